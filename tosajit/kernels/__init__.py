@@ -1,0 +1,1 @@
+"""Kernels: scalar arithmetic, memory access, compiling and loading of native objects."""

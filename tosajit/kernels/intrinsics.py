@@ -1,0 +1,220 @@
+"""Memory access, calls and atomics inside kernels, as Numba intrinsics.
+
+A kernel addresses memory by `pointer` (an int64 address) and `index` (in elements). Three kinds of access:
+
+* `load_<type>` reads an operand that the kernel never writes. LLVM may hoist it over every store.
+* `reload_<type>` reads memory that the kernel itself, or another thread, may have written.
+* `store_<type>` writes. A store and a `load` never meet, so loops vectorise without overlap checks; an
+  elementwise kernel may still write over its operand at the same index (each value is read before it is written).
+
+Nothing has to be aligned. A `store` takes a value of exactly its type (or a literal): casts are the kernel's to write.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.extending import intrinsic
+
+POINTER, INDEX = types.int64, types.int64
+SCOPE, DOMAIN = "operands", "tosajit"
+
+
+def _scope(builder: Any) -> Any:
+    module = builder.module
+    domain = module.add_metadata([DOMAIN])
+    return module.add_metadata([module.add_metadata([SCOPE, domain])])
+
+
+def _element(context: Any, builder: Any, element: types.Type, pointer: Any, index: Any) -> Any:
+    data = context.get_data_type(element)
+    return builder.gep(builder.inttoptr(pointer, data.as_pointer()), [index], inbounds=True)
+
+
+def _check_integer(*arguments: Any) -> None:
+    for argument in arguments:
+        if not isinstance(argument, types.Integer):
+            raise errors.TypingError(f"a pointer or index must be an integer, not {argument}")
+
+
+def _accepts(element: types.Type, value: Any) -> bool:
+    if isinstance(value, types.Literal):
+        return isinstance(value, types.IntegerLiteral | types.BooleanLiteral)
+    return bool(value == element)
+
+
+def _load(element: types.Type, operand: bool) -> Callable[..., Any]:
+    def load(typing_context: Any, pointer: Any, index: Any) -> Any:
+        _check_integer(pointer, index)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, element, *arguments)
+            value = builder.load(address, align=1)
+            if operand:
+                value.set_metadata("alias.scope", _scope(builder))
+            return context.data_model_manager[element].from_data(builder, value)
+
+        return element(POINTER, INDEX), generate
+
+    return _named(load, f"{'load' if operand else 'reload'}_{element}")
+
+
+def _store(element: types.Type) -> Callable[..., Any]:
+    def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+        _check_integer(pointer, index)
+        if not _accepts(element, value):
+            raise errors.TypingError(f"store of {value} as {element}: cast it first")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, element, *arguments[:2])
+            data = context.data_model_manager[element].as_data(builder, arguments[2])
+            builder.store(data, address, align=1).set_metadata("noalias", _scope(builder))
+            return context.get_dummy_value()
+
+        return types.void(POINTER, INDEX, element), generate
+
+    return _named(store, f"store_{element}")
+
+
+def _named(definition: Any, name: str) -> Callable[..., Any]:
+    definition.__name__ = definition.__qualname__ = name
+    return intrinsic(definition)  # type: ignore[no-any-return]
+
+
+load_bool, load_i8, load_u8 = _load(types.boolean, True), _load(types.int8, True), _load(types.uint8, True)
+load_i16, load_u16 = _load(types.int16, True), _load(types.uint16, True)
+load_i32, load_u32 = _load(types.int32, True), _load(types.uint32, True)
+load_i64, load_f32, load_f64 = _load(types.int64, True), _load(types.float32, True), _load(types.float64, True)
+
+reload_bool, reload_i8 = _load(types.boolean, False), _load(types.int8, False)
+reload_u8, reload_i16 = _load(types.uint8, False), _load(types.int16, False)
+reload_u16, reload_i32 = _load(types.uint16, False), _load(types.int32, False)
+reload_u32, reload_i64 = _load(types.uint32, False), _load(types.int64, False)
+reload_f32, reload_f64 = _load(types.float32, False), _load(types.float64, False)
+
+store_bool, store_i8, store_u8 = _store(types.boolean), _store(types.int8), _store(types.uint8)
+store_i16, store_u16 = _store(types.int16), _store(types.uint16)
+store_i32, store_u32 = _store(types.int32), _store(types.uint32)
+store_i64, store_f32, store_f64 = _store(types.int64), _store(types.float32), _store(types.float64)
+
+
+@intrinsic
+def call(typing_context: Any, address: Any, args: Any) -> Any:
+    """Call the kernel at `address` with the address of its arguments."""
+    _check_integer(address, args)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = ir.FunctionType(ir.VoidType(), [ir.IntType(64)]).as_pointer()
+        builder.call(builder.inttoptr(arguments[0], function), [arguments[1]])
+        return context.get_dummy_value()
+
+    return types.void(POINTER, POINTER), generate
+
+
+@intrinsic
+def local(typing_context: Any, size: Any) -> Any:
+    """Return the address of `size` (a literal) bytes on the stack, aligned to 64, one block per call site."""
+    if not isinstance(size, types.IntegerLiteral):
+        raise errors.RequireLiteralValue("the size of local memory must be a literal")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        with builder.goto_entry_block():
+            block = builder.alloca(ir.ArrayType(ir.IntType(8), size.literal_value))
+            block.align = 64
+        return builder.ptrtoint(block, ir.IntType(64))
+
+    return POINTER(size), generate
+
+
+@intrinsic
+def copy_bytes(typing_context: Any, destination: Any, source: Any, size: Any) -> Any:
+    """Copy `size` bytes; the two ranges must not overlap."""
+    _check_integer(destination, source, size)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        to, origin = (builder.inttoptr(address, cgutils.voidptr_t) for address in arguments[:2])
+        cgutils.raw_memcpy(builder, to, origin, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(POINTER, POINTER, INDEX), generate
+
+
+@intrinsic
+def fill_bytes(typing_context: Any, destination: Any, value: Any, size: Any) -> Any:
+    """Set `size` bytes to the low byte of `value`."""
+    _check_integer(destination, value, size)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        destination = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+        byte = builder.trunc(arguments[1], ir.IntType(8))
+        cgutils.memset(builder, destination, arguments[2], byte)
+        return context.get_dummy_value()
+
+    return types.void(POINTER, types.int64, INDEX), generate
+
+
+def _atomic(operation: str) -> Callable[..., Any]:
+    def fetch(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+        _check_integer(pointer, index, value)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, types.int64, *arguments[:2])
+            return builder.atomic_rmw(operation, address, arguments[2], "seq_cst")
+
+        return types.int64(POINTER, INDEX, types.int64), generate
+
+    return _named(fetch, f"atomic_{operation}")
+
+
+fetch_add, exchange = _atomic("add"), _atomic("xchg")
+"""Atomic read-modify-write of an aligned int64; both return the value before."""
+
+
+@intrinsic
+def load_acquire(typing_context: Any, pointer: Any, index: Any) -> Any:
+    """Read an aligned int64; later accesses stay later."""
+    _check_integer(pointer, index)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_element(context, builder, types.int64, *arguments), "acquire", 8)
+
+    return types.int64(POINTER, INDEX), generate
+
+
+@intrinsic
+def store_release(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """Write an aligned int64; earlier accesses stay earlier."""
+    _check_integer(pointer, index, value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _element(context, builder, types.int64, *arguments[:2])
+        builder.store_atomic(arguments[2], address, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(POINTER, INDEX, types.int64), generate
+
+
+@intrinsic
+def pause(typing_context: Any) -> Any:
+    """Tell the core that this is a spin loop."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        triple = builder.module.triple
+        text = "pause" if triple.startswith(("x86", "i386", "i686")) else "yield" if "aarch64" in triple else ""
+        builder.asm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", [], True)
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def yield_core(typing_context: Any) -> Any:
+    """Let another thread have the core (POSIX `sched_yield`)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = ir.FunctionType(ir.IntType(32), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, function, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
