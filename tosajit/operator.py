@@ -1,0 +1,363 @@
+"""How operators are declared: the class body is the schema, an instance holds the attributes.
+
+```python
+class CONV2D(Operator):
+    section, modes = "2.3.3", CONVOLUTION
+    input = read("in_t", "N,IH,IW,IC")
+    ...
+    pad: Quad
+
+    def infer(self, IH: int, KH: int) -> Dims: ...       # extents of the outputs that the inputs do not name
+
+    @error_if("bias")
+    def bias_length(self, BC: int, OC: int) -> bool:
+        "its length is {BC}, but must be 1 or OC, which is {OC}"
+        return BC not in (1, OC)
+```
+
+`infer` and the checks take what they need by name: extents (`OH`), whole shapes (`shape1`), type variables
+(`in_t`), the value of an operand that is constant (`input_zp`), lists of operands, `graph` and `level`. A check
+whose arguments are not known, because an operand is not constant or its rank is wrong, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict
+
+from tosajit.dtypes import DTYPES, DType
+from tosajit.errors import Kind
+from tosajit.profiles import PROFILES
+
+Dims = Mapping[str, int | tuple[int, ...]]
+Verdict = bool | str | None | Iterable[str]
+Encoding = Literal["bool", "int32", "enum", "int32s", "bytes", "string", "number"]
+
+OPERATORS: dict[str, type[Operator]] = {}
+"""Every operator by name, in the order of the specification."""
+
+TYPES: dict[str, DType] = {
+    **{f"{name}_t": DTYPES[name.upper()] for name in ("bool", "shape", "fp16", "bf16", "fp32")},
+    **{f"i{bits}_t": DTYPES[f"INT{bits}"] for bits in (4, 8, 16, 32, 48)},
+    **{f"{name}_t": DTYPES[name.upper()] for name in ("fp8e4m3", "fp8e5m2")},
+}
+"""The types by the names of the type tables."""
+
+HOOKS = frozenset({"infer", "selects", "needs", "compute", "lower"})
+"""The methods that the framework calls."""
+
+_CONTEXT = frozenset({"graph", "level"})
+
+
+class ShapeFault(Exception):
+    """Raised by `infer`: the inputs have no legal output shape."""
+
+    def __init__(self, operand: str, message: str) -> None:
+        super().__init__(message)
+        self.operand, self.message = operand, message
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An input or output of an operator."""
+
+    type: str
+    """A type variable of the operator's modes, a type such as `i8_t`, or nothing for any."""
+    dims: tuple[str | int, ...] | None
+    """Names or extents of the dimensions."""
+    shape: str
+    """The name of the whole shape, if the rank is not fixed."""
+    rank: tuple[int, int | None]
+    """Least and greatest rank, None for MAX_RANK."""
+    is_output: bool
+    is_list: bool = False
+    constant_in: tuple[str, ...] = ()
+    """The profiles in which it must be a compile-time constant, unless EXT-DYNAMIC is there."""
+    name: str = ""
+
+
+def read(type: str, pattern: str, rank: tuple[int, int | None] = (0, None), *, ctc: tuple[str, ...] = ()) -> Operand:
+    """An input: `pattern` names its dimensions (`"N,H,C"`), or its whole shape (`"shape1"`)."""
+    return _operand(type, pattern, rank, is_output=False, constant_in=ctc)
+
+
+def write(type: str, pattern: str, rank: tuple[int, int | None] = (0, None)) -> Operand:
+    """An output."""
+    return _operand(type, pattern, rank, is_output=True)
+
+
+def reads(type: str = "", pattern: str = "", rank: tuple[int, int | None] = (0, None)) -> Operand:
+    """The rest of the inputs, as a list; `pattern` names the tuple of their shapes."""
+    return replace(_operand(type, pattern, rank, is_output=False), is_list=True)
+
+
+def writes() -> Operand:
+    """The rest of the outputs, as a list."""
+    return replace(_operand("", "", (0, None), is_output=True), is_list=True)
+
+
+def _operand(
+    type: str,
+    pattern: str,
+    rank: tuple[int, int | None],
+    *,
+    is_output: bool,
+    constant_in: tuple[str, ...] = (),
+) -> Operand:
+    if pattern == pattern.lower() and not pattern.isdigit():
+        return Operand(type, None, pattern, rank, is_output, constant_in=constant_in)
+    dims = tuple(int(term) if term.isdigit() else term for term in pattern.split(","))
+    return Operand(type, dims, "", (len(dims), len(dims)), is_output, constant_in=constant_in)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One row of an operator's type table."""
+
+    name: str
+    types: Mapping[str, DType]
+    requirement: tuple[frozenset[str], ...]
+    """Alternatives, each a set of profiles and extensions that are needed together."""
+    extents: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, variable: str) -> DType:
+        return self.types[variable]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{variable} {dtype}" for variable, dtype in self.types.items()) or self.name
+
+    @property
+    def requires(self) -> str:
+        """The requirement in words, such as `PRO-INT or PRO-FP`."""
+        return " or ".join(" and ".join(sorted(needed)) for needed in self.requirement)
+
+    def is_in(self, available: frozenset[str]) -> bool:
+        """Whether an implementation of these profiles and extensions has this mode."""
+        return any(needed <= available for needed in self.requirement)
+
+
+def table(columns: str, rows: str) -> tuple[Mode, ...]:
+    """The modes of a type table; each line of `rows` is `requirement | mode | types`."""
+    names = columns.split()
+    return tuple(_mode(names, *(cell.strip() for cell in line.split("|"))) for line in rows.strip().splitlines())
+
+
+def _mode(columns: list[str], requirement: str, name: str, cells: str = "") -> Mode:
+    entries = dict(zip(columns, cells.split(), strict=True))
+    types = {column: TYPES[f"{cell}_t"] for column, cell in entries.items() if not column.isupper()}
+    extents = {column: int(cell) for column, cell in entries.items() if column.isupper()}
+    alternatives = tuple(frozenset(part.split(" and ")) for part in requirement.split(" or "))
+    return Mode(name, types, alternatives, extents)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A check of an operator: the message is the docstring, filled in with the arguments."""
+
+    kind: Kind
+    operand: str
+    function: Callable[..., Verdict]
+    name: str
+    parameters: tuple[str, ...]
+    template: str
+
+    def faults(self, operator: Operator, known: Mapping[str, Any]) -> Iterable[str]:
+        """What is wrong, one message each; nothing if an argument is not known."""
+        try:
+            arguments = [known[name] for name in self.parameters]
+        except KeyError:
+            return ()
+        verdict = self.function(operator, *arguments)
+        if not verdict:
+            return ()
+        if verdict is True:
+            named = dict(zip(self.parameters, arguments, strict=True))
+            return (self.template.format(self=operator, **named),)
+        return (verdict,) if isinstance(verdict, str) else tuple(verdict)
+
+
+T = TypeVar("T")
+Decorator = Callable[[Callable[..., Verdict]], Rule]
+
+
+def error_if(operand: str = "") -> Decorator:
+    """An ERROR_IF; what the method returns is true, or says what is wrong, if the graph is illegal."""
+    return _decorator("error_if", operand)
+
+
+def level_check(operand: str = "") -> Decorator:
+    """Limits of the level; the method gives a message for each that is passed."""
+    return _decorator("level", operand)
+
+
+def require(operand: str = "") -> Decorator:
+    """The part of a REQUIRE that shows in the graph and its constants; true is a fault, as for an ERROR_IF."""
+    return _decorator("require", operand)
+
+
+def type_check(operand: str = "") -> Decorator:
+    """A rule about types that the type table cannot say."""
+    return _decorator("type", operand)
+
+
+def _decorator(kind: Kind, operand: str) -> Decorator:
+    def decorate(function: Callable[..., Verdict]) -> Rule:
+        name = function.__name__
+        template = " ".join((function.__doc__ or name.replace("_", " ")).split())
+        return Rule(kind, operand, function, name, parameters_of(function), template)
+
+    return decorate
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names that a method wants bound."""
+    code = function.__code__
+    return tuple(code.co_varnames[1 : code.co_argcount])
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute as the file format sees it, in the order of its table."""
+
+    name: str
+    encoding: Encoding
+    enum: type[IntEnum] | None = None
+    length: int | None = None
+    """How many int32s there are, None for any number."""
+
+
+class Operator(BaseModel):
+    """The base of all operators."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, ignored_types=(Operand, Rule), hide_input_in_errors=False
+    )
+
+    section: ClassVar[str] = ""
+    modes: ClassVar[tuple[Mode, ...]] = ()
+    because: ClassVar[str] = "the inputs give"
+    """Why an output has its shape, as messages say it: `OH is 55, but pad, stride and dilation give 56`."""
+    not_in_file: ClassVar[frozenset[str]] = frozenset()
+    """Attributes for which the file's attribute table has no field."""
+
+    opcode: ClassVar[str] = ""
+    number: ClassVar[int] = 0
+    """Its place in the enumeration of operators and in the union of attributes of the file format."""
+    schema_name: ClassVar[str] = ""
+    """The name of its attribute table in the file's schema."""
+    operands_read: ClassVar[tuple[Operand, ...]] = ()
+    operands_written: ClassVar[tuple[Operand, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    attributes: ClassVar[tuple[Attribute, ...]] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Read the schema from the class body, and enter the operator in `OPERATORS`."""
+        if not cls.__name__.isupper():
+            return
+        cls.opcode = cls.__name__
+        operands = _collect(cls, Operand)
+        for name, operand in operands.items():
+            setattr(cls, name, replace(operand, name=name))
+        named = [replace(operand, name=name) for name, operand in operands.items()]
+        cls.operands_read = tuple(operand for operand in named if not operand.is_output)
+        cls.operands_written = tuple(operand for operand in named if operand.is_output)
+        cls.rules = tuple(_collect(cls, Rule).values())
+        cls.attributes = tuple(
+            _attribute(name, field.annotation)
+            for name, field in cls.__pydantic_fields__.items()
+            if name not in cls.not_in_file
+        )
+        cls.schema_name = _schema_name(cls.opcode)
+        _check_declaration(cls)
+        _register(cls)
+
+    def selects(self, mode: Mode) -> bool:
+        """Whether the attributes allow this row of the type table."""
+        return True
+
+    def needs(self) -> frozenset[str]:
+        """Extensions that the attributes need, beside those of the mode."""
+        return frozenset()
+
+    def infer(self) -> Dims:
+        """Extents and shapes of the outputs that no input has."""
+        return {}
+
+    def __str__(self) -> str:
+        fields = type(self).__pydantic_fields__
+        shown = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in fields)
+        return f"{self.opcode}({shown})" if shown else self.opcode
+
+
+def known_names(cls: type[Operator]) -> frozenset[str]:
+    """Every name that a check of this operator can ask for."""
+    operands = cls.operands_read + cls.operands_written
+    names = {operand.name for operand in operands} | {operand.shape for operand in operands}
+    names |= {operand.type for operand in operands}
+    names |= {dim for operand in operands for dim in operand.dims or () if isinstance(dim, str)}
+    for mode in cls.modes:
+        names |= set(mode.extents)
+    return frozenset(names | _CONTEXT)
+
+
+def _collect(cls: type[Operator], wanted: type[T]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for base in reversed(cls.__mro__):
+        found |= {name: value for name, value in vars(base).items() if isinstance(value, wanted)}
+    return found
+
+
+_ENCODINGS: dict[object, Encoding] = {bool: "bool", int: "int32", str: "string", bytes: "bytes"}
+
+
+def _attribute(name: str, annotation: Any) -> Attribute:
+    if get_origin(annotation) is tuple:
+        extents = [argument for argument in get_args(annotation) if argument is not Ellipsis]
+        return Attribute(name, "int32s", length=None if Ellipsis in get_args(annotation) else len(extents))
+    if isinstance(annotation, type) and issubclass(annotation, IntEnum):
+        return Attribute(name, "enum", annotation)
+    if get_args(annotation):
+        return Attribute(name, "number")
+    return Attribute(name, _ENCODINGS[annotation])
+
+
+def _schema_name(opcode: str) -> str:
+    irregular = {"ARGMAX": "ArgMax", "MATMUL": "MatMul", "INTDIV": "IntDiv", "FFT2D": "FFT2d", "RFFT2D": "RFFT2d"}
+    regular = "".join(part.capitalize() for part in opcode.split("_"))
+    return irregular.get(opcode, regular) + "Attribute"
+
+
+def _check_declaration(cls: type[Operator]) -> None:
+    for name, member in vars(cls).items():
+        if callable(member) and not name.startswith("_") and name not in HOOKS and not isinstance(member, type):
+            raise TypeError(f"{cls.opcode}.{name} is no hook; there are {', '.join(sorted(HOOKS))} and the checks")
+    known = known_names(cls)
+    wanted = {rule.name: rule.parameters for rule in cls.rules} | {"infer": parameters_of(cls.infer)}
+    for name, parameters in wanted.items():
+        unknown = sorted(set(parameters) - known)
+        if unknown:
+            raise TypeError(f"{cls.opcode}.{name} asks for {', '.join(unknown)}, which no operand declares")
+
+
+def _register(cls: type[Operator]) -> None:
+    if cls.opcode in OPERATORS:
+        raise TypeError(f"{cls.opcode} is declared twice")
+    OPERATORS[cls.opcode] = cls
+    ordered = sorted(OPERATORS.values(), key=lambda operator: [int(part) for part in operator.section.split(".")])
+    OPERATORS.clear()
+    OPERATORS.update((operator.opcode, operator) for operator in ordered)
+    for number, operator in enumerate(ordered, 1):
+        operator.number = number
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, IntEnum):
+        return value.name
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return repr(value) if isinstance(value, str | bytes) else str(value).lower() if value is True or value is False else str(value)
