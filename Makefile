@@ -1,0 +1,74 @@
+# Everything is run from environments of its own, which are made when a target first needs them.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+SEED ?= 42
+VENV := .venv
+export TOSAJIT_ARM ?= $(CURDIR)/.venv-arm
+export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
+
+READY := $(VENV)/.ready
+ARM := $(TOSAJIT_ARM)/.ready
+PEERS := $(TOSAJIT_PEERS)/.ready
+BIN := $(VENV)/bin
+RUN := $(BIN)/python
+MODULES := $(wildcard tosajit tiling sim)
+SOURCES := $(MODULES) $(wildcard tools tests notebooks)
+
+.PHONY: help demo test lint format conformance sample bench fuzz fuzz-files notebooks clean environments
+.DELETE_ON_ERROR:
+
+help:               ## List the targets
+	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(READY)      ## Compile and run a model; show its program and its result
+	$(RUN) tools/demo.py
+
+test: $(READY) $(ARM)   ## Run the tests
+	$(RUN) -m pytest $(ARGS)
+
+lint: $(READY)      ## Check format, style and types
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy $(MODULES) $(wildcard tools)
+
+format: $(READY)    ## Format the sources
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix-only $(SOURCES)
+
+conformance: $(READY) $(ARM)    ## Arm's conformance suite: SEED=42, MACHINE=name
+	$(RUN) tools/conformance.py run --seed $(SEED) $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
+
+sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance.zip anew
+	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
+
+bench: $(READY) $(ARM) $(PEERS)     ## Time models and kernels against the peers
+	$(RUN) tools/bench.py $(ARGS)
+
+fuzz: $(READY) $(ARM)   ## Compare 5,000 random graphs with Arm's reference model
+	$(RUN) tools/fuzz_graphs.py $(ARGS)
+
+fuzz-files: $(READY)    ## Read 10,000 damaged files
+	$(RUN) tools/fuzz_files.py $(ARGS)
+
+notebooks: $(READY)     ## Execute the notebooks
+	$(RUN) -m pytest tests/test_notebooks.py $(ARGS)
+
+environments: $(READY) $(ARM) $(PEERS)  ## Make all environments
+
+clean:              ## Remove environments, caches and results
+	rm -rf .venv .venv-arm .venv-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+$(ARM):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet tosa-tools==2026.8.0
+	touch $@
+
+$(PEERS):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0 openvino==2026.4.1
+	touch $@
