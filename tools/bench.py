@@ -1,0 +1,83 @@
+"""Time models and kernels against the peers: prints a table and one closing line.
+
+`tools/bench.py --only mobilenet_v2,matmul` measures cases whose names hold one of these; `--list` names all.
+Results go to `build/bench.json` too, and with `--page` to `docs/benchmarks.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benching.client import ROOT
+from benching.first import PROCESSES
+from benching.report import closing, heading, machine, row_text, write_json, write_page
+from benching.rows import KERNELS, MODELS, Case, Plan, Row, measured
+
+CASES: tuple[Case, ...] = (*KERNELS, *MODELS, *PROCESSES)
+
+
+def main() -> int:
+    """Measure, print, write; 1 if something could not be run, and with `--strict` if a target is missed."""
+    options = arguments()
+    cases = chosen(options.only)
+    if options.list:
+        print(*(case.name for case in cases), sep="\n")
+        return 0
+    plan = Plan(options.rounds, options.seconds, options.cpu)
+    start = time.monotonic()
+    rows: list[Row] = []
+    print(heading())
+    for case in cases:
+        for row in measured(case, plan):
+            rows.append(row)
+            print(row_text(row), flush=True)
+    about = machine()
+    write_json(options.json, rows, about)
+    if options.page:
+        write_page(ROOT / "docs/benchmarks.md", rows, about, command(), plan)
+    print(closing(rows, time.monotonic() - start))
+    failed = any(row.ours == "failed" for row in rows)
+    return int(failed or (options.strict and any(row.met is False for row in rows)))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--only", default="", metavar="NAMES", help="cases whose names hold one of these, by commas"
+    )
+    parser.add_argument("--list", action="store_true", help="name the cases")
+    parser.add_argument(
+        "--rounds", type=int, default=Plan().rounds, help="turns of each engine (default %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=Plan().seconds, help="of each turn (default %(default)s)"
+    )
+    parser.add_argument("--cpu", type=int, help="bind single-threaded engines to this core")
+    parser.add_argument("--json", type=Path, default=ROOT / "build/bench.json", help="default %(default)s")
+    parser.add_argument("--page", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
+    return parser.parse_args()
+
+
+def chosen(names: str) -> Sequence[Case]:
+    """The cases that `--only` asks for."""
+    parts = [name for name in names.split(",") if name]
+    cases = [case for case in CASES if not parts or any(part in case.name for part in parts)]
+    if not cases:
+        sys.exit(f"no case is called like {names}; there are: {', '.join(case.name for case in CASES)}")
+    return cases
+
+
+def command() -> str:
+    """How this run was started."""
+    return "make bench" + (f" ARGS={shlex.quote(shlex.join(sys.argv[1:]))}" if len(sys.argv) > 1 else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Benchmarks of tosajit against its peers; `tools/bench.py` is the command."""

@@ -1,0 +1,144 @@
+"""Rows about new processes: latency with an empty and with a warm cache, kernels compiled, memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benching.client import ROOT, interpreter, model_files
+from benching.rows import Case, Plan, Row, duration
+
+MIB = 1 << 20
+MODEL = "mobilenet_v2"
+COLD_LIMIT, WARM_LIMIT = 6.0, 1.2
+ARENA_LIMIT = 1.1
+LITERT = """
+import sys, numpy
+from ai_edge_litert.interpreter import Interpreter
+network = Interpreter(model_path=sys.argv[1], num_threads=1)
+network.allocate_tensors()
+network.set_tensor(network.get_input_details()[0]["index"], numpy.load(sys.argv[2]))
+network.invoke()
+network.get_tensor(network.get_output_details()[0]["index"])
+"""
+
+
+def latency(plan: Plan) -> Iterator[Row]:
+    """From starting Python to the first result."""
+    folder = model_files(MODEL)
+    peer = duration(statistics.median(_litert(folder) for _ in range(3)))
+    with tempfile.TemporaryDirectory() as cache:
+        cold = [_first(folder, cache)]
+        warm = [_first(folder, cache) for _ in range(max(3, plan.rounds // 2))]
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as cache:
+            cold.append(_first(folder, cache))
+    for kind, runs, limit in (("empty", cold, COLD_LIMIT), ("warm", warm, WARM_LIMIT)):
+        middle = sorted(runs, key=lambda run: float(run["seconds"]))[len(runs) // 2]
+        phases = ", ".join(f"{name} {duration(seconds)}" for name, seconds in middle["phases"].items())
+        yield Row(
+            case=f"{MODEL}, first result, {kind} cache",
+            ours=duration(middle["seconds"]),
+            peer=f"{peer} litert",
+            target=f"≤ {limit:g} s",
+            met=middle["seconds"] <= limit and all(run["right"] for run in runs),
+            note=f"{phases}; Numba {'' if middle['numba'] else 'not '}imported",
+            detail={"runs": runs},
+        )
+
+
+def second_graph(plan: Plan) -> Iterator[Row]:
+    """Kernels that a second graph of known structures compiles."""
+    with tempfile.TemporaryDirectory() as cache:
+        answer = _fresh(cache, "second")
+    one, other = answer["conv"], answer["conv_small"]
+    yield Row(
+        case="second graph of known structures",
+        ours=f"{other['compiled']} modules compiled",
+        peer=f"{one['compiled']} by the first graph",
+        target="0",
+        met=other["compiled"] == 0 < one["compiled"],
+        note=f"{duration(other['seconds'])} to its result, the first {duration(one['seconds'])}",
+        detail=answer,
+    )
+
+
+def memory(plan: Plan) -> Iterator[Row]:
+    """The arena against the tensors that live at once, and the process against weights and arena."""
+    folder = model_files(MODEL)
+    with tempfile.TemporaryDirectory() as cache:
+        runs = {"empty": _first(folder, cache), "warm": _first(folder, cache)}
+    run = runs["warm"]
+    arena, live = run["memory"]["arena"], run["memory"]["live"]
+    yield Row(
+        case=f"{MODEL}, arena",
+        ours=_mebibytes(arena),
+        peer=f"{_mebibytes(live)} live at once",
+        ratio=f"{arena / live:.3f}",
+        target=f"≤ {ARENA_LIMIT:g} ×",
+        met=arena <= ARENA_LIMIT * live,
+        detail=run["memory"],
+    )
+    limit = run["weight_bytes"] * 2.2 + arena + 350 * MIB
+    for kind, run in runs.items():
+        yield Row(
+            case=f"{MODEL}, process, {kind} cache",
+            ours=_mebibytes(run["peak_bytes"]),
+            ratio=f"{run['peak_bytes'] / limit:.2f}",
+            target=f"≤ {_mebibytes(limit)}",
+            met=run["peak_bytes"] <= limit,
+            note=f"weights {_mebibytes(run['weight_bytes'])}",
+            detail=run,
+        )
+
+
+def _first(folder: Path, cache: str) -> dict[str, Any]:
+    """One new process from start to first result."""
+    start = time.monotonic()
+    answer = _fresh(cache, "first", str(folder))
+    answer["seconds"] = answer["finished"] - start
+    return answer
+
+
+def _fresh(cache: str, *arguments: str) -> dict[str, Any]:
+    """Run `fresh.py` with a kernel cache of its own."""
+    command = [sys.executable, str(ROOT / "tools/benching/fresh.py"), *arguments]
+    environment = {**os.environ, "TOSAJIT_CACHE": cache}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(result.stderr.strip().splitlines()[-1])
+    answer: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return answer
+
+
+def _litert(folder: Path) -> float:
+    """The same for LiteRT."""
+    start = time.monotonic()
+    command = [
+        str(interpreter("litert")),
+        "-c",
+        LITERT,
+        str(folder / "model.tflite"),
+        str(folder / "case0_in0.npy"),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.monotonic() - start
+
+
+def _mebibytes(count: float) -> str:
+    return f"{count / MIB:.2f} MiB" if count < 100 * MIB else f"{count / MIB:.0f} MiB"
+
+
+PROCESSES = (
+    Case("latency", latency),
+    Case("second_graph", second_graph),
+    Case("memory", memory),
+)

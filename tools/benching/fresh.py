@@ -1,0 +1,79 @@
+"""What a new process goes through: `fresh.py first FOLDER` or `fresh.py second`; answers a line of JSON.
+
+`first` is timed from outside: it says when the first result was there, on the clock that all processes share.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def first(folder: Path) -> dict[str, Any]:
+    """From a file to the first result, and what that took of time and memory."""
+    import numpy as np
+
+    marks = [("numpy", time.monotonic())]
+    import tosajit
+
+    marks.append(("import", time.monotonic()))
+    graph = tosajit.load(folder / "model.tosa")
+    marks.append(("load", time.monotonic()))
+    executable = tosajit.compile(graph, threads=1)
+    marks.append(("compile", time.monotonic()))
+    results = executable(*(np.load(path) for path in sorted(folder.glob("case0_in*.npy"))))
+    marks.append(("run", time.monotonic()))
+    golden = [np.load(path) for path in sorted(folder.glob("case0_out*.npy"))]
+    return {
+        "finished": marks[-1][1],
+        "phases": {name: end - start for (_, start), (name, end) in pairwise(marks)},
+        "numba": "numba" in sys.modules,
+        "right": all(map(np.array_equal, golden, results)),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "weight_bytes": sum(
+            value.data.nbytes for value in graph.main.values.values() if value.data is not None
+        ),
+        "memory": memory(executable),
+    }
+
+
+def memory(executable: Any) -> dict[str, int]:
+    """What the executable says: bytes of its arena, and of the tensors that live at once at most."""
+    return {"arena": int(executable.arena_bytes), "live": int(executable.live_bytes)}
+
+
+def second() -> dict[str, Any]:
+    """Kernels compiled for a graph, and for another one of the same structures in other extents."""
+    import llvmlite.binding as llvm
+
+    compiled = 0
+    parse = llvm.parse_assembly
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal compiled
+        compiled += 1
+        return parse(*arguments, **options)
+
+    llvm.parse_assembly = counted
+    import tosajit
+    from benching.graphs import GRAPHS
+
+    answer: dict[str, Any] = {}
+    for name in ("conv", "conv_small"):
+        graph, inputs = GRAPHS[name]()
+        before, start = compiled, time.monotonic()
+        tosajit.compile(graph, threads=1)(*inputs)
+        answer[name] = {"compiled": compiled - before, "seconds": time.monotonic() - start}
+    return answer
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+    print(json.dumps(first(Path(sys.argv[2])) if sys.argv[1] == "first" else second()))

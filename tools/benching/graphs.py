@@ -1,0 +1,103 @@
+"""The graphs that the kernel benchmarks compile, with inputs: int8 contractions and requantisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+MATMUL_MACS = 1024**3
+CONV_MACS = 56 * 56 * 64 * 64 * 9
+
+
+def matmul() -> tuple[Any, tuple[Any, ...]]:
+    """1024³ with both operands given at run time."""
+    from tosajit.dtypes import INT8
+    from tosajit.graph import GraphBuilder
+    from tosajit.operators import MATMUL
+
+    builder = GraphBuilder()
+    shape = (1, 1024, 1024)
+    zero = builder.const(np.zeros(1, np.int8), INT8)
+    left, right = builder.input("left", INT8, shape), builder.input("right", INT8, shape)
+    product = builder.add(MATMUL(), [left, right, zero, zero])
+    builder.output(_requantised(builder, product, 1))
+    return builder.build(), (_bytes(shape), _bytes(shape))
+
+
+def matmul_packed() -> tuple[Any, tuple[Any, ...]]:
+    """1024³ with a constant right operand, which is packed when the graph is built."""
+    from tosajit.dtypes import INT8
+    from tosajit.graph import GraphBuilder
+    from tosajit.operators import MATMUL
+
+    builder = GraphBuilder()
+    shape = (1, 1024, 1024)
+    zero = builder.const(np.zeros(1, np.int8), INT8)
+    left, right = builder.input("left", INT8, shape), builder.const(_bytes(shape), INT8)
+    product = builder.add(MATMUL(), [left, right, zero, zero])
+    builder.output(_requantised(builder, product, 1))
+    return builder.build(), (_bytes(shape),)
+
+
+def conv() -> tuple[Any, tuple[Any, ...]]:
+    """3 × 3, 56 × 56, 64 channels to 64."""
+    return conv_chain(56, 64)
+
+
+def conv_small() -> tuple[Any, tuple[Any, ...]]:
+    """What `conv` does, in other extents."""
+    return conv_chain(20, 48)
+
+
+def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
+    """A 3 × 3 convolution that keeps extents and channels, requantised per channel."""
+    from tosajit.dtypes import INT8, INT32
+    from tosajit.graph import GraphBuilder
+    from tosajit.operators import CONV2D
+
+    builder = GraphBuilder()
+    shape = (1, extent, extent, channels)
+    source = builder.input("source", INT8, shape)
+    weight = builder.const(_bytes((channels, 3, 3, channels)), INT8)
+    bias = builder.const(np.arange(channels, dtype=np.int32), INT32)
+    input_zp, weight_zp = (
+        builder.const(np.array([3], np.int8), INT8),
+        builder.const(np.zeros(1, np.int8), INT8),
+    )
+    convolution = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=INT32, local_bound=False)
+    total = builder.add(convolution, [source, weight, bias, input_zp, weight_zp])
+    builder.output(_requantised(builder, total, channels))
+    return builder.build(), (_bytes(shape),)
+
+
+def _requantised(builder: Any, value: Any, channels: int) -> Any:
+    """Rescale int32 sums to int8."""
+    from tosajit.dtypes import INT8, INT32
+    from tosajit.operators import RESCALE
+
+    rescale = RESCALE(
+        scale32=True,
+        rounding_mode="SINGLE_ROUND",
+        per_channel=channels > 1,
+        input_unsigned=False,
+        output_unsigned=False,
+    )
+    multiplier = builder.const(np.linspace(1 << 30, (1 << 31) - 1, channels).astype(np.int32), INT32)
+    shift = builder.const(np.full(channels, 42, np.int8), INT8)
+    zeros = builder.const(np.zeros(1, np.int32), INT32), builder.const(np.array([-5], np.int8), INT8)
+    return builder.add(rescale, [value, multiplier, shift, *zeros], dtype=INT8)
+
+
+def _bytes(shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Uniform int8 numbers, the same ones each time."""
+    return np.random.default_rng(7).integers(-128, 128, shape, dtype=np.int8)
+
+
+GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
+    "matmul": matmul,
+    "matmul_packed": matmul_packed,
+    "conv": conv,
+    "conv_small": conv_small,
+}

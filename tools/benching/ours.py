@@ -1,0 +1,70 @@
+"""Our side of the benchmark: an executable of ours, and the peak of this core, as engines of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from peers import Array, Engine
+
+from benching.graphs import GRAPHS
+from benching.peak import build_peak
+
+
+class Tosajit:
+    """An executable of ours; one call takes NumPy arrays and returns new ones."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile a file (`model`, `inputs`) or one of our graphs (`graph`) with `job["threads"]` threads."""
+        import tosajit
+
+        if "graph" in job:
+            graph, self.inputs = GRAPHS[job["graph"]]()
+        else:
+            graph, self.inputs = tosajit.load(job["model"]), tuple(np.load(path) for path in job["inputs"])
+        self.executable = tosajit.compile(graph, threads=job["threads"])
+        self.results: Sequence[Array] = self.executable(*self.inputs)
+        return {"version": tosajit.__version__, "wrong": self._wrong(job.get("outputs", ()))}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """A call of the executable as a user writes it."""
+        executable, inputs = self.executable, self.inputs
+        if len(inputs) == 1:
+            (only,) = inputs
+            return lambda: executable(only)
+        return lambda: executable(*inputs)
+
+    def outputs(self) -> Sequence[Array]:
+        """The results of the first call: they do not change."""
+        return self.results
+
+    def _wrong(self, paths: Sequence[str]) -> list[str]:
+        """The golden outputs that the results differ from."""
+        if not paths:
+            return []
+        pairs = zip(paths, self.results, strict=True)
+        return [Path(path).name for path, result in pairs if not np.array_equal(np.load(path), result)]
+
+
+class Peak:
+    """Dot products of bytes in registers alone; nothing faster can be had of one core."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile the loop of the widest instruction there is."""
+        self.peak = build_peak()
+        return {"instruction": self.peak.instruction, "macs": self.peak.macs}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """A quarter of a millisecond of the loop."""
+        return self.peak.call
+
+    def outputs(self) -> Sequence[Array]:
+        """Nothing."""
+        return ()
+
+
+ENGINES: dict[str, type[Engine]] = {"tosajit": Tosajit, "peak": Peak}

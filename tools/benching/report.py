@@ -1,0 +1,136 @@
+"""How results are shown: a table as it grows, one closing line, JSON, and the page `docs/benchmarks.md`."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benching.client import ROOT, Unavailable, interpreter
+from benching.rows import Plan, Row
+
+COLUMNS = (("case", 40), ("ours", 22), ("peer", 30), ("ratio", 17), ("target", 21), ("", 6))
+PACKAGES = {
+    "tosajit": ("tosajit", "numba", "llvmlite", "numpy"),
+    "litert": ("ai-edge-litert", "openvino"),
+    "arm": ("tosa-tools",),
+}
+
+
+def heading() -> str:
+    """The first lines of the table."""
+    return line([name for name, _ in COLUMNS]) + "\n" + line(["─" * width for _, width in COLUMNS])
+
+
+def row_text(row: Row) -> str:
+    """A row, and its note below it."""
+    text = line([row.case, row.ours, row.peer, row.ratio, row.target, verdict(row)])
+    return f"{text}\n    {row.note}" if row.note else text
+
+
+def line(cells: Sequence[str]) -> str:
+    """Cells in columns."""
+    return "  ".join(cell.ljust(width) for cell, (_, width) in zip(cells, COLUMNS, strict=True)).rstrip()
+
+
+def verdict(row: Row) -> str:
+    """The last cell."""
+    return {True: "pass", False: "MISS", None: ""}[row.met]
+
+
+def closing(rows: Sequence[Row], seconds: float) -> str:
+    """One line that sums up."""
+    asked = [row for row in rows if row.met is not None]
+    missed = [row.case for row in asked if not row.met]
+    unmeasured = [row.case for row in rows if row.ours == "not measured"]
+    text = f"bench: {len(asked) - len(missed)} of {len(asked)} targets met in {seconds:.0f} s"
+    if missed:
+        text += f"; missed: {'; '.join(missed)}"
+    return f"{text}; not measured: {'; '.join(unmeasured)}" if unmeasured else text
+
+
+def machine() -> dict[str, Any]:
+    """What was measured on, and with."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "commit": _commit(),
+        **{package: version for engine in PACKAGES for package, version in _versions(engine).items()},
+    }
+
+
+def write_json(path: Path, rows: Sequence[Row], about: dict[str, Any]) -> None:
+    """All that was measured, in seconds and bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"machine": about, "rows": [dataclasses.asdict(row) for row in rows]}
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_page(path: Path, rows: Sequence[Row], about: dict[str, Any], command: str, plan: Plan) -> None:
+    """The page of figures."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = [
+        "| case | ours | peer | ratio | target | |",
+        "|---|---|---|---|---|---|",
+        *(f"| {r.case} | {r.ours} | {r.peer} | {r.ratio} | {r.target} | {verdict(r)} |" for r in rows),
+    ]
+    notes = [f"* {row.case}: {row.note}" for row in rows if row.note]
+    facts = [f"| {key} | {value} |" for key, value in about.items()]
+    method = METHOD.format(command=command, rounds=plan.rounds, seconds=plan.seconds)
+    parts = [method, *table, "", *notes, "", "## Measured with", "", "| what | |", "|---|---|", *facts]
+    path.write_text("\n".join(parts) + "\n")
+
+
+def _versions(engine: str) -> dict[str, str]:
+    """Versions of the packages in an engine's environment."""
+    packages = PACKAGES[engine]
+    if engine == "tosajit":
+        return {package: importlib.metadata.version(package) for package in packages if package != "tosajit"}
+    script = "import sys, importlib.metadata as m; print(*(m.version(p) for p in sys.argv[1:]))"
+    try:
+        command = [str(interpreter(engine)), "-c", script, *packages]
+        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    except (Unavailable, subprocess.CalledProcessError):
+        return {}
+    return dict(zip(packages, found, strict=True))
+
+
+def _cpu() -> str:
+    """The processor's name, family and model as Linux tells them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    facts = dict(
+        reversed([[part.strip() for part in entry.split(":", 1)] for entry in lines if ":" in entry])
+    )
+    name, family, model = (facts.get(key, "?") for key in ("model name", "cpu family", "model"))
+    return f"{name}, family {family}, model {model}"
+
+
+def _commit() -> str:
+    """The commit that was measured."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+METHOD = """# Benchmarks
+
+Generated by `{command}`. Engines run in processes of their own and are timed by turns, {rounds} rounds of
+about {seconds:g} s each; a time is the median of the rounds' medians, a ratio the median of the rounds'
+ratios. One thread unless said. Our time is that of a call with NumPy arrays in and new NumPy arrays out, the
+peers' that of `invoke` or `infer` on tensors that are bound already. Our results are compared with the golden
+bits first; OpenVINO and XNNPACK approximate them. Compile latency is from the start of Python to the first
+result in a new process.
+
+"""

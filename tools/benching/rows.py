@@ -1,0 +1,210 @@
+"""The rows of the table: what is timed, against whom, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from benching.client import Timing, Unavailable, Worker, by_turns, model_files
+from benching.graphs import CONV_MACS, MATMUL_MACS
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to measure."""
+
+    rounds: int = 9
+    seconds: float = 0.15
+    """Of each engine in each round."""
+    cpu: int | None = None
+    """The core that single-threaded engines are bound to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. `met` is None where nothing is asked or nothing could be measured."""
+
+    case: str
+    ours: str
+    peer: str = ""
+    ratio: str = ""
+    target: str = ""
+    met: bool | None = None
+    note: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A named measurement; `--only` chooses by parts of names."""
+
+    name: str
+    measure: Callable[[Plan], Iterator[Row]]
+
+
+def model_case(model: str, limit: float, peers: Sequence[str] = ("litert", "openvino")) -> Case:
+    """A model against the better of its peers: no slower than `limit` times it."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        mine, *others = time_model(model, plan, ("tosajit", *peers))
+        better = min(others, key=lambda entry: entry[1].median)
+        ratio = mine[1].over(better[1])
+        yield Row(
+            case=model,
+            ours=duration(mine[1].median),
+            peer=f"{duration(better[1].median)} {better[0]}",
+            ratio=f"{ratio:.2f}",
+            target=f"≤ {limit:g} × better peer",
+            met=ratio <= limit,
+            note=", ".join(f"{name} {duration(timing.median)}" for name, timing in others),
+            detail={name: detail(timing) for name, timing in (mine, *others)},
+        )
+
+    return Case(model, measure)
+
+
+def call_case(model: str, limit: float) -> Case:
+    """A model so small that the call counts: within `limit` seconds."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        mine, *others = time_model(model, plan, ("tosajit", "litert", "openvino"))
+        better = min(others, key=lambda entry: entry[1].median)
+        yield Row(
+            case=f"{model}, a call",
+            ours=duration(mine[1].median),
+            peer=f"{duration(better[1].median)} {better[0]}",
+            ratio=f"{mine[1].over(better[1]):.2f}",
+            target=f"≤ {duration(limit)}",
+            met=mine[1].median <= limit,
+            note="the peers' calls copy no inputs or outputs",
+            detail={name: detail(timing) for name, timing in (mine, *others)},
+        )
+
+    return Case(model, measure)
+
+
+def speed_case(name: str, model: str, peer: str, times: float, plan_rounds: int | None = None) -> Case:
+    """A model at least `times` as fast as one peer."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        chosen = Plan(plan_rounds or plan.rounds, plan.seconds, plan.cpu)
+        mine, (_, other) = time_model(model, chosen, ("tosajit", peer))
+        ratio = other.over(mine[1])
+        yield Row(
+            case=name,
+            ours=duration(mine[1].median),
+            peer=f"{duration(other.median)} {peer}",
+            ratio=f"{ratio:.1f} × as fast",
+            target=f"≥ {times:g} ×",
+            met=ratio >= times,
+            detail={"tosajit": detail(mine[1]), peer: detail(other)},
+        )
+
+    return Case(name, measure)
+
+
+def peak_case(graph: str, macs: int, share: float | None) -> Case:
+    """A contraction's share of the peak of int8 dot products on this core."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        with Worker("tosajit", plan.cpu) as worker, Worker("peak", plan.cpu) as peak:
+            about = peak.ask("load")
+            worker.ask("load", graph=graph, threads=1)
+            mine, top = by_turns((worker, peak), plan.rounds, plan.seconds)
+        ratio = (macs / about["macs"]) / mine.over(top)
+        yield Row(
+            case=graph,
+            ours=f"{macs / mine.median / 1e9:.1f} GMAC/s",
+            peer=f"{about['macs'] / top.median / 1e9:.1f} GMAC/s {about['instruction']}",
+            ratio=f"{ratio:.0%}",
+            target=f"≥ {share:.0%} of peak" if share else "",
+            met=ratio >= share if share else None,
+            note=duration(mine.median),
+            detail={"tosajit": detail(mine), "peak": detail(top)},
+        )
+
+    return Case(graph, measure)
+
+
+def threads_case(model: str, times: float) -> Case:
+    """Two threads against one."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        with Worker("tosajit") as one, Worker("tosajit") as two:
+            load(one, model, 1)
+            load(two, model, 2)
+            single, double = by_turns((one, two), plan.rounds, plan.seconds)
+        ratio = single.over(double)
+        yield Row(
+            case=f"{model}, 2 threads",
+            ours=duration(double.median),
+            peer=f"{duration(single.median)} 1 thread",
+            ratio=f"{ratio:.2f} × as fast",
+            target=f"≥ {times:g} ×",
+            met=ratio >= times,
+            detail={"two threads": detail(double), "one thread": detail(single)},
+        )
+
+    return Case(f"{model}_threads", measure)
+
+
+def time_model(model: str, plan: Plan, engines: Sequence[str]) -> list[tuple[str, Timing]]:
+    """Time engines on a model by turns; ours must give the golden bits first."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(engine, plan.cpu)) for engine in engines]
+        for worker in workers:
+            load(worker, model, 1)
+        return list(zip(engines, by_turns(workers, plan.rounds, plan.seconds), strict=True))
+
+
+def load(worker: Worker, model: str, threads: int) -> None:
+    """Load a model and its first case into a worker."""
+    folder = model_files(model)
+    file = folder / ("model.tflite" if worker.engine in ("litert", "openvino") else "model.tosa")
+    inputs = [str(path) for path in sorted(folder.glob("case0_in*.npy"))]
+    outputs = [str(path) for path in sorted(folder.glob("case0_out*.npy"))]
+    about = worker.ask("load", model=str(file), inputs=inputs, outputs=outputs, threads=threads)
+    if about.get("wrong"):
+        raise RuntimeError(f"{model}: results differ from the golden {', '.join(about['wrong'])}")
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.2f} µs"
+
+
+def detail(timing: Timing) -> dict[str, Any]:
+    """A timing for the JSON file, in seconds."""
+    return {"median": timing.median, "minimum": timing.minimum, "rounds": list(timing.rounds)}
+
+
+def measured(case: Case, plan: Plan) -> Iterator[Row]:
+    """The rows of a case; what goes wrong becomes a row too."""
+    try:
+        yield from case.measure(plan)
+    except Unavailable as reason:
+        yield Row(case.name, "not measured", note=str(reason))
+    except (RuntimeError, OSError) as error:
+        yield Row(case.name, "failed", met=False, note=str(error))
+
+
+KERNELS = (
+    peak_case("matmul", MATMUL_MACS, 0.8),
+    peak_case("matmul_packed", MATMUL_MACS, None),
+    peak_case("conv", CONV_MACS, 0.8),
+)
+MODELS = (
+    model_case("mobilenet_v2", 1.25),
+    model_case("resnet8", 1.5),
+    model_case("ds_cnn", 1.5),
+    model_case("transformer_tiny", 1.0),
+    call_case("autoencoder", 15e-6),
+    speed_case("ds_cnn_i16x8", "ds_cnn_i16x8", "litert", 4.0),
+    threads_case("mobilenet_v2", 1.7),
+    speed_case("mobilenet_v2_arm", "mobilenet_v2", "arm", 100.0, plan_rounds=3),
+)

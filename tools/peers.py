@@ -1,0 +1,116 @@
+"""The engines that we compare with: LiteRT, OpenVINO and Arm's reference model, each in its own environment.
+
+`$TOSAJIT_PEERS` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and `.venv-arm`, made by
+`make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's Python,
+and imports nothing but its library and NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Engine(Protocol):
+    """Something that runs a network: loaded once, called many times on the same inputs."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Load the network of `job`, bind its inputs; what is worth telling about the engine."""
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """One inference, nothing else."""
+
+    def outputs(self) -> Sequence[Array]:
+        """The results of the latest call, in the order of the network's outputs."""
+
+
+class LiteRT:
+    """LiteRT with XNNPACK: one call is `invoke`, without copies of inputs and outputs."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Open `model.tflite` with `job["threads"]` threads."""
+        interpreter = importlib.import_module("ai_edge_litert.interpreter").Interpreter
+        self.interpreter = interpreter(model_path=job["model"], num_threads=job["threads"])
+        self.interpreter.allocate_tensors()
+        for details, path in zip(self.interpreter.get_input_details(), job["inputs"], strict=True):
+            self.interpreter.set_tensor(details["index"], np.load(path))
+        return {"version": importlib.metadata.version("ai-edge-litert")}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """`Interpreter.invoke`."""
+        invoke: Callable[[], object] = self.interpreter.invoke
+        return invoke
+
+    def outputs(self) -> Sequence[Array]:
+        """Copies of the output tensors."""
+        return [
+            self.interpreter.get_tensor(details["index"]) for details in self.interpreter.get_output_details()
+        ]
+
+
+class OpenVINO:
+    """OpenVINO's CPU plug-in with the latency hint; it may compute in bf16 where it likes (its default)."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile `model.tflite` for `job["threads"]` threads in one stream."""
+        openvino = importlib.import_module("openvino")
+        options = {
+            "INFERENCE_NUM_THREADS": job["threads"],
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": "1",
+        }
+        compiled = openvino.Core().compile_model(job["model"], "CPU", options)
+        self.request = compiled.create_infer_request()
+        for index, path in enumerate(job["inputs"]):
+            self.request.set_input_tensor(index, openvino.Tensor(np.load(path)))
+        self.count = len(compiled.outputs)
+        precision = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        return {"version": importlib.metadata.version("openvino"), "precision": precision}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """`InferRequest.infer` on the tensors that are bound."""
+        infer: Callable[[], object] = self.request.infer
+        return infer
+
+    def outputs(self) -> Sequence[Array]:
+        """Copies of the output tensors."""
+        return [np.array(self.request.get_output_tensor(index).data) for index in range(self.count)]
+
+
+class ArmReference:
+    """Arm's reference model through its Python binding; one call reads the file's bytes and evaluates."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Read `model.tosa`."""
+        self.run = importlib.import_module("tosa_reference_model").run
+        self.content = Path(job["model"]).read_bytes()
+        self.inputs = [np.load(path) for path in job["inputs"]]
+        self.results: Sequence[Array] = []
+        return {"version": importlib.metadata.version("tosa-tools")}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """`tosa_reference_model.run`."""
+        return self._call
+
+    def outputs(self) -> Sequence[Array]:
+        """The output tensors, as arrays of bytes."""
+        return self.results
+
+    def _call(self) -> None:
+        self.results, status = self.run(self.content, self.inputs)
+        if status.name != "TOSA_VALID":
+            raise RuntimeError(f"the reference model says {status.name}")
+
+
+PEERS: dict[str, type[Engine]] = {"litert": LiteRT, "openvino": OpenVINO, "arm": ArmReference}
