@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from peers import PEERS
+
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
 
@@ -37,6 +39,12 @@ def interpreter(engine: str) -> Path:
     return python
 
 
+def our_environment() -> dict[str, str]:
+    """Variables for a process of ours: it finds the packages and the tools of this repository."""
+    paths = [str(ROOT), str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 class Worker:
     """An engine in its own process, loaded with one network; use it in a `with` statement."""
 
@@ -47,9 +55,7 @@ class Worker:
         command = [str(interpreter(engine)), str(ROOT / "tools/benching/worker.py"), engine]
         if cpu is not None:
             command.append(str(cpu))
-        variables = {**os.environ, **(environment or {})}
-        if engine not in ("litert", "openvino", "arm"):
-            variables["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), variables.get("PYTHONPATH")]))
+        variables = {**(os.environ if engine in PEERS else our_environment()), **(environment or {})}
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=variables

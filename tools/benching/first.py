@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benching.client import ROOT, interpreter, model_files
+from benching.client import ROOT, interpreter, model_files, our_environment
 from benching.rows import Case, Plan, Row, duration
 
 MIB = 1 << 20
@@ -111,7 +110,7 @@ def _first(folder: Path, cache: str) -> dict[str, Any]:
 def _fresh(cache: str, *arguments: str) -> dict[str, Any]:
     """Run `fresh.py` with a kernel cache of its own."""
     command = [sys.executable, str(ROOT / "tools/benching/fresh.py"), *arguments]
-    environment = {**os.environ, "TOSAJIT_CACHE": cache}
+    environment = {**our_environment(), "TOSAJIT_CACHE": cache}
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(result.stderr.strip().splitlines()[-1])

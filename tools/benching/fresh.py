@@ -13,8 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def first(folder: Path) -> dict[str, Any]:
     """From a file to the first result, and what that took of time and memory."""
@@ -40,13 +38,21 @@ def first(folder: Path) -> dict[str, Any]:
         "weight_bytes": sum(
             value.data.nbytes for value in graph.main.values.values() if value.data is not None
         ),
-        "memory": memory(executable),
+        "memory": memory(executable.program),
     }
 
 
-def memory(executable: Any) -> dict[str, int]:
-    """What the executable says: bytes of its arena, and of the tensors that live at once at most."""
-    return {"arena": int(executable.arena_bytes), "live": int(executable.live_bytes)}
+def memory(program: Any) -> dict[str, int]:
+    """Bytes of the program's arena, and of the temporary tensors that live at once at most."""
+    from tiling.allocate import Lifetime, peak
+
+    steps: dict[str, list[int]] = {}
+    for number, section in enumerate(program.sections):
+        for access in section.accesses:
+            if program.operands[access.operand].kind == "temporary":
+                steps.setdefault(access.operand, []).append(number)
+    lives = {name: Lifetime(program.operands[name].bytes, min(at), max(at)) for name, at in steps.items()}
+    return {"arena": program.arena_bytes, "live": peak(lives)}
 
 
 def second() -> dict[str, Any]:
@@ -75,5 +81,4 @@ def second() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
     print(json.dumps(first(Path(sys.argv[2])) if sys.argv[1] == "first" else second()))

@@ -1,0 +1,62 @@
+"""The integer models: every case gives the golden bits, on the host and with a tiny scratchpad."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tiling.target import HOST, TINY, Target
+
+MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[2] / "shared" / "models"))
+NAMES = ("autoencoder", "ds_cnn", "ds_cnn_i16x8", "resnet8", "transformer_tiny", "mobilenet_v2")
+SLOW_ON_TINY = {"mobilenet_v2", "transformer_tiny"}
+
+
+def on_targets() -> Sequence[pytest.param]:
+    """Models by targets; the large models take long where every tile has 2 KiB."""
+    return [
+        pytest.param(
+            name,
+            target,
+            id=f"{name}-{target.name}",
+            marks=[pytest.mark.slow] if target is TINY and name in SLOW_ON_TINY else [],
+        )
+        for target in (HOST, TINY)
+        for name in NAMES
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("name", "target"), on_targets())
+def test_a_model_gives_its_golden_bits(name: str, target: Target, threads: int) -> None:
+    executable = tj.compile(loaded(name), target=target, threads=threads)
+    cases = sorted({path.name.split("_")[0] for path in (MODELS / name).glob("case*_in*.npy")})
+    assert cases
+    for case in cases:
+        inputs, golden = arrays(name, f"{case}_in"), arrays(name, f"{case}_out")
+        kept = [array.copy() for array in inputs]
+        results = executable(*inputs)
+        for index, (result, expected) in enumerate(zip(results, golden, strict=True)):
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected, err_msg=f"{case}, output {index}")
+        for array, before in zip(inputs, kept, strict=True):
+            np.testing.assert_array_equal(array, before, err_msg=f"{case}: an input has changed")
+
+
+@cache
+def loaded(name: str) -> tj.Graph:
+    """The graph of a model, which several tests compile."""
+    if not (MODELS / name).is_dir():
+        pytest.skip(f"no model {name} in {MODELS}: they lie beside the repository, or set TOSAJIT_MODELS")
+    return tj.load(MODELS / name / "model.tosa")
+
+
+def arrays(name: str, prefix: str) -> list[np.ndarray]:
+    """The arrays of a case, in order."""
+    return [np.load(path) for path in sorted((MODELS / name).glob(f"{prefix}*.npy"))]
