@@ -1,0 +1,45 @@
+"""Files: TOSA flatbuffers and .npy arrays, read without trusting them."""
+
+from pathlib import Path
+
+from ..errors import FileError
+from ..graph import Graph
+from .cursor import Bytes
+from .decode import read_graph
+from .encode import write_graph
+from .npy import load_npy, save_npy
+
+__all__ = ["from_bytes", "load", "load_npy", "save", "save_npy", "to_bytes"]
+
+
+def load(source: str | Path | bytes) -> Graph:
+    """Read a graph from a file or its bytes; constants are views of what was read."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return from_bytes(source)
+    try:
+        data = Path(source).read_bytes()
+    except OSError as error:
+        raise FileError(f"{source}: {error.strerror or error}") from error
+    try:
+        return from_bytes(data)
+    except FileError as error:
+        raise FileError(f"{source}: {error}") from None
+
+
+def from_bytes(data: Bytes) -> Graph:
+    """Read a graph from the bytes of a file."""
+    return read_graph(data)
+
+
+def save(graph: Graph, path: str | Path) -> None:
+    """Write a graph; reading it and writing it again gives the same bytes."""
+    data = write_graph(graph)
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}") from error
+
+
+def to_bytes(graph: Graph) -> bytes:
+    """The bytes of a file with this graph."""
+    return write_graph(graph)

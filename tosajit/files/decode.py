@@ -1,0 +1,194 @@
+"""From the bytes of a file to a graph."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..dtypes import SHAPE, DType
+from ..graph import Block, Graph, Node, Region, Value
+from ..operator import OPERATORS, Operator
+from . import schema
+from .attributes import called_regions, construct, field_names, read_attributes
+from .constants import Array, stored_size, unpack
+from .cursor import Bytes, Source, Table, fail, root
+
+_PADDING = 8  # some writers fill constants up to a multiple of this with zeros
+
+
+def read_graph(data: Bytes) -> Graph:
+    """Decode a file; whatever is wrong with its structure is a FileError."""
+    table = root(Source.of(data), schema.IDENTIFIER, schema.GRAPH)
+    version = _version(table)
+    _refuse_newer_features(table)
+    regions = tuple(_region(region) for region in table.tables("regions", schema.REGION))
+    if not regions:
+        table.fail("regions", "expected at least one region")
+    names = _distinct((region.name for region in regions), table, "regions")
+    for node in (node for region in regions for block in region.blocks for node in block.nodes):
+        for name in called_regions(node.operator):
+            if name not in names:
+                table.fail(
+                    "regions", f"{node.name} ({node.operator.opcode}) runs {name!r}, which is no region"
+                )
+    return Graph(regions, version)
+
+
+def _version(graph: Table) -> tuple[int, int, int, bool]:
+    table = graph.table("version", schema.VERSION_FIELDS)
+    if table is None:
+        graph.fail("version", "expected a version")
+    major, minor, patch = (table.i32(name, -1) for name in ("major", "minor", "patch"))
+    if major != 1:
+        table.fail("major", f"expected TOSA 1.x, found version {major}.{minor}.{patch}")
+    if minor < 0 or patch < 0:
+        table.fail("minor", f"expected a version of TOSA, found {major}.{minor}.{patch}")
+    return major, minor, patch, table.boolean("draft", True)
+
+
+def _refuse_newer_features(graph: Table) -> None:
+    table = graph.table("compatibility", schema.COMPATIBILITY)
+    features = table.u64("features") if table else 0
+    if table and features:
+        bits = [bit for bit in range(64) if features >> bit & 1]
+        names = ", ".join(schema.NEWER_FEATURES.get(bit, f"number {bit}") for bit in bits)
+        table.fail("features", f"the file needs the feature {names}, which is not part of TOSA 1.0.1")
+
+
+def _region(table: Table) -> Region:
+    name = table.string("name")
+    blocks = tuple(_block(block) for block in table.tables("blocks", schema.BLOCK))
+    if not blocks:
+        table.fail("blocks", f"expected region {name!r} to have a block")
+    return Region(name, blocks)
+
+
+def _block(table: Table) -> Block:
+    found = [(_tensor(tensor), tensor) for tensor in table.tables("tensors", schema.TENSOR)]
+    found += [(_shape(shape), shape) for shape in table.tables("shapes", schema.SHAPE)]
+    _distinct((value.name for value, _ in found), table, "tensors")
+    values = {value.name: value for value, _ in found}
+    sources = {value.name: source for value, source in found}
+    nodes = tuple(_node(operator, values) for operator in table.tables("operators", schema.OPERATOR))
+    for node in nodes:
+        if node.operator.opcode in schema.CONSTANTS:
+            for name in node.outputs:
+                values[name] = replace(values[name], data=_constant(values[name], sources[name]))
+    inputs, outputs = (_known(table, name, values) for name in ("inputs", "outputs"))
+    return Block(table.string("name"), nodes, values, inputs, outputs)
+
+
+def _distinct(names: Iterable[str], table: Table, field: str) -> set[str]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            table.fail(field, f"expected distinct names, found {name!r} twice")
+        seen.add(name)
+    return seen
+
+
+def _known(table: Table, field: str, values: dict[str, Value]) -> tuple[str, ...]:
+    names = table.strings(field)
+    for name in names:
+        if name not in values:
+            table.fail(field, f"{name!r} is no tensor or shape of the block")
+    return names
+
+
+def _tensor(table: Table) -> Value:
+    newer = schema.NEWER_TENSOR_FIELDS
+    if (
+        any(table.u32(name) for name in newer[:2])
+        or any(table.u64(name) for name in newer[2:])
+        or table.count("scale_data")
+    ):
+        table.fail("scale_data", "block scaling is not part of TOSA 1.0.1")
+    shape = None if table.boolean("is_unranked") else table.ints("shape")
+    if shape is not None and any(extent < 0 for extent in shape):
+        table.fail("shape", f"expected extents from 0, found {list(shape)}")
+    variable = table.string("variable_name")
+    if table.boolean("variable") != bool(variable):
+        table.fail("variable_name", "expected a variable to have a name, and no other tensor")
+    return Value(_name(table), _dtype(table), shape, None, variable)
+
+
+def _shape(table: Table) -> Value:
+    return Value(_name(table), SHAPE, (table.u32("rank"),))
+
+
+def _name(table: Table) -> str:
+    name = table.string("name")
+    if not name:
+        table.fail("name", "expected a name")
+    return name
+
+
+def _dtype(table: Table) -> DType:
+    number = table.u32("type")
+    dtype = schema.TYPES.get(number)
+    if dtype is None:
+        table.fail("type", f"type {schema.newer_type(number)} is not part of TOSA 1.0.1")
+    if dtype is SHAPE:
+        table.fail("type", "expected the type of a tensor, found SHAPE")
+    return dtype
+
+
+def _node(table: Table, values: dict[str, Value]) -> Node:
+    operator = _operator(table)
+    inputs, outputs = (_known(table, field, values) for field in ("inputs", "outputs"))
+    location = table.table("location", schema.LOCATION)
+    first = values[inputs[0]].dtype if inputs else None
+    attribute = _attribute_table(table, operator)
+    fields = read_attributes(operator, attribute, first)
+    return Node(
+        construct(operator, fields, table), inputs, outputs, location.string("text") if location else ""
+    )
+
+
+def _operator(table: Table) -> type[Operator]:
+    number = table.u32("op")
+    operators = tuple(OPERATORS.values())
+    if not 1 <= number <= len(operators):
+        table.fail("op", f"operator {schema.newer_operator(number)} is not part of TOSA 1.0.1")
+    return operators[number - 1]
+
+
+def _attribute_table(table: Table, operator: type[Operator]) -> Table | None:
+    number = table.u8("attribute_type")
+    attribute = table.table("attribute", field_names(operator), f"{table.where} ({operator.opcode})")
+    if number != operator.number and (number or operator.attributes):
+        table.fail(
+            "attribute_type",
+            f"expected {operator.number}, the attributes of {operator.opcode}, found {number}",
+        )
+    if attribute is None and operator.attributes:
+        table.fail("attribute", f"expected the attributes of {operator.opcode}")
+    return attribute
+
+
+def _constant(value: Value, table: Table) -> Array:
+    if value.shape is None:
+        table.fail("is_unranked", "expected a constant to have a shape")
+    size = stored_size(value.dtype, value.shape)
+    start, count = _data(table)
+    padded = size + -size % _PADDING
+    if not size <= count <= padded:
+        table.fail("data", f"expected {size} bytes for {value.type}, found {count}")
+    data = table.source.data[start : start + count]
+    if any(data[size:]):
+        fail(start + size, table.at_field("data"), "expected zeros after the last element")
+    if value.dtype.name == "BOOL" and size and max(data[:size]) > 1:
+        fail(start, table.at_field("data"), "expected booleans to be 0 or 1")
+    if value.dtype.name in ("INT4", "INT48"):
+        table.source.charge(size, start, table.where)
+    return unpack(data[:size], value.dtype, value.shape)
+
+
+def _data(table: Table) -> tuple[int, int]:
+    """First byte and count of a constant, which may lie behind the flatbuffer."""
+    start, count = table.blob("data") or (0, 0)
+    if count or "offset" not in table.names:
+        return start, count
+    offset, size = table.u64("offset"), table.u64("size")
+    if offset > 1 or size:
+        table.source.need(offset, size, table.at_field("offset"), "external data")
+        return offset, size
+    return start, count

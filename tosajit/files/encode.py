@@ -1,0 +1,161 @@
+"""From a graph to the bytes of a file."""
+
+import flatbuffers
+
+from ..dtypes import SHAPE, DType
+from ..errors import FileError
+from ..graph import Array, Block, Graph, Node, Region, Value
+from . import schema
+from .attributes import write_attributes
+from .builder import append_bytes, append_ints, append_offsets, append_table
+from .constants import out_of_range, pack
+
+_ALIGNMENT = 8
+_INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their constants behind it
+
+
+def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
+    """Encode a graph; the same graph always gives the same bytes."""
+    if _constant_bytes(graph) <= inline_limit:
+        return _Writer(None).file(graph)
+    # Offsets count from the beginning of the file: a first pass finds out how long the flatbuffer is.
+    length = len(_Writer(_External(0)).file(graph))
+    external = _External(length + -length % _ALIGNMENT)
+    flatbuffer = _Writer(external).file(graph)
+    return b"".join([flatbuffer, bytes(-length % _ALIGNMENT), *external.parts])
+
+
+def _constant_bytes(graph: Graph) -> int:
+    blocks = (block for region in graph.regions for block in region.blocks)
+    return sum(
+        value.data.nbytes for block in blocks for value in block.values.values() if value.data is not None
+    )
+
+
+class _External:
+    """Constant data behind the flatbuffer."""
+
+    def __init__(self, start: int) -> None:
+        self.end = start
+        self.parts: list[bytes] = []
+
+    def add(self, data: bytes) -> tuple[int, int]:
+        """Append a constant; its offset and size."""
+        start = self.end
+        self.parts.append(data + bytes(-len(data) % _ALIGNMENT))
+        self.end += len(self.parts[-1])
+        return start, len(data)
+
+
+class _Writer:
+    """Builds the flatbuffer back to front, in one order for the same graph."""
+
+    def __init__(self, external: _External | None) -> None:
+        self.builder = flatbuffers.Builder(1 << 12)
+        self.external = external
+
+    def file(self, graph: Graph) -> bytes:
+        regions = self.tables([self.region(region) for region in graph.regions])
+        version = self.version(graph.version)
+        root = append_table(self.builder, [("offset", version), ("offset", regions)])
+        self.builder.Finish(root, file_identifier=schema.IDENTIFIER)
+        return bytes(self.builder.Output())
+
+    def version(self, version: tuple[int, int, int, bool]) -> int:
+        major, minor, patch, draft = version if version[:2] == schema.VERSION[:2] else schema.VERSION
+        unset = -1  # the schema's default, so that 0 is stored
+        numbers = [("int32", number, unset) for number in (major, minor, patch)]
+        return append_table(self.builder, [*numbers, ("bool", draft, True)])
+
+    def region(self, region: Region) -> int:
+        blocks = self.tables([self.block(block) for block in region.blocks])
+        return append_table(self.builder, [("offset", self.text(region.name)), ("offset", blocks)])
+
+    def block(self, block: Block) -> int:
+        try:
+            operators = self.tables([self.node(node, block) for node in block.nodes])
+        except KeyError as error:
+            raise FileError(f"block {block.name!r}: {error.args[0]!r} is no value of the block") from None
+        values = block.values.values()
+        fields = [
+            self.text(block.name),
+            operators,
+            self.tables([self.tensor(value) for value in values if value.dtype is not SHAPE]),
+            self.texts(block.inputs),
+            self.texts(block.outputs),
+            self.tables([self.shape(value) for value in values if value.dtype is SHAPE]),
+        ]
+        return append_table(self.builder, [("offset", field) for field in fields])
+
+    def node(self, node: Node, block: Block) -> int:
+        dtype = block.values[node.inputs[0]].dtype if node.inputs else None
+        number = type(node.operator).number
+        attributes = write_attributes(self.builder, node.operator, dtype)
+        inputs, outputs = self.texts(node.inputs), self.texts(node.outputs)
+        fields = [
+            ("uint32", number),
+            ("uint8", number),
+            ("offset", attributes),
+            ("offset", inputs),
+            ("offset", outputs),
+        ]
+        if node.location:
+            text = self.text(node.location)
+            fields.append(("offset", append_table(self.builder, [("offset", text)])))
+        return append_table(self.builder, fields)
+
+    def tensor(self, value: Value) -> int:
+        name, variable = self.text(value.name), self.text(value.variable_name) if value.variable_name else 0
+        shape = append_ints(self.builder, value.shape or ())
+        data, offset, size = self.data(value)
+        return append_table(
+            self.builder,
+            [
+                ("offset", name),
+                ("offset", shape),
+                ("uint32", value.dtype.number),
+                ("offset", data),
+                ("bool", bool(value.variable_name)),
+                ("bool", value.shape is None),
+                ("offset", variable),
+                ("uint64", offset),
+                ("uint64", size),
+            ],
+        )
+
+    def shape(self, value: Value) -> int:
+        name = self.text(value.name)
+        data = append_bytes(self.builder, _bytes(value, value.data)) if value.data is not None else 0
+        (rank,) = value.shape or (0,)
+        return append_table(self.builder, [("offset", name), ("uint32", rank), ("offset", data)])
+
+    def data(self, value: Value) -> tuple[int, int, int]:
+        """Offset of a constant in the flatbuffer, or its offset and size in the file."""
+        if value.data is None:
+            return 0, 0, 0
+        data = _bytes(value, value.data)
+        if self.external is None:
+            return append_bytes(self.builder, data), 0, 0
+        return 0, *self.external.add(data)
+
+    def text(self, text: str) -> int:
+        offset: int = self.builder.CreateString(text)
+        return offset
+
+    def texts(self, texts: tuple[str, ...]) -> int:
+        return append_offsets(self.builder, [self.text(text) for text in texts])
+
+    def tables(self, offsets: list[int]) -> int:
+        return append_offsets(self.builder, offsets)
+
+
+def _bytes(value: Value, data: Array) -> bytes:
+    """What a file holds of a constant, if the array is what the value says."""
+    if data.dtype != value.dtype.storage or data.shape != value.shape:
+        raise FileError(
+            f"{value.name}: expected {value.type}, found an array of {data.dtype}{list(data.shape)}"
+        )
+    wrong = out_of_range(data, value.dtype)
+    if wrong is not None:
+        raise FileError(f"{value.name}: element {wrong} does not fit in {value.dtype.name}")
+    return pack(data, value.dtype)
