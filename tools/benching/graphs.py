@@ -51,6 +51,18 @@ def conv_small() -> tuple[Any, tuple[Any, ...]]:
     return conv_chain(20, 48)
 
 
+def clamp() -> tuple[Any, tuple[Any, ...]]:
+    """Next to nothing, so that what a call costs can be seen."""
+    from tosajit.dtypes import INT8
+    from tosajit.graph import GraphBuilder
+    from tosajit.operators import CLAMP
+
+    builder = GraphBuilder()
+    source = builder.input("source", INT8, (1, 8))
+    builder.output(builder.add(CLAMP(min_val=-100, max_val=100, nan_mode="PROPAGATE"), [source]))
+    return builder.build(), (_bytes((1, 8)),)
+
+
 def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
     """A 3 × 3 convolution that keeps extents and channels, requantised per channel."""
     from tosajit.dtypes import INT8, INT32
@@ -96,6 +108,7 @@ def _bytes(shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
 
 
 GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
+    "clamp": clamp,
     "matmul": matmul,
     "matmul_packed": matmul_packed,
     "conv": conv,

@@ -128,6 +128,18 @@ def peak_case(graph: str, macs: int, share: float | None) -> Case:
     return Case(graph, measure)
 
 
+def overhead_case() -> Case:
+    """What a call costs that computes next to nothing."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        with Worker("tosajit", plan.cpu) as worker:
+            worker.ask("load", graph="clamp", threads=1)
+            (mine,) = by_turns((worker,), plan.rounds, plan.seconds)
+        yield Row("call overhead", duration(mine.median), note="CLAMP of 8 bytes", detail=detail(mine))
+
+    return Case("overhead", measure)
+
+
 def threads_case(model: str, times: float) -> Case:
     """Two threads against one."""
 
@@ -204,6 +216,7 @@ MODELS = (
     model_case("ds_cnn", 1.5),
     model_case("transformer_tiny", 1.0),
     call_case("autoencoder", 15e-6),
+    overhead_case(),
     speed_case("ds_cnn_i16x8", "ds_cnn_i16x8", "litert", 4.0),
     threads_case("mobilenet_v2", 1.7),
     speed_case("mobilenet_v2_arm", "mobilenet_v2", "arm", 100.0, plan_rounds=3),
