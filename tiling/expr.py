@@ -1,0 +1,140 @@
+"""Scalar expressions: what a nest computes at one point, as a small tree of named functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import ClassVar
+from weakref import WeakValueDictionary
+
+BYTES = {
+    "bool": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "i64": 8,
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "f8e4m3": 1, "f8e5m2": 1,
+}  # fmt: skip
+LEAVES = frozenset({"read", "const", "acc", "axis"})
+
+
+class Expr:
+    """One scalar value: a leaf (`read`, `const`, `acc`, `axis`) or a function of other values.
+
+    Equal expressions are one object, so that comparing, hashing and sharing cost nothing.
+    """
+
+    __slots__ = ("__weakref__", "args", "op", "type")
+    op: str
+    args: tuple[Expr | int | float, ...]
+    type: str
+    _known: ClassVar[WeakValueDictionary[Hashable, Expr]] = WeakValueDictionary()
+
+    def __new__(cls, op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
+        key = (op, type, *(arg.hex() if isinstance(arg, float) else arg for arg in args))
+        found = cls._known.get(key)
+        if found is None:
+            found = super().__new__(cls)
+            for name, value in (("op", op), ("args", args), ("type", type)):
+                object.__setattr__(found, name, value)
+            found = cls._known.setdefault(key, found)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Expr is immutable: cannot set {name}")
+
+    def __add__(self, other: Expr) -> Expr:
+        return apply("add", self, other)
+
+    def __sub__(self, other: Expr) -> Expr:
+        return apply("sub", self, other)
+
+    def __mul__(self, other: Expr) -> Expr:
+        return apply("mul", self, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return apply("and", self, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return apply("or", self, other)
+
+    def __xor__(self, other: Expr) -> Expr:
+        return apply("xor", self, other)
+
+    def __invert__(self) -> Expr:
+        return apply("not", self)
+
+    def __str__(self) -> str:
+        match self.op:
+            case "read":
+                return f"r{self.args[0]}"
+            case "const":
+                return str(self.args[0])
+            case "acc":
+                return "acc"
+            case "axis":
+                return f"a{self.args[0]}"
+        return f"{self.op}({', '.join(map(str, self.args))})"
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that this one is a function of."""
+        return tuple(arg for arg in self.args if isinstance(arg, Expr))
+
+
+def apply(name: str, *args: Expr, type: str | None = None) -> Expr:
+    """The function `name` for the type of its first argument, such as `add_i32`."""
+    return Expr(f"{name}_{args[0].type}", args, type or args[0].type)
+
+
+def call(name: str, *args: Expr, type: str) -> Expr:
+    """The function called exactly `name`, with a result of `type`."""
+    return Expr(name, args, type)
+
+
+def read(number: int, type: str) -> Expr:
+    """The value that read `number` of the nest finds at this point."""
+    return Expr("read", (number,), type)
+
+
+def const(value: int | float, type: str) -> Expr:
+    """A literal."""
+    return Expr("const", (value,), type)
+
+
+def acc(type: str) -> Expr:
+    """The result of the nest's reduction."""
+    return Expr("acc", (), type)
+
+
+def axis(number: int) -> Expr:
+    """The coordinate of this point along an axis."""
+    return Expr("axis", (number,), "i64")
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every distinct expression below and including `expr`, operands first."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in seen:
+            continue
+        if ready:
+            seen.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((operand, False) for operand in reversed(node.operands))
+
+
+def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
+    """`expr` with every leaf replaced by `leaf(it)`; equal subtrees stay shared."""
+    done: dict[Expr, Expr] = {}
+    for node in walk(expr):
+        if node.op in LEAVES:
+            done[node] = leaf(node)
+        else:
+            args = tuple(done[arg] if isinstance(arg, Expr) else arg for arg in node.args)
+            done[node] = node if args == node.args else Expr(node.op, args, node.type)
+    return done[expr]
+
+
+def reads_of(expr: Expr) -> frozenset[int]:
+    """The numbers of the reads that `expr` uses."""
+    return frozenset(int(node.args[0]) for node in walk(expr) if node.op == "read")  # type: ignore[arg-type]

@@ -1,0 +1,196 @@
+"""Substituting one nest into another: reads through views, reshapes, and producers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+
+from tiling.expr import Expr, read, rewrite
+from tiling.nest import (
+    Access,
+    Affine,
+    Indirect,
+    Nest,
+    Write,
+    dense_strides,
+    rewrite_access,
+    rewrite_nest,
+    split_axis,
+    with_axes,
+)
+
+
+def reshape_read(nest: Nest, number: int, shape: tuple[int, ...]) -> Nest | None:
+    """The nest with read `number` seeing its operand as `shape`, axes split as needed; None if it cannot."""
+    access = nest.reads[number]
+    if access.shape == shape:
+        return nest
+    if access.fill is not None or access.indirect or prod(access.shape) != prod(shape):
+        return None
+    strides = dense_strides(shape)
+    position = 0
+    while position < len(nest.axes):
+        step = nest.reads[number].steps(len(nest.axes))[position]
+        inner = _split_point(abs(step), nest.axes[position].extent, shape, strides)
+        if inner is None:
+            position += 1
+        elif nest.axes[position].extent % inner or step < 0:
+            return None
+        else:
+            nest = split_axis(nest, position, inner)
+            position += 1
+    access = nest.reads[number]
+    index = _indices(access.steps(len(nest.axes)), access.start(), nest.extents, shape, strides)
+    if index is None:
+        return None
+    reads = list(nest.reads)
+    reads[number] = replace(access, shape=shape, index=index)
+    return replace(nest, reads=tuple(reads))
+
+
+def _split_point(step: int, extent: int, shape: Sequence[int], strides: Sequence[int]) -> int | None:
+    """How many steps of an axis stay within the dimension it walks, if it leaves it."""
+    if step == 0:
+        return None
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        room = size * stride
+        if size > 1 and step < room:
+            leaves = step * (extent - 1) >= room
+            return max(room // step, 1) if leaves and room // step > 1 else None
+    return None
+
+
+def _indices(
+    steps: Sequence[int], start: int, extents: Sequence[int], shape: Sequence[int], strides: Sequence[int]
+) -> tuple[Affine, ...] | None:
+    """Per-dimension indices whose offsets add up to the given linear steps; None if a carry would occur."""
+    coefficients = [[0] * len(steps) for _ in shape]
+    for position, step in enumerate(steps):
+        if step == 0 or extents[position] == 1:
+            continue
+        home = next((d for d, t in enumerate(strides) if shape[d] > 1 and t <= abs(step)), None)
+        if home is None or step % strides[home]:
+            return None
+        coefficients[home][position] = step // strides[home]
+    index = []
+    for row, size, stride in zip(coefficients, shape, strides, strict=True):
+        affine = Affine(tuple(row), start // stride)
+        start -= affine.offset * stride
+        low, high = affine.span([0] * len(extents), extents)
+        if low < 0 or high >= size:
+            return None
+        index.append(affine)
+    return tuple(index) if start == 0 else None
+
+
+def is_permutation(access: Access, extents: Sequence[int]) -> bool:
+    """Whether the access meets each element of the operand exactly once over the axes."""
+    seen: set[int] = set()
+    for item, size in zip(access.index, access.shape, strict=True):
+        if isinstance(item, Indirect):
+            return False
+        used = [(p, c) for p, c in enumerate(item.coefficients) if c and extents[p] > 1]
+        if len(used) > 1 or item.offset or (used and used[0][1] != 1):
+            return False
+        if (extents[used[0][0]] if used else 1) != size or (used and used[0][0] in seen):
+            return False
+        seen.update(p for p, _ in used)
+    return all(extent == 1 or position in seen for position, extent in enumerate(extents))
+
+
+def pure_move(nest: Nest) -> bool:
+    """Whether the nest only copies one operand to another place."""
+    return nest.reduction is None and len(nest.writes) == 1 and nest.writes[0].value.op == "read"
+
+
+def identity_write(write: Write, axes: int) -> bool:
+    """Whether dimension d of the result is axis d, so that axes can be replaced by a reader's indices."""
+    return len(write.access.index) <= axes and all(
+        isinstance(item, Affine) and item.offset == 0 and item.coefficients == tuple(int(d == p) for p in range(axes))
+        for d, item in enumerate(write.access.index)
+    )
+
+
+def append_reads(nest: Nest, extra: Sequence[Access]) -> tuple[Nest, int]:
+    """The nest with more reads, renumbered to stand behind its own; and the first new number."""
+    first = len(nest.reads)
+    return replace(nest, reads=nest.reads + tuple(rewrite_access(a, shifted(first)) for a in extra)), first
+
+
+def shifted(first: int) -> Callable[[Expr], Expr]:
+    """Moves the numbers of reads up by `first`."""
+    return lambda leaf: read(int(leaf.args[0]) + first, leaf.type) if leaf.op == "read" else leaf  # type: ignore[arg-type]
+
+
+def replacing(number: int, value: Expr) -> Callable[[Expr], Expr]:
+    """Puts an expression in the place of read `number`."""
+    return lambda leaf: value if leaf.op == "read" and leaf.args[0] == number else leaf
+
+
+def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
+    """The consumer computing by itself what its read `number` would have found; None if it cannot."""
+    write = producer.writes[0]
+    if producer.reduction is not None or len(producer.writes) != 1:
+        return None
+    if not identity_write(write, len(producer.axes)) or len(write.access.index) != len(producer.axes):
+        return None
+    reshaped = reshape_read(consumer, number, write.access.shape)
+    if reshaped is None:
+        return None
+    access = reshaped.reads[number]
+    if access.indirect:
+        return None
+    if access.fill is not None:
+        return _move_under_fill(reshaped, number, producer)
+    moved = with_axes(producer, reshaped.axes, [i for i in access.index if isinstance(i, Affine)])
+    merged, first = append_reads(reshaped, moved.reads)
+    value = rewrite(moved.writes[0].value, shifted(first))
+    merged = rewrite_nest(merged, replacing(number, value))
+    return replace(merged, members=producer.members + consumer.members)
+
+
+def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None:
+    """Inline a pure permutation below a read with a fill: the bounds are then the same."""
+    if not pure_move(producer):
+        return None
+    source = producer.reads[int(producer.writes[0].value.args[0])]  # type: ignore[arg-type]
+    if source.fill is not None or not is_permutation(source, producer.extents):
+        return None
+    access = consumer.reads[number]
+    index = tuple(i.compose([j for j in access.index if isinstance(j, Affine)]) for i in source.index if isinstance(i, Affine))
+    if any(not any(i.coefficients) for i in index) and len(index) != len(access.index):
+        return None
+    reads = list(consumer.reads)
+    reads[number] = replace(source, index=index, fill=access.fill)
+    return replace(consumer, reads=tuple(reads), members=producer.members + consumer.members)
+
+
+def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool) -> Nest | None:
+    """The producer going on with the consumer's work on its result `result`; None if the points differ."""
+    write = producer.writes[result]
+    outer = producer.outer
+    if consumer.reduction is not None or not identity_write(write, len(producer.axes)) or len(write.access.index) != outer:
+        return None
+    reshaped = reshape_read(consumer, number, write.access.shape)
+    if reshaped is None or not is_permutation(reshaped.reads[number], reshaped.extents) or reshaped.reads[number].fill is not None:
+        return None
+    old = [Affine((0,) * len(producer.axes))] * len(reshaped.axes)
+    for dimension, item in enumerate(reshaped.reads[number].index):
+        assert isinstance(item, Affine)
+        for position, coefficient in enumerate(item.coefficients):
+            if coefficient and reshaped.axes[position].extent > 1:
+                old[position] = Affine(tuple(int(p == dimension) for p in range(len(producer.axes))))
+    moved = with_axes(reshaped, producer.axes, old)
+    merged, first = append_reads(producer, moved.reads)
+
+    move, fold = shifted(first), replacing(first + number, write.value)
+    merged = replace(merged, reads=tuple(rewrite_access(a, fold) for a in merged.reads))
+    added = tuple(
+        Write(rewrite_access(rewrite_access(w.access, move), fold), rewrite(rewrite(w.value, move), fold))
+        for w in moved.writes
+    )
+    kept = producer.writes if keep else producer.writes[:result] + producer.writes[result + 1 :]
+    merged = replace(merged, writes=kept + added, members=producer.members + consumer.members)
+    verb = "map" if producer.verb == "move" and not pure_move(merged) else producer.verb
+    return replace(merged, verb=verb)

@@ -1,0 +1,265 @@
+"""Loop nests: axes, affine accesses, and what is computed at each point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal
+
+from tiling.expr import BYTES, Expr, const, reads_of, rewrite
+
+Verb = Literal["move", "map", "reduce", "contract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop of a nest: `extent` steps, summed over (or the like) when `reduced`."""
+
+    name: str
+    extent: int
+    reduced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A linear index expression over the axes of a nest."""
+
+    coefficients: tuple[int, ...]
+    offset: int = 0
+
+    def span(self, lo: Sequence[int], hi: Sequence[int]) -> tuple[int, int]:
+        """The smallest and the largest index over the box [lo, hi) of the axes."""
+        low = high = self.offset
+        for coefficient, first, end in zip(self.coefficients, lo, hi, strict=True):
+            ends = (coefficient * first, coefficient * (end - 1))
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def compose(self, axes: Sequence[Affine]) -> Affine:
+        """This index with each axis replaced by an index over other axes."""
+        size = len(axes[0].coefficients) if axes else 0
+        total, offset = [0] * size, self.offset
+        for coefficient, inner in zip(self.coefficients, axes, strict=True):
+            if coefficient:
+                offset += coefficient * inner.offset
+                for position, value in enumerate(inner.coefficients):
+                    total[position] += coefficient * value
+        return Affine(tuple(total), offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Indirect:
+    """An index computed from data at each point; kept inside the bounds whatever the data say."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a nest reaches an operand: the operand seen as `shape`, an index a dimension.
+
+    `fill` is what a read finds outside the bounds; without it the index is always inside.
+    """
+
+    operand: str
+    type: str
+    shape: tuple[int, ...]
+    index: tuple[Affine | Indirect, ...]
+    fill: Expr | None = None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each dimension."""
+        return dense_strides(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the whole operand."""
+        return prod(self.shape) * BYTES[self.type]
+
+    @property
+    def indirect(self) -> bool:
+        """Whether an index comes from data."""
+        return any(isinstance(index, Indirect) for index in self.index)
+
+    def steps(self, axes: int) -> tuple[int, ...]:
+        """Elements between neighbours along each axis, indirect dimensions left out."""
+        total = [0] * axes
+        for index, stride in zip(self.index, self.strides, strict=True):
+            if isinstance(index, Affine):
+                for position, value in enumerate(index.coefficients):
+                    total[position] += value * stride
+        return tuple(total)
+
+    def start(self) -> int:
+        """The element at the origin of the axes, indirect dimensions left out."""
+        pairs = zip(self.index, self.strides, strict=True)
+        return sum(index.offset * stride for index, stride in pairs if isinstance(index, Affine))
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A result of a nest: where it goes and the expression that it is."""
+
+    access: Access
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Combines the values along the reduced axes: `acc = op(acc, value)` from `initial`."""
+
+    op: str
+    initial: int | float
+    type: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops over `axes` (reduced ones last) that read operands, may reduce, and write results."""
+
+    verb: Verb
+    axes: tuple[Axis, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Write, ...]
+    reduction: Reduction | None = None
+    members: tuple[str, ...] = ()
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Steps of each axis."""
+        return tuple(axis.extent for axis in self.axes)
+
+    @property
+    def outer(self) -> int:
+        """How many axes are not reduced."""
+        return sum(not axis.reduced for axis in self.axes)
+
+    @property
+    def points(self) -> int:
+        """Points of the whole nest."""
+        return prod(self.extents)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Names of all operands, read then written."""
+        names = [access.operand for access in self.reads] + [write.access.operand for write in self.writes]
+        return tuple(dict.fromkeys(names))
+
+    def __str__(self) -> str:
+        from tiling.text import nest_text
+
+        return nest_text(self)
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def identity(size: int, first: int = 0, axes: int | None = None) -> tuple[Affine, ...]:
+    """The indices that are the axes `first`, `first + 1`, … themselves."""
+    total = size if axes is None else axes
+    return tuple(
+        Affine(tuple(int(position == first + number) for position in range(total))) for number in range(size)
+    )
+
+
+def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest:
+    """The same nest over other axes; `old[i]` is the former axis i in terms of the new ones."""
+
+    def leaf(expr: Expr) -> Expr:
+        if expr.op != "axis":
+            return expr
+        return affine_expr(old[int(expr.args[0])])  # type: ignore[arg-type]
+
+    def access(item: Access) -> Access:
+        index = tuple(i.compose(old) if isinstance(i, Affine) else i for i in item.index)
+        return rewrite_access(replace(item, index=index), leaf)
+
+    reduction = nest.reduction
+    if reduction is not None:
+        reduction = replace(reduction, value=rewrite(reduction.value, leaf))
+    return replace(
+        nest,
+        axes=axes,
+        reads=tuple(map(access, nest.reads)),
+        writes=tuple(Write(access(w.access), rewrite(w.value, leaf)) for w in nest.writes),
+        reduction=reduction,
+    )
+
+
+def rewrite_access(access: Access, leaf: Callable[[Expr], Expr]) -> Access:
+    """The access with the leaves of its indirect indices and of its fill replaced."""
+    if access.fill is None and not access.indirect:
+        return access
+    index = tuple(Indirect(rewrite(i.value, leaf)) if isinstance(i, Indirect) else i for i in access.index)
+    return replace(access, index=index, fill=access.fill and rewrite(access.fill, leaf))
+
+
+def rewrite_nest(nest: Nest, leaf: Callable[[Expr], Expr]) -> Nest:
+    """The nest with every leaf of every expression replaced."""
+    reduction = nest.reduction
+    if reduction is not None:
+        reduction = replace(reduction, value=rewrite(reduction.value, leaf))
+    return replace(
+        nest,
+        reads=tuple(rewrite_access(access, leaf) for access in nest.reads),
+        writes=tuple(Write(rewrite_access(w.access, leaf), rewrite(w.value, leaf)) for w in nest.writes),
+        reduction=reduction,
+    )
+
+
+def affine_expr(index: Affine) -> Expr:
+    """An affine index as an expression over the axes."""
+    total = const(index.offset, "i64")
+    for number, coefficient in enumerate(index.coefficients):
+        if coefficient:
+            term = Expr("axis", (number,), "i64")
+            if coefficient != 1:
+                term = Expr("mul_i64", (term, const(coefficient, "i64")), "i64")
+            total = term if total == const(0, "i64") else Expr("add_i64", (total, term), "i64")
+    return total
+
+
+def split_axis(nest: Nest, position: int, inner: int) -> Nest:
+    """Axis `position` as two: steps of `inner`, and within them. The extent must be a multiple."""
+    axis = nest.axes[position]
+    assert axis.extent % inner == 0
+    pieces = (replace(axis, name=f"{axis.name}o", extent=axis.extent // inner), replace(axis, name=f"{axis.name}i", extent=inner))
+    axes = nest.axes[:position] + pieces + nest.axes[position + 1 :]
+    old = []
+    for number in range(len(nest.axes)):
+        row = [0] * len(axes)
+        if number == position:
+            row[position], row[position + 1] = inner, 1
+        else:
+            row[number + (number > position)] = 1
+        old.append(Affine(tuple(row)))
+    return with_axes(nest, axes, old)
+
+
+def used_reads(nest: Nest) -> frozenset[int]:
+    """Reads that a result, a fill or an indirect index still needs."""
+    exprs = [write.value for write in nest.writes]
+    exprs += [expr for write in nest.writes for expr in access_exprs(write.access)]
+    if nest.reduction is not None:
+        exprs.append(nest.reduction.value)
+    used: set[int] = set()
+    while exprs:
+        for number in reads_of(exprs.pop()) - used:
+            used.add(number)
+            exprs.extend(access_exprs(nest.reads[number]))
+    return frozenset(used)
+
+
+def access_exprs(access: Access) -> list[Expr]:
+    """The expressions that an access evaluates: indirect indices and the fill."""
+    exprs = [index.value for index in access.index if isinstance(index, Indirect)]
+    return exprs if access.fill is None else [*exprs, access.fill]

@@ -1,0 +1,176 @@
+"""Programs: sections of tile loops with load, compute and store commands over numbered addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from math import prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiling.expr import BYTES
+from tiling.nest import Access, Affine, Nest, dense_strides
+from tiling.target import Target
+
+Kind = Literal["input", "output", "constant", "temporary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor in the large memory; temporaries have an offset in the arena."""
+
+    name: str
+    type: str
+    elements: int
+    kind: Kind
+    offset: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return self.elements * BYTES[self.type]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over tiles: `count` steps of `step` points along an axis of the nest, the last one cut."""
+
+    axis: int
+    step: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A box of an operand in the scratchpad: its address, its extents, and which loops change it.
+
+    `level` counts the outer loops that move the box; further in, it stays where it is.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    bytes: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tiles of one nest: loops (those of reduced axes innermost) and where each access finds its data."""
+
+    nest: Nest
+    loops: tuple[Loop, ...]
+    images: tuple[Image | None, ...]
+    accumulator: Image | None = None
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Reads, then writes, as `images` counts them."""
+        return (*self.nest.reads, *(write.access for write in self.nest.writes))
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles the loops make."""
+        return prod(loop.count for loop in self.loops)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """Points of a full tile along each axis."""
+        steps = {loop.axis: loop.step for loop in self.loops}
+        return tuple(steps.get(number, axis.extent) for number, axis in enumerate(self.nest.axes))
+
+    @property
+    def splits_reduction(self) -> bool:
+        """Whether a result needs several tiles, so that its accumulator stays between them."""
+        return any(self.nest.axes[loop.axis].reduced for loop in self.loops)
+
+
+class Opcode(IntEnum):
+    """The kinds of command."""
+
+    LOAD = 1
+    COMPUTE = 2
+    STORE = 3
+
+
+COMMAND = np.dtype(
+    [("opcode", "u1"), ("section", "i4"), ("access", "i4"), ("level", "i4"), ("operand", "i4"),
+     ("address", "i8"), ("bytes", "i8")]
+)  # fmt: skip
+LOOP = np.dtype([("section", "i4"), ("axis", "i4"), ("extent", "i8"), ("step", "i8"), ("count", "i8")])
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a target runs: operands in memory, sections in order, and how much memory both sides need."""
+
+    target: Target
+    operands: Mapping[str, Operand]
+    sections: tuple[Section, ...]
+    arena_bytes: int
+    scratch_bytes: int
+
+    @property
+    def commands(self) -> NDArray[np.void]:
+        """The command stream: in each section, for each tile, its loads, its computation, its stores."""
+        numbers = {name: number for number, name in enumerate(self.operands)}
+        rows: list[tuple[int, ...]] = []
+        for number, section in enumerate(self.sections):
+            count = len(section.nest.reads)
+            body: list[tuple[int, ...]] = []
+            for access, (item, image) in enumerate(zip(section.accesses, section.images, strict=True)):
+                if image is not None:
+                    opcode = Opcode.LOAD if access < count else Opcode.STORE
+                    row = (opcode, number, access, image.level, numbers[item.operand], image.address, image.bytes)
+                    body.append(row)
+            loads = [row for row in body if row[0] == Opcode.LOAD]
+            stores = [row for row in body if row[0] == Opcode.STORE]
+            compute = (Opcode.COMPUTE, number, -1, len(section.loops), -1, 0, 0)
+            rows += [*loads, compute, *stores]
+        return np.array(rows, COMMAND)
+
+    @property
+    def loops(self) -> NDArray[np.void]:
+        """The tile loops of all sections, outermost first."""
+        rows = [
+            (number, loop.axis, section.nest.axes[loop.axis].extent, loop.step, loop.count)
+            for number, section in enumerate(self.sections)
+            for loop in section.loops
+        ]
+        return np.array(rows, LOOP)
+
+    def __str__(self) -> str:
+        from tiling.text import program_text
+
+        return program_text(self)
+
+    def __repr__(self) -> str:
+        tiles = sum(section.tiles for section in self.sections)
+        return (
+            f"<Program for {self.target.name}: {len(self.sections)} groups, {tiles} tiles, "
+            f"arena {self.arena_bytes} bytes, scratchpad {self.scratch_bytes} bytes>"
+        )
+
+
+def box_shape(access: Access, tile: tuple[int, ...]) -> tuple[int, ...]:
+    """The largest box of the operand that a tile touches: extents by dimension."""
+    shape = []
+    for index, extent in zip(access.index, access.shape, strict=True):
+        if isinstance(index, Affine):
+            reach = 1 + sum(abs(c) * (t - 1) for c, t in zip(index.coefficients, tile, strict=True))
+            shape.append(min(extent, reach))
+        else:
+            shape.append(extent)
+    return tuple(shape)
+
+
+def box_bytes(access: Access, tile: tuple[int, ...]) -> int:
+    """Size of the box in the scratchpad."""
+    return prod(box_shape(access, tile)) * BYTES[access.type]
+
+
+def box_strides(image: Image) -> tuple[int, ...]:
+    """Elements between neighbours of a box in the scratchpad."""
+    return dense_strides(image.shape)

@@ -1,0 +1,24 @@
+"""What a planner knows of the machine it plans for: capacities, nothing about time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine's capacities.
+
+    `scratch_bytes` None means that operands are used where they are, as on a CPU whose scratchpad is its cache;
+    then `tile_points` says how much work a tile should have, so that `cores` can share a group.
+    """
+
+    name: str
+    scratch_bytes: int | None = None
+    alignment: int = 16
+    cores: int = 1
+    tile_points: int = 1 << 16
+
+
+HOST = Target("host", alignment=64)
+TINY = Target("tiny", scratch_bytes=2048, alignment=4)

@@ -1,0 +1,179 @@
+"""The compiled driver: walks the command stream of a program and calls its kernels by address.
+
+The text of this module is itself a kernel. Its arguments: the image of the program, the table of operand
+addresses, the number of this thread, the number of threads, memory for synchronisation (zeroed), memory of
+this thread's own, where its scratchpad begins in it, the first section to run and the end.
+"""
+
+from tosajit.kernels.intrinsics import *  # noqa: F403
+
+SPINS = 2000
+ARGUMENTS = 4096
+"""Bytes at the start of a thread's memory for the argument array; the odometer of copies stands behind."""
+
+
+def wait_for_all(sync, threads, round):  # type: ignore[no-untyped-def]
+    """Return when every thread has arrived `round` times."""
+    if threads > 1:
+        fetch_add(sync, 0, 1)
+        spins = 0
+        while load_acquire(sync, 0) < threads * round:
+            spins += 1
+            if spins < SPINS:
+                pause()
+            else:
+                yield_core()
+
+
+def copy_box(record, axes, image, memory, arguments, scratch, store):  # type: ignore[no-untyped-def]
+    """Copy the box of one access between memory and the scratchpad; return the base that its kernel sees."""
+    size, dimensions = reload_i64(record, 3), reload_i64(record, 4)
+    image_base = scratch + reload_i64(record, 2)
+    base, large = image_base + reload_i64(record, 5), memory
+    row, odometer = record + 64, arguments + ARGUMENTS
+    for d in range(dimensions):
+        low = reload_i64(row, 3)
+        high = low + reload_i64(row, 4)
+        for a in range(axes):
+            c = reload_i64(row, 5 + a)
+            first, end = reload_i64(arguments, 4 + a), reload_i64(arguments, 4 + axes + a)
+            low += c * first if c > 0 else c * (end - 1)
+            high += c * (end - 1) if c > 0 else c * first
+        extent = reload_i64(row, 0)
+        low, high = max(low, 0), min(high, extent - 1)
+        base -= low * reload_i64(row, 2)
+        large += low * reload_i64(row, 1)
+        store_i64(odometer, 2 * d, high - low + 1)
+        store_i64(odometer, 2 * d + 1, 0)
+        row += 8 * (5 + axes)
+    empty = False
+    total = 1
+    for d in range(dimensions):
+        extent = reload_i64(odometer, 2 * d)
+        empty = empty or extent <= 0
+        if d < dimensions - 1:
+            total *= extent
+    if not empty:
+        width = size
+        if dimensions > 0:
+            width = size * reload_i64(odometer, 2 * (dimensions - 1))
+        for _ in range(total):
+            near, far = image_base, large
+            row = record + 64
+            for d in range(dimensions - 1):
+                at = reload_i64(odometer, 2 * d + 1)
+                far += at * reload_i64(row, 1)
+                near += at * reload_i64(row, 2)
+                row += 8 * (5 + axes)
+            if store:
+                copy_bytes(far, near, width)
+            else:
+                copy_bytes(near, far, width)
+            d = dimensions - 2
+            while d >= 0:
+                at = reload_i64(odometer, 2 * d + 1) + 1
+                if at < reload_i64(odometer, 2 * d):
+                    store_i64(odometer, 2 * d + 1, at)
+                    break
+                store_i64(odometer, 2 * d + 1, 0)
+                d -= 1
+    return base
+
+
+def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-untyped-def]
+    """Set the box along the axes of `count` loops for tile number `tile`; inner loops run fastest."""
+    for back in range(count):
+        loop = loops + 32 * (first + count - 1 - back)
+        axis, extent = reload_i64(loop, 0), reload_i64(loop, 1)
+        step, steps = reload_i64(loop, 2), reload_i64(loop, 3)
+        begin = (tile % steps) * step
+        tile //= steps
+        store_i64(arguments, 4 + axis, begin)
+        store_i64(arguments, 4 + axes + axis, min(begin + step, extent))
+
+
+def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):  # type: ignore[no-untyped-def]
+    """Load what moved, compute, and store what is complete."""
+    axes, accesses, transfers = reload_i64(section, 1), reload_i64(section, 6), reload_i64(section, 10)
+    red_tiles = reload_i64(section, 5)
+    record = image + 8 * reload_i64(section, 13)
+    for _ in range(transfers):
+        access, slot = reload_i64(record, 0), reload_i64(record, 7)
+        store = reload_i64(record, 1)
+        if fresh or store or number % reload_i64(record, 6) == 0:
+            memory = reload_i64(table, slot)
+            base = scratch + reload_i64(record, 2)
+            if store:
+                base = box_base(record, axes, arguments, base)
+            else:
+                base = copy_box(record, axes, image, memory, arguments, scratch, False)
+            store_i64(arguments, 4 + 2 * axes + access, base)
+        record += 8 * (8 + reload_i64(record, 4) * (5 + axes))
+    store_i64(arguments, 0, (1 if reduced == 0 else 0) | (2 if reduced == red_tiles - 1 else 0))
+    call(reload_i64(section, 0), arguments)
+    if reduced == red_tiles - 1:
+        record = image + 8 * reload_i64(section, 13)
+        for _ in range(transfers):
+            if reload_i64(record, 1):
+                memory = reload_i64(table, reload_i64(record, 7))
+                copy_box(record, axes, image, memory, arguments, scratch, True)
+            record += 8 * (8 + reload_i64(record, 4) * (5 + axes))
+
+
+def box_base(record, axes, arguments, base):  # type: ignore[no-untyped-def]
+    """The base of a box that is written, not loaded."""
+    base += reload_i64(record, 5)
+    row = record + 64
+    for _ in range(reload_i64(record, 4)):
+        low = reload_i64(row, 3)
+        for a in range(axes):
+            c = reload_i64(row, 5 + a)
+            low += c * reload_i64(arguments, 4 + a) if c > 0 else c * (reload_i64(arguments, 4 + axes + a) - 1)
+        base -= max(low, 0) * reload_i64(row, 2)
+        row += 8 * (5 + axes)
+    return base
+
+
+def run_section(section, image, table, thread, threads, counter, memory, scratch_offset):  # type: ignore[no-untyped-def]
+    """Run the tiles of one section that fall to this thread."""
+    axes, accesses = reload_i64(section, 1), reload_i64(section, 6)
+    out_tiles, red_tiles = reload_i64(section, 4), reload_i64(section, 5)
+    scratch = memory + scratch_offset
+    copy_bytes(memory, image + 8 * reload_i64(section, 8), 8 * reload_i64(section, 7))
+    store_i64(memory, 1, scratch + reload_i64(section, 9))
+    store_i64(memory, 2, scratch)
+    where = image + 8 * reload_i64(section, 12)
+    for k in range(accesses):
+        slot = reload_i64(where, 2 * k)
+        if slot >= 0:
+            store_i64(memory, 4 + 2 * axes + k, reload_i64(table, slot) + reload_i64(where, 2 * k + 1))
+    if out_tiles == 1 and red_tiles == 1 and reload_i64(section, 10) == 0:
+        if thread == 0:
+            store_i64(memory, 0, 3)
+            call(reload_i64(section, 0), memory)
+        return
+    loops, out_loops = image + 8 * reload_i64(section, 11), reload_i64(section, 2)
+    tile, previous = 0, -2
+    if threads > 1:
+        tile = fetch_add(counter, 0, 1)
+    while tile < out_tiles:
+        set_tile(loops, 0, out_loops, tile, memory, axes)
+        for reduced in range(red_tiles):
+            set_tile(loops, out_loops, reload_i64(section, 3), reduced, memory, axes)
+            fresh = tile != previous + 1 and reduced == 0
+            run_tile(section, image, table, memory, scratch, tile * red_tiles + reduced, reduced, fresh)
+        previous = tile
+        tile = fetch_add(counter, 0, 1) if threads > 1 else tile + 1
+
+
+def kernel(args):  # type: ignore[no-untyped-def]
+    """Run a program's sections from first to end."""
+    image, table = reload_i64(args, 0), reload_i64(args, 1)
+    thread, threads, sync = reload_i64(args, 2), reload_i64(args, 3), reload_i64(args, 4)
+    memory, scratch_offset = reload_i64(args, 5), reload_i64(args, 6)
+    first, end = reload_i64(args, 7), reload_i64(args, 8)
+    for number in range(first, end):
+        section = image + 8 * reload_i64(image, number)
+        counter = sync + 64 + 8 * number
+        run_section(section, image, table, thread, threads, counter, memory, scratch_offset)
+        wait_for_all(sync, threads, number - first + 1)

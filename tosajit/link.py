@@ -1,0 +1,137 @@
+"""Linking: a program and its compiled kernels as one array of numbers that the driver walks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiling.expr import BYTES
+from tiling.nest import Access, Affine
+from tiling.program import Image, Program, Section, dense_strides
+from tosajit.kernels.emit import Emitted, Strided, emit, strided
+from tosajit.kernels.layout import Layout
+from tosajit.kernels.objects import compile_kernels
+
+ALIGNMENT = 64
+ARGUMENT_BYTES = 8192
+"""What the driver keeps at the start of each thread's memory: the argument array, the odometer of copies."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Image64:
+    """A linked program: the numbers for the driver, and what each thread needs of its own."""
+
+    numbers: NDArray[np.int64]
+    sections: int
+    thread_bytes: int
+
+
+def emit_section(section: Section) -> Emitted:
+    """The kernel of a section, for the layouts that its operands have there."""
+    axes = len(section.nest.axes)
+    views = [
+        strided(access, dense_strides(image.shape if image is not None else access.shape), axes)
+        for access, image in zip(section.accesses, section.images, strict=True)
+    ]
+    return emit(section.nest, views, section.splits_reduction)
+
+
+def link(program: Program, slots: Mapping[str, int], progress: Progress | None = None) -> Image64:
+    """Compile what is missing and put all together; `slots` gives each operand's table entry."""
+    emitted = [emit_section(section) for section in program.sections]
+    kernels = compile_kernels([e.source for e in emitted], progress)
+    numbers: list[int] = [0] * len(program.sections)
+    row_bytes = 0
+    for position, (section, text, kernel) in enumerate(zip(program.sections, emitted, kernels, strict=True)):
+        numbers[position] = len(numbers)
+        numbers += _record(section, text, kernel.address, len(numbers), slots, program.scratch_bytes)
+        row_bytes = max(row_bytes, _row_bytes(section))
+    scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
+    return Image64(np.array(numbers or [0], np.int64), len(program.sections), ARGUMENT_BYTES + scratch + row_bytes + 64)
+
+
+def _row_bytes(section: Section) -> int:
+    """Accumulators of one row, for sections that have none in the scratchpad."""
+    reduction = section.nest.reduction
+    if reduction is None or section.accumulator is not None:
+        return 0
+    outer = section.nest.outer
+    return (section.nest.axes[outer - 1].extent if outer else 1) * BYTES[reduction.type]
+
+
+def _record(
+    section: Section,
+    text: Emitted,
+    address: int,
+    start: int,
+    slots: Mapping[str, int],
+    scratch_bytes: int,
+) -> list[int]:
+    nest = section.nest
+    axes, accesses = len(nest.axes), section.accesses
+    layout = Layout(axes, len(accesses))
+    arguments = [0] * layout.payload + list(text.payload)
+    arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
+    assert 8 * len(arguments) <= ARGUMENT_BYTES // 2
+    loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
+    outer = [row for row in loops if not row[1].reduced]
+    inner = [row for row in loops if row[1].reduced]
+    counts = [_product(loop.count for loop, _ in part) for part in (outer, inner)]
+    transfers = _transfers(section, slots)
+    accumulator = section.accumulator.address if section.accumulator is not None else -(-scratch_bytes // 64) * 64
+    places = start + 14
+    loop_table = places + 2 * len(accesses)
+    images = loop_table + 4 * len(loops)
+    template = images + sum(map(len, transfers))
+    record = [
+        address, axes, len(outer), len(inner), *counts, len(accesses), len(arguments), template, accumulator,
+        len(transfers), loop_table, places, images,
+    ]  # fmt: skip
+    for access, image in zip(accesses, section.images, strict=True):
+        start_bytes = _start(access, access.strides) * BYTES[access.type]
+        record += [slots[access.operand], start_bytes] if image is None else [-1, 0]
+    for loop, axis in (*outer, *inner):
+        record += [loop.axis, axis.extent, loop.step, loop.count]
+    return record + [number for row in transfers for number in row] + arguments
+
+
+def _transfers(section: Section, slots: Mapping[str, int]) -> list[list[int]]:
+    rows = []
+    reads = len(section.nest.reads)
+    for number, (access, image) in enumerate(zip(section.accesses, section.images, strict=True)):
+        if image is not None:
+            rows.append(_transfer(section, number, access, image, number >= reads, slots[access.operand]))
+    return rows
+
+
+def _transfer(
+    section: Section, number: int, access: Access, image: Image, store: bool, slot: int
+) -> list[int]:
+    """A record of the driver: what to copy, and how its box follows from the tile's."""
+    size, axes = BYTES[access.type], len(section.nest.axes)
+    strides = dense_strides(image.shape)
+    period = _product(loop.count for loop in section.loops[image.level :])
+    row = [number, int(store), image.address, size, len(access.shape), _start(access, strides) * size, period, slot]
+    for index, extent, large, small in zip(access.index, access.shape, access.strides, strides, strict=True):
+        affine = index if isinstance(index, Affine) else None
+        coefficients = affine.coefficients if affine else (0,) * axes
+        reach = 0 if affine else extent - 1
+        row += [extent, large * size, small * size, affine.offset if affine else 0, reach, *coefficients]
+    return row
+
+
+def _start(access: Access, strides: Sequence[int]) -> int:
+    pairs = zip(access.index, strides, strict=True)
+    return sum(index.offset * stride for index, stride in pairs if isinstance(index, Affine))
+
+
+def _product(values: object) -> int:
+    total = 1
+    for value in values:  # type: ignore[attr-defined]
+        total *= value
+    return total
