@@ -4,6 +4,7 @@ Run as a program (`python -m tosajit.kernels.native FOLDER`, sources on standard
 process of a cold start.
 """
 
+import ast
 import functools
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba.core import compiler, types
 from numba.core.registry import cpu_target
+
+from tosajit.kernels.inline import inline_calls
 
 WRAPPER = """
 define void @{symbol}(i64 %args) {{
@@ -32,8 +35,8 @@ EXTERNAL = frozenset(
 
 def compile_object(source: str, path: Path, symbol: str) -> bytes:
     """Compile the function `kernel` of `source` into an object that defines `void symbol(int64)`."""
-    namespace: dict[str, Any] = {"__name__": f"kernel_{symbol}"}
-    exec(compile(source, str(path), "exec"), namespace)
+    namespace: dict[str, Any] = {"__name__": symbol}
+    exec(compile(inline_calls(ast.parse(source)), str(path), "exec"), namespace)
     module = _lower(namespace["kernel"], symbol)
     machine = target_machine()
     module.data_layout = str(machine.target_data)

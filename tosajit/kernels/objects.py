@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 MAGIC = b"tosajit1"
 FOOTER = len(MAGIC) + 8 + 16
 LIBRARY = Path(__file__).parent
+COMPILER = "tosajit.kernels.native"
 
 Progress = Callable[[int, int], None]
 
@@ -52,7 +53,7 @@ def compile_kernels(sources: Sequence[str], progress: Progress | None = None) ->
 def digest(source: str) -> str:
     """Name a kernel by all that its machine code depends on."""
     text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment())
-    for module in sorted(_imports(source)):
+    for module in sorted(_imports(f"{source} {COMPILER}")):
         text.update(_library_text(module))
     return text.hexdigest()
 
@@ -134,8 +135,7 @@ def _environment() -> bytes:
     if specification and specification.origin:
         numba = Path(specification.origin).with_name("_version.py").read_bytes()
     parts = (numba, llvmlite.__version__, llvm.get_process_triple(), llvm.get_host_cpu_name(), enabled)
-    text = repr(parts).encode() + (LIBRARY / "native.py").read_bytes()
-    return hashlib.blake2b(text, digest_size=32).digest()
+    return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 
 
 @functools.cache
