@@ -7,13 +7,14 @@ export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 
 READY := $(VENV)/.ready
 ARM := $(TOSAJIT_ARM)/.ready
+ARM_SUT := $(TOSAJIT_ARM)/.tosajit
 PEERS := $(TOSAJIT_PEERS)/.ready
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks)
 
-.PHONY: help demo test lint format conformance sample bench fuzz fuzz-files notebooks clean environments
+.PHONY: help demo test lint format conformance conformance-arm sample bench fuzz fuzz-files notebooks clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -37,7 +38,13 @@ format: $(READY)    ## Format the sources
 conformance: $(READY) $(ARM)    ## Arm's conformance suite: SEED=42, MACHINE=name
 	$(RUN) tools/conformance.py run --seed $(SEED) $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
-sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance.zip anew
+conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the sample of the suite
+	$(RUN) tools/conformance.py unpack
+	PATH="$(TOSAJIT_ARM)/bin:$$PATH" TOSA_MODEL_NO_BACKTRACE=1 tosa_verif_run_tests --recursive -j 2 \
+	    --test build/conformance/sample/tests --sut-module tosajit.conformance.sut --no-color \
+	    --xunit-file build/conformance/arm.xml $(ARGS) | grep -v PASS
+
+sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance.tar.xz anew
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
 bench: $(READY) $(ARM) $(PEERS)     ## Time models and kernels against the peers
@@ -66,6 +73,11 @@ $(READY): pyproject.toml
 $(ARM):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet tosa-tools==2026.8.0
+	touch $@
+
+# Arm's runner imports the system under test: tosajit has to be installed beside it.
+$(ARM_SUT): $(ARM) pyproject.toml
+	$(@D)/bin/python -m pip install --quiet -e .
 	touch $@
 
 $(PEERS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ BUILD = Path(__file__).parents[1] / "build" / "conformance"
 def main() -> int:
     """Do what the command line says."""
     options = arguments()
+    if options.command == "unpack":
+        return unpack_sample(BUILD / "sample")
     profiles, extensions = INTEGER_PROFILES, INTEGER_EXTENSIONS
     if options.float:
         profiles, extensions = profiles | FLOAT_PROFILES, extensions | FLOAT_EXTENSIONS
@@ -52,7 +55,7 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=("run", "sample", "prepare"))
+    parser.add_argument("command", choices=("run", "prepare", "sample", "unpack"))
     parser.add_argument("--seed", type=int, default=arm_suite.OFFICIAL_SEED)
     parser.add_argument("--suite", type=Path, help="use this generated suite")
     parser.add_argument("--results", type=Path, help="folder of the reference model's results")
@@ -73,6 +76,14 @@ def make_sample(tests: Sequence[Test], results: Path, root: Path) -> int:
     size = sample.ARCHIVE.stat().st_size
     print(*(f"not in the sample: {' '.join(kind)}" for kind in sorted(left)), sep="\n", end="")
     print(f"sample: {len(chosen):,} of {len(tests):,} tests, {size / 1e6:.1f} MB in {sample.ARCHIVE}")
+    return 0
+
+
+def unpack_sample(folder: Path) -> int:
+    """Unpack the sample for Arm's runner."""
+    shutil.rmtree(folder, ignore_errors=True)
+    tests = sample.unpack(folder)
+    print(f"{len(tests):,} tests in {folder}")
     return 0
 
 

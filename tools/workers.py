@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -45,7 +46,7 @@ def run_jobs(
     """Yield each job's result as it comes; `lost` makes one of a job whose worker died or was too slow."""
     waiting = iter(jobs)
     busy: list[Worker[Job]] = []
-    for job in (job for job, _ in zip(waiting, range(workers), strict=False)):
+    for job in islice(waiting, workers):
         busy.append(start(function))
         busy[-1].give(job)
     while busy:

@@ -73,7 +73,7 @@ def difference(ours: np.ndarray, reference: np.ndarray) -> str:
     bits = [np.ascontiguousarray(array).reshape(-1).view(f"u{ours.itemsize}") for array in (ours, reference)]
     places = np.flatnonzero(bits[0] != bits[1])
     index = tuple(int(i) for i in np.unravel_index(places[0], ours.shape))
-    return f"{ours[index]!r} at {index}, not {reference[index]!r} ({places.size:,} of {ours.size:,} differ)"
+    return f"{ours[index]} at {index}, not {reference[index]} ({places.size:,} of {ours.size:,} differ)"
 
 
 def outside(ours: np.ndarray, reference: Expected, about: Mapping[str, Any]) -> str:
@@ -85,8 +85,8 @@ def outside(ours: np.ndarray, reference: Expected, about: Mapping[str, Any]) -> 
     distance = np.abs(values - np.clip(values, np.minimum(first, second), np.maximum(first, second)))
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(distance)), ours.shape))
     return (
-        f"{ours[index]!r} at {index} is refused in mode {about['mode']}: "
-        f"the reference is {reference.value[index]!r}, its bounds {bounds[index]!r}"
+        f"{ours[index]} at {index} is refused in mode {about['mode']}: "
+        f"the reference is {reference.value[index]}, its bounds {bounds[index]}"
     )
 
 
