@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from ..errors import FileError
-from ..graph import Graph
-from .cursor import Bytes
-from .decode import read_graph
-from .encode import write_graph
-from .npy import load_npy, save_npy
+from tosajit.errors import FileError
+from tosajit.files.cursor import Bytes
+from tosajit.files.decode import read_graph
+from tosajit.files.encode import write_graph
+from tosajit.files.npy import load_npy, save_npy
+from tosajit.graph import Graph
 
 __all__ = ["from_bytes", "load", "load_npy", "save", "save_npy", "to_bytes"]
 

@@ -7,12 +7,12 @@ import flatbuffers
 import numpy as np
 from pydantic import ValidationError
 
-from ..dtypes import DType
-from ..errors import FileError
-from ..operator import Attribute, Operator
-from .builder import Field, append_bytes, append_ints, append_table
-from .constants import pack, stored_size, unpack
-from .cursor import Table
+from tosajit.dtypes import DType
+from tosajit.errors import FileError
+from tosajit.files.builder import Field, append_bytes, append_ints, append_table
+from tosajit.files.constants import pack, stored_size, unpack
+from tosajit.files.cursor import Table
+from tosajit.operator import Attribute, Operator
 
 _PADDED_NUMBER = 8  # CLAMP's bounds may be filled up to this many bytes with zeros
 _REGIONS = ("then_graph", "else_graph", "cond_graph", "body_graph")
@@ -65,8 +65,8 @@ def _read(attribute: Attribute, table: Table, dtype: DType | None) -> Any:
         case "string":
             return table.string(name)
         case "bytes":
-            start, count = table.blob(name) or (0, 0)
-            table.source.charge(count, start, table.where)
+            start, count = table.blob(name)
+            table.charge(count, name)
             return bytes(table.source.data[start : start + count])
         case "number":
             return _number(attribute, table, dtype)
@@ -75,18 +75,17 @@ def _read(attribute: Attribute, table: Table, dtype: DType | None) -> Any:
 def _enum(attribute: Attribute, table: Table) -> Any:
     number = table.u32(attribute.name)
     assert attribute.enum is not None
-    known = {member.value: member for member in attribute.enum}
-    if number not in known:
-        names = ", ".join(f"{member.name} ({value})" for value, member in known.items())
+    try:
+        return attribute.enum(number)
+    except ValueError:
+        names = ", ".join(f"{member.name} ({member.value})" for member in attribute.enum)
         table.fail(attribute.name, f"{number} is not part of TOSA 1.0.1: expected one of {names}")
-    return known[number]
 
 
 def _number(attribute: Attribute, table: Table, dtype: DType | None) -> int | float:
-    blob = table.blob(attribute.name)
-    if blob is None or dtype is None:
+    if dtype is None or not table.find(attribute.name, 4):
         table.fail(attribute.name, "expected the bytes of an element of the operator's first input")
-    start, count = blob
+    start, count = table.blob(attribute.name)
     size = stored_size(dtype, ())
     if count not in (size, _PADDED_NUMBER):
         table.fail(

@@ -1,4 +1,4 @@
-"""Tensor elements as the bytes of a file: int4 two to a byte, int48 in six bytes, everything else as in memory."""
+"""Tensor elements as the bytes of a file: int4 two to a byte, int48 in six bytes, others as in memory."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
+from tosajit.dtypes import DType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,11 +32,13 @@ def unpack(data: memoryview, dtype: DType, shape: Sequence[int]) -> Array:
             array = _unpack_int4(np.frombuffer(data, np.uint8), math.prod(shape))
         case "INT48":
             array = _unpack_int48(np.frombuffer(data, np.uint8))
+        case "BOOL":
+            array = _unpack_bool(np.frombuffer(data, np.uint8))
         case _:
             array = np.frombuffer(data, dtype.storage)
             if not array.flags.aligned:
                 array = array.copy()
-    array = array.reshape(tuple(shape))
+    array = array.reshape(tuple(shape))  # ValueError: more dimensions or elements than NumPy has
     array.flags.writeable = False
     return array
 
@@ -61,6 +63,12 @@ def out_of_range(array: Array, dtype: DType) -> int | None:
     limit = limits[dtype.name]
     wrong = np.flatnonzero((array < -limit) | (array >= limit))
     return int(wrong[0]) if wrong.size else None
+
+
+def _unpack_bool(data: Array) -> Array:
+    if (data > 1).any():
+        raise ValueError("expected booleans to be 0 or 1")
+    return data.view(np.bool_)
 
 
 def _unpack_int4(data: Array, count: int) -> Array:

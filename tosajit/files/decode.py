@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..dtypes import SHAPE, DType
-from ..graph import Block, Graph, Node, Region, Value
-from ..operator import OPERATORS, Operator
-from . import schema
-from .attributes import called_regions, construct, field_names, read_attributes
-from .constants import Array, stored_size, unpack
-from .cursor import Bytes, Source, Table, fail, root
+from tosajit.dtypes import SHAPE, DType
+from tosajit.files import schema
+from tosajit.files.attributes import called_regions, construct, field_names, read_attributes
+from tosajit.files.constants import Array, stored_size, unpack
+from tosajit.files.cursor import Bytes, Source, Table, root
+from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.operator import OPERATORS, Operator
 
 _PADDING = 8  # some writers fill constants up to a multiple of this with zeros
 
@@ -98,7 +98,7 @@ def _tensor(table: Table) -> Value:
     if (
         any(table.u32(name) for name in newer[:2])
         or any(table.u64(name) for name in newer[2:])
-        or table.count("scale_data")
+        or table.blob("scale_data")[1]
     ):
         table.fail("scale_data", "block scaling is not part of TOSA 1.0.1")
     shape = None if table.boolean("is_unranked") else table.ints("shape")
@@ -153,7 +153,7 @@ def _operator(table: Table) -> type[Operator]:
 
 def _attribute_table(table: Table, operator: type[Operator]) -> Table | None:
     number = table.u8("attribute_type")
-    attribute = table.table("attribute", field_names(operator), f"{table.where} ({operator.opcode})")
+    attribute = table.table("attribute", field_names(operator), f"attribute ({operator.opcode})")
     if number != operator.number and (number or operator.attributes):
         table.fail(
             "attribute_type",
@@ -169,26 +169,30 @@ def _constant(value: Value, table: Table) -> Array:
         table.fail("is_unranked", "expected a constant to have a shape")
     size = stored_size(value.dtype, value.shape)
     start, count = _data(table)
-    padded = size + -size % _PADDING
+    padded = max(size + -size % _PADDING, _PADDING)
     if not size <= count <= padded:
         table.fail("data", f"expected {size} bytes for {value.type}, found {count}")
     data = table.source.data[start : start + count]
     if any(data[size:]):
-        fail(start + size, table.at_field("data"), "expected zeros after the last element")
-    if value.dtype.name == "BOOL" and size and max(data[:size]) > 1:
-        fail(start, table.at_field("data"), "expected booleans to be 0 or 1")
+        table.fail_at(start + size, "data", "expected zeros after the last element")
     if value.dtype.name in ("INT4", "INT48"):
-        table.source.charge(size, start, table.where)
-    return unpack(data[:size], value.dtype, value.shape)
+        table.charge(size, "data")
+    try:
+        return unpack(data[:size], value.dtype, value.shape)
+    except ValueError as error:
+        table.fail_at(start, "data", str(error))
 
 
 def _data(table: Table) -> tuple[int, int]:
     """First byte and count of a constant, which may lie behind the flatbuffer."""
-    start, count = table.blob("data") or (0, 0)
+    start, count = table.blob("data")
     if count or "offset" not in table.names:
         return start, count
     offset, size = table.u64("offset"), table.u64("size")
     if offset > 1 or size:
-        table.source.need(offset, size, table.at_field("offset"), "external data")
+        if offset + size > len(table.source.data):
+            table.fail(
+                "offset", f"expected {size} bytes at {offset}, but the file ends at {len(table.source.data)}"
+            )
         return offset, size
     return start, count

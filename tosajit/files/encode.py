@@ -2,13 +2,13 @@
 
 import flatbuffers
 
-from ..dtypes import SHAPE, DType
-from ..errors import FileError
-from ..graph import Array, Block, Graph, Node, Region, Value
-from . import schema
-from .attributes import write_attributes
-from .builder import append_bytes, append_ints, append_offsets, append_table
-from .constants import out_of_range, pack
+from tosajit.dtypes import SHAPE
+from tosajit.errors import FileError
+from tosajit.files import schema
+from tosajit.files.attributes import write_attributes
+from tosajit.files.builder import append_bytes, append_ints, append_offsets, append_table
+from tosajit.files.constants import out_of_range, pack
+from tosajit.graph import Array, Block, Graph, Node, Region, Value
 
 _ALIGNMENT = 8
 _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their constants behind it

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, NamedTuple, Never
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import DType
-from ..errors import FileError
+from tosajit.dtypes import DType
+from tosajit.errors import FileError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Type = np.dtype[Any]
@@ -52,9 +52,12 @@ class Header(NamedTuple):
     @property
     def stored(self) -> Type:
         """Type of the elements in the file."""
-        if self.code in _RAW:
-            return _RAW[self.code].newbyteorder(">" if self.big_endian else "<")
-        return np.dtype(self.code).newbyteorder(">" if self.big_endian else "<")
+        return self.native.newbyteorder(">") if self.big_endian else self.native
+
+    @property
+    def native(self) -> Type:
+        """The same in the machine's byte order."""
+        return _RAW[self.code] if self.code in _RAW else np.dtype(self.code)
 
 
 def load_npy(source: str | Path | bytes, expected: DType | None = None) -> Array:
@@ -102,7 +105,7 @@ def _read(file: BinaryIO, size: int, expected: DType | None) -> Array:
     if header.code == "b1":
         _check(flat.view(np.uint8) <= 1, start, 1, "0 or 1")
     if header.big_endian:
-        flat = flat.astype(header.stored.newbyteorder("="))
+        flat = flat.byteswap().view(header.native)
     if target != flat.dtype:
         flat = flat.view(target)
     if expected is not None and expected.name in ("INT4", "INT48"):
@@ -122,10 +125,8 @@ def _header(file: BinaryIO, size: int) -> tuple[Header, int]:
     length = int.from_bytes(file.read(width), "little")
     offset = 8 + width
     if length > _LONGEST_HEADER or offset + length > size:
-        _fail(
-            8,
-            f"expected a header of at most {min(_LONGEST_HEADER, max(0, size - offset))} bytes, found {length}",
-        )
+        longest = min(_LONGEST_HEADER, max(0, size - offset))
+        _fail(8, f"expected a header of at most {longest} bytes, found {length}")
     try:
         text = file.read(length).decode("latin1" if start[6] < 3 else "utf-8")
     except UnicodeDecodeError as error:
@@ -161,7 +162,10 @@ def _code(descr: str, position: int) -> tuple[str, bool]:
     code = "b1" if code == "?" else code
     if code not in _READABLE:
         _fail(position, f"elements of type {descr!r} are not read: expected numbers, V1 or V2")
-    return code, descr[0] == ">" and code not in ("b1", "i1", "u1", "f1", "V1")
+    big_endian = descr[0] == ">" and code[1:] != "1"
+    if big_endian and code in _RAW:
+        _fail(position, f"raw bits are read in little-endian order only, found {descr!r}")
+    return code, big_endian
 
 
 def _shape(text: str, position: int) -> tuple[int, ...]:
@@ -175,16 +179,13 @@ def _shape(text: str, position: int) -> tuple[int, ...]:
 
 def _type(header: Header, expected: DType | None) -> Type:
     """The type of the resulting elements, in the machine's byte order."""
-    native = header.stored.newbyteorder("=")
     if expected is None:
-        return native
+        return header.native
     storage = np.dtype(expected.storage)
     accepted = _ACCEPTED.get(expected.name, {storage.str[1:]})
     if header.code not in accepted:
-        _fail(
-            0,
-            f"expected elements of type {' or '.join(sorted(accepted))} for {expected.name}, found {header.code}",
-        )
+        types = " or ".join(sorted(accepted))
+        _fail(0, f"expected elements of type {types} for {expected.name}, found {header.code}")
     return storage
 
 

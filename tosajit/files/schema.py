@@ -4,7 +4,7 @@ Operators are numbered by their place in the registry, from 1; fields of attribu
 the attributes of an operator. Types carry their number themselves.
 """
 
-from ..dtypes import DTYPES
+from tosajit.dtypes import DTYPES
 
 IDENTIFIER = b"TOSA"
 VERSION = (1, 0, 1, False)
