@@ -13,6 +13,7 @@ from pathlib import Path
 import arm_suite
 from workers import run_jobs
 
+from tiling.target import HOST, TINY
 from tosajit.conformance import sample
 from tosajit.conformance.arm import arm_tools
 from tosajit.conformance.check import Job, Outcome, check
@@ -25,6 +26,7 @@ from tosajit.conformance.suite import (
     find_tests,
 )
 
+TARGETS = {target.name: target for target in (HOST, TINY)}
 BUILD = Path(__file__).parents[1] / "build" / "conformance"
 
 
@@ -61,7 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, help="folder of the reference model's results")
     parser.add_argument("--filter", default="", metavar="REGEX", help="only tests of such names")
     parser.add_argument("--float", action="store_true", help="floating point too")
-    parser.add_argument("--machine", help="run on the scratchpad of this modelled NPU")
+    parser.add_argument("--machine", choices=TARGETS, help="plan for this machine")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120, help="time limit of a test")
     parser.add_argument("--failures", type=int, default=100, help="how many failures to list")
@@ -90,7 +92,7 @@ def unpack_sample(folder: Path) -> int:
 def run_suite(tests: Sequence[Test], results: Path, root: Path, options: argparse.Namespace) -> int:
     """Run the tests in worker processes; list failures, then the table."""
     started = time.perf_counter()
-    settings = {"machine": options.machine} if options.machine else {}
+    settings = {"target": TARGETS[options.machine]} if options.machine else {}
     jobs = [Job(test, results / test.folder.relative_to(root), settings) for test in tests]
     outcomes: list[Outcome] = []
     failures = 0
