@@ -1,0 +1,1 @@
+"""Running graphs: segments of compiled programs, control flow between them, variables, executables."""

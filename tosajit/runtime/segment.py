@@ -1,0 +1,193 @@
+"""A segment: nests without control flow, planned, linked, and run on arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiling.fuse import fuse
+from tiling.nest import Nest
+from tiling.plan import Infeasible, plan
+from tiling.program import Operand, Program
+from tiling.target import Target
+from tosajit.dtypes import DType
+from tosajit.errors import PlanError
+from tosajit.kernels.objects import compile_kernel
+from tosajit.link import Image64, link
+
+Array = np.ndarray[Any, Any]
+Progress = Callable[[int, int], None]
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a segment knows of a value."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=object))
+
+    def operand(self, kind: str) -> Operand:
+        """The same as an operand of a program."""
+        return Operand(self.name, self.dtype.compute, self.elements, kind)  # type: ignore[arg-type]
+
+    def empty(self) -> Array:
+        """A new array for it."""
+        return np.empty(self.shape, self.dtype.storage)
+
+
+class Segment:
+    """Compiled nests: `run` takes arrays for the inputs and gives arrays for the outputs."""
+
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        tensors: Mapping[str, Tensor],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        constants: Mapping[str, Array],
+        target: Target,
+        progress: Progress | None = None,
+    ) -> None:
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.results = [tensors[name] for name in outputs]
+        folded, rest = _fold(nests, tensors, constants, outputs, target)
+        self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
+        groups = fuse(rest, set(outputs))
+        self.program = _planned(groups, self._operands(tensors), target)
+        self.threads = target.cores
+        self._slots = {name: number for number, name in enumerate(self.program.operands)}
+        self._image = link(self.program, self._slots, progress)
+        self._free: list[_Workspace] = []
+        self._entry = [(i, self._slots[name]) for i, name in enumerate(self.inputs) if name in self._slots]
+        self._exit = [(i, self._slots[name]) for i, name in enumerate(self.outputs) if name in self._slots]
+
+    def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
+        kinds = dict.fromkeys(self.constants, "constant")
+        kinds |= dict.fromkeys(self.inputs, "input") | dict.fromkeys(self.outputs, "output")
+        return {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
+
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
+        """Run on dense arrays of the right types and shapes."""
+        results = [tensor.empty() for tensor in self.results]
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = _Workspace(self)
+        table = workspace.table
+        for number, slot in self._entry:
+            table[slot] = arrays[number].__array_interface__["data"][0]
+        for number, slot in self._exit:
+            table[slot] = results[number].__array_interface__["data"][0]
+        workspace.run(self)
+        self._free.append(workspace)
+        return results
+
+
+class _Workspace:
+    """Memory of one run at a time: arena, table of addresses, and each thread's own memory."""
+
+    def __init__(self, segment: Segment) -> None:
+        program, image = segment.program, segment._image
+        self.arena = _aligned(program.arena_bytes)
+        self.table = np.zeros(max(len(program.operands), 1), np.int64)
+        base = _address(self.arena)
+        for name, operand in program.operands.items():
+            slot = segment._slots[name]
+            if operand.kind == "temporary":
+                self.table[slot] = base + operand.offset
+            elif operand.kind == "constant":
+                self.table[slot] = _address(segment.constants[name])
+        self.sync = np.zeros(16 + image.sections, np.int64)
+        self.memory = [_aligned(image.thread_bytes) for _ in range(segment.threads)]
+        self.calls = [self._arguments(image, thread, segment.threads) for thread in range(segment.threads)]
+        self.addresses = [_address(call) for call in self.calls]
+
+    def _arguments(self, image: Image64, thread: int, threads: int) -> Array:
+        from tosajit.link import ARGUMENT_BYTES
+
+        memory = _address(self.memory[thread])
+        row = [_address(image.numbers), _address(self.table), thread, threads, _address(self.sync), memory]
+        return np.array([*row, ARGUMENT_BYTES, 0, image.sections], np.int64)
+
+    def run(self, segment: Segment) -> None:
+        """Run the whole program, on all its threads."""
+        entry = driver()
+        if segment.threads == 1:
+            entry(self.addresses[0])
+            return
+        self.sync[:] = 0
+        others = [threading.Thread(target=entry, args=(address,)) for address in self.addresses[1:]]
+        for other in others:
+            other.start()
+        entry(self.addresses[0])
+        for other in others:
+            other.join()
+
+
+@cache
+def driver() -> Callable[[int], None]:
+    """The compiled driver."""
+    from tosajit.kernels import driver as module
+
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)
+
+
+def _fold(
+    nests: Sequence[Nest],
+    tensors: Mapping[str, Tensor],
+    constants: Mapping[str, Array],
+    outputs: Sequence[str],
+    target: Target,
+) -> tuple[dict[str, Array], list[Nest]]:
+    """Run at once what depends on constants alone; what is left reads the results."""
+    known, early, rest = set(constants), [], []
+    written_later: set[str] = set()
+    for nest in nests:
+        names = {access.operand for access in nest.reads}
+        results = {write.access.operand for write in nest.writes}
+        if names <= known and not results & written_later and not results & set(outputs):
+            early.append(nest)
+            known |= results
+        else:
+            rest.append(nest)
+            written_later |= results
+    wanted = {access.operand for nest in rest for access in nest.reads} - set(constants)
+    needed = [name for name in known if name in wanted]
+    if not needed:
+        return {}, rest
+    host = Target("host", alignment=ALIGNMENT)
+    before = Segment(early, tensors, (), needed, constants, host) if early else None
+    assert before is not None
+    return dict(zip(needed, before.run(()), strict=True)), rest
+
+
+def _planned(groups: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:
+    program = plan(groups, operands, target)
+    if isinstance(program, Infeasible):
+        raise PlanError(str(program))
+    return program
+
+
+def _aligned(size: int) -> Array:
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    shift = -_address(raw) % ALIGNMENT
+    return raw[shift : shift + size]
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
