@@ -31,7 +31,6 @@ from pydantic import BaseModel, ConfigDict
 
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import Kind
-from tosajit.profiles import PROFILES
 
 Dims = Mapping[str, int | tuple[int, ...]]
 Verdict = bool | str | None | Iterable[str]
@@ -80,7 +79,9 @@ class Operand:
     name: str = ""
 
 
-def read(type: str, pattern: str, rank: tuple[int, int | None] = (0, None), *, ctc: tuple[str, ...] = ()) -> Operand:
+def read(
+    type: str, pattern: str, rank: tuple[int, int | None] = (0, None), *, ctc: tuple[str, ...] = ()
+) -> Operand:
     """An input: `pattern` names its dimensions (`"N,H,C"`), or its whole shape (`"shape1"`)."""
     return _operand(type, pattern, rank, is_output=False, constant_in=ctc)
 
@@ -143,7 +144,9 @@ class Mode:
 def table(columns: str, rows: str) -> tuple[Mode, ...]:
     """The modes of a type table; each line of `rows` is `requirement | mode | types`."""
     names = columns.split()
-    return tuple(_mode(names, *(cell.strip() for cell in line.split("|"))) for line in rows.strip().splitlines())
+    return tuple(
+        _mode(names, *(cell.strip() for cell in line.split("|"))) for line in rows.strip().splitlines()
+    )
 
 
 def _mode(columns: list[str], requirement: str, name: str, cells: str = "") -> Mode:
@@ -234,7 +237,11 @@ class Operator(BaseModel):
     """The base of all operators."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", defer_build=True, ignored_types=(Operand, Rule), hide_input_in_errors=False
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        ignored_types=(Operand, Rule),
+        hide_input_in_errors=False,
     )
 
     section: ClassVar[str] = ""
@@ -284,10 +291,6 @@ class Operator(BaseModel):
         """Extensions that the attributes need, beside those of the mode."""
         return frozenset()
 
-    def infer(self) -> Dims:
-        """Extents and shapes of the outputs that no input has."""
-        return {}
-
     def __str__(self) -> str:
         fields = type(self).__pydantic_fields__
         shown = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in fields)
@@ -327,17 +330,32 @@ def _attribute(name: str, annotation: Any) -> Attribute:
 
 
 def _schema_name(opcode: str) -> str:
-    irregular = {"ARGMAX": "ArgMax", "MATMUL": "MatMul", "INTDIV": "IntDiv", "FFT2D": "FFT2d", "RFFT2D": "RFFT2d"}
+    irregular = {
+        "ARGMAX": "ArgMax",
+        "MATMUL": "MatMul",
+        "INTDIV": "IntDiv",
+        "FFT2D": "FFT2d",
+        "RFFT2D": "RFFT2d",
+    }
     regular = "".join(part.capitalize() for part in opcode.split("_"))
     return irregular.get(opcode, regular) + "Attribute"
 
 
 def _check_declaration(cls: type[Operator]) -> None:
     for name, member in vars(cls).items():
-        if callable(member) and not name.startswith("_") and name not in HOOKS and not isinstance(member, type):
-            raise TypeError(f"{cls.opcode}.{name} is no hook; there are {', '.join(sorted(HOOKS))} and the checks")
+        if (
+            callable(member)
+            and not name.startswith("_")
+            and name not in HOOKS
+            and not isinstance(member, type)
+        ):
+            raise TypeError(
+                f"{cls.opcode}.{name} is no hook; there are {', '.join(sorted(HOOKS))} and the checks"
+            )
     known = known_names(cls)
-    wanted = {rule.name: rule.parameters for rule in cls.rules} | {"infer": parameters_of(cls.infer)}
+    wanted = {rule.name: rule.parameters for rule in cls.rules}
+    if "infer" in vars(cls):
+        wanted["infer"] = parameters_of(vars(cls)["infer"])
     for name, parameters in wanted.items():
         unknown = sorted(set(parameters) - known)
         if unknown:
@@ -348,7 +366,9 @@ def _register(cls: type[Operator]) -> None:
     if cls.opcode in OPERATORS:
         raise TypeError(f"{cls.opcode} is declared twice")
     OPERATORS[cls.opcode] = cls
-    ordered = sorted(OPERATORS.values(), key=lambda operator: [int(part) for part in operator.section.split(".")])
+    ordered = sorted(
+        OPERATORS.values(), key=lambda operator: [int(part) for part in operator.section.split(".")]
+    )
     OPERATORS.clear()
     OPERATORS.update((operator.opcode, operator) for operator in ordered)
     for number, operator in enumerate(ordered, 1):
@@ -360,4 +380,10 @@ def _shown(value: object) -> str:
         return value.name
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
-    return repr(value) if isinstance(value, str | bytes) else str(value).lower() if value is True or value is False else str(value)
+    return (
+        repr(value)
+        if isinstance(value, str | bytes)
+        else str(value).lower()
+        if value is True or value is False
+        else str(value)
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 
-from tosajit.dtypes import DTYPES, DType
+from tosajit.dtypes import DTYPES, INT8, DType
+from tosajit.graph import Array
 from tosajit.operator import ShapeFault, table
 
 
@@ -85,3 +86,98 @@ Pair = tuple[Int32, Int32]
 Triple = tuple[Int32, Int32, Int32]
 Quad = tuple[Int32, Int32, Int32, Int32]
 Six = tuple[Int32, Int32, Int32, Int32, Int32, Int32]
+Shape = tuple[int, ...]
+
+CTC = ("PRO-INT", "PRO-FP")
+"""An operand that is a compile-time constant in both profiles."""
+
+FLOAT = table(
+    "in_out_t",
+    """
+    PRO-FP   | fp16 | fp16
+    PRO-FP   | fp32 | fp32
+    EXT-BF16 | bf16 | bf16
+    """,
+)
+INT32_FLOAT = table(
+    "in_out_t",
+    """
+    PRO-FP            | fp16      | fp16
+    PRO-FP            | fp32      | fp32
+    PRO-INT or PRO-FP | signed 32 | i32
+    EXT-BF16          | bf16      | bf16
+    """,
+)
+INT32_INTEGER_FLOAT = table(
+    "in_out_t",
+    """
+    PRO-FP   | fp16      | fp16
+    PRO-FP   | fp32      | fp32
+    PRO-INT  | signed 32 | i32
+    EXT-BF16 | bf16      | bf16
+    """,
+)
+BOOLEAN = table("in_out_t", "PRO-INT or PRO-FP | Boolean | bool")
+INTEGER = table(
+    "in_out_t",
+    """
+    PRO-INT | signed 16 | i16
+    PRO-INT | signed 32 | i32
+    PRO-INT | signed 8  | i8
+    """,
+)
+LAYOUT = table(
+    "in_out_t",
+    """
+    PRO-FP            | fp16      | fp16
+    PRO-FP            | fp32      | fp32
+    PRO-INT or PRO-FP | Boolean   | bool
+    PRO-INT           | signed 16 | i16
+    PRO-INT           | signed 32 | i32
+    PRO-INT           | signed 8  | i8
+    EXT-BF16          | bf16      | bf16
+    EXT-FP8E4M3       | fp8e4m3   | fp8e4m3
+    EXT-FP8E5M2       | fp8e5m2   | fp8e5m2
+    """,
+)
+
+
+def broadcast(shapes: Mapping[str, Shape]) -> Shape:
+    """The shape that operands are broadcast to (TOSA 1.0.1 section 1.11.3)."""
+    (first, shape), *others = shapes.items()
+    for name, other in others:
+        if len(other) != len(shape):
+            raise ShapeFault(name, f"its rank is {len(other)}, but that of {first} is {len(shape)}")
+        for axis, (extent, wanted) in enumerate(zip(other, shape, strict=True)):
+            if extent != wanted and 1 not in (extent, wanted):
+                raise ShapeFault(name, f"dimension {axis} is {extent}, but {wanted} in {first}")
+        shape = tuple(b if a == 1 else a for a, b in zip(shape, other, strict=True))
+    return shape
+
+
+def steps(extent: str, path: int, stride: int) -> int:
+    """How many positions of a window there are on a `path` that `stride` has to divide."""
+    if stride < 1:
+        raise ShapeFault("output", f"{extent} is not defined for a stride of {stride}")
+    if path % stride:
+        raise ShapeFault(
+            "output", f"{extent} is not defined: the stride is {stride}, which does not divide {path}"
+        )
+    return path // stride + 1
+
+
+def beyond(limit: str, most: int, **values: int) -> Iterator[str]:
+    """Messages for the values that are greater than a limit of the level."""
+    for name, value in values.items():
+        if value > most:
+            yield f"{name} is {value}, but {limit} is {most}"
+
+
+def out_of_range(axis: int, shape: Shape) -> bool:
+    """Whether there is no such axis."""
+    return not 0 <= axis < len(shape)
+
+
+def misplaced(zero_point: Array, dtype: DType) -> bool:
+    """Whether there is a zero point, but the type has none."""
+    return dtype is not INT8 and bool(zero_point.any())

@@ -1,0 +1,303 @@
+"""Binding a node to its operator's declaration: extents, shapes, types and constants by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tosajit.dtypes import DType
+from tosajit.errors import Kind, Violation
+from tosajit.graph import Array, Block, Node, Value
+from tosajit.operator import TYPES, Mode, Operand, Operator, parameters_of
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What lowering sees of one node."""
+
+    operator: Operator
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    mode: Mode | None
+    dims: Mapping[str, Any]
+    """Everything that the declaration names: extents, shapes, types, lists of operands, constants."""
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    tables: dict[str, Array] = field(default_factory=dict)
+    """Constants that lowering adds, by name: attributes and index tables that kernels read."""
+
+    def value(self, operand: str) -> Value:
+        """The tensor that is bound to an operand."""
+        return self.values(operand)[0]
+
+    def values(self, operand: str) -> tuple[Value, ...]:
+        """The tensors that are bound to an operand; more than one for a list."""
+        for declared, bound in (
+            (self.operator.operands_read, self.inputs),
+            (self.operator.operands_written, self.outputs),
+        ):
+            for position, one in enumerate(declared):
+                if one.name == operand:
+                    return bound[position:] if one.is_list else bound[position : position + 1]
+        raise KeyError(f"{self.operator.opcode} has no operand {operand}")
+
+    def dtype(self, variable: str) -> DType:
+        """The type that a type variable such as `in_t` or `acc_t` stands for."""
+        bound = self.dims.get(variable)
+        if isinstance(bound, DType):
+            return bound
+        if self.mode is None:
+            raise KeyError(f"{self.name} has no mode, so {variable} is not known")
+        return self.mode[variable]
+
+    def const(self, operand: str) -> Array | None:
+        """The value of an operand that is a constant of the graph."""
+        return self.constants.get(self.value(operand).name)
+
+
+def constants_of(block: Block) -> dict[str, Array]:
+    """The well-formed constants of a block by name."""
+    found: dict[str, Array] = {}
+    for node in block.nodes:
+        if node.operator.opcode in ("CONST", "CONST_SHAPE"):
+            for name in node.outputs:
+                value = block.values.get(name)
+                if value is not None and value.data is not None and is_well_formed(value):
+                    found[name] = value.data
+    return found
+
+
+def is_well_formed(value: Value) -> bool:
+    """Whether a value's data have its type and shape."""
+    return (
+        value.data is not None and value.data.shape == value.shape and value.data.dtype == value.dtype.storage
+    )
+
+
+def use_of(node: Node, block: Block, constants: Mapping[str, Array] | None = None) -> Use:
+    """The use of an operator by a node of a legal block."""
+    known = constants_of(block) if constants is None else constants
+    return Binder(node, block.values, known).bind()
+
+
+class Binder:
+    """Binds one node, and collects what does not fit."""
+
+    __slots__ = ("_node", "_owners", "_values", "constants", "faults", "known", "operator", "where")
+
+    def __init__(
+        self, node: Node, values: Mapping[str, Value], constants: Mapping[str, Array], where: str = ""
+    ) -> None:
+        self._node, self._values = node, values
+        self.constants = constants
+        self.operator = node.operator
+        self.where = where
+        self.known: dict[str, Any] = {}
+        self.faults: list[Violation] = []
+        self._owners: dict[str, str] = {}
+
+    def bind(self) -> Use:
+        """The use, as far as it can be bound."""
+        operator, node = self.operator, self._node
+        inputs, outputs = self._look_up(node.inputs), self._look_up(node.outputs)
+        if self._count("inputs", operator.operands_read, inputs):
+            self._bind_operands(operator.operands_read, inputs)
+        if self._count("outputs", operator.operands_written, outputs):
+            self._bind_operands(operator.operands_written, outputs)
+        mode = self._mode() if not self.faults else None
+        return Use(operator, self.where + node.name, inputs, outputs, mode, self.known, self.constants)
+
+    def fault(self, kind: Kind, operand: str, rule: str, message: str, section: str = "") -> None:
+        """Note a violation of this node."""
+        name, operator = self.where + self._node.name, self.operator
+        self.faults.append(
+            Violation(kind, name, operator.opcode, operand, rule, message, section or operator.section)
+        )
+
+    def _look_up(self, names: Iterable[str]) -> tuple[Value, ...]:
+        values = self._values
+        found = []
+        for name in names:
+            value = values.get(name)
+            if value is None:
+                self.fault("structure", name, "undeclared_tensor", "is not declared in the block", "2.2")
+            else:
+                found.append(value)
+        return tuple(found)
+
+    def _count(self, what: str, declared: Sequence[Operand], bound: Sequence[Value]) -> bool:
+        if self.faults:
+            return False
+        has_list = bool(declared) and declared[-1].is_list
+        least = len(declared) - has_list
+        if len(bound) == least or (has_list and len(bound) > least):
+            return True
+        wanted = f"at least {least}" if has_list else str(least)
+        self.fault("structure", what, "operand_count", f"there are {len(bound)}, but must be {wanted}", "2.2")
+        return False
+
+    def _bind_operands(self, declared: Sequence[Operand], bound: Sequence[Value]) -> None:
+        for position, operand in enumerate(declared):
+            if operand.is_list:
+                self._bind_list(operand, tuple(bound[position:]))
+            else:
+                self._bind_one(operand, bound[position])
+
+    def _bind_one(self, operand: Operand, value: Value) -> None:
+        self._bind_type(operand, value)
+        if self._bind_shape(operand, value):
+            data = self.constants.get(value.name)
+            if data is not None and not operand.is_output:
+                is_shape = value.dtype.kind == "shape"
+                self.known[operand.name] = tuple(data.tolist()) if is_shape else data
+
+    def _bind_list(self, operand: Operand, values: tuple[Value, ...]) -> None:
+        for value in values:
+            self._bind_type(operand, value)
+            if value.shape is not None:
+                self._check_rank(operand, value.shape)
+        self.known[operand.name] = values
+        if operand.shape and all(value.shape is not None for value in values):
+            self.known[operand.shape] = tuple(value.shape for value in values)
+
+    def _bind_type(self, operand: Operand, value: Value) -> None:
+        variable, dtype = operand.type, value.dtype
+        if not variable:
+            return
+        wanted = TYPES.get(variable) or self.known.get(variable)
+        if wanted is None:
+            self.known[variable] = dtype
+            self._owners[variable] = operand.name
+        elif wanted is not dtype:
+            owner = self._owners.get(variable)
+            reason = f"{owner} is {wanted}" if owner and owner != operand.name else f"must be {wanted}"
+            self.fault("type", operand.name, "operand_type", f"is {dtype}, but {reason}")
+
+    def _bind_shape(self, operand: Operand, value: Value) -> bool:
+        shape = value.shape
+        if shape is None:
+            self.fault("structure", operand.name, "unranked", "has no shape", "1.11.1")
+            return False
+        if not self._check_rank(operand, shape):
+            return False
+        if operand.dims is None:
+            return not operand.shape or self._bind_name(operand, operand.shape, shape)
+        # Every extent is bound, even if an earlier one does not fit.
+        return all(
+            [self._bind_name(operand, dim, size) for dim, size in zip(operand.dims, shape, strict=True)]
+        )
+
+    def _check_rank(self, operand: Operand, shape: Shape) -> bool:
+        least, most = operand.rank
+        rank = len(shape)
+        if least <= rank and (most is None or rank <= most):
+            return True
+        limits = f"{least}" if least == most else f"at least {least}" if rank < least else f"at most {most}"
+        self.fault("error_if", operand.name, "rank", f"its rank is {rank}, but must be {limits}")
+        return False
+
+    def _bind_name(self, operand: Operand, name: str | int, extent: int | Shape) -> bool:
+        if isinstance(name, int):
+            if name != extent:
+                self.fault("error_if", operand.name, "extent", f"its length is {extent}, but must be {name}")
+            return name == extent
+        bound = self.known.setdefault(name, extent)
+        if bound == extent:
+            self._owners.setdefault(name, operand.name)
+            return True
+        owner = self._owners.get(name, "the operator")
+        what = "its shape" if operand.dims is None else name
+        self.fault(
+            "error_if", operand.name, "shape", f"{what} is {shown(extent)}, but {shown(bound)} in {owner}"
+        )
+        return False
+
+    def _mode(self) -> Mode | None:
+        operator = self.operator
+        candidates = rows_for(type(operator), self.known)
+        for mode in candidates:
+            if operator.selects(mode):
+                self.known.update(mode.extents)
+                return mode
+        self.fault("type", "", "mode", no_mode(operator, self.known))
+        return None
+
+
+def rows_for(operator: type[Operator], known: Mapping[str, Any]) -> Sequence[Mode]:
+    """The rows of the type table that agree with all types that are known."""
+    columns = tuple(column for column in operator.modes[0].types if column in known)
+    key = (operator, columns, tuple(known[column] for column in columns))
+    found = _ROWS.get(key)
+    if found is None:
+        wanted = key[2]
+        found = tuple(mode for mode in operator.modes if tuple(map(mode.types.get, columns)) == wanted)
+        _ROWS[key] = found
+    return found
+
+
+_ROWS: dict[tuple[type[Operator], tuple[str, ...], tuple[DType, ...]], tuple[Mode, ...]] = {}
+
+
+def no_mode(operator: Operator, known: Mapping[str, Any]) -> str:
+    """What to say of types (or attributes) that no row of the type table has."""
+    columns = [column for column in operator.modes[0].types if column in known]
+    given = ", ".join(f"{column} {known[column]}" for column in columns)
+    fits = [mode for mode in rows_for(type(operator), known)]
+    if fits:
+        chosen = [
+            f"{attribute.name} {shown(getattr(operator, attribute.name))}"
+            for attribute in operator.attributes
+        ]
+        return f"no mode has {given} with {', '.join(chosen)}; there are {_listed(fits)}"
+
+    def distance(mode: Mode) -> int:
+        return sum(mode[column] is not known[column] for column in columns)
+
+    nearest = sorted(operator.modes, key=distance)
+    least = distance(nearest[0])
+    return f"no mode has {given}; the nearest are {_listed([mode for mode in nearest if distance(mode) == least])}"
+
+
+def _listed(modes: Sequence[Mode], most: int = 4) -> str:
+    text = " / ".join(map(str, modes[:most]))
+    return text if len(modes) <= most else f"{text} / and {len(modes) - most} more"
+
+
+def shown(value: object) -> str:
+    """An extent, a shape or an attribute in a message."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return getattr(value, "name", None) or str(value)
+
+
+_PARAMETERS: dict[Callable[..., Any], tuple[str, ...]] = {}
+
+
+def infer(operator: Operator, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What `operator.infer` finds, or nothing if it needs what is not known; raises `ShapeFault`."""
+    function = getattr(type(operator), "infer", None)
+    if function is None:
+        return {}
+    names = _PARAMETERS.get(function)
+    if names is None:
+        names = _PARAMETERS[function] = parameters_of(function)
+    try:
+        arguments = [known[name] for name in names]
+    except KeyError:
+        return None
+    found: Mapping[str, Any] = function(operator, *arguments)
+    return found
+
+
+def output_shapes(operator: Operator, known: Mapping[str, Any]) -> Iterator[Shape | None]:
+    """The shapes of the outputs that follow from the inputs; raises `ShapeFault`."""
+    found = {**known, **(infer(operator, known) or {})}
+    for operand in operator.operands_written:
+        if operand.dims is None:
+            yield found.get(operand.shape)
+        else:
+            extents = [dim if isinstance(dim, int) else found.get(dim) for dim in operand.dims]
+            yield None if None in extents else tuple(extents)

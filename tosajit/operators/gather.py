@@ -1,0 +1,45 @@
+"""Scatter and gather operators (TOSA 1.0.1 section 2.11)."""
+
+from __future__ import annotations
+
+from tosajit.operator import Operator, read, require, table, write
+
+INDEXED = table(
+    "index_t in_out_t",
+    """
+    PRO-FP      | fp16      | i32 fp16
+    PRO-FP      | fp32      | i32 fp32
+    PRO-INT     | signed 16 | i32 i16
+    PRO-INT     | signed 32 | i32 i32
+    PRO-INT     | signed 8  | i32 i8
+    EXT-BF16    | bf16      | i32 bf16
+    EXT-FP8E4M3 | fp8e4m3   | i32 fp8e4m3
+    EXT-FP8E5M2 | fp8e5m2   | i32 fp8e5m2
+    """,
+)
+
+
+class GATHER(Operator):
+    """The rows that indices choose."""
+
+    section, modes = "2.11.1", INDEXED
+
+    values = read("in_out_t", "N,K,C")
+    indices = read("index_t", "N,W")
+    output = write("in_out_t", "N,W,C")
+
+
+class SCATTER(Operator):
+    """A tensor with the rows that indices choose replaced."""
+
+    section, modes = "2.11.2", INDEXED
+
+    values_in = read("in_out_t", "N,K,C")
+    indices = read("index_t", "N,W")
+    input = read("in_out_t", "N,W,C")
+    values_out = write("in_out_t", "N,K,C")
+
+    @require("indices")
+    def repeated_index(self, W: int, K: int) -> bool:
+        """There are {W} in a batch, but only {K} rows, and each is written once"""
+        return W > K
