@@ -1,0 +1,77 @@
+"""The benchmark's own arithmetic and its behaviour when something is missing or goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+sys.path.append(str(TOOLS))
+
+from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
+from benching.report import closing, verdict  # noqa: E402
+from benching.rows import Case, Plan, Row, duration, measured  # noqa: E402
+from benching.worker import timed  # noqa: E402
+
+
+def test_a_ratio_is_the_median_over_the_rounds_so_that_a_disturbed_round_does_not_count() -> None:
+    ours, peer = Timing((2.0, 20.0, 2.0), 2.0), Timing((1.0, 1.0, 1.0), 1.0)
+    assert ours.over(peer) == 2.0
+    assert ours.median == 2.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.0, "2 s"), (0.00297, "2.97 ms"), (44.1e-6, "44.1 µs"), (0.5e-6, "0.50 µs")]
+)
+def test_durations_have_the_unit_that_suits_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_short_calls_are_timed_in_batches() -> None:
+    count = 0
+
+    def call() -> None:
+        nonlocal count
+        count += 1
+
+    answer = timed(call, 0.001)
+    assert answer["calls"] >= 3 * 10
+    assert count == answer["calls"] + 2
+    assert 0 < answer["minimum"] <= answer["median"]
+
+
+def raising(error: Exception) -> Case:
+    """A case that ends in an error after one row."""
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        yield Row("first", "1 ms", met=True)
+        raise error
+
+    return Case("case", measure)
+
+
+def test_a_missing_peer_is_told_and_no_target_is_missed() -> None:
+    rows = list(measured(raising(Unavailable("no peer")), Plan()))
+    assert [verdict(row) for row in rows] == ["pass", ""]
+    assert closing(rows, 2.0) == "bench: 1 of 1 targets met in 2 s; not measured: case"
+
+
+def test_an_engine_that_fails_misses_its_target() -> None:
+    rows = list(measured(raising(RuntimeError("died")), Plan()))
+    assert [verdict(row) for row in rows] == ["pass", "MISS"]
+    assert closing(rows, 2.0) == "bench: 1 of 2 targets met in 2 s; missed: case"
+
+
+def test_a_worker_answers_errors_and_goes_on() -> None:
+    with Worker("peak") as worker:
+        with pytest.raises(RuntimeError, match="no such request: dance"):
+            worker.ask("dance")
+        try:
+            worker.ask("load")
+        except RuntimeError as error:
+            pytest.skip(str(error))
+        (timing,) = by_turns([worker], 2, 0.001)
+        assert len(timing.rounds) == 2
