@@ -1,122 +1,168 @@
-"""The REQUIREs of the scalars, for checked execution: `<scalar>_ok` tells whether its arguments are allowed.
+"""The REQUIREs of the scalars: `add_i32_ok(a, b)` tells whether `add_i32` may be given `a` and `b`.
 
-The same rules hold as in `scalars.py`, so that `scalar_source` can copy these into kernels too. They must be right
-for every argument, the forbidden ones above all.
+Written as `arithmetic.py` is, and copied into checked kernels. They are right for every argument, the forbidden
+ones above all. A scalar without a function here allows everything.
 """
 
 import numpy as np
 
-from tosajit.kernels.scalars import Integer
+from tosajit.kernels.arithmetic import (
+    BITS,
+    HIGH,
+    INTEGERS,
+    LOW,
+    Number,
+    apply_scale_16,
+    apply_scale_32,
+    apply_scale_32_double,
+    of,
+)
 
 
-def fits_i32(value: np.int64) -> np.bool_:
+def fits_i32(value: Number) -> Number:
     """Tell whether an int64 is an int32."""
-    return np.bool_(np.int64(np.int32(value)) == value)
+    return np.bool_(np.int64(np.int32(value)) == np.int64(value))
 
 
-def fits_i48(value: np.int64) -> np.bool_:
-    """Tell whether an int64 is an int48."""
-    return np.bool_(np.int64(np.int64(value << np.int64(16)) >> np.int64(16)) == value)
+@of(*INTEGERS)
+def add_ok(a: Number, b: Number) -> Number:
+    """No overflow (of 48 bits in int64)."""
+    return in_range(np.int64(np.int64(a) + np.int64(b)), np.int64(LOW), np.int64(HIGH))
 
 
-def add_i32_ok(a: Integer, b: Integer) -> np.bool_:
-    """No overflow."""
-    return fits_i32(np.int64(np.int64(a) + np.int64(b)))
+@of(*INTEGERS)
+def sub_ok(a: Number, b: Number) -> Number:
+    """No overflow (of 48 bits in int64)."""
+    return in_range(np.int64(np.int64(a) - np.int64(b)), np.int64(LOW), np.int64(HIGH))
 
 
-def sub_i32_ok(a: Integer, b: Integer) -> np.bool_:
-    """No overflow."""
-    return fits_i32(np.int64(np.int64(a) - np.int64(b)))
+def in_range(value: Number, low: Number, high: Number) -> Number:
+    """Tell whether low <= value <= high."""
+    return np.bool_(np.bool_(np.int64(value) >= np.int64(low)) & np.bool_(np.int64(value) <= np.int64(high)))
 
 
-def add_i48_ok(a: np.int64, b: np.int64) -> np.bool_:
-    """No overflow of 48 bits, given int48 operands."""
-    return fits_i48(np.int64(a + b))
-
-
-def sub_i48_ok(a: np.int64, b: np.int64) -> np.bool_:
-    """No overflow of 48 bits, given int48 operands."""
-    return fits_i48(np.int64(a - b))
-
-
-def mul_shift_ok(a: np.int32, b: np.int32, shift: Integer) -> np.bool_:
-    """The shift is in range, and the shifted product fits (a shift of 0 keeps the low bits of any product)."""
-    amount = np.int64(np.int64(shift) & np.int64(63))
-    in_range = np.bool_(np.int64(shift) == amount)
-    half = np.int64(np.int64(1) << np.int64(np.int64(amount - np.int64(1)) & np.int64(63)))
-    product = np.int64(np.int64(a) * np.int64(b))
-    half_of_product = np.int64(product >> np.int64(1))
-    low = np.int64(np.int64(product & np.int64(1)) + np.int64(half & np.int64(1)))
-    half_of_sum = np.int64(np.int64(half_of_product + np.int64(half >> np.int64(1))) + np.int64(low >> np.int64(1)))
-    shifted = np.int64(half_of_sum >> np.int64(np.int64(amount - np.int64(1)) & np.int64(63)))
-    return np.bool_(in_range & np.bool_(np.bool_(amount == np.int64(0)) | fits_i32(shifted)))
-
-
-def intdiv_i32_ok(a: np.int32, b: np.int32) -> np.bool_:
-    """Neither a division by zero nor the minimum by -1."""
-    overflow = np.bool_(np.bool_(np.int64(a) == np.int64(-(1 << 31))) & np.bool_(np.int64(b) == np.int64(-1)))
-    return np.bool_(np.bool_(np.int64(b) != np.int64(0)) & np.bool_(overflow == np.bool_(False)))
-
-
-def abs_i32_ok(a: np.int32) -> np.bool_:
+@of("i32")
+def abs_ok(a: Number) -> Number:
     """Not the minimum."""
-    return np.bool_(np.int64(a) != np.int64(-(1 << 31)))
+    return np.bool_(a != LOW)
 
 
-def negate_i32_ok(a: np.int32) -> np.bool_:
-    """Not the minimum."""
-    return np.bool_(np.int64(a) != np.int64(-(1 << 31)))
-
-
-def clip_ok(min_val: Integer, max_val: Integer) -> np.bool_:
+@of(*INTEGERS)
+def clip_ok(value: Number, min_val: Number, max_val: Number) -> Number:
     """The bounds are in order."""
-    return np.bool_(np.int64(min_val) <= np.int64(max_val))
+    return np.bool_(min_val <= max_val)
 
 
-def shift_i8_ok(b: Integer) -> np.bool_:
-    """A shift amount of int8 is in range."""
-    return np.bool_(np.int64(np.int64(b) & np.int64(7)) == np.int64(b))
+def mul_shift_i32_ok(a: Number, b: Number, shift: Number) -> Number:
+    """The shift is in range and the shifted product fits; with shift 0 the low bits of any product are taken."""
+    amount = np.int64(np.int64(shift) & 63)
+    product = np.int64(np.int64(a) * np.int64(b))
+    # Shifting by one less first keeps the sum of product and half within 64 bits.
+    nearly = np.int64(product >> np.int64(np.int64(amount - 1) & 63))
+    fits = fits_i32(np.int64(np.int64(nearly + 1) >> 1))
+    return np.bool_(np.bool_(np.int64(shift) == amount) & np.bool_(np.bool_(amount == 0) | fits))
 
 
-def shift_i16_ok(b: Integer) -> np.bool_:
-    """A shift amount of int16 is in range."""
-    return np.bool_(np.int64(np.int64(b) & np.int64(15)) == np.int64(b))
+def intdiv_i32_ok(a: Number, b: Number) -> Number:
+    """Neither a division by zero nor the minimum by -1."""
+    fits = np.bool_(np.bool_(np.int64(a) != -(1 << 31)) | np.bool_(np.int64(b) != -1))
+    return np.bool_(np.bool_(np.int64(b) != 0) & fits)
 
 
-def shift_i32_ok(b: Integer) -> np.bool_:
-    """A shift amount of int32 is in range."""
-    return np.bool_(np.int64(np.int64(b) & np.int64(31)) == np.int64(b))
+@of("i8", "i16", "i32")
+def negate_ok(value: Number, input1_zp: Number, output_zp: Number) -> Number:
+    """No overflow of the 32-bit accumulator on the way."""
+    difference = np.int64(np.int64(value) - np.int64(input1_zp))
+    changed = np.int64(0 - difference)
+    result = np.int64(changed + np.int64(output_zp))
+    return np.bool_(fits_i32(difference) & np.bool_(fits_i32(changed) & fits_i32(result)))
 
 
-def scale_ok(multiplier: Integer, shift: Integer) -> np.bool_:
+@of("i8", "i16", "i32")
+def shl_ok(a: Number, b: Number) -> Number:
+    """The shift is less than the bits of the type."""
+    return in_range(b, np.int64(0), np.int64(BITS - 1))
+
+
+@of("i8", "i16", "i32")
+def lshr_ok(a: Number, b: Number) -> Number:
+    """The shift is less than the bits of the type."""
+    return in_range(b, np.int64(0), np.int64(BITS - 1))
+
+
+@of("i8", "i16", "i32")
+def ashr_ok(a: Number, b: Number) -> Number:
+    """The shift is less than the bits of the type."""
+    return in_range(b, np.int64(0), np.int64(BITS - 1))
+
+
+@of("i8", "i16", "i32")
+def ashr_round_ok(a: Number, b: Number) -> Number:
+    """The shift is less than the bits of the type."""
+    return in_range(b, np.int64(0), np.int64(BITS - 1))
+
+
+def scale_ok(multiplier: Number, shift: Number) -> Number:
     """Multiplier and shift are in range."""
-    low = np.bool_(np.int64(shift) >= np.int64(2))
-    high = np.bool_(np.int64(shift) <= np.int64(62))
-    return np.bool_(np.bool_(np.int64(multiplier) >= np.int64(0)) & np.bool_(low & high))
+    return np.bool_(np.bool_(np.int64(multiplier) >= 0) & in_range(shift, np.int64(2), np.int64(62)))
 
 
-def apply_scale_32_ok(value: Integer, multiplier: np.int32, shift: Integer) -> np.bool_:
-    """Multiplier and shift are in range, and the value fits in `shift` bits."""
-    top = np.int64(np.int64(value) >> np.int64(np.int64(np.int64(shift) - np.int64(1)) & np.int64(63)))
-    fits = np.bool_(np.int64(np.int64(top + np.int64(1)) & np.int64(-2)) == np.int64(0))
-    return np.bool_(scale_ok(multiplier, shift) & np.bool_(fits & fits_i32(np.int64(value))))
+def apply_scale_32_ok(value: Number, multiplier: Number, shift: Number) -> Number:
+    """Multiplier and shift are in range, and the value has at most `shift` bits."""
+    top = np.int64(np.int64(value) >> np.int64(np.int64(np.int64(shift) - 1) & 63))
+    narrow = in_range(top, np.int64(-1), np.int64(0))
+    return np.bool_(scale_ok(multiplier, shift) & np.bool_(narrow & fits_i32(value)))
 
 
-def apply_scale_16_ok(value: np.int64, multiplier: np.int16, shift: Integer) -> np.bool_:
+def apply_scale_32_double_ok(value: Number, multiplier: Number, shift: Number) -> Number:
+    """Multiplier and shift are in range, and the value has at most `shift` bits."""
+    return apply_scale_32_ok(value, multiplier, shift)
+
+
+def apply_scale_16_ok(value: Number, multiplier: Number, shift: Number) -> Number:
     """Multiplier and shift are in range, and the result fits."""
-    amount = np.int64(np.int64(shift) & np.int64(63))
-    half = np.int64(np.int64(1) << np.int64(np.int64(amount - np.int64(1)) & np.int64(63)))
-    product = np.int64(np.int64(value) * np.int64(multiplier))
-    return np.bool_(scale_ok(multiplier, shift) & fits_i32(np.int64(np.int64(product + half) >> amount)))
+    amount = np.int64(np.int64(shift) & 63)
+    half = np.int64(np.int64(1) << np.int64(np.int64(amount - 1) & 63))
+    scaled = np.int64(np.int64(np.int64(np.int64(value) * np.int64(multiplier)) + half) >> amount)
+    return np.bool_(scale_ok(multiplier, shift) & fits_i32(scaled))
 
 
-def table_interpolate_ok(base: np.int16, next_: np.int16) -> np.bool_:
-    """The slope fits in int16."""
-    slope = np.int32(np.int32(next_) - np.int32(base))
-    return np.bool_(np.int32(np.int16(slope)) == slope)
+def rescale_32_ok(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+    """Scaling is allowed, and adding the zero point does not overflow."""
+    difference = np.int64(np.int64(value) - np.int64(input_zp))
+    scaled = apply_scale_32(np.int32(difference), multiplier, shift)
+    sum_fits = fits_i32(np.int64(np.int64(scaled) + np.int64(output_zp)))
+    return np.bool_(apply_scale_32_ok(difference, multiplier, shift) & sum_fits)
 
 
-def index_ok(index: Integer, size: Integer) -> np.bool_:
+def rescale_32_double_ok(
+    value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number
+) -> Number:
+    """Scaling is allowed, and adding the zero point does not overflow."""
+    difference = np.int64(np.int64(value) - np.int64(input_zp))
+    scaled = apply_scale_32_double(np.int32(difference), multiplier, shift)
+    sum_fits = fits_i32(np.int64(np.int64(scaled) + np.int64(output_zp)))
+    return np.bool_(apply_scale_32_ok(difference, multiplier, shift) & sum_fits)
+
+
+def rescale_16_ok(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+    """Scaling is allowed, and adding the zero point does not overflow."""
+    difference = np.int64(np.int64(value) - np.int64(input_zp))
+    scaled = apply_scale_16(difference, multiplier, shift)
+    sum_fits = fits_i32(np.int64(np.int64(scaled) + np.int64(output_zp)))
+    return np.bool_(apply_scale_16_ok(difference, multiplier, shift) & sum_fits)
+
+
+def reciprocal_multiplier_ok(value: Number) -> Number:
+    """There is something to divide by."""
+    return np.bool_(np.int64(value) != 0)
+
+
+def table_interpolate_ok(base: Number, next_: Number, value: Number) -> Number:
+    """The slope is an int16."""
+    return in_range(np.int64(np.int64(next_) - np.int64(base)), np.int64(-32768), np.int64(32767))
+
+
+def index_ok(index: Number, size: Number) -> Number:
     """An index read from data is inside its axis."""
-    below = np.bool_(np.int64(index) < np.int64(size))
-    return np.bool_(np.bool_(np.int64(index) >= np.int64(0)) & below)
+    return np.bool_(np.bool_(np.int64(index) >= 0) & np.bool_(np.int64(index) < np.int64(size)))
