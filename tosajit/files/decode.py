@@ -8,8 +8,10 @@ from tosajit.files import schema
 from tosajit.files.attributes import called_regions, construct, field_names, read_attributes
 from tosajit.files.constants import Array, stored_size, unpack
 from tosajit.files.cursor import Bytes, Source, Table, root
+from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operator import OPERATORS, Operator
+from tosajit.operator import Operator
+from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, OPERATORS
 
 _PADDING = 8  # some writers fill constants up to a multiple of this with zeros
 
@@ -22,6 +24,11 @@ def read_graph(data: Bytes) -> Graph:
     regions = tuple(_region(region) for region in table.tables("regions", schema.REGION))
     if not regions:
         table.fail("regions", "expected at least one region")
+    _check_calls(regions, table)
+    return declare_variables(Graph(regions, version))
+
+
+def _check_calls(regions: tuple[Region, ...], table: Table) -> None:
     names = _distinct((region.name for region in regions), table, "regions")
     for node in (node for region in regions for block in region.blocks for node in block.nodes):
         for name in called_regions(node.operator):
@@ -29,7 +36,6 @@ def read_graph(data: Bytes) -> Graph:
                 table.fail(
                     "regions", f"{node.name} ({node.operator.opcode}) runs {name!r}, which is no region"
                 )
-    return Graph(regions, version)
 
 
 def _version(graph: Table) -> tuple[int, int, int, bool]:
@@ -69,10 +75,15 @@ def _block(table: Table) -> Block:
     sources = {value.name: source for value, source in found}
     nodes = tuple(_node(operator, values) for operator in table.tables("operators", schema.OPERATOR))
     for node in nodes:
-        if node.operator.opcode in schema.CONSTANTS:
+        if isinstance(node.operator, CONST | CONST_SHAPE):
             for name in node.outputs:
                 values[name] = replace(values[name], data=_constant(values[name], sources[name]))
+    for value, source in found:
+        if value.variable_name and _data(source)[1]:
+            values[value.name] = replace(value, data=_constant(value, source))
     inputs, outputs = (_known(table, name, values) for name in ("inputs", "outputs"))
+    if any(values[name].variable_name for name in inputs + outputs):
+        table.fail("inputs", "expected tensors as inputs and outputs, found a variable")
     return Block(table.string("name"), nodes, values, inputs, outputs)
 
 
@@ -134,13 +145,17 @@ def _dtype(table: Table) -> DType:
 def _node(table: Table, values: dict[str, Value]) -> Node:
     operator = _operator(table)
     inputs, outputs = (_known(table, field, values) for field in ("inputs", "outputs"))
-    location = table.table("location", schema.LOCATION)
-    first = values[inputs[0]].dtype if inputs else None
     attribute = _attribute_table(table, operator)
+    location = table.table("location", schema.LOCATION)
+    text = location.string("text") if location else ""
+    if operator in VARIABLES or any(values[name].variable_name for name in inputs + outputs):
+        node = access(operator, inputs, outputs, values)
+        if node is None:
+            table.fail("op", f"expected a variable to be declared, read or written, found {operator.opcode}")
+        return replace(node, location=text)
+    first = values[inputs[0]].dtype if inputs else None
     fields = read_attributes(operator, attribute, first)
-    return Node(
-        construct(operator, fields, table), inputs, outputs, location.string("text") if location else ""
-    )
+    return Node(construct(operator, fields, table), inputs, outputs, text)
 
 
 def _operator(table: Table) -> type[Operator]:
@@ -154,7 +169,10 @@ def _operator(table: Table) -> type[Operator]:
 def _attribute_table(table: Table, operator: type[Operator]) -> Table | None:
     number = table.u8("attribute_type")
     attribute = table.table("attribute", field_names(operator), f"attribute ({operator.opcode})")
-    if number != operator.number and (number or operator.attributes):
+    expected = {operator.number} | (set() if operator.attributes else {0})
+    if operator is IDENTITY:
+        expected |= {variable.number for variable in VARIABLES}
+    if number not in expected:
         table.fail(
             "attribute_type",
             f"expected {operator.number}, the attributes of {operator.opcode}, found {number}",

@@ -8,7 +8,9 @@ from tosajit.files import schema
 from tosajit.files.attributes import write_attributes
 from tosajit.files.builder import append_bytes, append_ints, append_offsets, append_table
 from tosajit.files.constants import out_of_range, pack
+from tosajit.files.variables import VARIABLES, store_variables
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.operators import IDENTITY
 
 _ALIGNMENT = 8
 _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their constants behind it
@@ -16,12 +18,13 @@ _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their 
 
 def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
     """Encode a graph; the same graph always gives the same bytes."""
+    graph, identities = store_variables(graph)
     if _constant_bytes(graph) <= inline_limit:
-        return _Writer(None).file(graph)
+        return _Writer(None, identities).file(graph)
     # Offsets count from the beginning of the file: a first pass finds out how long the flatbuffer is.
-    length = len(_Writer(_External(0)).file(graph))
+    length = len(_Writer(_External(0), identities).file(graph))
     external = _External(length + -length % _ALIGNMENT)
-    flatbuffer = _Writer(external).file(graph)
+    flatbuffer = _Writer(external, identities).file(graph)
     return b"".join([flatbuffer, bytes(-length % _ALIGNMENT), *external.parts])
 
 
@@ -50,9 +53,10 @@ class _External:
 class _Writer:
     """Builds the flatbuffer back to front, in one order for the same graph."""
 
-    def __init__(self, external: _External | None) -> None:
+    def __init__(self, external: _External | None, identities: bool) -> None:
         self.builder = flatbuffers.Builder(1 << 12)
         self.external = external
+        self.identities = identities
 
     def file(self, graph: Graph) -> bytes:
         regions = self.tables([self.region(region) for region in graph.regions])
@@ -89,12 +93,13 @@ class _Writer:
 
     def node(self, node: Node, block: Block) -> int:
         dtype = block.values[node.inputs[0]].dtype if node.inputs else None
-        number = type(node.operator).number
+        attribute = type(node.operator).number
+        number = IDENTITY.number if self.identities and isinstance(node.operator, VARIABLES) else attribute
         attributes = write_attributes(self.builder, node.operator, dtype)
         inputs, outputs = self.texts(node.inputs), self.texts(node.outputs)
         fields = [
             ("uint32", number),
-            ("uint8", number),
+            ("uint8", attribute),
             ("offset", attributes),
             ("offset", inputs),
             ("offset", outputs),

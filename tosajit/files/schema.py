@@ -67,7 +67,6 @@ TENSOR = (
     "scale_offset",
     "scale_size",
 )
-CONSTANTS = frozenset({"CONST", "CONST_SHAPE"})
 
 
 def newer_type(number: int) -> str:
