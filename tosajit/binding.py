@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tosajit.dtypes import DType
-from tosajit.errors import Kind, Violation
-from tosajit.graph import Array, Block, Node, Value
+from tosajit.errors import GraphError, Kind, Violation
+from tosajit.graph import Array, Block, Graph, Node, Value
 from tosajit.operator import TYPES, Mode, Operand, Operator, parameters_of
 
 Shape = tuple[int, ...]
@@ -102,13 +102,18 @@ class Binder:
     def bind(self) -> Use:
         """The use, as far as it can be bound."""
         operator, node = self.operator, self._node
-        inputs, outputs = self._look_up(node.inputs), self._look_up(node.outputs)
-        if self._count("inputs", operator.operands_read, inputs):
-            self._bind_operands(operator.operands_read, inputs)
+        inputs, outputs = self.bind_inputs(), self._look_up(node.outputs)
         if self._count("outputs", operator.operands_written, outputs):
             self._bind_operands(operator.operands_written, outputs)
         mode = self._mode() if not self.faults else None
         return Use(operator, self.where + node.name, inputs, outputs, mode, self.known, self.constants)
+
+    def bind_inputs(self) -> tuple[Value, ...]:
+        """Bind what the node reads."""
+        inputs = self._look_up(self._node.inputs)
+        if self._count("inputs", self.operator.operands_read, inputs):
+            self._bind_operands(self.operator.operands_read, inputs)
+        return inputs
 
     def fault(self, kind: Kind, operand: str, rule: str, message: str, section: str = "") -> None:
         """Note a violation of this node."""
@@ -258,7 +263,8 @@ def no_mode(operator: Operator, known: Mapping[str, Any]) -> str:
 
     nearest = sorted(operator.modes, key=distance)
     least = distance(nearest[0])
-    return f"no mode has {given}; the nearest are {_listed([mode for mode in nearest if distance(mode) == least])}"
+    closest = [mode for mode in nearest if distance(mode) == least]
+    return f"no mode has {given}; the nearest are {_listed(closest)}"
 
 
 def _listed(modes: Sequence[Mode], most: int = 4) -> str:
@@ -273,14 +279,15 @@ def shown(value: object) -> str:
     return getattr(value, "name", None) or str(value)
 
 
-_PARAMETERS: dict[Callable[..., Any], tuple[str, ...]] = {}
-
-
 def infer(operator: Operator, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """What `operator.infer` finds, or nothing if it needs what is not known; raises `ShapeFault`."""
-    function = getattr(type(operator), "infer", None)
+    return _call(operator, "infer", known, {})
+
+
+def _call(operator: Operator, hook: str, known: Mapping[str, Any], missing: Any) -> Any:
+    function = getattr(type(operator), hook, None)
     if function is None:
-        return {}
+        return missing
     names = _PARAMETERS.get(function)
     if names is None:
         names = _PARAMETERS[function] = parameters_of(function)
@@ -288,16 +295,76 @@ def infer(operator: Operator, known: Mapping[str, Any]) -> Mapping[str, Any] | N
         arguments = [known[name] for name in names]
     except KeyError:
         return None
-    found: Mapping[str, Any] = function(operator, *arguments)
-    return found
+    return function(operator, *arguments)
 
 
-def output_shapes(operator: Operator, known: Mapping[str, Any]) -> Iterator[Shape | None]:
-    """The shapes of the outputs that follow from the inputs; raises `ShapeFault`."""
-    found = {**known, **(infer(operator, known) or {})}
+_PARAMETERS: dict[Callable[..., Any], tuple[str, ...]] = {}
+
+
+def infer_outputs(
+    operator: Operator,
+    inputs: Sequence[Value],
+    constants: Mapping[str, Array],
+    *,
+    dtype: DType | None = None,
+    graph: Graph | None = None,
+) -> tuple[tuple[DType, Shape], ...]:
+    """Types and shapes of the outputs that follow from the inputs; raises `GraphError` with what is wrong.
+
+    `dtype` chooses between modes that differ in their outputs only. `graph` has the regions of control flow.
+    """
+    node = Node(operator, tuple(value.name for value in inputs), ())
+    binder = Binder(node, {value.name: value for value in inputs}, constants)
+    binder.bind_inputs()
+    known = binder.known
+    known.update({} if graph is None else {"graph": graph})
+    if not binder.faults:
+        for rule in operator.rules:
+            for message in rule.faults(operator, known):
+                binder.fault(rule.kind, rule.operand, rule.name, message)
+    if not binder.faults:
+        results = _call(operator, "results", known, None)
+        if results is not None:
+            return tuple((value.dtype, value.shape or ()) for value in results)
+        types, shapes = _output_types(binder, dtype), _output_shapes(binder)
+        if not binder.faults:
+            return tuple(zip(types, shapes, strict=True))
+    raise GraphError(binder.faults)
+
+
+def _output_types(binder: Binder, dtype: DType | None) -> list[DType]:
+    operator, known = binder.operator, binder.known
+    written = operator.operands_written
+    rows = [mode for mode in rows_for(type(operator), known) if operator.selects(mode)]
+    if dtype is not None:
+        rows = [mode for mode in rows if mode[written[0].type] is dtype]
+    if not rows:
+        wanted = {} if dtype is None else {written[0].type: dtype}
+        binder.fault("type", "", "mode", no_mode(operator, {**known, **wanted}))
+        return []
+    found = {tuple(mode[operand.type] for operand in written) for mode in rows}
+    if len(found) > 1:
+        types = ", ".join(sorted(types[0].name for types in found))
+        binder.fault("type", "output", "output_type", f"the output can be {types}: choose one with dtype")
+    return list(found.pop())
+
+
+def _output_shapes(binder: Binder) -> list[Shape]:
+    operator, known = binder.operator, binder.known
+    shapes: list[Shape] = []
+    try:
+        found = {**known, **(infer(operator, known) or {})}
+    except ShapeFault as fault:
+        binder.fault("error_if", fault.operand, "output_shape", fault.message)
+        return []
     for operand in operator.operands_written:
         if operand.dims is None:
-            yield found.get(operand.shape)
+            shape = found.get(operand.shape)
         else:
             extents = [dim if isinstance(dim, int) else found.get(dim) for dim in operand.dims]
-            yield None if None in extents else tuple(extents)
+            shape = None if None in extents else tuple(extents)
+        if shape is None:
+            binder.fault("structure", operand.name, "output_shape", "its shape does not follow from the inputs")
+        else:
+            shapes.append(shape)
+    return shapes

@@ -5,6 +5,8 @@ addresses, the number of this thread, the number of threads, memory for synchron
 this thread's own, where its scratchpad begins in it, the first section to run and the end.
 """
 
+from numba import njit
+
 from tosajit.kernels.intrinsics import *  # noqa: F403
 
 SPINS = 2000
@@ -12,6 +14,7 @@ ARGUMENTS = 4096
 """Bytes at the start of a thread's memory for the argument array; the odometer of copies stands behind."""
 
 
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def wait_for_all(sync, threads, round):  # type: ignore[no-untyped-def]
     """Return when every thread has arrived `round` times."""
     if threads > 1:
@@ -25,6 +28,7 @@ def wait_for_all(sync, threads, round):  # type: ignore[no-untyped-def]
                 yield_core()
 
 
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def copy_box(record, axes, image, memory, arguments, scratch, store):  # type: ignore[no-untyped-def]
     """Copy the box of one access between memory and the scratchpad; return the base that its kernel sees."""
     size, dimensions = reload_i64(record, 3), reload_i64(record, 4)
@@ -80,6 +84,22 @@ def copy_box(record, axes, image, memory, arguments, scratch, store):  # type: i
     return base
 
 
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
+def box_base(record, axes, arguments, base):  # type: ignore[no-untyped-def]
+    """The base of a box that is written, not loaded."""
+    base += reload_i64(record, 5)
+    row = record + 64
+    for _ in range(reload_i64(record, 4)):
+        low = reload_i64(row, 3)
+        for a in range(axes):
+            c = reload_i64(row, 5 + a)
+            low += c * reload_i64(arguments, 4 + a) if c > 0 else c * (reload_i64(arguments, 4 + axes + a) - 1)
+        base -= max(low, 0) * reload_i64(row, 2)
+        row += 8 * (5 + axes)
+    return base
+
+
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-untyped-def]
     """Set the box along the axes of `count` loops for tile number `tile`; inner loops run fastest."""
     for back in range(count):
@@ -92,6 +112,7 @@ def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-unt
         store_i64(arguments, 4 + axes + axis, min(begin + step, extent))
 
 
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):  # type: ignore[no-untyped-def]
     """Load what moved, compute, and store what is complete."""
     axes, accesses, transfers = reload_i64(section, 1), reload_i64(section, 6), reload_i64(section, 10)
@@ -120,20 +141,7 @@ def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):
             record += 8 * (8 + reload_i64(record, 4) * (5 + axes))
 
 
-def box_base(record, axes, arguments, base):  # type: ignore[no-untyped-def]
-    """The base of a box that is written, not loaded."""
-    base += reload_i64(record, 5)
-    row = record + 64
-    for _ in range(reload_i64(record, 4)):
-        low = reload_i64(row, 3)
-        for a in range(axes):
-            c = reload_i64(row, 5 + a)
-            low += c * reload_i64(arguments, 4 + a) if c > 0 else c * (reload_i64(arguments, 4 + axes + a) - 1)
-        base -= max(low, 0) * reload_i64(row, 2)
-        row += 8 * (5 + axes)
-    return base
-
-
+@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def run_section(section, image, table, thread, threads, counter, memory, scratch_offset):  # type: ignore[no-untyped-def]
     """Run the tiles of one section that fall to this thread."""
     axes, accesses = reload_i64(section, 1), reload_i64(section, 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -61,10 +62,11 @@ class Segment:
         constants: Mapping[str, Array],
         target: Target,
         progress: Progress | None = None,
+        fold: bool = True,
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.results = [tensors[name] for name in outputs]
-        folded, rest = _fold(nests, tensors, constants, outputs, target)
+        folded, rest = _fold(nests, tensors, constants, outputs) if fold else ({}, list(nests))
         self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
         groups = fuse(rest, set(outputs))
         self.program = _planned(groups, self._operands(tensors), target)
@@ -73,11 +75,13 @@ class Segment:
         self._image = link(self.program, self._slots, progress)
         self._free: list[_Workspace] = []
         self._entry = [(i, self._slots[name]) for i, name in enumerate(self.inputs) if name in self._slots]
-        self._exit = [(i, self._slots[name]) for i, name in enumerate(self.outputs) if name in self._slots]
+        written = {write.access.operand for nest in rest for write in nest.writes}
+        self._exit = [(i, self._slots[name]) for i, name in enumerate(self.outputs) if name in written]
+        self._passed = [(i, name) for i, name in enumerate(self.outputs) if name not in written]
 
     def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
         kinds = dict.fromkeys(self.constants, "constant")
-        kinds |= dict.fromkeys(self.inputs, "input") | dict.fromkeys(self.outputs, "output")
+        kinds = dict.fromkeys(self.outputs, "output") | kinds | dict.fromkeys(self.inputs, "input")
         return {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
@@ -94,6 +98,9 @@ class Segment:
             table[slot] = results[number].__array_interface__["data"][0]
         workspace.run(self)
         self._free.append(workspace)
+        for number, name in self._passed:
+            source = self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
+            results[number][...] = source.reshape(results[number].shape)
         return results
 
 
@@ -148,32 +155,31 @@ def driver() -> Callable[[int], None]:
 
 
 def _fold(
-    nests: Sequence[Nest],
-    tensors: Mapping[str, Tensor],
-    constants: Mapping[str, Array],
-    outputs: Sequence[str],
-    target: Target,
+    nests: Sequence[Nest], tensors: Mapping[str, Tensor], constants: Mapping[str, Array], outputs: Sequence[str]
 ) -> tuple[dict[str, Array], list[Nest]]:
     """Run at once what depends on constants alone; what is left reads the results."""
-    known, early, rest = set(constants), [], []
-    written_later: set[str] = set()
-    for nest in nests:
-        names = {access.operand for access in nest.reads}
-        results = {write.access.operand for write in nest.writes}
-        if names <= known and not results & written_later and not results & set(outputs):
-            early.append(nest)
-            known |= results
-        else:
-            rest.append(nest)
-            written_later |= results
-    wanted = {access.operand for nest in rest for access in nest.reads} - set(constants)
-    needed = [name for name in known if name in wanted]
+    known = _foldable(nests, set(constants), set(outputs))
+    early = [nest for nest in nests if nest.writes[0].access.operand in known]
+    rest = [nest for nest in nests if nest.writes[0].access.operand not in known]
+    wanted = {access.operand for nest in rest for access in nest.reads}
+    needed = [name for name in known if name in wanted and name not in constants]
     if not needed:
         return {}, rest
-    host = Target("host", alignment=ALIGNMENT)
-    before = Segment(early, tensors, (), needed, constants, host) if early else None
-    assert before is not None
+    before = Segment(early, tensors, (), needed, constants, Target("host", alignment=ALIGNMENT), fold=False)
     return dict(zip(needed, before.run(()), strict=True)), rest
+
+
+def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> set[str]:
+    """Constants, and values all of whose writers read nothing else."""
+    writers = Counter(write.access.operand for nest in nests for write in nest.writes)
+    known = set(constants)
+    for nest in nests:
+        name = nest.writes[0].access.operand
+        if name not in outputs and all(access.operand in known for access in nest.reads):
+            writers[name] -= 1
+            if writers[name] == 0:
+                known.add(name)
+    return known
 
 
 def _planned(groups: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:

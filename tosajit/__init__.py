@@ -1,0 +1,89 @@
+"""tosajit: compile TOSA 1.0.1 graphs with Numba, run them bit-exactly, and see the program that an NPU would run.
+
+```python
+import tosajit as tj
+
+graph = tj.load("model.tosa")
+model = tj.compile(graph)
+outputs = model(*inputs)
+```
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tiling.target import HOST, TINY, Target
+    from tosajit import ops
+    from tosajit.dtypes import (
+        BF16,
+        BOOL,
+        FP8E4M3,
+        FP8E5M2,
+        FP16,
+        FP32,
+        INT4,
+        INT8,
+        INT16,
+        INT32,
+        INT48,
+        SHAPE,
+        DType,
+    )
+    from tosajit.errors import (
+        CompileError,
+        FileError,
+        GraphError,
+        InputError,
+        PlanError,
+        RequireError,
+        TosaError,
+        Violation,
+    )
+    from tosajit.files import from_bytes, load, save, to_bytes
+    from tosajit.graph import Block, Graph, GraphBuilder, Node, Region, Value
+    from tosajit.operator import OPERATORS
+    from tosajit.runtime.context import Context
+    from tosajit.runtime.executable import Executable, compile
+    from tosajit.runtime.options import Custom, register_custom
+    from tosajit.tracing import jit, trace
+    from tosajit.validate import validate
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "tosajit.dtypes": "BF16 BOOL FP8E4M3 FP8E5M2 FP16 FP32 INT4 INT8 INT16 INT32 INT48 SHAPE DType",
+    "tosajit.errors": "CompileError FileError GraphError InputError PlanError RequireError TosaError Violation",
+    "tosajit.files": "from_bytes load save to_bytes",
+    "tosajit.graph": "Block Graph GraphBuilder Node Region Value",
+    "tosajit.operator": "OPERATORS",
+    "tosajit.runtime.context": "Context",
+    "tosajit.runtime.executable": "Executable compile",
+    "tosajit.runtime.options": "Custom register_custom",
+    "tosajit.tracing": "jit trace",
+    "tosajit.validate": "validate",
+    "tiling.target": "HOST TINY Target",
+}
+_MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
+
+__all__ = [  # noqa: PLE0604
+    "BF16", "BOOL", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8",
+    "OPERATORS", "SHAPE", "TINY", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "FileError",
+    "Graph", "GraphBuilder", "GraphError", "InputError", "Node", "PlanError", "Region", "RequireError", "Target",
+    "TosaError", "Value", "Violation", "compile", "from_bytes", "jit", "load", "ops", "register_custom", "save",
+    "to_bytes", "trace", "validate",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import tosajit` is quick."""
+    if name == "ops":
+        return import_module("tosajit.ops")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'tosajit' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,175 @@
+"""A block as steps: segments of compiled nests, and what the executor does between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiling.nest import Nest
+from tosajit.binding import Use, constants_of, use_of
+from tosajit.dtypes import dtype_of
+from tosajit.errors import CompileError
+from tosajit.graph import Block, Graph, Node
+from tosajit.runtime.segment import Segment, Tensor
+from tosajit.runtime.context import Context
+from tosajit.runtime.steps import Branch, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
+
+if TYPE_CHECKING:
+    from tosajit.runtime.options import Options
+
+Array = np.ndarray[Any, Any]
+EXECUTED = frozenset({"COND_IF", "WHILE_LOOP", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE", "CUSTOM"})
+DATA = frozenset({"CONST", "CONST_SHAPE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """A step that runs a segment."""
+
+    segment: Segment
+
+    def run(self, frame: Frame) -> None:
+        """Take the inputs from the frame and put the outputs there."""
+        results = self.segment.run(frame.take(self.segment.inputs))
+        frame.values.update(zip(self.segment.outputs, results, strict=True))
+
+
+class Body:
+    """A compiled block."""
+
+    def __init__(self, graph: Graph, block: Block, options: Options) -> None:
+        self.block = block
+        self._graph, self._options = graph, options
+        self._constants = constants_of(block)
+        self.steps: list[Compute | Step] = list(self._make_steps())
+        first = self.steps[0] if len(self.steps) == 1 else None
+        self._whole = first.segment if isinstance(first, Compute) else None
+
+    def run(self, arrays: Sequence[Array], context: Context) -> list[Array]:
+        """Run the block's steps in order."""
+        if self._whole is not None:
+            return self._whole.run(arrays)
+        frame = Frame(dict(zip(self.block.inputs, arrays, strict=True)), self._constants, context, set())
+        for step in self.steps:
+            step.run(frame)
+        return [array.copy() for array in frame.take(self.block.outputs)]
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The compiled segments of this block, without those of nested regions."""
+        return [step.segment for step in self.steps if isinstance(step, Compute)]
+
+    def _make_steps(self) -> Iterator[Compute | Step]:
+        groups = _stretches(self._ordered())
+        read_later: list[set[str]] = [set(self.block.outputs)]
+        for group in reversed(groups):
+            read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
+        read_later.reverse()
+        alone = len(groups) == 1
+        for group, later in zip(groups, read_later[1:], strict=True):
+            if group[0].operator.opcode in EXECUTED:
+                yield self._executed(group[0])
+            else:
+                yield Compute(self._segment(group, later, whole=alone))
+
+    def _ordered(self) -> list[Node]:
+        """The nodes so that each stands behind those it reads; constants left out."""
+        nodes = [node for node in self.block.nodes if node.operator.opcode not in DATA]
+        makers = {name: node for node in nodes for name in node.outputs}
+        done: set[int] = set()
+        ordered: list[Node] = []
+        for root in nodes:
+            stack = [root]
+            while stack:
+                node = stack[-1]
+                waiting = [makers[n] for n in node.inputs if n in makers and id(makers[n]) not in done]
+                if waiting and id(node) not in done:
+                    stack.extend(waiting)
+                    continue
+                stack.pop()
+                if id(node) not in done:
+                    done.add(id(node))
+                    ordered.append(node)
+        return ordered
+
+    def _segment(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Segment:
+        block = self.block
+        nests: list[Nest] = []
+        constants = dict(self._constants)
+        for node in nodes:
+            use = use_of(node, block, self._constants)
+            nests += self._lowered(use)
+            constants |= use.tables
+        made = {name for node in nodes for name in node.outputs}
+        taken = dict.fromkeys(name for node in nodes for name in node.inputs)
+        inputs = [name for name in taken if name not in made and name not in self._constants]
+        outputs = [name for name in dict.fromkeys(n for node in nodes for n in node.outputs) if name in later]
+        if whole:
+            inputs, outputs = list(block.inputs), list(block.outputs)
+        else:
+            outputs = [name for name in outputs if name not in self._constants]
+        tensors = {n: Tensor(n, v.dtype, v.shape or ()) for n, v in block.values.items() if v.shape is not None}
+        tensors |= {n: Tensor(n, dtype_of(a.dtype), a.shape) for n, a in constants.items() if n not in tensors}
+        tensors |= {t.name: t for nest in nests for t in _temporaries(nest, tensors)}
+        return Segment(nests, tensors, inputs, outputs, constants, self._options.target, self._options.progress)
+
+    def _lowered(self, use: Use) -> list[Nest]:
+        lower = getattr(use.operator, "lower", None)
+        if lower is None:
+            raise CompileError(f"{use.name} ({use.operator.opcode}): cannot be compiled yet")
+        nests: list[Nest] = lower(use)
+        return nests
+
+    def _executed(self, node: Node) -> Step:
+        block, options = self.block, self._options
+        values = block.values
+        match node.operator.opcode:
+            case "COND_IF":
+                bodies = [self._region(name) for name in (node.operator.then_graph, node.operator.else_graph)]  # type: ignore[attr-defined]
+                return Branch(node, *bodies)
+            case "WHILE_LOOP":
+                bodies = [self._region(name) for name in (node.operator.cond_graph, node.operator.body_graph)]  # type: ignore[attr-defined]
+                return Loop(node, *bodies)
+            case "VARIABLE":
+                return Declare(node, values[node.outputs[0]])
+            case "CUSTOM":
+                return custom_call(node, values, options)
+            case "VARIABLE_READ":
+                return ReadVariable(node, values[node.outputs[0]])
+            case "VARIABLE_WRITE":
+                return WriteVariable(node, values[node.inputs[0]])
+        raise AssertionError(node.operator.opcode)
+
+    def _region(self, name: str) -> Body:
+        for region in self._graph.regions:
+            if region.name == name:
+                return Body(self._graph, region.blocks[0], self._options)
+        raise CompileError(f"region {name} is not in the graph")
+
+
+def _temporaries(nest: Nest, known: Mapping[str, Tensor]) -> Iterator[Tensor]:
+    """Tensors that only nests know, such as an intermediate result inside one operator."""
+    for write in nest.writes:
+        name = write.access.operand
+        if name not in known:
+            from tosajit.dtypes import DTYPES
+
+            dtype = next(d for d in DTYPES.values() if d.compute == write.access.type)
+            yield Tensor(name, dtype, write.access.shape)
+
+
+def _stretches(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Runs of nodes that compile together, and nodes for the executor on their own."""
+    groups: list[list[Node]] = []
+    open_group = False
+    for node in nodes:
+        alone = node.operator.opcode in EXECUTED
+        if alone or not open_group:
+            groups.append([node])
+        else:
+            groups[-1].append(node)
+        open_group = not alone
+    return groups

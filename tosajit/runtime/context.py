@@ -1,0 +1,85 @@
+"""Variables that persist between the runs of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tosajit.dtypes import DType
+from tosajit.errors import RequireError
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class Variable:
+    """A variable tensor; `data` is None until it is written."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    data: Array | None = None
+
+
+@dataclass(repr=False)
+class Context:
+    """The variables of one environment: runs in the same context see them, others do not."""
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    """Variables that the execution at hand has declared."""
+
+    def begin(self) -> None:
+        """Start an execution: nothing has been declared in it."""
+        self.seen.clear()
+
+    def __getitem__(self, name: str) -> Array:
+        """A copy of what a variable holds."""
+        data = self.variables[name].data
+        if data is None:
+            raise KeyError(f"variable {name} has not been written")
+        return data.copy()
+
+    def __repr__(self) -> str:
+        held = ", ".join(
+            f"{v.name}: {v.dtype.name}{list(v.shape)}{'' if v.data is not None else ' (not written)'}"
+            for v in self.variables.values()
+        )
+        return f"<Context with {held or 'no variables'}>"
+
+    def declare(self, node: str, variable: Variable, again: bool) -> None:
+        """Carry out VARIABLE (TOSA 1.0.1 section 2.17.1)."""
+        if again:
+            raise RequireError(f"{node} (VARIABLE): {variable.name} is declared twice [TOSA 1.0.1 section 2.17.1]")
+        if variable.name not in self.variables:
+            initial = None if variable.data is None else variable.data.copy()
+            self.variables[variable.name] = Variable(variable.name, variable.dtype, variable.shape, initial)
+        self.seen.add(variable.name)
+
+    def write(self, node: str, name: str, dtype: DType, array: Array) -> None:
+        """Carry out VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
+        where = f"{node} (VARIABLE_WRITE)"
+        if name not in self.seen:
+            raise RequireError(f"{where}: {name} is written before it is declared [TOSA 1.0.1 section 2.17.2]")
+        self._match(where, name, dtype, array.shape, "2.17.2").data = array.copy()
+
+    def read(self, node: str, name: str, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """Carry out VARIABLE_READ (TOSA 1.0.1 section 2.17.3)."""
+        where = f"{node} (VARIABLE_READ)"
+        if name not in self.variables:
+            raise RequireError(f"{where}: {name} is read before it is declared [TOSA 1.0.1 section 2.17.3]")
+        variable = self._match(where, name, dtype, shape, "2.17.3")
+        if variable.data is None:
+            raise RequireError(f"{where}: {name} is read before it is written [TOSA 1.0.1 section 2.17.3]")
+        return variable.data.copy()
+
+    def _match(self, where: str, name: str, dtype: DType, shape: tuple[int, ...], section: str) -> Variable:
+        variable = self.variables[name]
+        if variable.shape != shape or variable.dtype is not dtype:
+            raise RequireError(
+                f"{where}: {dtype.name}{list(shape)} does not fit {name}, which is "
+                f"{variable.dtype.name}{list(variable.shape)} [TOSA 1.0.1 section {section}]"
+            )
+        return variable

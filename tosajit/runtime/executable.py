@@ -1,0 +1,138 @@
+"""Executables: what `compile` gives, called with arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tiling.program import Program
+from tiling.target import HOST, Target
+from tosajit.errors import CompileError, GraphError, InputError
+from tosajit.graph import Graph, Value
+from tosajit.runtime.body import Body
+from tosajit.runtime.context import Context
+from tosajit.runtime.options import Custom, Options
+from tosajit.validate import validate
+
+Array = np.ndarray[Any, Any]
+
+
+def compile(
+    graph: Graph,
+    *,
+    threads: int = 1,
+    target: Target | None = None,
+    checked: bool = False,
+    custom: Mapping[tuple[str, str], Custom] | None = None,
+    profiles: Iterable[str] | None = None,
+    extensions: Iterable[str] | None = None,
+    level: str = "8K",
+    progress: Callable[[int, int], None] | None = None,
+) -> Executable:
+    """Check a graph in full and build it for this machine, or for a modelled `target`.
+
+    `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives CUSTOM
+    operators their meaning; `progress(done, total)` follows the compilation of kernels.
+    """
+    if threads < 1:
+        raise CompileError(f"threads is {threads}, but must be at least 1")
+    limits: dict[str, Any] = {"level": level}
+    if profiles is not None:
+        limits["profiles"] = tuple(profiles)
+    if extensions is not None:
+        limits["extensions"] = tuple(extensions)
+    violations = validate(graph, **limits)
+    if violations:
+        raise GraphError(violations)
+    chosen = replace(HOST if target is None else target, cores=threads)
+    return Executable(graph, Options(chosen, checked, custom or {}, progress))
+
+
+class Executable:
+    """A built graph: call it with arrays in the order of the graph's inputs.
+
+    It can be called by several Python threads at once. Variables live in a `Context`; without one, every call
+    uses the executable's own.
+    """
+
+    def __init__(self, graph: Graph, options: Options) -> None:
+        self.graph = graph
+        self.options = options
+        self.body = Body(graph, graph.main, options)
+        self.own_context = Context()
+        self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
+
+    def __call__(self, *arrays: Any, context: Context | None = None) -> Any:
+        """Run on the inputs in order; an array, or a tuple of arrays if the graph has several outputs."""
+        results = self._run(arrays, context)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
+        """Run on inputs by name; the outputs by name."""
+        names = [name for name, _, _ in self._inputs]
+        if unknown := sorted(set(inputs) - set(names)):
+            raise InputError(f"there is no input {', '.join(unknown)}; the inputs are {', '.join(names) or 'none'}")
+        if missing := [name for name in names if name not in inputs]:
+            raise InputError(f"input {', '.join(missing)} is missing")
+        results = self._run([inputs[name] for name in names], context)
+        return dict(zip(self.graph.main.outputs, results, strict=True))
+
+    @property
+    def program(self) -> Program:
+        """The program of a graph without control flow; of others, the first one."""
+        return self.programs[0]
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs of the main block, in order."""
+        return tuple(segment.program for segment in self.body.segments)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory for intermediate results."""
+        return sum(program.arena_bytes for program in self.programs)
+
+    def context(self) -> Context:
+        """A new context, with variables of its own."""
+        return Context()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(value.type for value in self.graph.inputs)
+        outputs = ", ".join(value.type for value in self.graph.outputs)
+        groups = sum(len(program.sections) for program in self.programs)
+        target = self.options.target
+        return (
+            f"<Executable ({inputs}) -> ({outputs}): {groups} groups on {target.name}, "
+            f"{target.cores} thread{'s' if target.cores > 1 else ''}, arena {self.arena_bytes} bytes>"
+        )
+
+    def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
+        declared = self._inputs
+        if len(arrays) != len(declared):
+            raise InputError(f"{len(arrays)} arrays given, but the graph has {len(declared)} inputs")
+        checked = [
+            array
+            if type(array) is np.ndarray and array.dtype == storage and array.shape == shape and array.flags.c_contiguous
+            else _dense(value, array)
+            for (_, storage, shape), array, value in zip(declared, arrays, self.graph.inputs, strict=True)
+        ]
+        used = self.own_context if context is None else context
+        used.begin()
+        return self.body.run(checked, used)
+
+
+def _dense(value: Value, given: Any) -> Array:
+    """The array as the graph wants it, or why it cannot be."""
+    if not isinstance(given, np.ndarray | np.generic):
+        raise InputError(f"{value}: expected an array, got {type(given).__name__}; np.asarray(…, {value.dtype.storage}) makes one")
+    array = np.asarray(given)
+    if array.dtype != value.dtype.storage:
+        if array.dtype.newbyteorder("=") != value.dtype.storage:
+            raise InputError(f"{value}: the array has type {array.dtype}, but the input is stored as {value.dtype.storage}")
+        array = array.astype(value.dtype.storage)
+    if array.shape != value.shape:
+        raise InputError(f"{value}: the array has shape {list(array.shape)}")
+    return np.array(array, order="C", ndmin=0)

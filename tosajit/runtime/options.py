@@ -1,0 +1,57 @@
+"""How a graph is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tiling.target import HOST, Target
+from tosajit.errors import CompileError
+
+Array = np.ndarray[Any, Any]
+ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """The meaning of a CUSTOM operator.
+
+    `function(*arrays, attributes=bytes)` gives an array or a sequence of arrays; it may be a Numba function, which
+    is then called without `attributes`. `shape(*shapes)` gives the shapes of the outputs, checked when compiling.
+    """
+
+    function: Callable[..., Any]
+    shape: ShapeRule | None = None
+
+
+_registered: dict[tuple[str, str], Custom] = {}
+
+
+def register_custom(
+    domain: str, operator_name: str, function: Callable[..., Any], shape: ShapeRule | None = None
+) -> None:
+    """Give CUSTOM operators of this domain and name a meaning, for all graphs compiled from now on."""
+    _registered[domain, operator_name] = Custom(function, shape)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `compile` was asked for."""
+
+    target: Target = HOST
+    checked: bool = False
+    custom: Mapping[tuple[str, str], Custom] = field(default_factory=dict)
+    progress: Callable[[int, int], None] | None = None
+
+    def custom_operator(self, node: str, domain: str, name: str) -> Custom:
+        """The registered meaning of a CUSTOM operator."""
+        found = self.custom.get((domain, name)) or _registered.get((domain, name))
+        if found is None:
+            raise CompileError(
+                f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; "
+                f"tj.register_custom({domain!r}, {name!r}, function, shape) does it [TOSA 1.0.1 section 2.15.1]"
+            )
+        return found

@@ -1,0 +1,162 @@
+"""What the executor does between segments: control flow, variables, and operators of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tosajit.errors import CompileError, InputError
+from tosajit.graph import Node, Value
+from tosajit.runtime.context import Context, Variable
+from tosajit.runtime.options import Custom, Options
+
+if TYPE_CHECKING:
+    from tosajit.runtime.body import Body
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Frame:
+    """One run of a block: its values, its context, and which variables it has declared."""
+
+    values: dict[str, Array]
+    constants: Mapping[str, Array]
+    context: Context
+    declared: set[str]
+
+    def take(self, names: Sequence[str]) -> list[Array]:
+        """The arrays of values or constants."""
+        return [self.values[name] if name in self.values else self.constants[name] for name in names]
+
+
+class Step(Protocol):
+    """A part of a block that is carried out as a whole."""
+
+    def run(self, frame: Frame) -> None:
+        """Carry it out; results go to the frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """COND_IF (TOSA 1.0.1 section 2.16.1)."""
+
+    node: Node
+    then_body: Body
+    else_body: Body
+
+    def run(self, frame: Frame) -> None:
+        """Run one of the two regions."""
+        condition, *arrays = frame.take(self.node.inputs)
+        body = self.then_body if condition.reshape(-1)[0] else self.else_body
+        frame.values.update(zip(self.node.outputs, body.run(arrays, frame.context), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """WHILE_LOOP (TOSA 1.0.1 section 2.16.2)."""
+
+    node: Node
+    condition: Body
+    body: Body
+
+    def run(self, frame: Frame) -> None:
+        """Run the body as long as the condition gives true."""
+        arrays = frame.take(self.node.inputs)
+        while self.condition.run(arrays, frame.context)[0].reshape(-1)[0]:
+            arrays = self.body.run(arrays, frame.context)
+        frame.values.update(zip(self.node.outputs, arrays, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """VARIABLE (TOSA 1.0.1 section 2.17.1)."""
+
+    node: Node
+    value: Value
+
+    def run(self, frame: Frame) -> None:
+        """Allocate the variable, or find it again."""
+        name = self.node.operator.name  # type: ignore[attr-defined]
+        value = self.value
+        variable = Variable(name, value.dtype, value.shape or (), value.data)
+        frame.context.declare(self.node.name, variable, name in frame.declared)
+        frame.declared.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVariable:
+    """VARIABLE_READ (TOSA 1.0.1 section 2.17.3)."""
+
+    node: Node
+    value: Value
+
+    def run(self, frame: Frame) -> None:
+        """Give a copy of what the variable holds."""
+        name, value = self.node.operator.name, self.value  # type: ignore[attr-defined]
+        array = frame.context.read(self.node.name, name, value.dtype, value.shape or ())
+        frame.values[self.node.outputs[0]] = array
+
+
+@dataclass(frozen=True, slots=True)
+class WriteVariable:
+    """VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
+
+    node: Node
+    value: Value
+
+    def run(self, frame: Frame) -> None:
+        """Store a copy in the variable."""
+        name = self.node.operator.name  # type: ignore[attr-defined]
+        frame.context.write(self.node.name, name, self.value.dtype, frame.take(self.node.inputs)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCall:
+    """CUSTOM (TOSA 1.0.1 section 2.15.1)."""
+
+    node: Node
+    call: Callable[..., Any]
+    outputs: tuple[Value, ...]
+
+    def run(self, frame: Frame) -> None:
+        """Call the user's function on copies of the inputs, and check what it gives."""
+        given = self.call(*(array.copy() for array in frame.take(self.node.inputs)))
+        arrays = list(given) if isinstance(given, tuple | list) else [given]
+        if len(arrays) != len(self.outputs):
+            raise InputError(f"{self.node.name} (CUSTOM): gave {len(arrays)} arrays, but has {len(self.outputs)} outputs")
+        for value, array in zip(self.outputs, map(np.asarray, arrays), strict=True):
+            if array.shape != value.shape or array.dtype != value.dtype.storage:
+                raise InputError(
+                    f"{self.node.name} (CUSTOM) {value.name}: gave {array.dtype}{list(array.shape)}, "
+                    f"but the output is {value.type}"
+                )
+            frame.values[value.name] = np.array(array, order="C", copy=True)
+
+
+def custom_call(node: Node, values: Mapping[str, Value], options: Options) -> CustomCall:
+    """Look the operator up and check its shape rule."""
+    operator: Any = node.operator
+    custom = options.custom_operator(node.name, operator.domain_name, operator.operator_name)
+    outputs = tuple(values[name] for name in node.outputs)
+    if custom.shape is not None:
+        shapes = [tuple(shape) for shape in custom.shape(*(values[name].shape for name in node.inputs))]
+        declared = [value.shape for value in outputs]
+        if shapes != declared:
+            raise CompileError(f"{node.name} (CUSTOM): its shape rule gives {shapes}, but the outputs are {declared}")
+    return CustomCall(node, _bound(custom, operator.implementation_attrs), outputs)
+
+
+def _bound(custom: Custom, attributes: bytes) -> Callable[..., Any]:
+    """The function with the operator's attributes, if it takes them."""
+    import inspect
+
+    function = custom.function
+    try:
+        takes = "attributes" in inspect.signature(getattr(function, "py_func", function)).parameters
+    except (TypeError, ValueError):
+        takes = False
+    return (lambda *arrays: function(*arrays, attributes=attributes)) if takes else function
