@@ -46,7 +46,7 @@ TYPES: dict[str, DType] = {
 }
 """The types by the names of the type tables."""
 
-HOOKS = frozenset({"infer", "selects", "needs", "compute", "lower"})
+HOOKS = frozenset({"infer", "selects", "needs", "results", "compute", "lower"})
 """The methods that the framework calls."""
 
 _CONTEXT = frozenset({"graph", "level"})
@@ -210,7 +210,9 @@ def type_check(operand: str = "") -> Decorator:
 def _decorator(kind: Kind, operand: str) -> Decorator:
     def decorate(function: Callable[..., Verdict]) -> Rule:
         name = function.__name__
-        template = " ".join((function.__doc__ or name.replace("_", " ")).split())
+        template = " ".join((function.__doc__ or name.replace("_", " ")).split()).rstrip(".")
+        if template[1:2].islower():
+            template = template[0].lower() + template[1:]
         return Rule(kind, operand, function, name, parameters_of(function), template)
 
     return decorate

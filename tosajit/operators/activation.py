@@ -35,17 +35,17 @@ class CLAMP(Unary):
 
     @error_if("max_val")
     def empty_range(self) -> bool:
-        """It is {self.max_val}, but min_val is {self.min_val}"""
+        """It is {self.max_val}, but min_val is {self.min_val}."""
         return self.max_val < self.min_val
 
     @error_if("min_val")
     def bound_is_nan(self) -> bool:
-        """The bounds are {self.min_val} and {self.max_val}, but must be numbers"""
+        """The bounds are {self.min_val} and {self.max_val}, but must be numbers."""
         return math.isnan(self.min_val) or math.isnan(self.max_val)
 
     @error_if("min_val")
     def bound_outside_the_type(self, in_out_t: DType) -> bool:
-        """The bounds are {self.min_val} and {self.max_val}, which {in_out_t} does not hold"""
+        """The bounds are {self.min_val} and {self.max_val}, which {in_out_t} does not hold."""
         whole = in_out_t.is_float or (self.min_val == int(self.min_val) and self.max_val == int(self.max_val))
         return not whole or self.min_val < in_out_t.minimum or self.max_val > in_out_t.maximum
 

@@ -28,9 +28,14 @@ class COND_IF(Operator):
     then_graph: str
     else_graph: str
 
+    def results(self, graph: Graph) -> Values:
+        """What comes out is what the regions give."""
+        block = entry(graph, self.then_graph)
+        return () if block is None else tuple(block.values[name] for name in block.outputs)
+
     @error_if("condition")
     def several_conditions(self, shape: Shape) -> bool:
-        """It has the shape {shape}, but must have one element"""
+        """It has the shape {shape}, but must have one element."""
         return prod(shape) != 1
 
     @error_if()
@@ -50,6 +55,10 @@ class WHILE_LOOP(Operator):
 
     cond_graph: str
     body_graph: str
+
+    def results(self, input_list: Values) -> Values:
+        """What comes out is what went in."""
+        return input_list
 
     @error_if("output_list")
     def unlike_lists(self, input_list: Values, output_list: Values) -> Iterator[str]:

@@ -117,7 +117,7 @@ class RESCALE(Unary):
 
     @type_check("multiplier")
     def multiplier_type(self, mul_t: DType) -> bool:
-        """Is {mul_t}, but scale32 is {self.scale32}"""
+        """Is {mul_t}, but scale32 is {self.scale32}."""
         return mul_t is not (INT32 if self.scale32 else INT16)
 
     @error_if("input_zp")
@@ -132,32 +132,32 @@ class RESCALE(Unary):
 
     @error_if("scale32")
     def wide_multiplier(self, in_t: DType) -> bool:
-        """It is true, but must be false for {in_t}"""
+        """It is true, but must be false for {in_t}."""
         return self.scale32 and in_t is INT48
 
     @error_if("rounding_mode")
     def double_round_of_16_bits(self) -> bool:
-        """It is DOUBLE_ROUND, but scale32 is false"""
+        """It is DOUBLE_ROUND, but scale32 is false."""
         return not self.scale32 and self.rounding_mode is RoundingMode.DOUBLE_ROUND
 
     @error_if("input_unsigned")
     def both_unsigned(self) -> bool:
-        """input_unsigned and output_unsigned are both true, but one at most can be"""
+        """input_unsigned and output_unsigned are both true, but one at most can be."""
         return self.input_unsigned and self.output_unsigned
 
     @error_if("input_unsigned")
     def unsigned_input(self, in_t: DType, out_t: DType) -> bool:
-        """It is true, but {in_t} to {out_t} has no unsigned input"""
+        """It is true, but {in_t} to {out_t} has no unsigned input."""
         return self.input_unsigned and (in_t in (INT32, INT48) or out_t is INT32)
 
     @error_if("output_unsigned")
     def unsigned_output(self, in_t: DType, out_t: DType) -> bool:
-        """It is true, but {in_t} to {out_t} has no unsigned output"""
+        """It is true, but {in_t} to {out_t} has no unsigned output."""
         return self.output_unsigned and (in_t in (INT32, INT48) or out_t is INT32)
 
     @error_if("per_channel")
     def no_channels(self, shape: Shape) -> bool:
-        """It is true, but the rank of input is 0"""
+        """It is true, but the rank of input is 0."""
         return self.per_channel and not shape
 
     @error_if("multiplier")

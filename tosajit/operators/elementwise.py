@@ -126,7 +126,7 @@ class MUL(Binary):
 
     @require("shift")
     def shift_range(self, in_t: DType, shift: Array) -> bool:
-        """It is {shift[0]}, but must be 0, or up to 63 for INT32"""
+        """It is {shift[0]}, but must be 0, or up to 63 for INT32."""
         return not 0 <= shift[0] <= (63 if in_t is INT32 else 0)
 
 
@@ -160,7 +160,7 @@ class TABLE(Unary):
 
     @error_if("table")
     def table_length(self, T: int, TABLE_SIZE: int) -> bool:
-        """Its length is {T}, but must be {TABLE_SIZE}"""
+        """Its length is {T}, but must be {TABLE_SIZE}."""
         return T != TABLE_SIZE
 
 

@@ -60,7 +60,7 @@ class AxisReduction(Operator):
 
     @error_if("axis")
     def no_such_axis(self, shape1: Shape) -> bool:
-        """It is {self.axis}, but the shape of input is {shape1}"""
+        """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
 
 

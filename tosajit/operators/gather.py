@@ -41,5 +41,5 @@ class SCATTER(Operator):
 
     @require("indices")
     def repeated_index(self, W: int, K: int) -> bool:
-        """There are {W} in a batch, but only {K} rows, and each is written once"""
+        """There are {W} in a batch, but only {K} rows, and each is written once."""
         return W > K

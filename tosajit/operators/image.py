@@ -51,32 +51,32 @@ class RESIZE(Operator):
 
     @error_if("output")
     def image_too_large(self, IH: int, IW: int, OH: int, OW: int) -> bool:
-        """IH, IW, OH and OW are {IH}, {IW}, {OH} and {OW}, but must be less than 16384"""
+        """IH, IW, OH and OW are {IH}, {IW}, {OH} and {OW}, but must be less than 16384."""
         return max(IH, IW, OH, OW) >= MAX_EXTENT
 
     @error_if("scale")
     def scale_not_positive(self, scale: Shape) -> bool:
-        """It is {scale}, but must be positive"""
+        """It is {scale}, but must be positive."""
         return min(scale) <= 0
 
     @error_if("scale")
     def numerator_too_large(self, scale: Shape) -> bool:
-        """Its numerators are {scale[0]} and {scale[2]}, but must not exceed 2048"""
+        """Its numerators are {scale[0]} and {scale[2]}, but must not exceed 2048."""
         return max(scale[0], scale[2]) > MAX_NUMERATOR
 
     @error_if("scale")
     def scale_too_small(self, scale: Shape) -> bool:
-        """It is {scale}, but the factors must be greater than 1/16"""
+        """It is {scale}, but the factors must be greater than 1/16."""
         return scale[1] >= 16 * scale[0] or scale[3] >= 16 * scale[2]
 
     @error_if("offset")
     def offset_out_of_range(self, scale: Shape, offset: Shape) -> bool:
-        """It is {offset}, but must be from -1 to less than 16 times the numerators of {scale}"""
+        """It is {offset}, but must be from -1 to less than 16 times the numerators of {scale}."""
         return any(not -n <= value < 16 * n for value, n in zip(offset, scale[::2], strict=True))
 
     @error_if("border")
     def border_out_of_range(self, scale: Shape, border: Shape) -> bool:
-        """It is {border}, but must be from -16 to less than 1 times the numerators of {scale}"""
+        """It is {border}, but must be from -16 to less than 1 times the numerators of {scale}."""
         return any(not -16 * n <= value < n for value, n in zip(border, scale[::2], strict=True))
 
     @level_check("scale")

@@ -41,12 +41,12 @@ class CONCAT(Operator):
 
     @error_if("input1")
     def no_inputs(self, shapes1: tuple[Shape, ...]) -> bool:
-        """There are 0 tensors, but must be at least 1"""
+        """There are 0 tensors, but must be at least 1."""
         return not shapes1
 
     @error_if("axis")
     def no_such_axis(self, shapes1: tuple[Shape, ...]) -> bool:
-        """It is {self.axis}, but the first shape is {shapes1[0]}"""
+        """It is {self.axis}, but the first shape is {shapes1[0]}."""
         return bool(shapes1) and out_of_range(self.axis, shapes1[0])
 
     @error_if("input1")
@@ -77,12 +77,12 @@ class PAD(Operator):
 
     @error_if("padding")
     def padding_length(self, P: int, shape1: Shape) -> bool:
-        """Its length is {P}, but must be twice the rank of the shape {shape1}"""
+        """Its length is {P}, but must be twice the rank of the shape {shape1}."""
         return 2 * len(shape1) != P
 
     @error_if("padding")
     def negative_padding(self, padding: Shape) -> bool:
-        """It is {padding}, but must not be negative"""
+        """It is {padding}, but must not be negative."""
         return min(padding, default=0) < 0
 
 
@@ -119,7 +119,7 @@ class REVERSE(Operator):
 
     @error_if("axis")
     def no_such_axis(self, shape: Shape) -> bool:
-        """It is {self.axis}, but the shape of input1 is {shape}"""
+        """It is {self.axis}, but the shape of input1 is {shape}."""
         return out_of_range(self.axis, shape)
 
 
@@ -140,22 +140,22 @@ class SLICE(Operator):
 
     @error_if("start")
     def start_length(self, R1: int, R2: int, shape1: Shape) -> bool:
-        """Start and size have {R1} and {R2} components, but the shape of input1 is {shape1}"""
+        """Start and size have {R1} and {R2} components, but the shape of input1 is {shape1}."""
         return not R1 == R2 == len(shape1)
 
     @error_if("start")
     def negative_start(self, start: Shape) -> bool:
-        """It is {start}, but must not be negative"""
+        """It is {start}, but must not be negative."""
         return min(start, default=0) < 0
 
     @error_if("size")
     def no_size(self, size: Shape) -> bool:
-        """It is {size}, but must be positive"""
+        """It is {size}, but must be positive."""
         return min(size, default=1) <= 0
 
     @error_if("size")
     def past_the_end(self, shape1: Shape, start: Shape, size: Shape) -> bool:
-        """Start {start} and size {size} reach beyond input1, which has the shape {shape1}"""
+        """Start {start} and size {size} reach beyond input1, which has the shape {shape1}."""
         return any(a + b > extent for a, b, extent in zip(start, size, shape1, strict=False))
 
 
@@ -175,7 +175,7 @@ class TILE(Operator):
 
     @error_if("multiples")
     def multiples_length(self, R: int, shape1: Shape) -> bool:
-        """It has {R} components, but the shape of input1 is {shape1}"""
+        """It has {R} components, but the shape of input1 is {shape1}."""
         return len(shape1) != R
 
 

@@ -72,7 +72,7 @@ class ARGMAX(Operator):
 
     @error_if("axis")
     def no_such_axis(self, shape1: Shape) -> bool:
-        """It is {self.axis}, but the shape of input is {shape1}"""
+        """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
 
 
@@ -98,22 +98,22 @@ class Pool(Operator):
 
     @error_if("kernel")
     def kernel_too_small(self) -> bool:
-        """It is {self.kernel}, but must be at least 1"""
+        """It is {self.kernel}, but must be at least 1."""
         return min(self.kernel) < 1
 
     @error_if("stride")
     def stride_too_small(self) -> bool:
-        """It is {self.stride}, but must be at least 1"""
+        """It is {self.stride}, but must be at least 1."""
         return min(self.stride) < 1
 
     @error_if("pad")
     def negative_pad(self) -> bool:
-        """It is {self.pad}, but must not be negative"""
+        """It is {self.pad}, but must not be negative."""
         return min(self.pad) < 0
 
     @error_if("pad")
     def pad_as_large_as_the_kernel(self) -> bool:
-        """It is {self.pad}, but must be less than the kernel, which is {self.kernel}"""
+        """It is {self.pad}, but must be less than the kernel, which is {self.kernel}."""
         return max(self.pad[:2]) >= self.kernel[0] or max(self.pad[2:]) >= self.kernel[1]
 
     @level_check()
@@ -152,12 +152,12 @@ class AVG_POOL2D(Pool):
 
     @error_if("input_zp")
     def misplaced_input_zp(self, in_out_t: DType, input_zp: Array) -> bool:
-        """It is {input_zp[0]}, but must be 0 for {in_out_t}"""
+        """It is {input_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(input_zp, in_out_t)
 
     @error_if("output_zp")
     def misplaced_output_zp(self, in_out_t: DType, output_zp: Array) -> bool:
-        """It is {output_zp[0]}, but must be 0 for {in_out_t}"""
+        """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(output_zp, in_out_t)
 
 
@@ -183,17 +183,17 @@ class Convolution(Operator):
 
     @error_if("input_zp")
     def misplaced_input_zp(self, in_t: DType, input_zp: Array) -> bool:
-        """It is {input_zp[0]}, but must be 0 for {in_t}"""
+        """It is {input_zp[0]}, but must be 0 for {in_t}."""
         return misplaced(input_zp, in_t)
 
     @error_if("weight_zp")
     def misplaced_weight_zp(self, weight_t: DType, weight_zp: Array) -> bool:
-        """It is {weight_zp[0]}, but must be 0 for {weight_t}"""
+        """It is {weight_zp[0]}, but must be 0 for {weight_t}."""
         return misplaced(weight_zp, weight_t)
 
     @error_if("bias")
     def bias_length(self, BC: int, OC: int) -> bool:
-        """Its length is {BC}, but must be 1 or OC, which is {OC}"""
+        """Its length is {BC}, but must be 1 or OC, which is {OC}."""
         return BC not in (1, OC)
 
 
@@ -207,17 +207,17 @@ class DirectConvolution(Convolution):
 
     @error_if("pad")
     def negative_pad(self) -> bool:
-        """It is {self.pad}, but must not be negative"""
+        """It is {self.pad}, but must not be negative."""
         return min(self.pad) < 0
 
     @error_if("stride")
     def stride_too_small(self) -> bool:
-        """It is {self.stride}, but must be at least 1"""
+        """It is {self.stride}, but must be at least 1."""
         return min(self.stride) < 1
 
     @error_if("dilation")
     def dilation_too_small(self) -> bool:
-        """It is {self.dilation}, but must be at least 1"""
+        """It is {self.dilation}, but must be at least 1."""
         return min(self.dilation) < 1
 
     @level_check()
@@ -317,7 +317,7 @@ class FFT2D(Operator):
 
     @error_if("input_real")
     def no_power_of_two(self, H: int, W: int) -> bool:
-        """H and W are {H} and {W}, but must be powers of two"""
+        """H and W are {H} and {W}, but must be powers of two."""
         return H & (H - 1) != 0 or W & (W - 1) != 0
 
     @level_check()
@@ -352,12 +352,12 @@ class MATMUL(Operator):
 
     @error_if("A_zp")
     def misplaced_A_zp(self, in_t: DType, A_zp: Array) -> bool:
-        """It is {A_zp[0]}, but must be 0 for {in_t}"""
+        """It is {A_zp[0]}, but must be 0 for {in_t}."""
         return misplaced(A_zp, in_t)
 
     @error_if("B_zp")
     def misplaced_B_zp(self, in_t: DType, B_zp: Array) -> bool:
-        """It is {B_zp[0]}, but must be 0 for {in_t}"""
+        """It is {B_zp[0]}, but must be 0 for {in_t}."""
         return misplaced(B_zp, in_t)
 
 
@@ -399,7 +399,7 @@ class RFFT2D(Operator):
 
     @error_if("input_real")
     def no_power_of_two(self, H: int, W: int) -> bool:
-        """H and W are {H} and {W}, but must be powers of two"""
+        """H and W are {H} and {W}, but must be powers of two."""
         return H & (H - 1) != 0 or W & (W - 1) != 0
 
     @level_check()
@@ -429,12 +429,12 @@ class TRANSPOSE_CONV2D(Convolution):
 
     @error_if("out_pad")
     def removes_the_kernel(self, KH: int, KW: int) -> bool:
-        """It is {self.out_pad}, but must be more than the negated kernel, which is {KH} by {KW}"""
+        """It is {self.out_pad}, but must be more than the negated kernel, which is {KH} by {KW}."""
         return min(self.out_pad[:2]) <= -KH or min(self.out_pad[2:]) <= -KW
 
     @error_if("stride")
     def stride_too_small(self) -> bool:
-        """It is {self.stride}, but must be at least 1"""
+        """It is {self.stride}, but must be at least 1."""
         return min(self.stride) < 1
 
     @level_check()

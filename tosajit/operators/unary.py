@@ -87,12 +87,12 @@ class NEGATE(Unary):
 
     @error_if("input1_zp")
     def misplaced_input1_zp(self, in_out_t: DType, input1_zp: Array) -> bool:
-        """It is {input1_zp[0]}, but must be 0 for {in_out_t}"""
+        """It is {input1_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(input1_zp, in_out_t)
 
     @error_if("output_zp")
     def misplaced_output_zp(self, in_out_t: DType, output_zp: Array) -> bool:
-        """It is {output_zp[0]}, but must be 0 for {in_out_t}"""
+        """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(output_zp, in_out_t)
 
 

@@ -1,0 +1,157 @@
+"""Building graphs by hand, one operator at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tosajit.binding import infer_outputs
+from tosajit.dtypes import SHAPE, DType, dtype_of
+from tosajit.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.operator import Operator
+from tosajit.operators import CONST, CONST_SHAPE, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
+
+Shape = tuple[int, ...]
+
+
+class GraphBuilder:
+    """Collects nodes, and infers types and shapes as they come.
+
+    ```python
+    builder = GraphBuilder()
+    x = builder.input("x", INT8, (1, 8))
+    builder.output(builder.add(CLAMP(min_val=0, max_val=6), [x]))
+    graph = builder.build()
+    ```
+    """
+
+    def __init__(self, name: str = "main", version: tuple[int, int, int, bool] = (1, 0, 1, False)) -> None:
+        self.name = name
+        self.version = version
+        self._values: dict[str, Value] = {}
+        self._nodes: list[Node] = []
+        self._inputs: list[str] = []
+        self._outputs: list[str] = []
+        self._constants: dict[str, Array] = {}
+        self._regions: dict[str, GraphBuilder] = {name: self}
+
+    def value(self, name: str) -> Value:
+        """The tensor called `name`."""
+        return self._values[name]
+
+    def input(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
+        """An input of the graph, or of a region."""
+        self._inputs.append(self._declare(name, dtype, tuple(shape)))
+        return name
+
+    def output(self, *names: str) -> None:
+        """Make tensors outputs of the graph, or of a region."""
+        self._outputs += names
+
+    def const(self, array: ArrayLike, dtype: DType | None = None, name: str = "") -> str:
+        """A constant; `dtype` is needed for INT4 and INT48, which NumPy stores as other types."""
+        given = np.asarray(array)
+        chosen = dtype_of(given.dtype) if dtype is None else dtype
+        data = np.array(given, chosen.storage)  # a copy: the caller may go on with his array
+        data.flags.writeable = False
+        return self._constant(CONST(), name, chosen, data)
+
+    def shape(self, extents: Iterable[int], name: str = "") -> str:
+        """A constant shape."""
+        return self._constant(CONST_SHAPE(), name, SHAPE, np.array(tuple(extents), np.int64))
+
+    def variable(self, name: str, dtype: DType, shape: Iterable[int], initial: ArrayLike | None = None) -> None:
+        """Declare a variable."""
+        data = None if initial is None else np.array(initial, dtype.storage)
+        tensor = self._declare(self._free(name), dtype, tuple(shape), data, name)
+        self._nodes.append(Node(VARIABLE(name=name), (), (tensor,)))
+
+    def read(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
+        """The tensor that a variable holds."""
+        return self.add(VARIABLE_READ(name=name), dtype=dtype, shape=tuple(shape))
+
+    def write(self, name: str, value: str) -> None:
+        """Store a tensor in a variable."""
+        self._nodes.append(Node(VARIABLE_WRITE(name=name), (value,), ()))
+
+    def add(
+        self,
+        operator: Operator,
+        inputs: Sequence[str] = (),
+        *,
+        dtype: DType | None = None,
+        shape: Shape | None = None,
+        name: str = "",
+    ) -> str:
+        """Add an operator with one output; `dtype` and `shape` are needed only where they do not follow."""
+        given = None if dtype is None or shape is None else [(dtype, shape)]
+        outputs = self._add(operator, inputs, given, dtype, [name] if name else [])
+        if len(outputs) != 1:
+            raise ValueError(f"{operator.opcode} has {len(outputs)} outputs: add_all is for that")
+        return outputs[0]
+
+    def add_all(
+        self,
+        operator: Operator,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[tuple[DType, Shape]] | None = None,
+        names: Sequence[str] = (),
+    ) -> tuple[str, ...]:
+        """Add an operator with any number of outputs; CUSTOM needs to be told their types and shapes."""
+        return self._add(operator, inputs, outputs, None, names)
+
+    def region(self, name: str) -> GraphBuilder:
+        """The builder of a region that COND_IF or WHILE_LOOP can name."""
+        builder = GraphBuilder(name, self.version)
+        builder._regions = self._regions
+        self._regions[name] = builder
+        return builder
+
+    def build(self) -> Graph:
+        """The graph, with all regions."""
+        regions = (Region(name, (builder.block(),)) for name, builder in self._regions.items())
+        return Graph(tuple(regions), self.version)
+
+    def block(self) -> Block:
+        """What has been collected so far."""
+        outputs, inputs = tuple(self._outputs), tuple(self._inputs)
+        return Block(self.name, tuple(self._nodes), dict(self._values), inputs, outputs)
+
+    def _add(
+        self,
+        operator: Operator,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[DType, Shape]] | None,
+        dtype: DType | None,
+        names: Sequence[str],
+    ) -> tuple[str, ...]:
+        if outputs is None:
+            values = [self._values[name] for name in inputs]
+            graph = self.build() if hasattr(operator, "results") else None
+            outputs = infer_outputs(operator, values, self._constants, dtype=dtype, graph=graph)
+        chosen = names or [self._free(operator.opcode.lower()) for _ in outputs]
+        written = [self._declare(name, *output) for name, output in zip(chosen, outputs, strict=True)]
+        self._nodes.append(Node(operator, tuple(inputs), tuple(written)))
+        return tuple(written)
+
+    def _constant(self, operator: Operator, name: str, dtype: DType, data: Array) -> str:
+        declared = self._declare(name or self._free("const"), dtype, data.shape, data)
+        self._constants[declared] = data
+        self._nodes.append(Node(operator, (), (declared,)))
+        return declared
+
+    def _declare(
+        self, name: str, dtype: DType, shape: Shape, data: Array | None = None, variable: str = ""
+    ) -> str:
+        if name in self._values:
+            raise ValueError(f"{name} is declared twice")
+        self._values[name] = Value(name, dtype, shape, data, variable)
+        return name
+
+    def _free(self, stem: str) -> str:
+        number = len(self._values)
+        while (name := f"{stem}_{number}") in self._values:
+            number += 1
+        return name
