@@ -76,7 +76,7 @@ def memory(plan: Plan) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as cache:
         runs = {"empty": _first(folder, cache), "warm": _first(folder, cache)}
     run = runs["warm"]
-    arena, live = run["memory"]["arena"], run["memory"]["live"]
+    arena, live = run["arena_bytes"], run["live_bytes"]
     yield Row(
         case=f"{MODEL}, arena",
         ours=_mebibytes(arena),
@@ -84,7 +84,7 @@ def memory(plan: Plan) -> Iterator[Row]:
         ratio=f"{arena / live:.3f}",
         target=f"≤ {ARENA_LIMIT:g} ×",
         met=arena <= ARENA_LIMIT * live,
-        detail=run["memory"],
+        detail={"arena": arena, "live": live},
     )
     limit = run["weight_bytes"] * 2.2 + arena + 350 * MIB
     for kind, run in runs.items():

@@ -25,7 +25,7 @@ class Tosajit:
         else:
             graph, self.inputs = tosajit.load(job["model"]), tuple(np.load(path) for path in job["inputs"])
         self.executable = tosajit.compile(graph, threads=job["threads"])
-        self.results: Sequence[Array] = self.executable(*self.inputs)
+        self.results = as_tuple(self.executable(*self.inputs))
         return {"version": tosajit.__version__, "wrong": self._wrong(job.get("outputs", ()))}
 
     @property
@@ -47,6 +47,11 @@ class Tosajit:
             return []
         pairs = zip(paths, self.results, strict=True)
         return [Path(path).name for path, result in pairs if not np.array_equal(np.load(path), result)]
+
+
+def as_tuple(results: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    """An executable with one output returns it bare."""
+    return results if isinstance(results, tuple) else (results,)
 
 
 class Peak:
