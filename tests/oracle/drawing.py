@@ -1,4 +1,4 @@
-"""Drawing valid uses of operators, alone or on top of each other, with concrete values kept inside every REQUIRE."""
+"""Drawing valid uses of operators, alone or in graphs, with concrete values that keep every REQUIRE."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ class Bench:
             result.append(extent)
         return tuple(result)
 
-    def values(self, type_name: str, shape: Shape, low: int | None = None, high: int | None = None) -> np.ndarray:
+    def values(
+        self, type_name: str, shape: Shape, low: int | None = None, high: int | None = None
+    ) -> np.ndarray:
         """Choose the elements of an array."""
         low = minimum(type_name) if low is None else low
         high = maximum(type_name) if high is None else high
@@ -150,7 +152,11 @@ class Bench:
         self, type_name: str, fits: Callable[[Shape], bool] | None, low: int | None, high: int | None
     ) -> list[Entry]:
         def matches(entry: Entry) -> bool:
-            if entry.type_name != type_name or entry.kind == "shape" or not (fits is None or fits(entry.shape)):
+            if (
+                entry.type_name != type_name
+                or entry.kind == "shape"
+                or not (fits is None or fits(entry.shape))
+            ):
                 return False
             return (low is None or entry.array.min() >= low) and (high is None or entry.array.max() <= high)
 
@@ -159,7 +165,11 @@ class Bench:
     def fresh(self, type_name: str, array: np.ndarray, kind: str | None = None) -> Entry:
         """Add a new input or constant that holds an array."""
         if kind is None:
-            kind = "constant" if type_name in self.constants_only else self.choose.pick(("input", "constant", "input"))
+            kind = (
+                "constant"
+                if type_name in self.constants_only
+                else self.choose.pick(("input", "constant", "input"))
+            )
         return self._add(kind, type_name, np.asarray(array).astype(STORAGE[type_name]))
 
     def constant(self, type_name: str, values: Any) -> Entry:
@@ -176,7 +186,11 @@ class Bench:
         return entry
 
     def apply(
-        self, operator: str, inputs: Sequence[Entry], output_type: str, attributes: Mapping[str, Any] | None = None
+        self,
+        operator: str,
+        inputs: Sequence[Entry],
+        output_type: str,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Entry:
         """Use an operator on values and compute its result, or raise Rejected."""
         attributes = dict(attributes or {})
@@ -192,8 +206,10 @@ class Bench:
         self.uses.append(Use(operator, attributes, tuple(e.name for e in inputs), (result.name,)))
         return result
 
-    def broadcast_operands(self, types: Sequence[str], **limits: tuple[int | None, int | None]) -> list[Entry]:
-        """Choose operands of one rank whose axes are equal or of size one; `limits` is by position, as `_1`."""
+    def broadcast_operands(
+        self, types: Sequence[str], **limits: tuple[int | None, int | None]
+    ) -> list[Entry]:
+        """Choose operands whose axes are equal or of size one; `limits` is by position, as `_1`."""
         operands: list[Entry] = []
         for position, type_name in enumerate(types):
             low, high = limits.get(f"_{position}", (None, None))

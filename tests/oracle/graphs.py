@@ -1,4 +1,4 @@
-"""Running whole graphs: constants, control flow, variables, CUSTOM (TOSA 1.0.1 sections 2.2 and 2.14 to 2.18)."""
+"""Running whole graphs: constants, control flow, variables, CUSTOM (TOSA 1.0.1 sections 2.2, 2.14-2.18)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Variable:
 class Context:
     """Variables that persist between executions, and which were declared in the execution at hand.
 
-    The text clears "seen" whenever a graph starts, including the sub-graphs of control flow. Two declarations count
-    as a fault only in one graph or sub-graph; a write finds what any graph of the execution has declared.
+    The text clears "seen" whenever a graph starts, even the sub-graphs of control flow. Two declarations are a fault
+    only within one graph or sub-graph; a write finds what any graph of the execution has declared.
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -65,13 +65,18 @@ def run_graph(
 
 
 def _run_block(execution: _Execution, block: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    error_if(len(inputs) != len(block.inputs), f"{block.name} takes {len(block.inputs)} inputs, not {len(inputs)}")
+    error_if(
+        len(inputs) != len(block.inputs), f"{block.name} takes {len(block.inputs)} inputs, not {len(inputs)}"
+    )
     values: dict[str, np.ndarray] = {
         name: np.asarray(value.data) for name, value in block.values.items() if value.data is not None
     }
     for name, array in zip(block.inputs, inputs, strict=True):
         declared = block.values[name]
-        error_if(tuple(array.shape) != tuple(declared.shape), f"{name} has shape {array.shape}, not {declared.shape}")
+        error_if(
+            tuple(array.shape) != tuple(declared.shape),
+            f"{name} has shape {array.shape}, not {declared.shape}",
+        )
         values[name] = np.asarray(array).astype(STORAGE[declared.dtype.name])
     declared_here: set[str] = set()
     for node in block.nodes:
@@ -103,7 +108,8 @@ def _run_node(
         case "CUSTOM":
             return _custom(execution, attributes, inputs)
         case "VARIABLE":
-            return _variable(execution.context, attributes, declared_here)
+            _variable(execution.context, attributes["name"], outputs[0], declared_here)
+            return [np.zeros(outputs[0].shape, STORAGE[outputs[0].dtype.name])]
         case "VARIABLE_WRITE":
             kind = block.values[node.inputs[0]].dtype.name
             return _variable_write(execution.context, attributes["name"], inputs[0], kind)
@@ -118,7 +124,9 @@ def _enter(execution: _Execution, region: str, inputs: list[np.ndarray]) -> list
     return _run_block(execution, execution.block_of(region), inputs)
 
 
-def _cond_if(execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _cond_if(
+    execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]
+) -> list[np.ndarray]:
     error_if(execution.nesting >= execution.maximum_nesting, "control flow is nested too deeply")
     error_if(inputs[0].size != 1, "the condition must have one element")
     execution.nesting += 1
@@ -128,7 +136,9 @@ def _cond_if(execution: _Execution, attributes: Mapping[str, Any], inputs: list[
     return results
 
 
-def _while_loop(execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _while_loop(
+    execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]
+) -> list[np.ndarray]:
     error_if(execution.nesting >= execution.maximum_nesting, "control flow is nested too deeply")
     execution.nesting += 1
     values = inputs
@@ -138,31 +148,35 @@ def _while_loop(execution: _Execution, attributes: Mapping[str, Any], inputs: li
     return values
 
 
-def _custom(execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _custom(
+    execution: _Execution, attributes: Mapping[str, Any], inputs: list[np.ndarray]
+) -> list[np.ndarray]:
     key = (attributes["domain_name"], attributes["operator_name"])
     error_if(key not in execution.custom, f"nothing is registered for {key}")
     results = execution.custom[key](*inputs)
     return list(results) if isinstance(results, list | tuple) else [results]
 
 
-def _variable(context: Context, attributes: Mapping[str, Any], declared_here: set[str]) -> list[np.ndarray]:
-    name = attributes["name"]
+def _variable(context: Context, name: str, declared: Any, declared_here: set[str]) -> None:
+    """Declare a variable; shape, type and initial value are those of the node's output."""
     if name in declared_here:
         raise Unpredictable(f"the variable {name} is declared twice in one execution")
     if name not in context.variables:
-        kind = getattr(attributes["type"], "name", attributes["type"])
-        shape = tuple(int(s) for s in attributes["var_shape"])
-        variable = Variable(shape, {"BOOLEAN": "BOOL"}.get(kind, kind))
-        initial = attributes.get("initial_value")
-        if initial is not None:
-            data = np.asarray(initial)
-            if data.shape != shape:
-                raise Unpredictable(f"the initial value of {name} has shape {data.shape}, not {shape}")
+        variable = Variable(tuple(declared.shape), declared.dtype.name)
+        if declared.data is not None:
+            data = np.asarray(declared.data)
+            if data.shape != variable.shape:
+                raise Unpredictable(
+                    f"the initial value of {name} has shape {data.shape}, not {variable.shape}"
+                )
+            if data.dtype != STORAGE[variable.type_name]:
+                raise Unpredictable(
+                    f"the initial value of {name} has type {data.dtype}, not {variable.type_name}"
+                )
             variable.data, variable.is_written = data.copy(), True
         context.variables[name] = variable
     declared_here.add(name)
     context.seen.add(name)
-    return []
 
 
 def _variable_write(context: Context, name: str, value: np.ndarray, type_name: str) -> list[np.ndarray]:

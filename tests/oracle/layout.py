@@ -7,9 +7,19 @@ import math
 import numpy as np
 
 from .elementwise import Rule
-from .numbers import Call, divide_exactly, error_if, maximum, minimum, require, require_fits, scale_16, scale_32
+from .numbers import (
+    Call,
+    divide_exactly,
+    error_if,
+    maximum,
+    minimum,
+    require,
+    require_fits,
+    scale_16,
+    scale_32,
+    wrap,
+)
 from .numbers import unsigned as as_unsigned
-from .numbers import wrap
 
 
 def CONCAT(call: Call) -> list[np.ndarray]:
@@ -37,7 +47,9 @@ def PAD(call: Call) -> list[np.ndarray]:
 def RESHAPE(call: Call) -> list[np.ndarray]:
     """Section 2.10.3."""
     value, shape = call.inputs[0], [int(s) for s in call.inputs[1].reshape(-1)]
-    error_if(math.prod(shape) != value.size or any(s < 1 for s in shape), "the number of elements must not change")
+    error_if(
+        math.prod(shape) != value.size or any(s < 1 for s in shape), "the number of elements must not change"
+    )
     return [value.reshape(shape)]
 
 
@@ -51,7 +63,9 @@ def REVERSE(call: Call) -> list[np.ndarray]:
 def SLICE(call: Call) -> list[np.ndarray]:
     """Section 2.10.5."""
     value, start, size = call.inputs[0], call.inputs[1].reshape(-1), call.inputs[2].reshape(-1)
-    error_if(len(start) != value.ndim or len(size) != value.ndim, "start and size must have one entry per axis")
+    error_if(
+        len(start) != value.ndim or len(size) != value.ndim, "start and size must have one entry per axis"
+    )
     for first, count, extent in zip(start, size, value.shape, strict=True):
         error_if(first < 0 or count <= 0 or first + count > extent, "the slice leaves the input")
     return [value[tuple(slice(int(a), int(a + n)) for a, n in zip(start, size, strict=True))]]
@@ -60,7 +74,9 @@ def SLICE(call: Call) -> list[np.ndarray]:
 def TILE(call: Call) -> list[np.ndarray]:
     """Section 2.10.6."""
     value, multiples = call.inputs[0], call.inputs[1].reshape(-1)
-    error_if(len(multiples) != value.ndim or bool((multiples < 1).any()), "multiples must have one count per axis")
+    error_if(
+        len(multiples) != value.ndim or bool((multiples < 1).any()), "multiples must have one count per axis"
+    )
     return [np.tile(value, [int(m) for m in multiples])]
 
 
@@ -83,7 +99,9 @@ def SCATTER(call: Call) -> list[np.ndarray]:
     """Section 2.11.2."""
     values, indices, updates = call.inputs
     result, modified = values.copy(), np.zeros(values.shape[:2], bool)
-    error_if(updates.shape != (*indices.shape, values.shape[2]), "the shapes of indices and input do not match")
+    error_if(
+        updates.shape != (*indices.shape, values.shape[2]), "the shapes of indices and input do not match"
+    )
     require((indices >= 0) & (indices < values.shape[1]), f"the index must be in 0 .. {values.shape[1] - 1}")
     repeated = np.zeros(indices.shape, bool)
     for n, w in np.ndindex(*indices.shape):
@@ -95,7 +113,9 @@ def SCATTER(call: Call) -> list[np.ndarray]:
     return [result]
 
 
-def _sample_positions(extent: int, scale: tuple[int, int], offset: int, border: int) -> list[tuple[int, int, int]]:
+def _sample_positions(
+    extent: int, scale: tuple[int, int], offset: int, border: int
+) -> list[tuple[int, int, int]]:
     """Return, for each output position of one axis, both input positions and the distance from the first."""
     n, d = scale
     error_if(n <= 0 or d <= 0 or n > 1 << 11 or d >= 16 * n, f"the scale {n}/{d} is not allowed")
@@ -112,7 +132,10 @@ def _sample_positions(extent: int, scale: tuple[int, int], offset: int, border: 
 
 def RESIZE(call: Call) -> list[np.ndarray]:
     """Section 2.12.1."""
-    image, scale, offset, border = (call.inputs[0], *([int(v) for v in i.reshape(-1)] for i in call.inputs[1:]))
+    image, scale, offset, border = (
+        call.inputs[0],
+        *([int(v) for v in i.reshape(-1)] for i in call.inputs[1:]),
+    )
     rows = _sample_positions(image.shape[1], (scale[0], scale[1]), offset[0], border[0])
     columns = _sample_positions(image.shape[2], (scale[2], scale[3]), offset[1], border[1])
     unit_y, unit_x = scale[0], scale[2]
@@ -139,13 +162,21 @@ def _check_rescale(call: Call, input_zp: int, output_zp: int) -> None:
     in_t, out_t = call.input_types[0], call.output_types[0]
     from_unsigned, to_unsigned = bool(call.get("input_unsigned")), bool(call.get("output_unsigned"))
     for kind, is_unsigned, zero_point in ((in_t, from_unsigned, input_zp), (out_t, to_unsigned, output_zp)):
-        allowed = kind == "INT8" or zero_point == 0 or (kind == "INT16" and is_unsigned and zero_point == 32768)
+        allowed = (
+            kind == "INT8" or zero_point == 0 or (kind == "INT16" and is_unsigned and zero_point == 32768)
+        )
         error_if(not allowed, f"a zero point of {zero_point} is not allowed")
     error_if(bool(call.get("scale32")) and in_t == "INT48", "INT48 needs 16-bit multipliers")
-    error_if(not call.get("scale32") and call.get("rounding_mode") == "DOUBLE_ROUND", "DOUBLE_ROUND needs scale32")
+    error_if(
+        not call.get("scale32") and call.get("rounding_mode") == "DOUBLE_ROUND", "DOUBLE_ROUND needs scale32"
+    )
     error_if(from_unsigned and to_unsigned, "input and output cannot both be unsigned")
-    error_if(from_unsigned and (out_t == "INT32" or in_t in ("INT32", "INT48")), "the input cannot be unsigned")
-    error_if(to_unsigned and (out_t == "INT32" or in_t in ("INT32", "INT48")), "the output cannot be unsigned")
+    error_if(
+        from_unsigned and (out_t == "INT32" or in_t in ("INT32", "INT48")), "the input cannot be unsigned"
+    )
+    error_if(
+        to_unsigned and (out_t == "INT32" or in_t in ("INT32", "INT48")), "the output cannot be unsigned"
+    )
     error_if(bool(call.get("per_channel")) and call.inputs[0].ndim < 1, "per_channel needs a channel axis")
 
 
@@ -160,7 +191,9 @@ def RESCALE(call: Call) -> list[np.ndarray]:
         output_zp = as_unsigned(output_zp, out_t)
     _check_rescale(call, int(input_zp[0]), int(output_zp[0]))
     channels = value.shape[-1] if call.get("per_channel") else 1
-    error_if(multiplier.shape != (channels,) or shift.shape != (channels,), f"{channels} multipliers are needed")
+    error_if(
+        multiplier.shape != (channels,) or shift.shape != (channels,), f"{channels} multipliers are needed"
+    )
     value = value - input_zp[0]
     if not call.get("per_channel"):
         multiplier, shift = multiplier[0], shift[0]

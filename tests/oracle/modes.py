@@ -1,4 +1,4 @@
-"""The integer rows of the specification's type tables, typed out by hand (TOSA 1.0.1 sections 2.3 to 2.14)."""
+"""The integer rows of the specification's type tables, by hand (TOSA 1.0.1 sections 2.3 to 2.14)."""
 
 from __future__ import annotations
 

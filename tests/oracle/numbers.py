@@ -1,4 +1,4 @@
-"""Number formats, REQUIRE and the arithmetic helpers, in exact 64-bit arithmetic (TOSA 1.0.1 sections 1.9 and 4.5)."""
+"""Number formats, REQUIRE and arithmetic helpers, in exact 64-bit arithmetic (TOSA 1.0.1 sections 1.9, 4.5)."""
 
 from __future__ import annotations
 
@@ -123,20 +123,26 @@ def truncating_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def scale_32(value: np.ndarray, multiplier: Any, shift: Any, double_round: bool) -> np.ndarray:
     """Multiply by multiplier / 2**shift with a 32-bit multiplier (TOSA 1.0.1 section 4.5.5)."""
-    value, multiplier, shift = np.broadcast_arrays(value.astype(np.int64), np.int64(multiplier), np.int64(shift))
+    value, multiplier, shift = np.broadcast_arrays(
+        value.astype(np.int64), np.int64(multiplier), np.int64(shift)
+    )
     require(multiplier >= 0, "the multiplier must not be negative")
     require((shift >= 2) & (shift <= 62), "the shift must be in 2 .. 62")
     half = np.int64(1) << (shift - 1)
     require((value >= -half) & (value < half), "the value must be in -2**(shift-1) .. 2**(shift-1) - 1")
     rounding = half.copy()
     if double_round:
-        rounding += np.where(shift > 31, np.where(value >= 0, np.int64(1 << 30), np.int64(-(1 << 30))), np.int64(0))
+        rounding += np.where(
+            shift > 31, np.where(value >= 0, np.int64(1 << 30), np.int64(-(1 << 30))), np.int64(0)
+        )
     return wrap((value * multiplier + rounding) >> shift, "INT32")
 
 
 def scale_16(value: np.ndarray, multiplier: Any, shift: Any) -> np.ndarray:
     """Multiply by multiplier / 2**shift with a 16-bit multiplier (TOSA 1.0.1 section 4.5.5)."""
-    value, multiplier, shift = np.broadcast_arrays(value.astype(np.int64), np.int64(multiplier), np.int64(shift))
+    value, multiplier, shift = np.broadcast_arrays(
+        value.astype(np.int64), np.int64(multiplier), np.int64(shift)
+    )
     require(multiplier >= 0, "the multiplier must not be negative")
     require((shift >= 2) & (shift <= 62), "the shift must be in 2 .. 62")
     result = (value * multiplier + (np.int64(1) << (shift - 1))) >> shift

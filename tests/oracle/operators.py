@@ -23,7 +23,7 @@ def run(
     input_types: Sequence[str] | None = None,
     output_types: Sequence[str] | None = None,
 ) -> list[np.ndarray]:
-    """Run an operator; types are names such as "INT48", taken from the arrays or the type table if left out."""
+    """Run an operator; types are names such as "INT48", by default those of the arrays and the type table."""
     kinds = list(input_types or (TYPE_OF_STORAGE[np.asarray(i).dtype.name] for i in inputs))
     results = list(output_types or _output_types(operator, kinds))
     wide = [np.asarray(value).astype(np.int64) for value in inputs]
@@ -33,12 +33,15 @@ def run(
         fault.operator = operator
         raise
     return [
-        np.ascontiguousarray(v).reshape(np.shape(v)).astype(STORAGE[t]) for v, t in zip(values, results, strict=True)
+        np.ascontiguousarray(v).reshape(np.shape(v)).astype(STORAGE[t])
+        for v, t in zip(values, results, strict=True)
     ]
 
 
 def _output_types(operator: str, input_types: Sequence[str]) -> tuple[str, ...]:
-    found = {mode.outputs for mode in MODES[operator] if mode.inputs[: len(input_types)] == tuple(input_types)}
+    found = {
+        mode.outputs for mode in MODES[operator] if mode.inputs[: len(input_types)] == tuple(input_types)
+    }
     if operator == "CONCAT":
         return (input_types[0],)
     if len(found) != 1:

@@ -48,7 +48,9 @@ def _accumulate(terms: list[Term], shape: tuple[int, ...], acc_type: str) -> np.
         total += (value * weight).sum(axis=-1)
         reach += (np.abs(value) * np.abs(weight)).sum(axis=-1)
     if reach.max() > maximum(acc_type):
-        partial = np.concatenate([np.broadcast_to(v * w, (*shape, (v * w).shape[-1])) for v, w in terms], axis=-1)
+        partial = np.concatenate(
+            [np.broadcast_to(v * w, (*shape, (v * w).shape[-1])) for v, w in terms], axis=-1
+        )
         partial = np.cumsum(partial, axis=-1)
         bad = ((partial < minimum(acc_type)) | (partial > maximum(acc_type))).any(axis=-1)
         if bad.any():

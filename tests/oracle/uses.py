@@ -14,7 +14,9 @@ from .uses_tensor import TENSOR_USES
 Draw = Callable[[Bench, Mode], Entry]
 
 
-def _any(bench: Bench, type_name: str, lowest: int = 0, low: int | None = None, high: int | None = None) -> Entry:
+def _any(
+    bench: Bench, type_name: str, lowest: int = 0, low: int | None = None, high: int | None = None
+) -> Entry:
     return bench.tensor(type_name, lambda: bench.shape(lowest), lambda shape: len(shape) >= lowest, low, high)
 
 
@@ -61,11 +63,15 @@ def _intdiv(bench: Bench, mode: Mode) -> Entry:
     return bench.apply("INTDIV", [a, b], mode.outputs[0])
 
 
+def _reach(entry: Entry) -> int:
+    return int(np.abs(entry.array.astype(np.int64)).max())
+
+
 def _mul(bench: Bench, mode: Mode) -> Entry:
     a, b = bench.broadcast_operands(mode.inputs[:2])
     shift = 0
     if mode.inputs[0] == "INT32" and bench.boolean():
-        bits = int(abs(int(np.abs(a.array.astype(object)).max()) * int(np.abs(b.array.astype(object)).max()))).bit_length()
+        bits = (_reach(a) * _reach(b)).bit_length()
         shift = bench.choose.integer(max(bits - 30, 1), 63) if bits < 62 else bench.choose.integer(32, 62)
     return bench.apply("MUL", [a, b, bench.constant("INT8", [shift])], mode.outputs[0])
 
@@ -78,7 +84,9 @@ def _table(bench: Bench, mode: Mode) -> Entry:
     else:
         ramp = np.linspace(bench.choose.pick((-32768, -300, 0)), bench.choose.pick((32767, 32000, 5)), 513)
         table = np.round(ramp).astype(np.int16)
-    return bench.apply("TABLE", [_any(bench, mode.inputs[0]), bench.constant(mode.inputs[1], table)], mode.outputs[0])
+    return bench.apply(
+        "TABLE", [_any(bench, mode.inputs[0]), bench.constant(mode.inputs[1], table)], mode.outputs[0]
+    )
 
 
 def _abs(bench: Bench, mode: Mode) -> Entry:
@@ -160,7 +168,9 @@ def _reshape(bench: Bench, mode: Mode) -> Entry:
 
 def _reverse(bench: Bench, mode: Mode) -> Entry:
     value = _any(bench, mode.inputs[0], 1)
-    return bench.apply("REVERSE", [value], mode.outputs[0], {"axis": bench.choose.integer(0, len(value.shape) - 1)})
+    return bench.apply(
+        "REVERSE", [value], mode.outputs[0], {"axis": bench.choose.integer(0, len(value.shape) - 1)}
+    )
 
 
 def _slice(bench: Bench, mode: Mode) -> Entry:
@@ -246,12 +256,16 @@ def _rescale(bench: Bench, mode: Mode) -> Entry:
     return bench.apply("RESCALE", [value, *scales, *points], out_t, attributes)
 
 
-def _scales(bench: Bench, reach: int, out_bits: int, channels: int, scale32: bool) -> tuple[list[int], list[int]]:
+def _scales(
+    bench: Bench, reach: int, out_bits: int, channels: int, scale32: bool
+) -> tuple[list[int], list[int]]:
     """Choose multipliers and shifts that keep values of `reach` bits within the REQUIREs."""
     multipliers, shifts = [], []
     plain, top = bench.choose.pick((True, True, False)), 31 if scale32 else 15
     for _ in range(channels):
-        multiplier = bench.choose.pick((1 << (top - 1), (1 << top) - 1, (3 << (top - 2)) + 1, (5 << (top - 3)) - 3))
+        multiplier = bench.choose.pick(
+            (1 << (top - 1), (1 << top) - 1, (3 << (top - 2)) + 1, (5 << (top - 3)) - 3)
+        )
         if not plain:
             multiplier = bench.choose.pick((multiplier, 0, 1, 12345))
         lowest = max(2, reach + 1 if scale32 else reach + multiplier.bit_length() - 31)

@@ -98,7 +98,11 @@ def _pool(name: str) -> Callable[[Bench, Mode], Entry]:
             size = bench.choose.pick([k for k in (1, 2, 3, 5, extent) if k <= extent + 2])
             stride = bench.choose.pick((1, 2, 3))
             before = bench.choose.integer(0, size - 1)
-            fits = [p for p in range(size) if extent + before + p >= size and (extent + before + p - size) % stride == 0]
+            fits = [
+                p
+                for p in range(size)
+                if extent + before + p >= size and (extent + before + p - size) % stride == 0
+            ]
             if not fits:
                 raise Rejected("no padding makes the stride divide")
             kernel.append(size)
@@ -129,7 +133,7 @@ def _resize(bench: Bench, mode: Mode) -> Entry:
     image = _image(bench, mode.inputs[0], 4)
     rows, columns = (_resize_axis(bench, extent) for extent in image.shape[1:3])
     arguments = [(*rows[:2], *columns[:2]), (rows[2], columns[2]), (rows[3], columns[3])]
-    kind = "BILINEAR" if mode.variant == "bilinear" else "NEAREST_NEIGHBOR"
+    kind = "BILINEAR" if mode.variant == "bilinear" else "NEAREST"
     operands = [image, *(bench.sizes(argument) for argument in arguments)]
     return bench.apply("RESIZE", operands, mode.outputs[0], {"mode": kind})
 
