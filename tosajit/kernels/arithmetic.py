@@ -1,15 +1,15 @@
 """The integer arithmetic of TOSA (1.0.1 section 4.5 and the operators' pseudo-code), one scalar at a time.
 
 This text is copied into kernels (see `scalars.py`), and the same text runs in plain Python on NumPy scalars.
-`T` stands for each type of `@of` in turn, `U` for its unsigned partner, `BITS`, `LOW` and `HIGH` for its range: `add`
-defines `add_i8`, `add_i16`, and so on; `max_` defines `max_i8`.
+`T` stands for each type of `@of` in turn, `U` for its unsigned partner; `BITS`, `LOW`, `HIGH` for its range:
+`add` defines `add_i8`, `add_i16`, and so on; `max_` defines `max_i8`.
 The rules that keep both readings equal, and loops over them fast:
 
 * each step is cast, because Numba computes in int64 where NumPy computes in the type of the operands;
 * a body is assignments and one return, without branches: it is inlined, and loops over it vectorise;
 * never uint64: with an int64 it makes a float64.
 
-What a REQUIRE forbids gives some value and never traps; `requires.py` tells when that is. int48 is held in int64.
+What a REQUIRE forbids gives some value and never traps; `requires.py` tells when that is. int64 holds int48.
 """
 
 from collections.abc import Callable
@@ -160,7 +160,7 @@ def mul_shift_i32(a: Number, b: Number, shift: Number) -> Number:
 
 
 def intdiv_i32(a: Number, b: Number) -> Number:
-    """Divide towards zero; float64 holds it exactly: no quotient of int32 is within rounding of the next integer."""
+    """Divide towards zero, exactly: float64 cannot round a quotient of int32 to the next integer."""
     divisor = np.float64(np.int64(b) + np.int64(b == 0))
     return np.int32(np.int64(np.float64(np.float64(a) / divisor)))
 
@@ -295,7 +295,9 @@ def apply_scale_16(value: Number, multiplier: Number, shift: Number) -> Number:
     return np.int32(np.int64(np.int64(np.int64(value) * np.int64(multiplier)) + half) >> amount)
 
 
-def rescale_32(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+def rescale_32(
+    value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number
+) -> Number:
     """RESCALE with scale32, before saturation; widen unsigned values and zero points first."""
     scaled = apply_scale_32(np.int32(np.int64(value) - np.int64(input_zp)), multiplier, shift)
     return np.int32(np.int64(scaled) + np.int64(output_zp))
@@ -309,7 +311,9 @@ def rescale_32_double(
     return np.int32(np.int64(scaled) + np.int64(output_zp))
 
 
-def rescale_16(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+def rescale_16(
+    value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number
+) -> Number:
     """RESCALE without scale32, before saturation."""
     scaled = apply_scale_16(np.int64(np.int64(value) - np.int64(input_zp)), multiplier, shift)
     return np.int32(np.int64(scaled) + np.int64(output_zp))

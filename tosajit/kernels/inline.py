@@ -1,9 +1,9 @@
 """Inlining in the text of a kernel, before Numba sees it: a call costs Numba 10 ms, a statement 0.1 ms.
 
-A function of a kernel's module is inlined if it is plain: undecorated, assignments to names and one final return.
+A function of a module is inlined if it is plain: undecorated, assignments to names and one final return.
 Its arguments are evaluated once, before the statement that calls it, so it must be a pure function of numbers
-(scalars are). A call in the condition of a `while` cannot be moved, nor one whose arguments load memory out of
-a conditional expression: both are errors.
+(scalars are). A call in the condition of a `while` cannot be moved, nor one whose arguments load memory out
+of a conditional expression: both are errors.
 """
 
 import ast
@@ -17,7 +17,7 @@ ARITHMETIC = frozenset(("abs", "bool", "float", "int", "max", "min", "round"))
 
 
 def inline_calls(module: ast.Module, root: str = "kernel") -> ast.Module:
-    """Return the module with every call of a plain function replaced by its body; those functions are gone."""
+    """Return the module with each call of a plain function replaced by its body; those functions are gone."""
     plain = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and _is_plain(node)}
     plain.pop(root, None)
     body: list[ast.stmt] = []
@@ -28,12 +28,20 @@ def inline_calls(module: ast.Module, root: str = "kernel") -> ast.Module:
             node = copy.deepcopy(node)
             node.body = _Inliner(plain, count(1)).block(node.body)
         body.append(node)
-    return ast.fix_missing_locations(_CastDropper().visit(ast.Module(body, [])))
+    inlined = ast.Module(body, [])
+    _CastDropper().visit(inlined)
+    return ast.fix_missing_locations(inlined)
 
 
 def _is_plain(function: ast.FunctionDef) -> bool:
     arguments = function.args
-    if function.decorator_list or arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+    if (
+        function.decorator_list
+        or arguments.vararg
+        or arguments.kwarg
+        or arguments.kwonlyargs
+        or arguments.defaults
+    ):
         return False
     *steps, last = _without_docstring(function.body)
     return isinstance(last, ast.Return) and last.value is not None and all(map(_is_assignment, steps))
@@ -76,7 +84,9 @@ class _Inliner(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         for call in ast.walk(node.test):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self.plain:
-                raise ValueError(f"line {node.lineno}: {call.func.id} cannot be called in the condition of a while")
+                raise ValueError(
+                    f"line {node.lineno}: {call.func.id} cannot be called in the condition of a while"
+                )
         return self._bodies(node)
 
     def _bodies(self, node: ast.For | ast.If | ast.While) -> ast.AST:
@@ -98,7 +108,9 @@ class _Inliner(ast.NodeTransformer):
         node = self.visit(node)
         for call in (n for s in self.before[already:] for n in ast.walk(s) if isinstance(n, ast.Call)):
             if isinstance(call.func, ast.Name) and call.func.id not in ARITHMETIC:
-                raise ValueError(f"line {call.lineno}: {call.func.id} is conditional here; use an if statement")
+                raise ValueError(
+                    f"line {call.lineno}: {call.func.id} is conditional here; use an if statement"
+                )
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -108,12 +120,15 @@ class _Inliner(ast.NodeTransformer):
         function = self.plain[node.func.id]
         parameters = [parameter.arg for parameter in function.args.args]
         if node.keywords or len(node.args) != len(parameters):
-            raise ValueError(f"line {node.lineno}: {function.name} takes the arguments {', '.join(parameters)}")
+            raise ValueError(
+                f"line {node.lineno}: {function.name} takes the arguments {', '.join(parameters)}"
+            )
         return self._body(function, dict(zip(parameters, node.args, strict=True)), node)
 
     def _body(self, function: ast.FunctionDef, arguments: Mapping[str, ast.expr], call: ast.Call) -> ast.AST:
         steps = copy.deepcopy(_without_docstring(function.body))
-        stored = {n.id for s in steps for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        named = (n for step in steps for n in ast.walk(step) if isinstance(n, ast.Name))
+        stored = {name.id for name in named if isinstance(name.ctx, ast.Store)}
         number = next(self.numbers)
         names: dict[str, ast.expr] = {}
         for name in (*arguments, *sorted(stored - set(arguments))):
@@ -129,7 +144,8 @@ class _Inliner(ast.NodeTransformer):
             _Renamer(names, call).visit(step)
         *assignments, last = steps
         self.before += [step for assignment in assignments for step in self.block([assignment])]
-        assert isinstance(last, ast.Return) and last.value is not None
+        assert isinstance(last, ast.Return)
+        assert last.value is not None
         return self.visit(last.value)  # type: ignore[no-any-return]
 
 

@@ -4,10 +4,10 @@ A kernel addresses memory by `pointer` (an int64 address) and `index` (in elemen
 
 * `load_<type>` reads an operand that the kernel never writes. LLVM may hoist it over every store.
 * `reload_<type>` reads memory that the kernel itself, or another thread, may have written.
-* `store_<type>` writes. A store and a `load` never meet, so loops vectorise without overlap checks; an
-  elementwise kernel may still write over its operand at the same index (each value is read before it is written).
+* `store_<type>` writes. A store and a `load` never meet, so loops vectorise without overlap checks. (A kernel
+  may still write over its operand at the same index: each value is read before it is written.)
 
-Nothing has to be aligned. A `store` takes a value of exactly its type (or a literal): casts are the kernel's to write.
+Nothing has to be aligned. A `store` takes a value of exactly its type, or a literal: casts are the kernel's.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,21 @@ from llvmlite import ir
 from numba.core import cgutils, errors, types
 from numba.extending import intrinsic
 
+helpers: Any = cgutils
 POINTER, INDEX = types.int64, types.int64
+TYPES = {
+    "bool": types.boolean,
+    "i8": types.int8,
+    "u8": types.uint8,
+    "i16": types.int16,
+    "u16": types.uint16,
+    "i32": types.int32,
+    "u32": types.uint32,
+    "i64": types.int64,
+    "f32": types.float32,
+    "f64": types.float64,
+}
+SPIN_HINTS = {"x86_64": "pause", "i686": "pause", "aarch64": "yield", "arm64": "yield"}
 SCOPE, DOMAIN = "operands", "tosajit"
 
 
@@ -44,7 +58,15 @@ def _accepts(element: types.Type, value: Any) -> bool:
     return bool(value == element)
 
 
-def _load(element: types.Type, operand: bool) -> Callable[..., Any]:
+def _load(name: str) -> Callable[..., Any]:
+    return _read(f"load_{name}", TYPES[name], operand=True)
+
+
+def _reload(name: str) -> Callable[..., Any]:
+    return _read(f"reload_{name}", TYPES[name], operand=False)
+
+
+def _read(name: str, element: types.Type, operand: bool) -> Callable[..., Any]:
     def load(typing_context: Any, pointer: Any, index: Any) -> Any:
         _check_integer(pointer, index)
 
@@ -57,10 +79,12 @@ def _load(element: types.Type, operand: bool) -> Callable[..., Any]:
 
         return element(POINTER, INDEX), generate
 
-    return _named(load, f"{'load' if operand else 'reload'}_{element}")
+    return _named(load, name)
 
 
-def _store(element: types.Type) -> Callable[..., Any]:
+def _store(name: str) -> Callable[..., Any]:
+    element = TYPES[name]
+
     def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
         _check_integer(pointer, index)
         if not _accepts(element, value):
@@ -74,29 +98,30 @@ def _store(element: types.Type) -> Callable[..., Any]:
 
         return types.void(POINTER, INDEX, element), generate
 
-    return _named(store, f"store_{element}")
+    return _named(store, f"store_{name}")
 
 
 def _named(definition: Any, name: str) -> Callable[..., Any]:
     definition.__name__ = definition.__qualname__ = name
-    return intrinsic(definition)  # type: ignore[no-any-return]
+    return intrinsic(definition)
 
 
-load_bool, load_i8, load_u8 = _load(types.boolean, True), _load(types.int8, True), _load(types.uint8, True)
-load_i16, load_u16 = _load(types.int16, True), _load(types.uint16, True)
-load_i32, load_u32 = _load(types.int32, True), _load(types.uint32, True)
-load_i64, load_f32, load_f64 = _load(types.int64, True), _load(types.float32, True), _load(types.float64, True)
+load_bool, load_i8, load_u8, load_i16 = _load("bool"), _load("i8"), _load("u8"), _load("i16")
+load_u16, load_i32, load_u32, load_i64 = _load("u16"), _load("i32"), _load("u32"), _load("i64")
+load_f32, load_f64 = _load("f32"), _load("f64")
 
-reload_bool, reload_i8 = _load(types.boolean, False), _load(types.int8, False)
-reload_u8, reload_i16 = _load(types.uint8, False), _load(types.int16, False)
-reload_u16, reload_i32 = _load(types.uint16, False), _load(types.int32, False)
-reload_u32, reload_i64 = _load(types.uint32, False), _load(types.int64, False)
-reload_f32, reload_f64 = _load(types.float32, False), _load(types.float64, False)
+reload_bool, reload_i8, reload_u8, reload_i16 = _reload("bool"), _reload("i8"), _reload("u8"), _reload("i16")
+reload_u16, reload_i32, reload_u32, reload_i64 = (
+    _reload("u16"),
+    _reload("i32"),
+    _reload("u32"),
+    _reload("i64"),
+)
+reload_f32, reload_f64 = _reload("f32"), _reload("f64")
 
-store_bool, store_i8, store_u8 = _store(types.boolean), _store(types.int8), _store(types.uint8)
-store_i16, store_u16 = _store(types.int16), _store(types.uint16)
-store_i32, store_u32 = _store(types.int32), _store(types.uint32)
-store_i64, store_f32, store_f64 = _store(types.int64), _store(types.float32), _store(types.float64)
+store_bool, store_i8, store_u8, store_i16 = _store("bool"), _store("i8"), _store("u8"), _store("i16")
+store_u16, store_i32, store_u32, store_i64 = _store("u16"), _store("i32"), _store("u32"), _store("i64")
+store_f32, store_f64 = _store("f32"), _store("f64")
 
 
 @intrinsic
@@ -134,7 +159,7 @@ def copy_bytes(typing_context: Any, destination: Any, source: Any, size: Any) ->
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         to, origin = (builder.inttoptr(address, cgutils.voidptr_t) for address in arguments[:2])
-        cgutils.raw_memcpy(builder, to, origin, arguments[2], 1)
+        helpers.raw_memcpy(builder, to, origin, arguments[2], 1)
         return context.get_dummy_value()
 
     return types.void(POINTER, POINTER, INDEX), generate
@@ -148,7 +173,7 @@ def fill_bytes(typing_context: Any, destination: Any, value: Any, size: Any) -> 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         destination = builder.inttoptr(arguments[0], cgutils.voidptr_t)
         byte = builder.trunc(arguments[1], ir.IntType(8))
-        cgutils.memset(builder, destination, arguments[2], byte)
+        helpers.memset(builder, destination, arguments[2], byte)
         return context.get_dummy_value()
 
     return types.void(POINTER, types.int64, INDEX), generate
@@ -201,7 +226,7 @@ def pause(typing_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         triple = builder.module.triple
-        text = "pause" if triple.startswith(("x86", "i386", "i686")) else "yield" if "aarch64" in triple else ""
+        text = next((hint for core, hint in SPIN_HINTS.items() if triple.startswith(core)), "")
         builder.asm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", [], True)
         return context.get_dummy_value()
 
@@ -214,7 +239,7 @@ def yield_core(typing_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         function = ir.FunctionType(ir.IntType(32), [])
-        builder.call(cgutils.get_or_insert_function(builder.module, function, "sched_yield"), [])
+        builder.call(helpers.get_or_insert_function(builder.module, function, "sched_yield"), [])
         return context.get_dummy_value()
 
     return types.void(), generate

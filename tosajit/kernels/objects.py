@@ -1,24 +1,25 @@
-"""Kernels as native objects: compiled once by Numba, cached on disk, loaded by llvmlite without importing Numba."""
+"""Kernels as native objects: compiled once by Numba, cached on disk, loaded by llvmlite without Numba.
+
+A kernel is named by a hash of all that its machine code depends on. Its text is kept beside the object:
+`<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew.
+"""
 
 import functools
 import hashlib
 import importlib.util
 import os
 import re
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
-
-MAGIC = b"tosajit1"
-FOOTER = len(MAGIC) + 8 + 16
-LIBRARY = Path(__file__).parent
-COMPILER = "tosajit.kernels.native"
 
 Progress = Callable[[int, int], None]
 
@@ -36,17 +37,15 @@ def compile_kernel(source: str) -> Kernel:
     return compile_kernels((source,))[0]
 
 
-def compile_kernels(sources: Sequence[str], progress: Progress | None = None) -> tuple[Kernel, ...]:
-    """Return one kernel per source; `progress(done, total)` counts those that had to be compiled."""
+def compile_kernels(
+    sources: Sequence[str], progress: Progress | None = None, processes: int = 2
+) -> tuple[Kernel, ...]:
+    """Return one kernel per source; `progress(done, total)` counts those that have to be compiled."""
     digests = [digest(source) for source in sources]
     with _lock:
         missing = {d: s for d, s in zip(digests, sources, strict=True) if d not in _loaded and not _load(d)}
-        for done, (name, source) in enumerate(missing.items()):
-            if progress:
-                progress(done, len(missing))
-            _compile(name, source)
-        if progress and missing:
-            progress(len(missing), len(missing))
+        if missing:
+            _compile_missing(missing, progress or (lambda done, total: None), processes)
         return tuple(_loaded[d] for d in digests)
 
 
@@ -58,28 +57,191 @@ def digest(source: str) -> str:
     return text.hexdigest()
 
 
+# The cache on disk.
+
+
+@dataclass(frozen=True, slots=True)
+class CachedObject:
+    """An object in the cache."""
+
+    digest: str
+    bytes: int
+
+
 def cache_folder() -> Path:
     """Return the folder of compiled kernels: $TOSAJIT_CACHE, or the platform's user cache."""
     if named := os.environ.get("TOSAJIT_CACHE"):
         return Path(named)
     if os.name == "nt":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "tosajit" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "tosajit"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tosajit"
 
 
-_lock = threading.RLock()
-_loaded: dict[str, Kernel] = {}
-_trackers: list[Any] = []
+def cached_objects() -> tuple[CachedObject, ...]:
+    """Return what the cache holds, by name."""
+    return tuple(
+        CachedObject(path.stem, path.stat().st_size) for path in sorted(_cache_files()) if path.suffix == ".o"
+    )
+
+
+def cache_bytes() -> int:
+    """Return the size of the cache, texts included."""
+    return sum(path.stat().st_size for path in _cache_files())
+
+
+def clear_cache() -> int:
+    """Delete all objects and texts from the cache; return how many files. Loaded kernels stay."""
+    files = tuple(_cache_files())
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)
+
+
+def _cache_files() -> Iterator[Path]:
+    folder = cache_folder()
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if re.fullmatch(r"[0-9a-f]{32}\.(o|py)|\.writing-.*", path.name):
+            yield path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that no reader ever sees a part of it; a cache that cannot be written is no error."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+# Compiling.
+
+HELPER_WORTH = 4
+"""Kernels to compile from which a second process pays: it needs most of a second to start."""
+COMPILER = "tosajit.kernels.native"
+LIBRARY = Path(__file__).parent
+
+
+def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
+    total, queue = len(missing), deque(missing)
+    done: deque[str] = deque()
+    helpers = [
+        threading.Thread(target=_feed_helper, args=(queue, missing, done), daemon=True)
+        for _ in range(min(processes, _cores()) - 1 if total >= HELPER_WORTH else 0)
+    ]
+    for helper in helpers:
+        helper.start()
+    try:
+        while queue:
+            progress(len(done), total)
+            try:
+                name = queue.popleft()
+            except IndexError:  # a helper took the last one
+                break
+            _compile(name, missing[name])
+            done.append(name)
+    finally:
+        queue.clear()
+        for helper in helpers:
+            helper.join()
+    for name in missing:
+        if name not in _loaded and not _load(name):
+            _compile(name, missing[name])
+    progress(total, total)
+
+
+def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]") -> None:
+    """Have another process compile from the end of the queue into the cache; what fails is left to us."""
+    import json
+    import subprocess
+
+    paths = [str(LIBRARY.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TOSAJIT_CACHE": str(cache_folder())}
+    command = [sys.executable, "-c", f"from {COMPILER} import serve; serve()"]
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as process:
+            assert process.stdin
+            assert process.stdout
+            # Numba's import takes the helper a while: work is handed out only when it is ready for more.
+            while process.stdout.readline() and queue:
+                name = queue.pop()
+                process.stdin.write(json.dumps([name, sources[name]]) + "\n")
+                process.stdin.flush()
+                done.append(name)
+            process.stdin.close()
+    except (OSError, IndexError):
+        return
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _compile(name: str, source: str) -> None:
+    _link(name, compile_into_cache(name, source))
+
+
+def compile_into_cache(name: str, source: str) -> bytes:
+    """Compile a kernel, and keep its text and object."""
     from tosajit.kernels.native import compile_object
 
     path = cache_folder() / f"{name}.py"
     _write(path, source.encode())
     code = compile_object(source, path, f"kernel_{name}")
     _write(path.with_suffix(".o"), code + _footer(code))
-    _link(name, code)
+    return code
+
+
+MAGIC = b"tosajit1"
+FOOTER = len(MAGIC) + 8 + 16
+
+
+def _footer(code: bytes) -> bytes:
+    return MAGIC + len(code).to_bytes(8, "little") + hashlib.blake2b(code, digest_size=16).digest()
+
+
+@functools.cache
+def _environment() -> bytes:
+    """Identify what compiles and for which core, without importing Numba."""
+    enabled = ",".join(sorted(name for name, on in llvm.get_host_cpu_features().items() if on))
+    specification = importlib.util.find_spec("numba")
+    numba = b""
+    if specification and specification.origin:
+        numba = Path(specification.origin).with_name("_version.py").read_bytes()
+    parts = (numba, llvmlite.__version__, llvm.get_process_triple(), llvm.get_host_cpu_name(), enabled)
+    return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
+
+
+def _imports(source: str) -> set[str]:
+    """Return the modules of this package that a kernel's text imports, directly or not."""
+    found: set[str] = set()
+    pending = [source]
+    while pending:
+        for name in re.findall(r"tosajit\.kernels\.(\w+)", pending.pop()):
+            if name not in found and (LIBRARY / f"{name}.py").exists():
+                found.add(name)
+                pending.append(_library_text(name).decode())
+    return found
+
+
+@functools.cache
+def _library_text(module: str) -> bytes:
+    return (LIBRARY / f"{module}.py").read_bytes()
+
+
+# Loading.
+
+_lock = threading.RLock()
+_loaded: dict[str, Kernel] = {}
+_trackers: list[Any] = []
+"""Machine code lives as long as its tracker; kernels are never unloaded."""
 
 
 def _load(name: str) -> bool:
@@ -95,22 +257,6 @@ def _load(name: str) -> bool:
     return True
 
 
-def _footer(code: bytes) -> bytes:
-    return MAGIC + len(code).to_bytes(8, "little") + hashlib.blake2b(code, digest_size=16).digest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that no reader ever sees a part of it; a cache that cannot be written is no error."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
-    except OSError:
-        return
-
-
 @functools.cache
 def _linker() -> Any:
     llvm.initialize_native_target()
@@ -123,33 +269,3 @@ def _link(name: str, code: bytes) -> None:
     tracker = builder.link(_linker(), symbol)
     _trackers.append(tracker)
     _loaded[name] = Kernel(tracker[symbol], name)
-
-
-@functools.cache
-def _environment() -> bytes:
-    """Identify what compiles and for which core, without importing Numba."""
-    features = llvm.get_host_cpu_features()
-    enabled = ",".join(sorted(name for name, on in features.items() if on))
-    specification = importlib.util.find_spec("numba")
-    numba = b""
-    if specification and specification.origin:
-        numba = Path(specification.origin).with_name("_version.py").read_bytes()
-    parts = (numba, llvmlite.__version__, llvm.get_process_triple(), llvm.get_host_cpu_name(), enabled)
-    return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
-
-
-@functools.cache
-def _library_text(module: str) -> bytes:
-    return (LIBRARY / f"{module}.py").read_bytes()
-
-
-def _imports(source: str) -> set[str]:
-    """Return the modules of this package that a kernel's text imports, directly or not."""
-    found: set[str] = set()
-    pending = [source]
-    while pending:
-        for name in re.findall(r"tosajit\.kernels\.(\w+)", pending.pop()):
-            if name not in found and (LIBRARY / f"{name}.py").exists():
-                found.add(name)
-                pending.append(_library_text(name).decode())
-    return found

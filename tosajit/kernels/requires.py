@@ -1,7 +1,7 @@
 """The REQUIREs of the scalars: `add_i32_ok(a, b)` tells whether `add_i32` may be given `a` and `b`.
 
-Written as `arithmetic.py` is, and copied into checked kernels. They are right for every argument, the forbidden
-ones above all. A scalar without a function here allows everything.
+Written as `arithmetic.py` is, and copied into checked kernels. They are right for every argument, the
+forbidden ones above all. A scalar without a function here allows everything.
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ def clip_ok(value: Number, min_val: Number, max_val: Number) -> Number:
 
 
 def mul_shift_i32_ok(a: Number, b: Number, shift: Number) -> Number:
-    """The shift is in range and the shifted product fits; with shift 0 the low bits of any product are taken."""
+    """The shift is in range and the shifted product fits; with shift 0 any product is allowed."""
     amount = np.int64(np.int64(shift) & 63)
     product = np.int64(np.int64(a) * np.int64(b))
     # Shifting by one less first keeps the sum of product and half within 64 bits.
@@ -127,7 +127,9 @@ def apply_scale_16_ok(value: Number, multiplier: Number, shift: Number) -> Numbe
     return np.bool_(scale_ok(multiplier, shift) & fits_i32(scaled))
 
 
-def rescale_32_ok(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+def rescale_32_ok(
+    value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number
+) -> Number:
     """Scaling is allowed, and adding the zero point does not overflow."""
     difference = np.int64(np.int64(value) - np.int64(input_zp))
     scaled = apply_scale_32(np.int32(difference), multiplier, shift)
@@ -145,7 +147,9 @@ def rescale_32_double_ok(
     return np.bool_(apply_scale_32_ok(difference, multiplier, shift) & sum_fits)
 
 
-def rescale_16_ok(value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number) -> Number:
+def rescale_16_ok(
+    value: Number, input_zp: Number, multiplier: Number, shift: Number, output_zp: Number
+) -> Number:
     """Scaling is allowed, and adding the zero point does not overflow."""
     difference = np.int64(np.int64(value) - np.int64(input_zp))
     scaled = apply_scale_16(difference, multiplier, shift)

@@ -54,7 +54,7 @@ def scalar(name: str) -> Callable[..., Any]:
 
 
 def requirement(name: str) -> str | None:
-    """Return the name of the scalar that tells whether `name` may be given its arguments, if it has a REQUIRE."""
+    """Return the name of the scalar that tells whether `name` may have its arguments, if it has a REQUIRE."""
     return f"{name}_ok" if f"{name}_ok" in scalars() else None
 
 
@@ -71,7 +71,9 @@ def scalars() -> dict[str, Definition]:
 
 def _expand(node: ast.FunctionDef) -> dict[str, ast.FunctionDef]:
     """Return the functions that a definition stands for, one per type."""
-    types = [ast.unparse(argument) for d in node.decorator_list if isinstance(d, ast.Call) for argument in d.args]
+    types = [
+        ast.unparse(argument) for d in node.decorator_list if isinstance(d, ast.Call) for argument in d.args
+    ]
     expanded = {}
     for type in [t.strip("'") for group in types for t in (BITS if group == "*INTEGERS" else [group])]:
         if type == "bool" and "'bool'" not in types:
