@@ -2,134 +2,143 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
 
 from tiling.fold import attach, inline, is_permutation, pure_move
 from tiling.nest import Access, Indirect, Nest
 from tiling.normal import normalise
 
 MAX_READS = 24
+"""How many operands a group may have: each needs an address, and a stream of the memory system."""
 
 
-def fuse(nests: Sequence[Nest], kept: Collection[str], fixed: Collection[str] = ()) -> tuple[Nest, ...]:
-    """Groups that compute the same results; values in `kept` stay, those in `fixed` are not looked through."""
-    state = _State(list(nests), set(kept), set(fixed))
+def fuse(nests: Sequence[Nest], kept: Collection[str]) -> tuple[Nest, ...]:
+    """Groups that compute the same results; values in `kept` stay."""
+    state = _Fusion(nests, kept)
     state.pull()
     state.push()
-    return tuple(normalise(nest) for nest in state.live())
+    return tuple(state.live())
 
 
-@dataclass
-class _State:
-    """The nests so far (None: gone into others), who writes and who reads each value."""
+class _Fusion:
+    """The nests so far (None: gone into others), and who writes and who reads each value."""
 
-    nests: list[Nest | None]
-    kept: set[str]
-    fixed: set[str]
-    writers: Counter[str] = field(default_factory=Counter)
+    def __init__(self, nests: Sequence[Nest], kept: Collection[str]) -> None:
+        self.kept = frozenset(kept)
+        self.nests: list[Nest | None] = [None] * len(nests)
+        self.writers: dict[str, set[int]] = {}
+        self.readers: dict[str, set[int]] = {}
+        for number, nest in enumerate(nests):
+            self._put(number, normalise(nest))
 
-    def __post_init__(self) -> None:
-        self.writers = Counter(write.access.operand for nest in self.live() for write in nest.writes)
-
-    def live(self) -> list[Nest]:
+    def live(self) -> Iterator[Nest]:
         """Nests that are still there, in order."""
-        return [nest for nest in self.nests if nest is not None]
+        return (nest for nest in self.nests if nest is not None)
 
-    def readers(self) -> dict[str, list[int]]:
-        """Which nests read each value, a nest once for each read."""
-        found: dict[str, list[int]] = {}
-        for number, nest in enumerate(self.nests):
-            for access in nest.reads if nest is not None else ():
-                found.setdefault(access.operand, []).append(number)
-        return found
+    def _put(self, number: int, nest: Nest | None) -> None:
+        """Let `nest` stand at `number` from now on."""
+        before = self.nests[number]
+        for index, old, new in (
+            (self.writers, _written(before), _written(nest)),
+            (self.readers, _read(before), _read(nest)),
+        ):
+            for name in old - new:
+                index[name].discard(number)
+            for name in new - old:
+                index.setdefault(name, set()).add(number)
+        self.nests[number] = nest
 
     def pull(self) -> None:
         """Inline producers without reductions into their consumers where that repeats no work."""
         for number in range(len(self.nests)):
-            consumer = self.nests[number]
-            progress = consumer is not None
-            while progress and consumer is not None:
-                progress = False
-                for read_number, access in enumerate(consumer.reads):
-                    merged = self._inlined(consumer, read_number, access)
-                    if merged is not None:
-                        consumer, progress = normalise(merged), True
-                        self.nests[number] = consumer
-                        self._drop_unread(access.operand)
-                        break
+            while self._pull_once(number):
+                pass
 
-    def _inlined(self, consumer: Nest, number: int, access: Access) -> Nest | None:
+    def _pull_once(self, number: int) -> bool:
+        consumer = self.nests[number]
+        for position, access in enumerate(consumer.reads if consumer is not None else ()):
+            assert consumer is not None
+            merged = self._inlined(number, consumer, position, access)
+            if merged is not None:
+                self._put(number, normalise(merged))
+                self._drop_unread(access.operand)
+                return True
+        return False
+
+    def _inlined(self, number: int, consumer: Nest, position: int, access: Access) -> Nest | None:
         producer = self._single_writer(access.operand)
-        if producer is None or access.operand in self.fixed or len(consumer.reads) + len(producer.reads) > MAX_READS:
+        if producer is None or producer.reduction is not None or len(producer.writes) != 1:
             return None
-        if not pure_move(producer):
-            shared = len(self.readers()[access.operand]) > 1 or access.operand in self.kept
-            if shared or consumer.verb == "contract" or access.fill is not None or not _once(access, consumer):
+        if len(consumer.reads) + len(producer.reads) > MAX_READS:
+            return None
+        if pure_move(producer):
+            if consumer.verb == "contract" and not _rows_stay_dense(producer):
                 return None
-        elif consumer.verb == "contract" and not _contiguous_move(producer):
+        elif self._repeats_work(number, consumer, access):
             return None
-        return inline(consumer, number, producer)
+        return inline(consumer, position, producer)
+
+    def _repeats_work(self, number: int, consumer: Nest, access: Access) -> bool:
+        """Whether a computed value is better kept in memory than computed where it is read."""
+        shared = self.readers[access.operand] != {number} or access.operand in self.kept
+        several = sum(other.operand == access.operand for other in consumer.reads) > 1
+        return shared or several or consumer.verb == "contract" or access.fill is not None or not _once(access, consumer)
 
     def _single_writer(self, operand: str) -> Nest | None:
-        if self.writers[operand] != 1:
-            return None
-        for nest in self.nests:
-            if nest is not None and any(write.access.operand == operand for write in nest.writes):
-                return nest if nest.reduction is None and len(nest.writes) == 1 else None
-        return None
+        numbers = self.writers.get(operand, set())
+        return self.nests[min(numbers)] if len(numbers) == 1 else None
 
     def _drop_unread(self, operand: str) -> None:
-        if operand in self.kept or self.readers().get(operand):
+        if operand in self.kept or self.readers.get(operand):
             return
-        for number, nest in enumerate(self.nests):
-            if nest is not None and all(write.access.operand == operand for write in nest.writes):
-                self.nests[number] = None
+        for number in tuple(self.writers.get(operand, ())):
+            if _written(self.nests[number]) == {operand}:
+                self._put(number, None)
 
     def push(self) -> None:
         """Attach elementwise consumers to the reductions and contractions whose results they read."""
         for number, consumer in enumerate(self.nests):
             if consumer is None or consumer.reduction is not None or _scatters(consumer):
                 continue
-            for read_number, access in enumerate(consumer.reads):
-                merged = self._attached(number, consumer, read_number, access)
-                if merged is not None:
-                    origin, group = merged
-                    self.nests[origin], self.nests[number] = None, group
+            for position, access in enumerate(consumer.reads):
+                origin = next(iter(self.writers.get(access.operand, ())), -1)
+                group = self._attached(origin, number, consumer, position, access)
+                if group is not None:
+                    self._put(origin, None)
+                    self._put(number, normalise(group))
                     break
 
-    def _attached(self, number: int, consumer: Nest, read_number: int, access: Access) -> tuple[int, Nest] | None:
-        """The group of a reduction and this consumer, standing where the consumer stood."""
-        if self.writers[access.operand] != 1 or access.operand in self.fixed:
+    def _attached(self, origin: int, number: int, consumer: Nest, position: int, access: Access) -> Nest | None:
+        """The group of a reduction and this consumer, to stand where the consumer stands."""
+        producer = self._single_writer(access.operand)
+        if producer is None or producer.reduction is None or len(producer.reads) + len(consumer.reads) > MAX_READS:
             return None
-        origin = next(
-            i for i, n in enumerate(self.nests) if n and any(w.access.operand == access.operand for w in n.writes)
-        )
-        producer = self.nests[origin]
-        assert producer is not None
-        if producer.reduction is None or len(producer.reads) + len(consumer.reads) > MAX_READS:
-            return None
-        readers = self.readers()
         results = [write.access.operand for write in producer.writes]
-        if any(origin < reader < number for result in results for reader in readers.get(result, ())):
+        if any(origin < reader < number for name in results for reader in self.readers.get(name, ())):
             return None
-        others = [reader for reader in readers[access.operand] if reader != number]
-        keep = access.operand in self.kept or bool(others)
-        group = attach(producer, results.index(access.operand), consumer, read_number, keep)
-        return None if group is None else (origin, group)
+        keep = access.operand in self.kept or self.readers[access.operand] != {number}
+        return attach(producer, results.index(access.operand), consumer, position, keep)
+
+
+def _written(nest: Nest | None) -> set[str]:
+    return {write.access.operand for write in nest.writes} if nest is not None else set()
+
+
+def _read(nest: Nest | None) -> set[str]:
+    return {access.operand for access in (*nest.reads, *nest.prepared)} if nest is not None else set()
 
 
 def _once(access: Access, nest: Nest) -> bool:
     """Whether no element is read twice, so that computing it on the fly repeats nothing."""
     if access.indirect:
         return False
+    steps = access.steps(len(nest.axes))
     return is_permutation(access, nest.extents) or all(
-        axis.extent == 1 or step for axis, step in zip(nest.axes, access.steps(len(nest.axes)), strict=True)
+        axis.extent == 1 or step for axis, step in zip(nest.axes, steps, strict=True)
     )
 
 
-def _contiguous_move(producer: Nest) -> bool:
+def _rows_stay_dense(producer: Nest) -> bool:
     """Whether the move keeps the innermost dimension dense, as array units want their rows."""
     access = producer.reads[int(producer.writes[0].value.args[0])]  # type: ignore[arg-type]
     steps = access.steps(len(producer.axes))
@@ -139,8 +148,3 @@ def _contiguous_move(producer: Nest) -> bool:
 
 def _scatters(nest: Nest) -> bool:
     return any(isinstance(index, Indirect) for write in nest.writes for index in write.access.index)
-
-
-def without_members(nest: Nest) -> Nest:
-    """The nest as pure computation, for comparing structures."""
-    return replace(nest, members=())

@@ -126,6 +126,8 @@ class Nest:
     writes: tuple[Write, ...]
     reduction: Reduction | None = None
     members: tuple[str, ...] = ()
+    prepared: tuple[Access, ...] = ()
+    """Operands in forms that only the array unit's kernel reads, such as packed weights."""
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -145,8 +147,8 @@ class Nest:
     @property
     def operands(self) -> tuple[str, ...]:
         """Names of all operands, read then written."""
-        names = [access.operand for access in self.reads] + [write.access.operand for write in self.writes]
-        return tuple(dict.fromkeys(names))
+        accesses = (*self.reads, *(write.access for write in self.writes), *self.prepared)
+        return tuple(dict.fromkeys(access.operand for access in accesses))
 
     def __str__(self) -> str:
         from tiling.text import nest_text
