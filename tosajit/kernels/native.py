@@ -57,6 +57,9 @@ def llvm_text(source: str) -> str:
 def _optimized(source: str, path: Path, symbol: str) -> Any:
     namespace: dict[str, Any] = {"__name__": symbol}
     text = inline_calls(ast.parse(source))
+    for statement in ast.walk(text):
+        if isinstance(statement, ast.Raise | ast.Assert):
+            raise ValueError(f"line {statement.lineno}: a kernel cannot raise")
     exec(compile(text, str(path), "exec"), namespace)
     for node in text.body:
         if isinstance(node, ast.FunctionDef) and node.name != "kernel" and not node.decorator_list:

@@ -266,6 +266,6 @@ def _linker() -> Any:
 def _link(name: str, code: bytes) -> None:
     symbol = f"kernel_{name}"
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
-    tracker = builder.link(_linker(), symbol)
+    tracker = builder.link(_linker(), f"{symbol}.{len(_trackers)}")
     _trackers.append(tracker)
     _loaded[name] = Kernel(tracker[symbol], name)

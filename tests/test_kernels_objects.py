@@ -1,0 +1,240 @@
+"""Compiling, caching and loading of native kernels."""
+
+import ast
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tosajit.kernels import objects
+from tosajit.kernels.inline import inline_calls
+
+SOURCE = """
+from tosajit.kernels.intrinsics import load_i64, store_i64
+
+
+def twice(x):
+    y = x + x
+    return y
+
+
+def kernel(args):
+    store_i64(args, 1, twice(load_i64(args, 0)))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(objects, "_loaded", {})
+
+
+def run(kernel, *arguments):
+    array = np.array([*arguments, 0], np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernel.address)(array.ctypes.data)
+    return int(array[-1])
+
+
+def variant(number):
+    return SOURCE.replace("x + x", f"x + x + {number}")
+
+
+def python(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_kernel_is_a_plain_function_at_an_address():
+    assert run(objects.compile_kernel(SOURCE), 21) == 42
+
+
+def test_the_text_is_kept_beside_the_object():
+    kernel = objects.compile_kernel(SOURCE)
+    assert (objects.cache_folder() / f"{kernel.digest}.py").read_text() == SOURCE
+    assert (objects.cache_folder() / f"{kernel.digest}.o").exists()
+
+
+def test_a_kernel_is_compiled_once(monkeypatch):
+    first = objects.compile_kernel(SOURCE)
+    monkeypatch.setattr(objects, "_compile", None)
+    assert objects.compile_kernel(SOURCE) is first
+
+
+def test_a_new_process_loads_without_numba(tmp_path):
+    code = f"""
+import ctypes, sys
+from tosajit.kernels.objects import compile_kernel
+kernel = compile_kernel({SOURCE!r})
+numbers = (ctypes.c_int64 * 2)(21, 0)
+ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernel.address)(ctypes.addressof(numbers))
+print(numbers[1], "numba" in sys.modules)
+"""
+    assert python(code) == "42 True"
+    assert python(code) == "42 False"
+
+
+@pytest.mark.parametrize("damage", ["empty", "short", "garbage", "bit", "longer", "folder"])
+def test_a_damaged_object_is_compiled_again(damage):
+    kernel = objects.compile_kernel(SOURCE)
+    path = objects.cache_folder() / f"{kernel.digest}.o"
+    good = path.read_bytes()
+    bad = {
+        "empty": b"",
+        "short": good[:-100],
+        "garbage": b"\x7fELF" + bytes(200),
+        "bit": good[:300] + bytes([good[300] ^ 1]) + good[301:],
+        "longer": good + b"\n",
+    }
+    if damage == "folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_bytes(bad[damage])
+    objects._loaded.clear()
+    assert run(objects.compile_kernel(SOURCE), 21) == 42
+    assert damage == "folder" or path.read_bytes() == good
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "file"))
+    assert run(objects.compile_kernel(variant(1)), 21) == 43
+
+
+def test_processes_may_compile_the_same_at_once():
+    code = f"from tosajit.kernels.objects import compile_kernel; print(compile_kernel({SOURCE!r}).digest)"
+    racers = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    names = {racer.communicate(timeout=100)[0].strip() for racer in racers}
+    assert len(names) == 1
+    assert sorted(path.suffix for path in objects.cache_folder().iterdir()) == [".o", ".py"]
+
+
+def test_many_kernels_come_in_order_and_progress_is_told():
+    seen = []
+    kernels = objects.compile_kernels([variant(n) for n in range(6)], lambda *counts: seen.append(counts))
+    assert [run(kernel, 1) for kernel in kernels] == [2 + n for n in range(6)]
+    assert seen[0] == (0, 6)
+    assert seen[-1] == (6, 6)
+
+
+def test_equal_sources_are_one_kernel():
+    first, second = objects.compile_kernels([SOURCE, SOURCE])
+    assert first is second
+
+
+def test_a_helper_that_does_not_start_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    kernels = objects.compile_kernels([variant(n) for n in range(10, 14)])
+    assert [run(kernel, 0) for kernel in kernels] == [10, 11, 12, 13]
+
+
+def test_the_name_depends_on_the_text_and_on_the_library(monkeypatch):
+    name = objects.digest(SOURCE)
+    assert objects.digest(SOURCE + "\n") != name
+    text = objects._library_text
+    monkeypatch.setattr(objects, "_library_text", lambda m: text(m) + (b"#" if m == "intrinsics" else b""))
+    assert objects.digest(SOURCE) != name
+
+
+def test_only_own_files_are_listed_and_cleared():
+    kernel = objects.compile_kernel(SOURCE)
+    stranger = objects.cache_folder() / "notes.txt"
+    stranger.write_text("mine")
+    (entry,) = objects.cached_objects()
+    assert entry.digest == kernel.digest
+    assert objects.cache_bytes() > entry.bytes > 0
+    assert objects.clear_cache() == 2
+    assert objects.cached_objects() == ()
+    assert stranger.exists()
+
+
+def test_an_empty_cache_is_listed_as_empty():
+    assert objects.cached_objects() == ()
+    assert objects.cache_bytes() == 0
+    assert objects.clear_cache() == 0
+
+
+def test_what_needs_numba_at_run_time_is_refused_by_name():
+    with pytest.raises(ValueError, match="numba_gil_ensure"):
+        objects.compile_kernel("def kernel(args):\n    print(args)\n")
+
+
+@pytest.mark.parametrize("statement", ["raise ValueError", "assert args"])
+def test_a_kernel_cannot_raise(statement):
+    with pytest.raises(ValueError, match="line 2: a kernel cannot raise"):
+        objects.compile_kernel(f"def kernel(args):\n    {statement}\n")
+
+
+def test_functions_with_loops_are_called():
+    source = """
+from tosajit.kernels.intrinsics import load_i64, store_i64
+
+def total(n):
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+
+def kernel(args):
+    store_i64(args, 1, total(load_i64(args, 0)))
+"""
+    assert run(objects.compile_kernel(source), 5) == 10
+
+
+def inlined(source):
+    return ast.unparse(inline_calls(ast.parse(source)))
+
+
+def test_inlining_evaluates_arguments_once_and_renames_locals():
+    text = inlined("""
+def f(a, b):
+    c = a + b
+    return c * a
+def kernel(args):
+    c = 5
+    return f(f(c, g(c)), c)
+""")
+    assert text.count("g(") == 1
+    namespace = {"g": lambda x: x + 1}
+    exec(text, namespace)
+    assert "def f" not in text
+    assert namespace["kernel"](0) == (55 + 5) * 55
+
+
+def test_a_parameter_may_be_assigned():
+    namespace = {}
+    exec(inlined("def f(a):\n    a = a + 1\n    return a\ndef kernel(x):\n    return f(x) + x"), namespace)
+    assert namespace["kernel"](1) == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("while f(x) < 3:\n        x = x + 1", "cannot be called in the condition of a while"),
+        ("y = f(load(x)) if x else 0", "load is conditional here"),
+        ("y = x and f(load(x))", "load is conditional here"),
+        ("y = f(a=x)", "takes the arguments a"),
+        ("y = f(x, x)", "takes the arguments a"),
+    ],
+)
+def test_what_cannot_be_inlined_is_an_error(body, message):
+    with pytest.raises(ValueError, match=message):
+        inlined(f"def f(a):\n    return a + 1\ndef kernel(x):\n    {body}\n")
+
+
+def test_kernels_of_the_package_name_existing_modules():
+    assert (Path(objects.__file__).parent / "native.py").exists()
+    assert {"native", "inline", "objects"} <= objects._imports(objects.COMPILER)
