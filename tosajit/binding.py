@@ -9,7 +9,7 @@ from typing import Any
 from tosajit.dtypes import DType
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Value
-from tosajit.operator import TYPES, Mode, Operand, Operator, parameters_of
+from tosajit.operator import TYPES, Mode, Operand, Operator, ShapeFault, parameters_of, shown
 
 Shape = tuple[int, ...]
 
@@ -272,16 +272,10 @@ def _listed(modes: Sequence[Mode], most: int = 4) -> str:
     return text if len(modes) <= most else f"{text} / and {len(modes) - most} more"
 
 
-def shown(value: object) -> str:
-    """An extent, a shape or an attribute in a message."""
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"
-    return getattr(value, "name", None) or str(value)
-
-
 def infer(operator: Operator, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """What `operator.infer` finds, or nothing if it needs what is not known; raises `ShapeFault`."""
-    return _call(operator, "infer", known, {})
+    found: Mapping[str, Any] | None = _call(operator, "infer", known, {})
+    return found
 
 
 def _call(operator: Operator, hook: str, known: Mapping[str, Any], missing: Any) -> Any:
@@ -364,7 +358,9 @@ def _output_shapes(binder: Binder) -> list[Shape]:
             extents = [dim if isinstance(dim, int) else found.get(dim) for dim in operand.dims]
             shape = None if None in extents else tuple(extents)
         if shape is None:
-            binder.fault("structure", operand.name, "output_shape", "its shape does not follow from the inputs")
+            binder.fault(
+                "structure", operand.name, "output_shape", "its shape does not follow from the inputs"
+            )
         else:
             shapes.append(shape)
     return shapes

@@ -62,7 +62,9 @@ class GraphBuilder:
         """A constant shape."""
         return self._constant(CONST_SHAPE(), name, SHAPE, np.array(tuple(extents), np.int64))
 
-    def variable(self, name: str, dtype: DType, shape: Iterable[int], initial: ArrayLike | None = None) -> None:
+    def variable(
+        self, name: str, dtype: DType, shape: Iterable[int], initial: ArrayLike | None = None
+    ) -> None:
         """Declare a variable."""
         data = None if initial is None else np.array(initial, dtype.storage)
         tensor = self._declare(self._free(name), dtype, tuple(shape), data, name)

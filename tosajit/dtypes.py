@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -47,8 +47,8 @@ def _integer(name: str, bits: int, storage: str, compute: str, number: int, low:
     return DType(name, bits, np.dtype(storage), "int", low, high, compute, number)
 
 
-def _float(name: str, bits: int, storage: object, compute: str, number: int, top: float) -> DType:
-    return DType(name, bits, np.dtype(storage), "float", -top, top, compute, number)  # type: ignore[call-overload]
+def _float(name: str, bits: int, storage: type[Any], compute: str, number: int, top: float) -> DType:
+    return DType(name, bits, np.dtype(storage), "float", -top, top, compute, number)
 
 
 _INFINITY = float("inf")
@@ -87,7 +87,7 @@ def dtype_named(name: str) -> DType:
 
 
 def dtype_of(storage: object) -> DType:
-    """The type whose tensors NumPy stores as `storage`; INT4, INT48 and SHAPE have to be asked for by name."""
+    """The type whose tensors NumPy stores as `storage`; INT4, INT48 and SHAPE have to be named."""
     try:
         return _BY_STORAGE[np.dtype(storage)]  # type: ignore[call-overload]
     except (KeyError, TypeError):

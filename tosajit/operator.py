@@ -7,7 +7,7 @@ class CONV2D(Operator):
     ...
     pad: Quad
 
-    def infer(self, IH: int, KH: int) -> Dims: ...       # extents of the outputs that the inputs do not name
+    def infer(self, IH: int, KH: int) -> Dims: ...       # extents of the outputs that no input has
 
     @error_if("bias")
     def bias_length(self, BC: int, OC: int) -> bool:
@@ -16,7 +16,7 @@ class CONV2D(Operator):
 ```
 
 `infer` and the checks take what they need by name: extents (`OH`), whole shapes (`shape1`), type variables
-(`in_t`), the value of an operand that is constant (`input_zp`), lists of operands, `graph` and `level`. A check
+(`in_t`), the value of an operand that is constant (`input_zp`), lists of operands, `graph`, `level`. A check
 whose arguments are not known, because an operand is not constant or its rank is wrong, is left out.
 """
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from string import Formatter
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
@@ -157,6 +158,16 @@ def _mode(columns: list[str], requirement: str, name: str, cells: str = "") -> M
     return Mode(name, types, alternatives, extents)
 
 
+class _Format(Formatter):
+    """Fills in messages; values look as they do everywhere else."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return shown(value)
+
+
+_FORMAT = _Format()
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A check of an operator: the message is the docstring, filled in with the arguments."""
@@ -179,7 +190,7 @@ class Rule:
             return ()
         if verdict is True:
             named = dict(zip(self.parameters, arguments, strict=True))
-            return (self.template.format(self=operator, **named),)
+            return (_FORMAT.format(self.template, self=operator, **named),)
         return (verdict,) if isinstance(verdict, str) else tuple(verdict)
 
 
@@ -198,7 +209,7 @@ def level_check(operand: str = "") -> Decorator:
 
 
 def require(operand: str = "") -> Decorator:
-    """The part of a REQUIRE that shows in the graph and its constants; true is a fault, as for an ERROR_IF."""
+    """The part of a REQUIRE that shows in the graph; true is a fault, as for an ERROR_IF."""
     return _decorator("require", operand)
 
 
@@ -295,7 +306,7 @@ class Operator(BaseModel):
 
     def __str__(self) -> str:
         fields = type(self).__pydantic_fields__
-        shown = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in fields)
+        shown = ", ".join(f"{name}={shown(getattr(self, name))}" for name in fields)
         return f"{self.opcode}({shown})" if shown else self.opcode
 
 
@@ -377,15 +388,15 @@ def _register(cls: type[Operator]) -> None:
         operator.number = number
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, IntEnum):
-        return value.name
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"
-    return (
-        repr(value)
-        if isinstance(value, str | bytes)
-        else str(value).lower()
-        if value is True or value is False
-        else str(value)
-    )
+def shown(value: object) -> str:
+    """A value as messages and listings have it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case IntEnum():
+            return value.name
+        case tuple():
+            return f"[{', '.join(map(shown, value))}]"
+        case str() | bytes():
+            return repr(value)
+    return str(value)

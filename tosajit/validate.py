@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
-from tosajit.binding import Binder, Use, constants_of, infer, is_well_formed, shown
+from tosajit.binding import Binder, Use, constants_of, infer, is_well_formed
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
-from tosajit.operator import Operator, ShapeFault
+from tosajit.operator import Operator, ShapeFault, shown
 from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
 from tosajit.order import cycle
 from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
@@ -76,7 +76,9 @@ def _structure(scope: Scope) -> Iterator[Violation]:
     seen: set[str] = set()
     for region in graph.regions:
         if region.name in seen:
-            yield scope.fault("structure", region.name, "repeated_region", "two regions have this name", "2.2")
+            yield scope.fault(
+                "structure", region.name, "repeated_region", "two regions have this name", "2.2"
+            )
         seen.add(region.name)
         if len(region.blocks) != 1:
             text = f"it has {len(region.blocks)} blocks, but must have 1"
@@ -116,7 +118,9 @@ def _block(block: Block, scope: Scope) -> list[Violation]:
     faults: list[Violation] = []
     producers: dict[str, Node | None] = dict.fromkeys(block.inputs)
     if len(producers) != len(block.inputs):
-        faults.append(scope.fault("structure", block.name, "repeated_input", "an input is listed twice", "2.2"))
+        faults.append(
+            scope.fault("structure", block.name, "repeated_input", "an input is listed twice", "2.2")
+        )
     for node in block.nodes:
         for name in node.outputs:
             if name in producers:
@@ -192,19 +196,30 @@ def _node(
     for name in node.inputs:
         if name not in producers and name in block.values:
             binder.fault("structure", name, "never_written", "is never written", "2.2")
-    operator = node.operator
-    known = binder.known
-    known["graph"], known["level"] = scope.graph, scope.level
-    for rule in operator.rules:
-        for message in rule.faults(operator, known):
-            binder.fault(rule.kind, rule.operand, rule.name, message)
-    _check_enumerations(binder, operator)
+    _check_rules(binder, scope)
     _check_limits(binder, use, scope.level)
-    if not any(fault.kind in _SEVERE for fault in binder.faults):
-        _check_outputs(binder)
     _check_constants(binder, use, producers, scope)
     _check_profile(binder, use, scope.available)
     return binder.faults
+
+
+def _check_rules(binder: Binder, scope: Scope) -> None:
+    operator, known = binder.operator, binder.known
+    known["graph"], known["level"] = scope.graph, scope.level
+    shapes_follow = not binder.faults
+    for rule in operator.rules:
+        for message in rule.faults(operator, known):
+            binder.fault(rule.kind, rule.operand, rule.name, message)
+            shapes_follow &= rule.kind not in _SEVERE or _is_data(operator, rule.operand)
+    _check_enumerations(binder, operator)
+    if shapes_follow:
+        _check_outputs(binder)
+
+
+def _is_data(operator: Operator, name: str) -> bool:
+    """Whether shapes do not depend on this operand: a bias, a zero point, a multiplier."""
+    named = (operand for operand in operator.operands_read if operand.name == name)
+    return any(operand.dims is not None and operand.type != "shape_t" for operand in named)
 
 
 def _check_enumerations(binder: Binder, operator: Operator) -> None:
@@ -213,7 +228,9 @@ def _check_enumerations(binder: Binder, operator: Operator) -> None:
             value: IntEnum = getattr(operator, attribute.name)
             if value.name == "UNKNOWN":
                 known = ", ".join(member.name for member in attribute.enum if member)
-                binder.fault("error_if", attribute.name, "unknown", f"it is UNKNOWN, but must be one of {known}")
+                binder.fault(
+                    "error_if", attribute.name, "unknown", f"it is UNKNOWN, but must be one of {known}"
+                )
 
 
 def _check_limits(binder: Binder, use: Use, level: Level) -> None:
@@ -255,9 +272,7 @@ def _operand_with(operator: Operator, name: str) -> str:
     return ""
 
 
-def _check_constants(
-    binder: Binder, use: Use, producers: Mapping[str, Node | None], scope: Scope
-) -> None:
+def _check_constants(binder: Binder, use: Use, producers: Mapping[str, Node | None], scope: Scope) -> None:
     dynamic = "EXT-DYNAMIC" in scope.available
     for operand, value in zip(use.operator.operands_read, use.inputs, strict=False):
         if not operand.constant_in:
@@ -270,7 +285,9 @@ def _check_constants(
             continue
         if is_shape or scope.available.intersection(operand.constant_in):
             wanted = "CONST_SHAPE" if is_shape else "CONST, or the graph needs EXT-DYNAMIC"
-            binder.fault("constant", operand.name, "compile_time_constant", f"must come from a {wanted}", "2.1")
+            binder.fault(
+                "constant", operand.name, "compile_time_constant", f"must come from a {wanted}", "2.1"
+            )
 
 
 def _check_profile(binder: Binder, use: Use, available: frozenset[str]) -> None:
@@ -281,5 +298,3 @@ def _check_profile(binder: Binder, use: Use, available: frozenset[str]) -> None:
         binder.fault("profile", "", "profile", f"{mode.name} needs {mode.requires}", "1.6")
     for name in sorted(use.operator.needs() - available):
         binder.fault("profile", "", "profile", f"its attributes need {name}", "1.6")
-
-

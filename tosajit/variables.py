@@ -60,6 +60,4 @@ def _unlike(node: Node, name: str, declared: Value | None, used: Value | None) -
 
 
 def _fault(node: Node, rule: str, text: str) -> Violation:
-    return Violation(
-        "require", node.name, node.operator.opcode, "name", rule, text, node.operator.section
-    )
+    return Violation("require", node.name, node.operator.opcode, "name", rule, text, node.operator.section)
