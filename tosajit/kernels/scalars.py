@@ -7,7 +7,7 @@ The definitions are in `arithmetic.py` and `requires.py`.
 import ast
 import copy
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ BITS = {"bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 48}
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One scalar: its text, and the scalars that it calls."""
+    """One scalar: its text, the scalars that it calls, and what it does (or asks for) in words."""
 
     text: str
     calls: tuple[str, ...]
+    summary: str
 
 
 def scalar_source(names: Iterable[str]) -> str:
@@ -56,6 +57,12 @@ def scalar(name: str) -> Callable[..., Any]:
 def requirement(name: str) -> str | None:
     """Return the name of the scalar that tells whether `name` may have its arguments, if it has a REQUIRE."""
     return f"{name}_ok" if f"{name}_ok" in scalars() else None
+
+
+def requirement_text(name: str) -> str:
+    """Return what the REQUIRE of a scalar asks for, in words."""
+    rule = scalars()[f"{name}_ok"].summary.rstrip(".")
+    return f"{name} needs: {rule[0].lower()}{rule[1:]}"
 
 
 @functools.cache
@@ -100,12 +107,14 @@ class _Instance(ast.NodeTransformer):
         return copy.deepcopy(self.values.get(node.id, node))
 
 
-def _define(node: ast.FunctionDef, functions: Iterable[str]) -> Definition:
+def _define(node: ast.FunctionDef, functions: Mapping[str, object]) -> Definition:
     """Return a function's text, without docstring, annotations and decorators."""
     named = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    summary = ast.get_docstring(node) or ""
     node = copy.deepcopy(node)
     node.returns, node.decorator_list = None, []
     node.body = node.body[1:]
     for argument in node.args.args:
         argument.annotation = None
-    return Definition(ast.unparse(node), tuple(dict.fromkeys(n for n in named if n in set(functions))))
+    calls = tuple(dict.fromkeys(name for name in named if name in functions))
+    return Definition(ast.unparse(node), calls, summary)
