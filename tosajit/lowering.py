@@ -1,30 +1,53 @@
-"""What `lower` methods are written with: accesses of a node's tensors, and the nests that many operators share."""
+"""What `lower` methods are written with: indices and accesses of a node's tensors, and the nests that operators share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tiling.expr import Expr, acc, call, read, rewrite, walk
+from tiling.expr import Expr, acc, call, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write
 from tosajit.binding import Use
 from tosajit.dtypes import dtype_of
+from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
 
 
-def access(value: Value, index: Sequence[Index], shape: Shape | None = None, fill: Expr | None = None) -> Access:
-    """An access of a tensor, seen as `shape` if it is given."""
-    assert value.shape is not None
-    return Access(value.name, value.dtype.compute, value.shape if shape is None else shape, tuple(index), fill)
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The axes of a nest by name; called, it gives an index: `at(-top, oy=stride, ky=dilation)`."""
+
+    axes: tuple[Axis, ...]
+
+    def __call__(self, offset: int = 0, **steps: int) -> Affine:
+        """The index that starts at `offset` and goes so far with each step along the named axes."""
+        return Affine(tuple(steps.pop(axis.name, 0) for axis in self.axes), offset)
+
+    @property
+    def shape(self) -> Shape:
+        """Extents of the axes that are kept."""
+        return tuple(axis.extent for axis in self.axes if not axis.reduced)
+
+    def write(self, value: Value, shape: Shape | None = None) -> Access:
+        """The access to a result of which every kept axis walks one dimension."""
+        seen = self.shape if shape is None else shape
+        return access(value, [along(d, len(self.axes)) for d in range(len(seen))], seen)
 
 
-def axes_over(shape: Sequence[int], first: str = "i") -> tuple[Axis, ...]:
-    """An axis for each dimension."""
-    return tuple(Axis(f"{first}{number}", extent) for number, extent in enumerate(shape))
+def space(kept: Mapping[str, int], reduced: Mapping[str, int] | None = None) -> Space:
+    """Axes with their extents."""
+    last = [Axis(name, extent, reduced=True) for name, extent in (reduced or {}).items()]
+    return Space((*(Axis(name, extent) for name, extent in kept.items()), *last))
+
+
+def over(shape: Sequence[int], first: str = "i") -> Space:
+    """An axis for each dimension of a shape."""
+    return space({f"{first}{number}": extent for number, extent in enumerate(shape)})
 
 
 def along(position: int, axes: int, coefficient: int = 1, offset: int = 0) -> Affine:
@@ -37,28 +60,46 @@ def fixed(offset: int, axes: int) -> Affine:
     return Affine((0,) * axes, offset)
 
 
-def broadcast(value: Value, shape: Shape) -> Access:
-    """A read over axes of `shape`, along which dimensions of one element are repeated."""
+def shape_of(value: Value) -> Shape:
+    """The extents of a tensor."""
     assert value.shape is not None
+    return value.shape
+
+
+def access(value: Value, index: Sequence[Index], shape: Shape | None = None) -> Access:
+    """An access of a tensor, seen as `shape` if it is given."""
+    return Access(value.name, value.dtype.compute, shape_of(value) if shape is None else shape, tuple(index))
+
+
+def padded(value: Value, index: Sequence[Affine], at: Space, fill: Expr) -> Access:
+    """A read that finds `fill` outside of the tensor, if it ever leaves it."""
+    extents = [axis.extent for axis in at.axes]
+    spans = [item.span([0] * len(extents), extents) for item in index]
+    inside = all(low >= 0 and high < size for (low, high), size in zip(spans, shape_of(value), strict=True))
+    return Access(value.name, value.dtype.compute, shape_of(value), tuple(index), None if inside else fill)
+
+
+def repeated(value: Value, shape: Shape) -> Access:
+    """A read over axes of `shape`, along which dimensions of one element are repeated."""
     count = len(shape)
-    return access(value, [fixed(0, count) if size == 1 else along(d, count) for d, size in enumerate(value.shape)])
+    sizes = enumerate(shape_of(value))
+    return access(value, [fixed(0, count) if size == 1 else along(d, count) for d, size in sizes])
 
 
 def scalar(value: Value, axes: int) -> Access:
     """A read of a tensor of one element, such as a zero point."""
-    assert value.shape is not None
-    return access(value, [fixed(0, axes) for _ in value.shape])
+    return access(value, [fixed(0, axes) for _ in shape_of(value)])
 
 
 def table(use: Use, name: str, array: Array, index: Sequence[Index]) -> Access:
     """A read of a constant of our own: numbers reach kernels as operands, so that kernels serve all numbers."""
     full = f"{use.name}.{name}"
     use.tables[full] = array
-    return Access(full, dtype_of(array.dtype).compute if array.dtype != np.int64 else "i64", array.shape, tuple(index))
+    return Access(full, dtype_of(array.dtype).compute, array.shape, tuple(index))
 
 
-def number(use: Use, name: str, value: int | float, dtype: str, axes: int) -> Access:
-    """A read of a single number of our own, such as an attribute."""
+def number(use: Use, name: str, value: int, dtype: str, axes: int) -> Access:
+    """A read of a single number of our own, such as an attribute, of the type that NumPy calls `dtype`."""
     return table(use, name, np.array([value], dtype), [fixed(0, axes)])
 
 
@@ -67,88 +108,74 @@ def element(number: int, value: Value) -> Expr:
     return read(number, value.dtype.compute)
 
 
+def integers_only(use: Use) -> None:
+    """Refuse modes that compute with floating-point numbers."""
+    if use.mode is not None and any(dtype.is_float for dtype in use.mode.types.values()):
+        raise CompileError(f"{use.name} ({use.operator.opcode}): no floating point yet, so not {use.mode.name}")
+
+
+def shape_operand(use: Use, operand: str) -> Shape:
+    """The value of an operand that gives positions or extents, which has to be known to compile."""
+    found = use.const(operand)
+    if found is None:
+        raise CompileError(f"{use.name} ({use.operator.opcode}) {operand}: is not a constant of the graph")
+    return tuple(int(component) for component in found)
+
+
 def map_nest(use: Use, reads: Sequence[Access], result: Expr) -> Nest:
     """A nest over the points of the only output."""
     output = use.outputs[0]
-    assert output.shape is not None
-    count = len(output.shape)
-    write = Write(access(output, [along(d, count) for d in range(count)]), legal(result))
-    return Nest("map", axes_over(output.shape), tuple(reads), (write,), None, (use.name,))
-
-
-def elementwise(use: Use, result: Expr, scalars: Sequence[str] = ()) -> Nest:
-    """A nest over broadcast inputs, in which the operands named in `scalars` have one element."""
-    output = use.outputs[0]
-    assert output.shape is not None
-    single = [use.value(name) for name in scalars]
-    reads = [scalar(v, len(output.shape)) if v in single else broadcast(v, output.shape) for v in use.inputs]
-    return map_nest(use, reads, result)
+    at = over(shape_of(output))
+    verb: Verb = "move" if result.op == "read" else "map"
+    return Nest(verb, at.axes, tuple(reads), (Write(at.write(output), result),), None, (use.name,))
 
 
 def move_nest(use: Use, source: Access, shape: Shape | None = None, fill: Sequence[Access] = ()) -> Nest:
     """A nest that copies; `shape` is how the output is seen, an axis a dimension."""
     output = use.outputs[0]
-    assert output.shape is not None
-    seen = output.shape if shape is None else shape
-    write = Write(access(output, [along(d, len(seen)) for d in range(len(seen))], seen), read(0, source.type))
-    return Nest("move", axes_over(seen), (source, *fill), (write,), None, (use.name,))
+    at = over(shape_of(output) if shape is None else shape)
+    write = Write(at.write(output), read(0, source.type))
+    return Nest("move", at.axes, (source, *fill), (write,), None, (use.name,))
 
 
 def reduce_nest(
     use: Use,
     verb: Verb,
-    axes: Sequence[Axis],
+    at: Space,
     reads: Sequence[Access],
-    reduction: tuple[str, int | float, str, Expr],
+    reduction: Reduction,
     result: Expr | None = None,
+    target: Access | None = None,
 ) -> Nest:
-    """A nest that reduces: its kept axes, first in `axes`, are the output's dimensions of more than one element.
+    """A nest that reduces; its kept axes are the dimensions of the output unless `target` says more."""
+    final = acc(reduction.type) if result is None else result
+    write = Write(at.write(use.outputs[0]) if target is None else target, final)
+    return Nest(verb, at.axes, tuple(reads), (write,), reduction, (use.name,))
 
-    `reduction` is operation, initial value, type and value; `result` may refer to `acc`.
+
+def contract_nest(
+    use: Use, at: Space, factors: Sequence[Access], bias: Access | None = None, target: Access | None = None
+) -> Nest:
+    """A nest that adds up the products of two operands less their zero points.
+
+    The reads are the factors, the bias if there is one, and the zero points: the last two inputs of the node.
     """
-    operation, initial, kind, value = reduction
-    kept = [axis for axis in axes if not axis.reduced]
-    output = use.outputs[0]
-    shape = tuple(axis.extent for axis in kept)
-    write = access(output, [along(d, len(axes)) for d in range(len(kept))], shape)
-    final = acc(kind) if result is None else result
-    return Nest(
-        verb,
-        tuple(axes),
-        tuple(reads),
-        (Write(write, legal(final)),),
-        Reduction(operation, initial, kind, legal(value)),
-        (use.name,),
+    axes = len(at.axes)
+    points = [scalar(value, axes) for value in use.inputs[-2:]]
+    reads = [*factors, *(() if bias is None else (bias,)), *points]
+    kind = use.outputs[0].dtype.compute
+    zero = len(reads) - 2
+    left, right = (
+        call("sub_i32", read(side, factors[side].type), read(zero + side, reads[zero + side].type), type="i32")
+        for side in (0, 1)
     )
-
-
-_BOOLEAN = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor", "not": "logical_not", "equal": "equal"}
-_WIDE = frozenset({"i8", "i16"})
-
-
-def legal(expr: Expr) -> Expr:
-    """The expression in terms of the scalar library, which computes 8- and 16-bit integers as 32-bit ones."""
-    done: dict[Expr, Expr] = {}
-    for node in walk(expr):
-        args = tuple(done[arg] if isinstance(arg, Expr) else arg for arg in node.args)
-        done[node] = _legal_node(node.op, args, node.type)
-    return done[expr]
-
-
-def _legal_node(op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
-    name, _, suffix = op.rpartition("_")
-    if suffix == "bool" and name in _BOOLEAN:
-        return Expr(_BOOLEAN[name], args, "bool")
-    if suffix in _WIDE and name in ("add", "sub", "mul", "and", "or", "xor", "not", "max", "min", "select"):
-        return call(f"to_{suffix}", Expr(f"{name}_i32", args, "i32"), type=suffix)
-    return Expr(op, args, type)
+    # Of the modes with zero points or 16 bits, no product leaves 32 bits.
+    value = convert(left * right, kind)
+    total = acc(kind)
+    result = total if bias is None else total + read(2, bias.type)
+    return reduce_nest(use, "contract", at, reads, Reduction("add", 0, kind, value), result, target)
 
 
 def convert(expr: Expr, type: str) -> Expr:
     """An integer or boolean as another integer type, wrapping."""
     return expr if expr.type == type else call(f"to_{type}", expr, type=type)
-
-
-def shifted_reads(expr: Expr, first: int) -> Expr:
-    """The expression with its read numbers moved up."""
-    return rewrite(expr, lambda leaf: read(int(leaf.args[0]) + first, leaf.type) if leaf.op == "read" else leaf)  # type: ignore[arg-type]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 
 from tiling.expr import Expr, apply
+from tiling.nest import Nest
+from tosajit.binding import Use
 from tosajit.dtypes import DType
+from tosajit.lowering import element, integers_only, map_nest, number, repeated, shape_of
 from tosajit.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise
 from tosajit.operators.types import FLOAT, NanMode
@@ -48,6 +51,16 @@ class CLAMP(Unary):
         """The bounds are {self.min_val} and {self.max_val}, which {in_out_t} does not hold."""
         whole = in_out_t.is_float or (self.min_val == int(self.min_val) and self.max_val == int(self.max_val))
         return not whole or self.min_val < in_out_t.minimum or self.max_val > in_out_t.maximum
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that reads the bounds as numbers."""
+        integers_only(use)
+        value = use.inputs[0]
+        shape, dtype = shape_of(value), value.dtype.storage.name
+        reads = [repeated(value, shape)]
+        reads += [number(use, "min_val", int(self.min_val), dtype, len(shape))]
+        reads += [number(use, "max_val", int(self.max_val), dtype, len(shape))]
+        return [map_nest(use, reads, apply("clip", *(element(k, value) for k in range(3))))]
 
 
 @elementwise("2.4.2", FLOAT)

@@ -20,16 +20,16 @@ COMPARISON = table(
 @elementwise("2.8.1", COMPARISON, "in_t", "out_t")
 def EQUAL(input1: Expr, input2: Expr) -> Expr:
     """Whether two tensors are equal."""
-    return apply("equal", input1, input2, type="bool")
+    return apply("eq", input1, input2, type="bool")
 
 
 @elementwise("2.8.2", COMPARISON, "in_t", "out_t")
 def GREATER(input1: Expr, input2: Expr) -> Expr:
     """Whether the first tensor is greater than the second."""
-    return apply("greater", input1, input2, type="bool")
+    return apply("gt", input1, input2, type="bool")
 
 
 @elementwise("2.8.3", COMPARISON, "in_t", "out_t")
 def GREATER_EQUAL(input1: Expr, input2: Expr) -> Expr:
     """Whether the first tensor is greater than or equal to the second."""
-    return apply("greater_equal", input1, input2, type="bool")
+    return apply("ge", input1, input2, type="bool")

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from tiling.expr import Expr, call
+from tiling.nest import Nest
+from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, INT48, DType
 from tosajit.graph import Array
+from tosajit.lowering import (
+    access,
+    along,
+    convert,
+    element,
+    fixed,
+    integers_only,
+    map_nest,
+    repeated,
+    scalar,
+    shape_of,
+)
 from tosajit.operator import error_if, read, require, table, type_check, write
 from tosajit.operators.forms import Unary
 from tosajit.operators.types import RoundingMode, Shape
@@ -69,6 +84,13 @@ class CAST(Unary):
 
     input = read("in_t", "shape")
     output = write("out_t", "shape")
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest; narrower integers keep the low bits."""
+        integers_only(use)
+        value, output = use.inputs[0], use.outputs[0]
+        result = convert(element(0, value), output.dtype.compute)
+        return [map_nest(use, [repeated(value, shape_of(output))], result)]
 
 
 class RESCALE(Unary):
@@ -176,6 +198,34 @@ class RESCALE(Unary):
         """Shifts are from 2 to 62."""
         wrong = shift[(shift < 2) | (shift > 62)]
         return wrong.size > 0 and f"it is {wrong[0]}, but must be from 2 to 62"
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that reads the factors along the channels, or one factor."""
+        value, multiplier, shift, input_zp, output_zp = use.inputs
+        shape = shape_of(value)
+        axes = len(shape)
+        channel = [along(axes - 1, axes) if self.per_channel else fixed(0, axes)]
+        reads = [repeated(value, shape), access(multiplier, channel), access(shift, channel)]
+        reads += [scalar(input_zp, axes), scalar(output_zp, axes)]
+        return [map_nest(use, reads, self._scaled(*(element(k, v) for k, v in enumerate(use.inputs))))]
+
+    def _scaled(self, value: Expr, multiplier: Expr, shift: Expr, input_zp: Expr, output_zp: Expr) -> Expr:
+        kind = output_zp.type
+        if self.input_unsigned:
+            value, input_zp = unsigned(value), unsigned(input_zp)
+        if self.output_unsigned:
+            output_zp = unsigned(output_zp)
+        double = self.rounding_mode is RoundingMode.DOUBLE_ROUND
+        name = "rescale_16" if not self.scale32 else "rescale_32_double" if double else "rescale_32"
+        result = call(name, value, input_zp, multiplier, shift, output_zp, type="i32")
+        if kind != "i32":
+            result = call(f"saturate_{output_zp.type}", result, type=output_zp.type)
+        return convert(result, kind)
+
+
+def unsigned(expr: Expr) -> Expr:
+    """The bits of an integer as an unsigned number."""
+    return convert(expr, f"u{expr.type[1:]}")
 
 
 def _zero_point_fault(dtype: DType, unsigned: bool, zero_point: Array) -> str | None:

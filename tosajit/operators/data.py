@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tiling.nest import Nest
+from tosajit.binding import Use
+from tosajit.lowering import move_nest, repeated, shape_of
 from tosajit.operator import Operator, read, reads, table, write, writes
 from tosajit.operators.forms import Unary
 
@@ -35,6 +38,10 @@ class IDENTITY(Unary):
 
     input1 = read("in_out_t", "shape")
     output = write("in_out_t", "shape")
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that copies."""
+        return [move_nest(use, repeated(use.inputs[0], shape_of(use.outputs[0])))]
 
 
 class CUSTOM(Operator):

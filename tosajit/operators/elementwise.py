@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tiling.expr import Expr, apply
+from tiling.expr import Expr, apply, call, const
+from tiling.nest import Indirect, Nest
+from tosajit.binding import Use
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Array
 from tosajit.operator import error_if, read, require, table, write
+from tosajit.lowering import access, element, map_nest, repeated, shape_of
 from tosajit.operators.forms import Binary, Ternary, Unary, elementwise
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
 
@@ -31,6 +34,10 @@ class ARITHMETIC_RIGHT_SHIFT(Binary):
     section, modes = "2.5.2", INTEGER
 
     round: bool
+
+    def compute(self, input1: Expr, input2: Expr) -> Expr:
+        """A shift of either kind."""
+        return apply("ashr_round" if self.round else "ashr", input1, input2)
 
 
 @elementwise("2.5.3", INTEGER)
@@ -94,6 +101,10 @@ class MAXIMUM(Binary):
 
     nan_mode: NanMode = NanMode.PROPAGATE
 
+    def compute(self, input1: Expr, input2: Expr) -> Expr:
+        """The larger one."""
+        return apply("max", input1, input2)
+
 
 class MINIMUM(Binary):
     """The smaller element of two tensors."""
@@ -101,6 +112,10 @@ class MINIMUM(Binary):
     section, modes = "2.5.13", INT32_INTEGER_FLOAT
 
     nan_mode: NanMode = NanMode.PROPAGATE
+
+    def compute(self, input1: Expr, input2: Expr) -> Expr:
+        """The smaller one."""
+        return apply("min", input1, input2)
 
 
 class MUL(Binary):
@@ -128,6 +143,12 @@ class MUL(Binary):
     def shift_range(self, in_t: DType, shift: Array) -> bool:
         """It is {shift[0]}, but must be 0, or up to 63 for INT32."""
         return not 0 <= shift[0] <= (63 if in_t is INT32 else 0)
+
+    def compute(self, input1: Expr, input2: Expr, shift: Expr) -> Expr:
+        """The product of two narrow integers fits into 32 bits without a shift."""
+        if input1.type != "i32":
+            return call("mul_i32", input1, input2, type="i32")
+        return apply("mul_shift", input1, input2, shift)
 
 
 @elementwise("2.5.15", FLOAT)
@@ -163,6 +184,19 @@ class TABLE(Unary):
         """Its length is {T}, but must be {TABLE_SIZE}."""
         return T != TABLE_SIZE
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One look into the table, or two that are interpolated."""
+        value, table = use.inputs
+        shape = shape_of(value)
+        found = element(0, value)
+        place = call(f"table_index_{found.type}", found, type="i64")
+        reads = [repeated(value, shape), access(table, [Indirect(place)])]
+        result = element(1, table)
+        if found.type == "i16":
+            reads.append(access(table, [Indirect(place + const(1, "i64"))]))
+            result = call("table_interpolate", result, element(2, table), found, type="i32")
+        return [map_nest(use, reads, result)]
+
 
 class SELECT(Ternary):
     """Elements of the second tensor where the first is true, of the third elsewhere."""
@@ -182,3 +216,7 @@ class SELECT(Ternary):
     )
 
     input1 = read("bool_t", "shape1")
+
+    def compute(self, input1: Expr, input2: Expr, input3: Expr) -> Expr:
+        """One of two elements."""
+        return call(f"select_{input2.type}", input1, input2, input3, type=input2.type)

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import new_class
-from typing import Any
+from typing import Any, ClassVar
 
 from tiling.expr import Expr
+from tiling.nest import Nest, Reduction
+from tosajit.binding import Use
+from tosajit.lowering import access, element, integers_only, map_nest, reduce_nest, repeated, scalar, shape_of, space
 from tosajit.operator import Dims, Mode, Operator, error_if, read, write
 from tosajit.operators.types import Int32, Shape, broadcast, out_of_range
 
 
-class Unary(Operator):
+class Elementwise(Operator):
+    """Computes each element of the output from the elements at its place, and from operands of one element."""
+
+    def compute(self, *elements: Any, **_: Any) -> Expr:
+        """What becomes of one element of each input."""
+        raise NotImplementedError(f"{self.opcode} computes nothing")
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest over the output."""
+        integers_only(use)
+        shape = shape_of(use.outputs[0])
+        pairs = zip(self.operands_read, use.inputs, strict=True)
+        reads = [
+            scalar(value, len(shape)) if operand.dims == (1,) else repeated(value, shape)
+            for operand, value in pairs
+        ]
+        elements = [element(number, value) for number, value in enumerate(use.inputs)]
+        return [map_nest(use, reads, self.compute(*elements))]
+
+
+class Unary(Elementwise):
     """Elementwise, one input: output and input have one shape."""
 
 
-class Binary(Operator):
+class Binary(Elementwise):
     """Elementwise, two inputs that are broadcast."""
 
     because = "broadcasting gives"
@@ -29,7 +52,7 @@ class Binary(Operator):
         return {"shape": broadcast({"input1": shape1, "input2": shape2})}
 
 
-class Ternary(Operator):
+class Ternary(Elementwise):
     """Elementwise, three inputs that are broadcast."""
 
     because = "broadcasting gives"
@@ -52,6 +75,9 @@ class AxisReduction(Operator):
     input = read("in_out_t", "shape1", rank=(1, None))
     output = write("in_out_t", "shape", rank=(1, None))
 
+    combines: ClassVar[str]
+    """The operation, as the scalar library calls it."""
+
     axis: Int32
 
     def infer(self, shape1: Shape) -> Dims:
@@ -62,6 +88,18 @@ class AxisReduction(Operator):
     def no_such_axis(self, shape1: Shape) -> bool:
         """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that reduces the axis, last."""
+        integers_only(use)
+        value = use.inputs[0]
+        shape, kind = shape_of(value), value.dtype.compute
+        kept = {f"i{axis}": extent for axis, extent in enumerate(shape) if axis != self.axis}
+        at = space(kept, {f"i{self.axis}": shape[self.axis]})
+        source = access(value, [at(**{f"i{axis}": 1}) for axis in range(len(shape))])
+        start = {"add": 0, "and": 1, "or": 0, "max": value.dtype.minimum, "min": value.dtype.maximum}
+        reduction = Reduction(self.combines, start[self.combines], kind, element(0, value))
+        return [reduce_nest(use, "reduce", at, [source], reduction)]
 
 
 def elementwise(

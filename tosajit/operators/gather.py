@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tiling.nest import Indirect, Nest, Write
+from tosajit.binding import Use
+from tosajit.lowering import access, along, element, move_nest, over, repeated, shape_of
 from tosajit.operator import Operator, read, require, table, write
 
 INDEXED = table(
@@ -28,6 +31,13 @@ class GATHER(Operator):
     indices = read("index_t", "N,W")
     output = write("in_out_t", "N,W,C")
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that copies rows."""
+        values, indices = use.inputs
+        rows = access(indices, [along(0, 3), along(1, 3)])
+        source = access(values, [along(0, 3), Indirect(element(1, indices)), along(2, 3)])
+        return [move_nest(use, source, fill=[rows])]
+
 
 class SCATTER(Operator):
     """A tensor with the rows that indices choose replaced."""
@@ -43,3 +53,13 @@ class SCATTER(Operator):
     def repeated_index(self, W: int, K: int) -> bool:
         """There are {W} in a batch, but only {K} rows, and each is written once."""
         return W > K
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that copies all rows, then one that replaces some."""
+        values_in, indices, input = use.inputs
+        at = over(shape_of(input))
+        place = Indirect(element(1, indices))
+        target = access(use.outputs[0], [along(0, 3), place, along(2, 3)])
+        reads = (repeated(input, at.shape), access(indices, [along(0, 3), along(1, 3)]))
+        replaced = Nest("move", at.axes, reads, (Write(target, element(0, input)),), None, (use.name,))
+        return [move_nest(use, repeated(values_in, shape_of(values_in))), replaced]

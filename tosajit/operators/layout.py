@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tosajit.operator import Dims, Operator, ShapeFault, error_if, read, reads, table, write
+from tiling.nest import Nest, Write
+from tosajit.binding import Use
+from tosajit.lowering import access, along, element, move_nest, over, padded, repeated, scalar, shape_of, shape_operand
+from tosajit.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
 from tosajit.operators.types import CTC, LAYOUT, Int32, Shape, out_of_range
 
 
@@ -56,7 +59,20 @@ class CONCAT(Operator):
             first = shapes1[0]
             others = [axis for axis in range(len(first)) if axis != self.axis]
             if len(shape) != len(first) or any(shape[axis] != first[axis] for axis in others):
-                yield f"shape {number} is {shape}, but shape 0 is {first} and axis is {self.axis}"
+                yield f"shape {number} is {shown(shape)}, but shape 0 is {shown(first)}, axis {self.axis}"
+
+    def lower(self, use: Use) -> list[Nest]:
+        """A nest for each input, which writes behind the one before."""
+        nests: list[Nest] = []
+        offset = 0
+        for value in use.inputs:
+            shape = shape_of(value)
+            at = over(shape)
+            index = [along(d, len(shape), offset=offset if d == self.axis else 0) for d in range(len(shape))]
+            target = Write(access(use.outputs[0], index), element(0, value))
+            nests.append(Nest("move", at.axes, (repeated(value, shape),), (target,), None, (use.name,)))
+            offset += shape[self.axis]
+        return nests
 
 
 class PAD(Operator):
@@ -85,6 +101,15 @@ class PAD(Operator):
         """It is {padding}, but must not be negative."""
         return min(padding, default=0) < 0
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that finds the constant outside of the input."""
+        value, _, pad_const = use.inputs
+        shape, padding = shape_of(use.outputs[0]), shape_operand(use, "padding")
+        axes = len(shape)
+        index = [along(d, axes, offset=-before) for d, before in enumerate(padding[::2])]
+        source = padded(value, index, over(shape), element(1, pad_const))
+        return [move_nest(use, source, fill=[scalar(pad_const, axes)])]
+
 
 class RESHAPE(Operator):
     """The same elements in another shape."""
@@ -106,6 +131,11 @@ class RESHAPE(Operator):
         before, after = prod(shape1), prod(new_shape)
         return before != after and f"it has {after} elements, but input1 has {before}"
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that sees the input in the new shape."""
+        shape = shape_of(use.outputs[0])
+        return [move_nest(use, access(use.inputs[0], [along(d, len(shape)) for d in range(len(shape))], shape))]
+
 
 class REVERSE(Operator):
     """The elements in reverse along an axis."""
@@ -121,6 +151,13 @@ class REVERSE(Operator):
     def no_such_axis(self, shape: Shape) -> bool:
         """It is {self.axis}, but the shape of input1 is {shape}."""
         return out_of_range(self.axis, shape)
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that walks the axis backwards."""
+        shape = shape_of(use.outputs[0])
+        index = [along(d, len(shape)) for d in range(len(shape))]
+        index[self.axis] = along(self.axis, len(shape), -1, shape[self.axis] - 1)
+        return [move_nest(use, access(use.inputs[0], index))]
 
 
 class SLICE(Operator):
@@ -158,6 +195,12 @@ class SLICE(Operator):
         """Start {start} and size {size} reach beyond input1, which has the shape {shape1}."""
         return any(a + b > extent for a, b, extent in zip(start, size, shape1, strict=False))
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that reads from the start on."""
+        start = shape_operand(use, "start")
+        index = [along(d, len(start), offset=first) for d, first in enumerate(start)]
+        return [move_nest(use, access(use.inputs[0], index))]
+
 
 class TILE(Operator):
     """The input repeated along each dimension."""
@@ -178,6 +221,14 @@ class TILE(Operator):
         """It has {R} components, but the shape of input1 is {shape1}."""
         return len(shape1) != R
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that sees each dimension of the output as repetitions of the input's."""
+        value = use.inputs[0]
+        shape, multiples = shape_of(value), shape_operand(use, "multiples")
+        seen = tuple(extent for pair in zip(multiples, shape, strict=True) for extent in pair)
+        index = [along(2 * d + 1, len(seen)) for d in range(len(shape))]
+        return [move_nest(use, access(value, index), seen)]
+
 
 class TRANSPOSE(Operator):
     """The dimensions of the input in another order."""
@@ -193,5 +244,10 @@ class TRANSPOSE(Operator):
     def infer(self, shape1: Shape) -> Dims:
         """The input's extents in the new order."""
         if sorted(self.perms) != list(range(len(shape1))):
-            raise ShapeFault("perms", f"it is {self.perms}, which is no permutation of {len(shape1)} axes")
+            raise ShapeFault("perms", f"it is {shown(self.perms)}, which is no permutation of {len(shape1)} axes")
         return {"shape": tuple(shape1[axis] for axis in self.perms)}
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest over the output, which reads along the permuted axes."""
+        index = [along(self.perms.index(d), len(self.perms)) for d in range(len(self.perms))]
+        return [move_nest(use, access(use.inputs[0], index))]

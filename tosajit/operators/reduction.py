@@ -22,19 +22,19 @@ EXTREMUM = table(
 class REDUCE_ALL(AxisReduction):
     """Whether all elements along an axis are true."""
 
-    section, modes = "2.9.1", BOOLEAN
+    section, modes, combines = "2.9.1", BOOLEAN, "and"
 
 
 class REDUCE_ANY(AxisReduction):
     """Whether any element along an axis is true."""
 
-    section, modes = "2.9.2", BOOLEAN
+    section, modes, combines = "2.9.2", BOOLEAN, "or"
 
 
 class REDUCE_MAX(AxisReduction):
     """The largest element along an axis."""
 
-    section, modes = "2.9.3", EXTREMUM
+    section, modes, combines = "2.9.3", EXTREMUM, "max"
 
     nan_mode: NanMode = NanMode.PROPAGATE
 
@@ -42,7 +42,7 @@ class REDUCE_MAX(AxisReduction):
 class REDUCE_MIN(AxisReduction):
     """The smallest element along an axis."""
 
-    section, modes = "2.9.4", EXTREMUM
+    section, modes, combines = "2.9.4", EXTREMUM, "min"
 
     nan_mode: NanMode = NanMode.PROPAGATE
 
@@ -50,13 +50,13 @@ class REDUCE_MIN(AxisReduction):
 class REDUCE_PRODUCT(AxisReduction):
     """The product of the elements along an axis."""
 
-    section, modes = "2.9.5", FLOAT
+    section, modes, combines = "2.9.5", FLOAT, "mul"
 
 
 class REDUCE_SUM(AxisReduction):
     """The sum of the elements along an axis."""
 
-    section = "2.9.6"
+    section, combines = "2.9.6", "add"
     modes = table(
         "in_out_t acc_t",
         """

@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tiling.expr import Expr, acc, axis, call, const
+from tiling.expr import read as read_at
+from tiling.nest import Access, Affine, Nest, Reduction, Write
+from tosajit.binding import Use
 from tosajit.dtypes import DType
 from tosajit.graph import Array
+from tosajit.lowering import (
+    Space,
+    access,
+    contract_nest,
+    convert,
+    element,
+    integers_only,
+    padded,
+    reduce_nest,
+    scalar,
+    shape_of,
+    space,
+)
+from tosajit.lowering import table as number_table
 from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import (
     CTC,
@@ -75,6 +96,19 @@ class ARGMAX(Operator):
         """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest: the greatest of keys that hold the element above the distance of its index from the end."""
+        integers_only(use)
+        value = use.inputs[0]
+        shape = shape_of(value)
+        kept = {f"i{axis}": extent for axis, extent in enumerate(shape) if axis != self.axis}
+        at = space(kept, {f"i{self.axis}": shape[self.axis]})
+        source = access(value, [at(**{f"i{axis}": 1}) for axis in range(len(shape))])
+        top = const((1 << 31) - 1, "i64")
+        key = convert(element(0, value), "i64") * const(1 << 32, "i64") + (top - axis(len(shape) - 1))
+        index = convert(top - (acc("i64") & const((1 << 32) - 1, "i64")), "i32")
+        return [reduce_nest(use, "reduce", at, [source], Reduction("max", -(1 << 62), "i64", key), index)]
+
 
 class Pool(Operator):
     """What the pooling operators share."""
@@ -122,6 +156,13 @@ class Pool(Operator):
         yield from beyond("MAX_KERNEL", level.MAX_KERNEL, kernel=max(self.kernel), pad=max(self.pad))
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
+    def _windows(self, use: Use, fill: Expr) -> tuple[Space, Access]:
+        """The axes, and the input read at each point of each window."""
+        N, OH, OW, C = shape_of(use.outputs[0])
+        at = space({"n": N, "oy": OH, "ox": OW, "c": C}, {"ky": self.kernel[0], "kx": self.kernel[1]})
+        y, x = at(-self.pad[0], oy=self.stride[0], ky=1), at(-self.pad[2], ox=self.stride[1], kx=1)
+        return at, padded(use.inputs[0], [at(n=1), y, x, at(c=1)], at, fill)
+
 
 class AVG_POOL2D(Pool):
     """The mean of each window; padding does not count."""
@@ -160,6 +201,24 @@ class AVG_POOL2D(Pool):
         """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(output_zp, in_out_t)
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that adds up windows; how many elements count is a product of tables by row and by column."""
+        integers_only(use)
+        value, input_zp, output_zp = use.inputs
+        at, source = self._windows(use, element(1, input_zp))
+        reads = [source, scalar(input_zp, len(at.axes)), scalar(output_zp, len(at.axes))]
+        for name, extent, which in (("oy", shape_of(value)[1], 0), ("ox", shape_of(value)[2], 1)):
+            first = np.arange(use.dims[f"O{'HW'[which]}"]) * self.stride[which] - self.pad[2 * which]
+            inside = np.minimum(first + self.kernel[which], extent) - np.maximum(first, 0)
+            reads.append(number_table(use, f"count_{name}", inside.astype(np.int32), [at(**{name: 1})]))
+        count = read_at(3, "i32") * read_at(4, "i32")
+        factor = call("reciprocal_multiplier", count, type="i32"), call("reciprocal_shift", count, type="i32")
+        kind = output_zp.dtype.compute
+        mean = call("rescale_32", acc("i32"), const(0, "i32"), *factor, element(2, output_zp), type="i32")
+        result = call(f"saturate_{kind}", mean, type=kind)
+        difference = call("sub_i32", element(0, value), element(1, input_zp), type="i32")
+        return [reduce_nest(use, "reduce", at, reads, Reduction("add", 0, "i32", difference), result)]
+
 
 class Convolution(Operator):
     """What the convolutions share; the operands are those of CONV2D."""
@@ -195,6 +254,13 @@ class Convolution(Operator):
     def bias_length(self, BC: int, OC: int) -> bool:
         """Its length is {BC}, but must be 1 or OC, which is {OC}."""
         return BC not in (1, OC)
+
+    def _bias(self, use: Use, at: Space, **channels: int) -> Access:
+        """A read of the bias, seen as the named axes with their extents."""
+        bias = use.inputs[2]
+        if shape_of(bias) == (1,):
+            return scalar(bias, len(at.axes))
+        return access(bias, [at(**{name: 1}) for name in channels], tuple(channels.values()))
 
 
 class DirectConvolution(Convolution):
@@ -241,6 +307,26 @@ class DirectConvolution(Convolution):
             found[name] = steps(name, input[axis] - 1 + reach, self.stride[axis])
         return found
 
+    def _place(self, at: Space, axis: int, output: str, kernel: str) -> Affine:
+        """The position in the input along a spatial axis."""
+        return at(-self.pad[2 * axis], **{output: self.stride[axis], kernel: self.dilation[axis]})
+
+    def _lowered(self, use: Use, axes: str) -> list[Nest]:
+        """One nest over the spatial axes: `yx` walks `oy`, `ox`, `ky` and `kx`."""
+        integers_only(use)
+        value, weight = use.inputs[:2]
+        N, *outputs, OC = shape_of(use.outputs[0])
+        _, *kernel, IC = shape_of(weight)
+        out_names, kernel_names = [f"o{axis}" for axis in axes], [f"k{axis}" for axis in axes]
+        at = space(
+            {"n": N, **dict(zip(out_names, outputs, strict=True)), "oc": OC},
+            {**dict(zip(kernel_names, kernel, strict=True)), "ic": IC},
+        )
+        places = [self._place(at, d, o, k) for d, (o, k) in enumerate(zip(out_names, kernel_names, strict=True))]
+        source = padded(value, [at(n=1), *places, at(ic=1)], at, element(3, use.inputs[3]))
+        factor = access(weight, [at(oc=1), *(at(**{name: 1}) for name in kernel_names), at(ic=1)])
+        return [contract_nest(use, at, [source, factor], self._bias(use, at, oc=OC))]
+
 
 class CONV2D(DirectConvolution):
     """Convolution of images, with a bias for each output channel."""
@@ -256,6 +342,10 @@ class CONV2D(DirectConvolution):
     def infer(self, IH: int, IW: int, KH: int, KW: int) -> Dims:
         """The positions of the kernel."""
         return self._extents(("OH", "OW"), (IH, IW), (KH, KW))
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One contraction."""
+        return self._lowered(use, "yx")
 
 
 class CONV3D(DirectConvolution):
@@ -276,6 +366,10 @@ class CONV3D(DirectConvolution):
     def infer(self, ID: int, IH: int, IW: int, KD: int, KH: int, KW: int) -> Dims:
         """The positions of the kernel."""
         return self._extents(("OD", "OH", "OW"), (ID, IH, IW), (KD, KH, KW))
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One contraction."""
+        return self._lowered(use, "dyx")
 
     @level_check()
     def depth_limits(self, KD: int, level: Level) -> Iterator[str]:
@@ -300,6 +394,18 @@ class DEPTHWISE_CONV2D(DirectConvolution):
     def infer(self, IH: int, IW: int, KH: int, KW: int, C: int, M: int) -> Dims:
         """The positions of the kernel, and all channels."""
         return {**self._extents(("OH", "OW"), (IH, IW), (KH, KW)), "OC": C * M}
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One contraction that sees the output's channels as C by M."""
+        integers_only(use)
+        value, weight = use.inputs[:2]
+        N, OH, OW, _ = shape_of(use.outputs[0])
+        KH, KW, C, M = shape_of(weight)
+        at = space({"n": N, "oy": OH, "ox": OW, "c": C, "m": M}, {"ky": KH, "kx": KW})
+        index = [at(n=1), self._place(at, 0, "oy", "ky"), self._place(at, 1, "ox", "kx"), at(c=1)]
+        source = padded(value, index, at, element(3, use.inputs[3]))
+        factor = access(weight, [at(ky=1), at(kx=1), at(c=1), at(m=1)])
+        return [contract_nest(use, at, [source, factor], self._bias(use, at, c=C, m=M))]
 
 
 class FFT2D(Operator):
@@ -360,6 +466,15 @@ class MATMUL(Operator):
         """It is {B_zp[0]}, but must be 0 for {in_t}."""
         return misplaced(B_zp, in_t)
 
+    def lower(self, use: Use) -> list[Nest]:
+        """One contraction."""
+        integers_only(use)
+        A, B = use.inputs[:2]
+        N, H, C = shape_of(A)
+        at = space({"n": N, "h": H, "w": shape_of(B)[2]}, {"c": C})
+        factors = [access(A, [at(n=1), at(h=1), at(c=1)]), access(B, [at(n=1), at(c=1), at(w=1)])]
+        return [contract_nest(use, at, factors)]
+
 
 class MAX_POOL2D(Pool):
     """The largest element of each window."""
@@ -379,6 +494,14 @@ class MAX_POOL2D(Pool):
     )
 
     nan_mode: NanMode = NanMode.PROPAGATE
+
+    def lower(self, use: Use) -> list[Nest]:
+        """One nest that takes the greatest of each window."""
+        integers_only(use)
+        value = use.inputs[0]
+        least, kind = int(value.dtype.minimum), value.dtype.compute
+        at, source = self._windows(use, const(least, kind))
+        return [reduce_nest(use, "reduce", at, [source], Reduction("max", least, kind, element(0, value)))]
 
 
 class RFFT2D(Operator):
@@ -442,3 +565,50 @@ class TRANSPOSE_CONV2D(Convolution):
         """Kernel, padding and stride within the level."""
         yield from beyond("MAX_KERNEL", level.MAX_KERNEL, KH=KH, KW=KW, out_pad=max(self.out_pad))
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
+
+    def lower(self, use: Use) -> list[Nest]:
+        """A contraction for each residue of the output's coordinates, whose kernel is each stride-th element."""
+        integers_only(use)
+        _, OH, OW, _ = shape_of(use.outputs[0])
+        _, KH, KW, _ = shape_of(use.inputs[1])
+        rows = list(residues(OH, KH, self.stride[0], self.out_pad[0]))
+        columns = list(residues(OW, KW, self.stride[1], self.out_pad[2]))
+        return [self._residue(use, y, x) for y in rows for x in columns]
+
+    def _residue(self, use: Use, y: Residue, x: Residue) -> Nest:
+        value, weight = use.inputs[:2]
+        N, _, _, OC = shape_of(use.outputs[0])
+        kept = {"n": N, "oy": y.count, "ox": x.count, "oc": OC}
+        taps = {"ky": y.taps, "kx": x.taps, "ic": shape_of(weight)[3]} if y.taps and x.taps else {}
+        at, (sy, sx) = space(kept, taps), self.stride
+        target = access(use.outputs[0], [at(n=1), at(y.first, oy=sy), at(x.first, ox=sx), at(oc=1)])
+        bias = self._bias(use, at, oc=OC)
+        if not taps:
+            return Nest("move", at.axes, (bias,), (Write(target, read_at(0, bias.type)),), None, (use.name,))
+        index = [at(n=1), at(y.source, oy=1, ky=-1), at(x.source, ox=1, kx=-1), at(ic=1)]
+        source = padded(value, index, at, element(3, use.inputs[3]))
+        factor = access(weight, [at(oc=1), at(y.tap, ky=sy), at(x.tap, kx=sx), at(ic=1)])
+        return contract_nest(use, at, [source, factor], bias, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """The outputs along an axis of TRANSPOSE_CONV2D that use the same elements of the kernel."""
+
+    first: int
+    """The first such output; the next ones are a stride apart."""
+    count: int
+    tap: int
+    """The first element of the kernel."""
+    taps: int
+    source: int
+    """The element of the input that the first output multiplies with the first element of the kernel."""
+
+
+def residues(outputs: int, kernel: int, stride: int, pad: int) -> Iterator[Residue]:
+    """The classes of outputs along an axis, of at most `stride`."""
+    for tap in range(stride):
+        first = (pad + tap) % stride
+        count, taps = len(range(first, outputs, stride)), len(range(tap, kernel, stride))
+        if count:
+            yield Residue(first, count, tap, taps, (first - pad - tap) // stride)

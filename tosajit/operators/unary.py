@@ -85,6 +85,10 @@ class NEGATE(Unary):
     output_zp = read("in_out_t", "1", ctc=CTC)
     output = write("in_out_t", "shape")
 
+    def compute(self, input1: Expr, input1_zp: Expr, output_zp: Expr) -> Expr:
+        """The negated difference to one zero point, moved to the other."""
+        return apply("negate", input1, input1_zp, output_zp)
+
     @error_if("input1_zp")
     def misplaced_input1_zp(self, in_out_t: DType, input1_zp: Array) -> bool:
         """It is {input1_zp[0]}, but must be 0 for {in_out_t}."""
