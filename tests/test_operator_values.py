@@ -10,6 +10,7 @@ import pytest
 import tosajit as tj
 from tests import oracle
 from tests.strategies import TARGETS, Drawn, assert_same, operator_graph
+from tosajit.builder import GraphBuilder
 from tosajit.graph import Graph, Node, Region
 from tosajit.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators import OPERATORS
@@ -40,7 +41,7 @@ def test_an_operator_of_constants_gives_the_same_bits(operator: str, mode: oracl
 @pytest.mark.parametrize(("operator", "mode"), CASES)
 def test_the_inferred_shape_is_that_of_the_oracle(operator: str, mode: oracle.Mode) -> None:
     drawn = operator_graph(operator, mode, 7)
-    builder = tj.GraphBuilder()
+    builder = GraphBuilder()
     block = drawn.graph.main
     for value in drawn.graph.inputs:
         builder.input(value.name, value.dtype, value.shape)
@@ -52,7 +53,8 @@ def test_the_inferred_shape_is_that_of_the_oracle(operator: str, mode: oracle.Mo
         elif node.operator.opcode == "CONST_SHAPE":
             names[value.name] = builder.shape(value.data.tolist())
         else:
-            names[value.name] = builder.add(node.operator, [names[name] for name in node.inputs])
+            operands = [names[name] for name in node.inputs]
+            names[value.name] = builder.add(node.operator, operands, dtype=value.dtype)
     builder.output(names[block.outputs[0]])
     (output,) = builder.build().outputs
     (expected,) = drawn.graph.outputs
