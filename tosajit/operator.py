@@ -20,8 +20,7 @@ class CONV2D(Operator):
 whose arguments are not known, because an operand is not constant or its rank is wrong, is left out.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: pydantic would parse those of `Operator` again for every operator.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -37,7 +36,7 @@ Dims = Mapping[str, int | tuple[int, ...]]
 Verdict = bool | str | None | Iterable[str]
 Encoding = Literal["bool", "int32", "enum", "int32s", "bytes", "string", "number"]
 
-OPERATORS: dict[str, type[Operator]] = {}
+OPERATORS: dict[str, type["Operator"]] = {}
 """Every operator by name, in the order of the specification."""
 
 TYPES: dict[str, DType] = {
@@ -179,7 +178,7 @@ class Rule:
     parameters: tuple[str, ...]
     template: str
 
-    def faults(self, operator: Operator, known: Mapping[str, Any]) -> Iterable[str]:
+    def faults(self, operator: "Operator", known: Mapping[str, Any]) -> Iterable[str]:
         """What is wrong, one message each; nothing if an argument is not known."""
         try:
             arguments = [known[name] for name in self.parameters]
@@ -379,12 +378,14 @@ def _register(cls: type[Operator]) -> None:
     if cls.opcode in OPERATORS:
         raise TypeError(f"{cls.opcode} is declared twice")
     OPERATORS[cls.opcode] = cls
-    ordered = sorted(
-        OPERATORS.values(), key=lambda operator: [int(part) for part in operator.section.split(".")]
-    )
+
+
+def arrange() -> None:
+    """Put `OPERATORS` in the order of the specification, which numbers them in files as well."""
+    ordered = sorted(OPERATORS.values(), key=lambda cls: [int(part) for part in cls.section.split(".")])
     OPERATORS.clear()
-    OPERATORS.update((operator.opcode, operator) for operator in ordered)
     for number, operator in enumerate(ordered, 1):
+        OPERATORS[operator.opcode] = operator
         operator.number = number
 
 
