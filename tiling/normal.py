@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tiling.expr import Expr, read, rewrite, walk
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Write, access_exprs, rewrite_access, used_reads, with_axes
+from tiling.expr import Expr, axis, read, rewrite, walk
+from tiling.nest import (
+    Access,
+    Affine,
+    Axis,
+    Indirect,
+    Nest,
+    Write,
+    access_exprs,
+    rewrite_access,
+    rewrite_nest,
+    used_reads,
+    with_axes,
+)
 
 
 def normalise(nest: Nest) -> Nest:
@@ -94,14 +106,20 @@ def merge_axes(nest: Nest, position: int) -> Nest | None:
         if merged is None:
             return None
         accesses.append(merged)
-    axis = Axis(first.name + second.name, first.extent * second.extent, first.reduced)
+    merged_axis = Axis(first.name + second.name, first.extent * second.extent, first.reduced)
     count = len(nest.reads)
-    return replace(
+    merged_nest = replace(
         nest,
-        axes=nest.axes[:position] + (axis,) + nest.axes[position + 2 :],
+        axes=nest.axes[:position] + (merged_axis,) + nest.axes[position + 2 :],
         reads=tuple(accesses[:count]),
         writes=tuple(Write(a, w.value) for a, w in zip(accesses[count:], nest.writes, strict=True)),
     )
+
+    def leaf(expr: Expr) -> Expr:
+        moved = expr.op == "axis" and int(expr.args[0]) > position  # type: ignore[arg-type]
+        return axis(int(expr.args[0]) - 1) if moved else expr  # type: ignore[arg-type]
+
+    return rewrite_nest(merged_nest, leaf)
 
 
 def _uses_axis(nest: Nest, position: int) -> bool:

@@ -9,7 +9,7 @@ from math import prod
 from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
-from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape
+from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape, dense_box
 from tiling.target import Target
 
 
@@ -87,10 +87,10 @@ def _shared_loops(nest: Nest, target: Target) -> tuple[Loop, ...]:
 
 def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
     accesses = (*nest.reads, *(write.access for write in nest.writes))
-    resident = _resident(accesses, nest, capacity)
     tile = nest.extents
 
     def demand(tile: tuple[int, ...]) -> int:
+        resident = _resident(accesses, nest, tile, capacity)
         total = sum(_aligned(box_bytes(a, tile), target) for a, r in zip(accesses, resident, strict=True) if r)
         return total + _accumulator_bytes(nest, tile, target)
 
@@ -100,20 +100,25 @@ def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
             remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
             return Infeasible(nest.members, "scratchpad", needed, capacity, remedy)
         tile = min(smaller, key=lambda t: (max(demand(t), capacity), -prod(t)))
-    return _section(nest, target, accesses, resident, tile)
+    return _section(nest, target, accesses, _resident(accesses, nest, tile, capacity), tile)
 
 
 def _shrunk(tile: tuple[int, ...], number: int) -> tuple[int, ...]:
     return tile[:number] + (-(-tile[number] // 2),) + tile[number + 1 :]
 
 
-def _resident(accesses: Sequence[Access], nest: Nest, capacity: int) -> tuple[bool, ...]:
-    """Which operands come into the scratchpad: all but those that data index and that are too large for it."""
-    ones = (1,) * len(nest.axes)
+def _resident(accesses: Sequence[Access], nest: Nest, tile: tuple[int, ...], capacity: int) -> tuple[bool, ...]:
+    """Which operands come into the scratchpad.
+
+    Not those that data index, unless they are small, nor results that a tile leaves gaps in: storing their box
+    would overwrite what other tiles wrote.
+    """
     count = len(nest.reads)
-    return tuple(
-        not a.indirect or (number < count and 2 * box_bytes(a, ones) <= capacity) for number, a in enumerate(accesses)
-    )
+    return tuple(_small(a, tile, capacity) if number < count else dense_box(a, tile) for number, a in enumerate(accesses))
+
+
+def _small(access: Access, tile: tuple[int, ...], capacity: int) -> bool:
+    return not access.indirect or 2 * box_bytes(access, (1,) * len(tile)) <= capacity
 
 
 def _accumulator_bytes(nest: Nest, tile: tuple[int, ...], target: Target) -> int:

@@ -166,6 +166,16 @@ def box_shape(access: Access, tile: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def dense_box(access: Access, tile: tuple[int, ...]) -> bool:
+    """Whether a tile touches every element of its box."""
+    for index, reach in zip(access.index, box_shape(access, tile), strict=True):
+        if not isinstance(index, Affine):
+            return False
+        if prod(t for c, t in zip(index.coefficients, tile, strict=True) if c) != reach:
+            return False
+    return True
+
+
 def box_bytes(access: Access, tile: tuple[int, ...]) -> int:
     """Size of the box in the scratchpad."""
     return prod(box_shape(access, tile)) * BYTES[access.type]
