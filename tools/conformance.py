@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from tosajit.conformance.suite import (
 )
 
 TARGETS = {target.name: target for target in (HOST, TINY)}
+PROGRESS_SECONDS = 20
 BUILD = Path(__file__).parents[1] / "build" / "conformance"
 
 
@@ -95,13 +97,16 @@ def run_suite(tests: Sequence[Test], results: Path, root: Path, options: argpars
     settings = {"target": TARGETS[options.machine]} if options.machine else {}
     jobs = [Job(test, results / test.folder.relative_to(root), settings) for test in tests]
     outcomes: list[Outcome] = []
-    failures = 0
+    failures, shown = 0, started
     for outcome in run_jobs(check, jobs, lost, options.workers, options.seconds):
         outcomes.append(outcome)
         if outcome.fault:
             failures += 1
             if failures <= options.failures:
                 print(f"FAILED {outcome.test.name}: {outcome.fault}", flush=True)
+        if time.perf_counter() - shown > PROGRESS_SECONDS:
+            shown = time.perf_counter()
+            print(f"{len(outcomes):,} of {len(jobs):,} run, {failures:,} failed", file=sys.stderr, flush=True)
     write_messages(outcomes, results.with_name(f"{results.name}-messages.txt"))
     print(table(outcomes))
     slowest = sorted(outcomes, key=lambda outcome: -outcome.seconds)[:5]

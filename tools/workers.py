@@ -46,9 +46,9 @@ def run_jobs(
     """Yield each job's result as it comes; `lost` makes one of a job whose worker died or was too slow."""
     waiting = iter(jobs)
     busy: list[Worker[Job]] = []
-    for job in islice(waiting, workers):
+    for first in islice(waiting, workers):
         busy.append(start(function))
-        busy[-1].give(job)
+        busy[-1].give(first)
     while busy:
         connection.wait([worker.pipe for worker in busy], timeout=1)
         for place, worker in reversed(list(enumerate(busy))):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def run(
     tosa_path: str | PathLike[str], inputs: Mapping[str, np.ndarray], **compile_options: Any
 ) -> dict[str, np.ndarray]:
     """Run a graph on named inputs, in the formats of Arm's .npy files; TosaError if the graph is illegal."""
-    graph = tj.load(tosa_path)
+    graph = tj.load(Path(tosa_path))
     executable = tj.compile(graph, **compile_options)
     values = graph.main.values
     outputs = executable.run({name: from_file(array, values[name].dtype) for name, array in inputs.items()})

@@ -34,7 +34,7 @@ def choose(tests: Iterable[Test], results: Path, root: Path) -> list[Test]:
     for test in tests:
         files = [*files_of(test), *result_files(test, results / test.folder.relative_to(root))]
         kinds[kind(test)].append((sum(path.stat().st_size for path in files), test.name, test))
-    chosen = []
+    chosen: list[Test] = []
     for members in kinds.values():
         members.sort(key=lambda member: member[:2])
         small = [test for size, _, test in members if size <= SMALL]
