@@ -1,6 +1,7 @@
 """From a graph to the bytes of a file."""
 
 import flatbuffers
+from flatbuffers.builder import BuilderSizeError
 
 from tosajit.dtypes import SHAPE
 from tosajit.errors import FileError
@@ -18,11 +19,18 @@ _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their 
 
 def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
     """Encode a graph; the same graph always gives the same bytes."""
+    try:
+        return _written(graph, inline_limit)
+    except (TypeError, UnicodeEncodeError, BuilderSizeError) as error:
+        raise FileError(f"the graph does not fit in a file: {error}") from error
+
+
+def _written(graph: Graph, inline_limit: int) -> bytes:
     graph, identities = store_variables(graph)
     if _constant_bytes(graph) <= inline_limit:
         return _Writer(None, identities).file(graph)
     # Offsets count from the beginning of the file: a first pass finds out how long the flatbuffer is.
-    length = len(_Writer(_External(0), identities).file(graph))
+    length = len(_Writer(_External(1 << 40), identities).file(graph))
     external = _External(length + -length % _ALIGNMENT)
     flatbuffer = _Writer(external, identities).file(graph)
     return b"".join([flatbuffer, bytes(-length % _ALIGNMENT), *external.parts])

@@ -29,7 +29,9 @@ _BF16, _E4M3, _E5M2 = (
     np.dtype(t) for t in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
 )
 _RAW = {"V2": _BF16, "V1": _E4M3, "f1": _E5M2}
-_STORED = {_BF16: "V2", _E4M3: "V1", _E5M2: "u1", np.dtype(ml_dtypes.int4): "i1"}
+_INT4 = np.dtype(ml_dtypes.int4)
+# How NumPy itself writes the arrays of ml_dtypes, but for fp8e5m2, which it could not read back.
+_STORED = {_BF16: ("V2", "<V2"), _E4M3: ("V1", "<V1"), _E5M2: ("u1", "|u1"), _INT4: ("i1", "|i1")}
 _READABLE = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", *_RAW}
 _ACCEPTED = {"BF16": {"V2"}, "FP8E4M3": {"V1", "u1"}, "FP8E5M2": {"u1", "V1", "f1"}}
 
@@ -77,15 +79,13 @@ def save_npy(path: str | Path, array: Array) -> None:
     """Write an array in C order; types that NumPy lacks are written as their bits."""
     if array.dtype.hasobject or array.dtype.fields is not None:
         raise FileError(f"{path}: expected numbers, found elements of type {array.dtype}")
-    array = np.ascontiguousarray(array) if array.ndim else array
-    stored = _STORED.get(array.dtype)
-    if stored == "i1":
-        array = array.astype(np.int8)
-    elif stored is not None:
-        array = array.view(stored)
+    stored, descr = _STORED.get(array.dtype, (array.dtype, array.dtype.str))
+    array = np.asarray(array.astype(stored) if array.dtype == _INT4 else array.view(stored), order="C")
+    header = {"descr": descr, "fortran_order": False, "shape": array.shape}
     try:
         with open(path, "wb") as file:
-            np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(array.tobytes())
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
 

@@ -1,14 +1,15 @@
 """The two ways in which files hold variables.
 
-In a graph VARIABLE, VARIABLE_READ and VARIABLE_WRITE name their variable. In a file the name is that of a tensor
-marked as variable, which every block that uses it lists. Arm's tools write IDENTITY from and to such a tensor, and
-have no operator for the declaration; graphs that this cannot say are written with the three operators.
+In a graph VARIABLE, VARIABLE_READ and VARIABLE_WRITE name their variable. In a file the name is that of a
+tensor marked as variable, which every block that uses it lists. Arm's tools write IDENTITY from and to such a
+tensor, and have no operator for the declaration; what this cannot say is written with the three operators.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
+from tosajit.errors import FileError
 from tosajit.graph import Block, Graph, Node, Value
 from tosajit.operator import Operator
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
@@ -20,10 +21,9 @@ def access(
     operator: type[Operator], inputs: tuple[str, ...], outputs: tuple[str, ...], values: Mapping[str, Value]
 ) -> Node | None:
     """The node that a file's operator stands for if it touches a variable; None if that makes no sense."""
-    read, written = (
-        [values[name].variable_name for name in names if values[name].variable_name]
-        for names in (inputs, outputs)
-    )
+    named = {name: values[name].variable_name for name in inputs + outputs if values[name].variable_name}
+    read = [named[name] for name in inputs if name in named]
+    written = [named[name] for name in outputs if name in named]
     match operator.opcode, len(inputs), len(outputs), read, written:
         case "VARIABLE", 0, 1, [], [name]:
             return Node(VARIABLE(name=name), (), outputs)
@@ -35,7 +35,7 @@ def access(
 
 
 def declare_variables(graph: Graph) -> Graph:
-    """Declare what the file's tensors declare, and drop those tensors that only stand for a variable in use."""
+    """Declare what the file's tensors declare, and drop the tensors that only stand for a variable."""
     declared = {node.operator.name for node in graph.nodes if isinstance(node.operator, VARIABLE)}
     found: dict[str, Value] = {}
     for block in (graph.main, *_blocks(graph)):
@@ -72,6 +72,11 @@ def store_variables(graph: Graph) -> tuple[Graph, bool]:
         for node in block.nodes
         if isinstance(node.operator, VARIABLE)
     }
+    for node in graph.nodes:
+        if isinstance(node.operator, VARIABLES) and node.operator.name not in declared:
+            raise FileError(
+                f"{node.name}: variable {node.operator.name!r} is not declared, which no file can say"
+            )
     as_tensors = _tensors_say_all(graph)
     return _with_blocks(graph, lambda block: _stored(block, declared, as_tensors)), as_tensors
 
@@ -90,13 +95,11 @@ def _stored(block: Block, declared: Mapping[str, Value], as_tensors: bool) -> Bl
             nodes += [] if as_tensors else [node]
             continue
         if name not in tensors:
-            like = declared.get(name) or values[(node.inputs + node.outputs)[0]]
             tensors[name] = _free(name, values)
-            values[tensors[name]] = replace(like, name=tensors[name], variable_name=name)
-        if isinstance(node.operator, VARIABLE_READ):
-            nodes.append(replace(node, inputs=(tensors[name],)))
-        else:
-            nodes.append(replace(node, outputs=(tensors[name],)))
+            values[tensors[name]] = replace(declared[name], name=tensors[name], variable_name=name)
+        tensor = (tensors[name],)
+        is_read = isinstance(node.operator, VARIABLE_READ)
+        nodes.append(replace(node, inputs=tensor) if is_read else replace(node, outputs=tensor))
     return replace(block, nodes=tuple(nodes), values=values)
 
 
