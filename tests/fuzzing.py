@@ -50,7 +50,7 @@ def keep(drawn: Drawn, folder: Path, why: str) -> Path:
             np.save(folder / f"{kind}-{name}.npy", array)
     names = {"inputs": list(drawn.inputs), "expected": list(drawn.expected), "operators": drawn.operators}
     (folder / "names.json").write_text(json.dumps(names))
-    (folder / "why.txt").write_text(f"{why}\n{drawn}\n")
+    (folder / "why.txt").write_text(f"{why.removesuffix(str(drawn))}\n{drawn}\n")
     return folder
 
 

@@ -53,6 +53,10 @@ class Drawn:
     def __repr__(self) -> str:
         return f"\n{self.listing}"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the listing where hypothesis prints the example."""
+        printer.text(repr(self))
+
 
 def assert_same(drawn: Drawn, outputs: Any, what: str = "") -> None:
     """Compare what an executable returned with the expected outputs, bit for bit."""
