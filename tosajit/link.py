@@ -29,21 +29,23 @@ class Image64:
     numbers: NDArray[np.int64]
     sections: int
     thread_bytes: int
+    checks: tuple[tuple[str, ...], ...]
+    """The requirements that each section watches, by number."""
 
 
-def emit_section(section: Section) -> Emitted:
-    """The kernel of a section, for the layouts that its operands have there."""
+def emit_section(section: Section, number: int | None = None) -> Emitted:
+    """The kernel of a section, for the layouts that its operands have there; with a number, a checked one."""
     axes = len(section.nest.axes)
     views = [
         strided(access, dense_strides(image.shape if image is not None else access.shape), axes)
         for access, image in zip(section.accesses, section.images, strict=True)
     ]
-    return emit(section.nest, views, section.splits_reduction)
+    return emit(section.nest, views, section.splits_reduction, number)
 
 
-def link(program: Program, slots: Mapping[str, int], progress: Progress | None = None) -> Image64:
+def link(program: Program, slots: Mapping[str, int], checked: bool = False, progress: Progress | None = None) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
-    emitted = [emit_section(section) for section in program.sections]
+    emitted = [emit_section(s, number if checked else None) for number, s in enumerate(program.sections)]
     kernels = compile_kernels([e.source for e in emitted], progress)
     numbers: list[int] = [0] * len(program.sections)
     row_bytes = 0
@@ -52,7 +54,9 @@ def link(program: Program, slots: Mapping[str, int], progress: Progress | None =
         numbers += _record(section, text, kernel.address, len(numbers), slots, program.scratch_bytes)
         row_bytes = max(row_bytes, _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
-    return Image64(np.array(numbers or [0], np.int64), len(program.sections), ARGUMENT_BYTES + scratch + row_bytes + 64)
+    size = ARGUMENT_BYTES + scratch + row_bytes + ALIGNMENT
+    checks = tuple(e.checks for e in emitted)
+    return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks)
 
 
 def _row_bytes(section: Section) -> int:

@@ -2,7 +2,7 @@
 
 The text of this module is itself a kernel. Its arguments: the image of the program, the table of operand
 addresses, the number of this thread, the number of threads, memory for synchronisation (zeroed), memory of
-this thread's own, where its scratchpad begins in it, the first section to run and the end.
+this thread's own, where its scratchpad begins in it, the first section to run and the end, memory for reports.
 """
 
 from numba import njit
@@ -142,7 +142,7 @@ def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):
 
 
 @njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
-def run_section(section, image, table, thread, threads, counter, memory, scratch_offset):  # type: ignore[no-untyped-def]
+def run_section(section, image, table, thread, threads, counter, memory, scratch_offset, report):  # type: ignore[no-untyped-def]
     """Run the tiles of one section that fall to this thread."""
     axes, accesses = reload_i64(section, 1), reload_i64(section, 6)
     out_tiles, red_tiles = reload_i64(section, 4), reload_i64(section, 5)
@@ -150,6 +150,7 @@ def run_section(section, image, table, thread, threads, counter, memory, scratch
     copy_bytes(memory, image + 8 * reload_i64(section, 8), 8 * reload_i64(section, 7))
     store_i64(memory, 1, scratch + reload_i64(section, 9))
     store_i64(memory, 2, scratch)
+    store_i64(memory, 3, report)
     where = image + 8 * reload_i64(section, 12)
     for k in range(accesses):
         slot = reload_i64(where, 2 * k)
@@ -179,9 +180,9 @@ def kernel(args):  # type: ignore[no-untyped-def]
     image, table = reload_i64(args, 0), reload_i64(args, 1)
     thread, threads, sync = reload_i64(args, 2), reload_i64(args, 3), reload_i64(args, 4)
     memory, scratch_offset = reload_i64(args, 5), reload_i64(args, 6)
-    first, end = reload_i64(args, 7), reload_i64(args, 8)
+    first, end, report = reload_i64(args, 7), reload_i64(args, 8), reload_i64(args, 9)
     for number in range(first, end):
         section = image + 8 * reload_i64(image, number)
         counter = sync + 64 + 8 * number
-        run_section(section, image, table, thread, threads, counter, memory, scratch_offset)
+        run_section(section, image, table, thread, threads, counter, memory, scratch_offset, report)
         wait_for_all(sync, threads, number - first + 1)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest
-from tosajit.kernels.layout import ACCUMULATOR, FLAGS, Layout
-from tosajit.kernels.scalars import scalar_source
+from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
+from tosajit.kernels.scalars import requirement, scalar_source
 
 HEADER = """import numpy as np
 from tosajit.kernels.intrinsics import *
@@ -26,10 +26,11 @@ class Strided:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The text of a kernel and its own arguments."""
+    """The text of a kernel and its own arguments; `checks` names the requirements that it watches."""
 
     source: str
     payload: tuple[int, ...]
+    checks: tuple[str, ...] = ()
 
 
 def strided(access: Access, strides: Sequence[int], axes: int) -> Strided:
@@ -42,9 +43,13 @@ def strided(access: Access, strides: Sequence[int], axes: int) -> Strided:
     return Strided(access, tuple(steps), tuple(strides))
 
 
-def emit(nest: Nest, accesses: Sequence[Strided], split: bool) -> Emitted:
-    """The kernel of one nest; `split` if a tile may be a part of a reduction."""
-    return _Emitter(nest, accesses, split).emit()
+def emit(nest: Nest, accesses: Sequence[Strided], split: bool, section: int | None = None) -> Emitted:
+    """The kernel of one nest; `split` if a tile may be a part of a reduction.
+
+    With a `section` number the kernel is checked: it reports the first requirement that the data break, as the
+    number of the section, the number of the check, and the coordinates along the axes.
+    """
+    return _Emitter(nest, accesses, split, section).emit()
 
 
 @dataclass
@@ -52,6 +57,8 @@ class _Emitter:
     nest: Nest
     accesses: Sequence[Strided]
     split: bool
+    section: int | None = None
+    checks: list[str] = field(default_factory=list)
     payload: list[int] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     constants: dict[int, str] = field(default_factory=dict)
@@ -70,9 +77,12 @@ class _Emitter:
         names = {node.op for expr in self._all_exprs() for node in walk(expr)}
         if nest.reduction is not None:
             names.add(f"{nest.reduction.op}_{nest.reduction.type}")
+        if self.section is not None:
+            head.append(f"    report = load_i64(args, {REPORT})")
+            names |= {found for name in names if (found := requirement(name))}
         scalars = scalar_source(sorted(names - {"read", "const", "acc", "axis"}))
         body = head + self.lines
-        return Emitted(f"{HEADER}\n{scalars}\n\ndef kernel(args):\n" + "\n".join(body) + "\n", tuple(self.payload))
+        return Emitted(f"{HEADER}\n{scalars}\n\ndef kernel(args):\n" + "\n".join(body) + "\n", tuple(self.payload), tuple(self.checks))
 
     def _all_exprs(self) -> list[Expr]:
         nest = self.nest
@@ -125,11 +135,15 @@ class _Emitter:
 
         def vector(phase: _Phase) -> None:
             value = phase.value(reduction.value)
-            phase.last(f"store_{kind}(row, {column}, {combine}(reload_{kind}(row, {column}), {value}))")
+            phase.last(f"total = reload_{kind}(row, {column})")
+            phase.check(combine, ["total", value], phase.depth)
+            phase.last(f"store_{kind}(row, {column}, {combine}(total, {value}))")
 
         def scalar(phase: _Phase) -> None:
             phase.before(len(shared) + len(inner), f"total = reload_{kind}(row, {column})")
-            phase.last(f"total = {combine}(total, {phase.value(reduction.value)})")
+            value = phase.value(reduction.value)
+            phase.check(combine, ["total", value], phase.depth)
+            phase.last(f"total = {combine}(total, {value})")
             phase.after(len(shared) + len(inner), f"store_{kind}(row, {column}, total)")
 
         def finish(phase: _Phase) -> None:
@@ -238,9 +252,25 @@ class _Phase:
             case _:
                 args = [self._place(arg) for arg in node.operands]
                 level = max((level for _, level in args), default=0)
+                self.check(node.op, [name for name, _ in args], level)
                 found = self._name("t", level, f"{node.op}({', '.join(name for name, _ in args)})"), level
         self.names[node] = found
         return found
+
+    def check(self, name: str, args: Sequence[str], level: int) -> None:
+        """In a checked kernel, report if a scalar must not have these arguments."""
+        if self.kernel.section is not None and (test := requirement(name)):
+            self._report(f"{test}({', '.join(args)})", name, level)
+
+    def _report(self, test: str, name: str, level: int) -> None:
+        kernel = self.kernel
+        kernel.checks.append(name)
+        known = [*self.opened, *self.order][:level]
+        numbers = [kernel.number(kernel.section or 0), kernel.number(len(kernel.checks) - 1)]
+        numbers += [f"a{axis}" if axis in known else "-1" for axis in range(len(kernel.nest.axes))]
+        lines = [f"if not {test}:", "    if fetch_add(report, 0, 1) == 0:"]
+        lines += [f"        store_i64(report, {place}, np.int64({number}))" for place, number in enumerate(numbers, 1)]
+        self.statements[level] += lines
 
     def _name(self, prefix: str, level: int, text: str) -> str:
         name = f"{prefix}{self.count}"
@@ -287,6 +317,9 @@ class _Phase:
             if isinstance(index, Indirect):
                 value = self.value(index.value)
                 found = self.names[index.value][1]
+                if self.kernel.section is not None:
+                    bound = self.kernel.number(extent)
+                    self._report(f"0 <= np.int64({value}) < {bound}", "index", found)
                 limit = self.kernel.number(extent - 1)
                 scale = "" if stride == 1 else f" * {self.kernel.number(stride)}"
                 terms.append((f"min(max(np.int64({value}), 0), {limit}){scale}", found))

@@ -96,7 +96,7 @@ class Body:
         return ordered
 
     def _segment(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Segment:
-        block = self.block
+        block, options = self.block, self._options
         nests: list[Nest] = []
         constants = dict(self._constants)
         for node in nodes:
@@ -114,7 +114,7 @@ class Body:
         tensors = {n: Tensor(n, v.dtype, v.shape or ()) for n, v in block.values.items() if v.shape is not None}
         tensors |= {n: Tensor(n, dtype_of(a.dtype), a.shape) for n, a in constants.items() if n not in tensors}
         tensors |= {t.name: t for nest in nests for t in _temporaries(nest, tensors)}
-        return Segment(nests, tensors, inputs, outputs, constants, self._options.target, self._options.progress)
+        return Segment(nests, tensors, inputs, outputs, constants, options.target, options.checked, options.progress)
 
     def _lowered(self, use: Use) -> list[Nest]:
         lower = getattr(use.operator, "lower", None)

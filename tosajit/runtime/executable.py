@@ -99,6 +99,12 @@ class Executable:
         """A new context, with variables of its own."""
         return Context()
 
+    def profile(self, *arrays: Any) -> list[tuple[str, float]]:
+        """The members of each group and the seconds it took; for graphs without control flow."""
+        if len(self.body.segments) != 1 or len(self.body.steps) != 1:
+            raise InputError("only graphs without control flow, variables and CUSTOM operators have a profile")
+        return self.body.segments[0].profile(self._checked(arrays))[1]
+
     def __repr__(self) -> str:
         inputs = ", ".join(value.type for value in self.graph.inputs)
         outputs = ", ".join(value.type for value in self.graph.outputs)
@@ -110,18 +116,22 @@ class Executable:
         )
 
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
+        checked = self._checked(arrays)
+        used = self.own_context if context is None else context
+        used.begin()
+        return self.body.run(checked, used)
+
+    def _checked(self, arrays: Sequence[Any]) -> list[Array]:
+        """The arrays as dense ones of the right types and shapes."""
         declared = self._inputs
         if len(arrays) != len(declared):
             raise InputError(f"{len(arrays)} arrays given, but the graph has {len(declared)} inputs")
-        checked = [
+        return [
             array
             if type(array) is np.ndarray and array.dtype == storage and array.shape == shape and array.flags.c_contiguous
             else _dense(value, array)
             for (_, storage, shape), array, value in zip(declared, arrays, self.graph.inputs, strict=True)
         ]
-        used = self.own_context if context is None else context
-        used.begin()
-        return self.body.run(checked, used)
 
 
 def _dense(value: Value, given: Any) -> Array:

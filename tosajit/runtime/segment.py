@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
 from tosajit.dtypes import DType
-from tosajit.errors import PlanError
+from tosajit.errors import PlanError, RequireError
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.scalars import requirement_text
 from tosajit.link import Image64, link
 
 Array = np.ndarray[Any, Any]
@@ -61,18 +63,19 @@ class Segment:
         outputs: Sequence[str],
         constants: Mapping[str, Array],
         target: Target,
+        checked: bool = False,
         progress: Progress | None = None,
         fold: bool = True,
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.results = [tensors[name] for name in outputs]
-        folded, rest = _fold(nests, tensors, constants, outputs) if fold else ({}, list(nests))
+        folded, rest = _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
         self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
-        groups = fuse(rest, set(outputs))
+        groups = rest if checked else fuse(rest, set(outputs))
         self.program = _planned(groups, self._operands(tensors), target)
         self.threads = target.cores
         self._slots = {name: number for number, name in enumerate(self.program.operands)}
-        self._image = link(self.program, self._slots, progress)
+        self._image = link(self.program, self._slots, checked, progress)
         self._free: list[_Workspace] = []
         self._entry = [(i, self._slots[name]) for i, name in enumerate(self.inputs) if name in self._slots]
         written = {write.access.operand for nest in rest for write in nest.writes}
@@ -97,11 +100,40 @@ class Segment:
         for number, slot in self._exit:
             table[slot] = results[number].__array_interface__["data"][0]
         workspace.run(self)
+        if workspace.report[0]:
+            raise self._broken(workspace)
         self._free.append(workspace)
         for number, name in self._passed:
             source = self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
             results[number][...] = source.reshape(results[number].shape)
         return results
+
+
+    def profile(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[str, float]]]:
+        """Run group by group on one thread: the results, and the seconds that each group took."""
+        results = [tensor.empty() for tensor in self.results]
+        workspace = _Workspace(self)
+        for places, given in ((self._entry, arrays), (self._exit, results)):
+            for number, slot in places:
+                workspace.table[slot] = _address(given[number])
+        call, seconds = workspace.calls[0], []
+        call[3] = 1
+        for number in range(self._image.sections):
+            call[7:9] = number, number + 1
+            start = perf_counter()
+            driver()(workspace.addresses[0])
+            seconds.append(perf_counter() - start)
+        names = [", ".join(section.nest.members) for section in self.program.sections]
+        return results, list(zip(names, seconds, strict=True))
+
+    def _broken(self, workspace: _Workspace) -> RequireError:
+        """What a checked kernel has reported, as an error."""
+        section, check, *point = map(int, workspace.report[1:])
+        nest = self.program.sections[section].nest
+        name = self._image.checks[section][check]
+        index = ", ".join(f"{a.name}={p}" for a, p in zip(nest.axes, point, strict=False) if p >= 0)
+        rule = "an index is outside of its operand" if name == "index" else requirement_text(name)
+        return RequireError(f"{', '.join(nest.members)}: {rule}, at {index or 'its only point'}")
 
 
 class _Workspace:
@@ -119,6 +151,7 @@ class _Workspace:
             elif operand.kind == "constant":
                 self.table[slot] = _address(segment.constants[name])
         self.sync = np.zeros(16 + image.sections, np.int64)
+        self.report = np.zeros(64, np.int64)
         self.memory = [_aligned(image.thread_bytes) for _ in range(segment.threads)]
         self.calls = [self._arguments(image, thread, segment.threads) for thread in range(segment.threads)]
         self.addresses = [_address(call) for call in self.calls]
@@ -128,7 +161,7 @@ class _Workspace:
 
         memory = _address(self.memory[thread])
         row = [_address(image.numbers), _address(self.table), thread, threads, _address(self.sync), memory]
-        return np.array([*row, ARGUMENT_BYTES, 0, image.sections], np.int64)
+        return np.array([*row, ARGUMENT_BYTES, 0, image.sections, _address(self.report)], np.int64)
 
     def run(self, segment: Segment) -> None:
         """Run the whole program, on all its threads."""

@@ -1,0 +1,68 @@
+"""Plans fit their targets, and what they run is what the nests mean."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.planning.drawing import Chain, chains
+from tests.planning.interpreter import interpret
+from tests.planning.test_fuse import arrays
+from tiling.allocate import Lifetime, allocate, peak
+from tiling.plan import Infeasible, plan
+from tiling.program import Operand
+from tiling.target import HOST, Target
+from tosajit.dtypes import INT32
+from tosajit.runtime.segment import Segment, Tensor
+
+
+@settings(max_examples=15, deadline=None)
+@given(chains(), st.integers(0, 99))
+@pytest.mark.parametrize("target", [HOST, Target("small", 96, 4), Target("shared", cores=2, tile_points=4)], ids=str)
+def test_programs_compute_what_nests_mean(target: Target, chain: Chain, seed: int) -> None:
+    if not chain.nests:
+        return
+    sizes = {name: prod(shape) for name, shape in chain.shapes.items()}
+    result = chain.nests[-1].writes[0].access.operand
+    given_arrays = arrays(chain, seed)
+    expected = interpret(chain.nests, given_arrays, sizes)[result]
+    tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
+    inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
+    segment = Segment(chain.nests, tensors, list(chain.inputs), [result], {}, target)
+    np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
+
+
+@given(chains(), st.sampled_from([16, 48, 200]))
+def test_a_section_fits_the_scratchpad_or_says_why_not(chain: Chain, capacity: int) -> None:
+    operands = {name: Operand(name, "i32", prod(shape), "temporary") for name, shape in chain.shapes.items()}
+    program = plan(chain.nests, operands, Target("small", capacity, 4))
+    if isinstance(program, Infeasible):
+        assert program.demand > program.bound == capacity
+        return
+    assert program.scratch_bytes <= capacity
+    for section in program.sections:
+        images = [image for image in (*section.images, section.accumulator) if image is not None]
+        spans = sorted((image.address, image.address + image.bytes) for image in images)
+        assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+
+
+lifetimes = st.tuples(st.integers(1, 50), st.integers(0, 9), st.integers(0, 9)).map(
+    lambda t: Lifetime(t[0], min(t[1:]), max(t[1:]))
+)
+
+
+@given(st.lists(lifetimes, max_size=12))
+def test_live_buffers_never_overlap(lives: list[Lifetime]) -> None:
+    buffers = {str(number): life for number, life in enumerate(lives)}
+    offsets, total = allocate(buffers, 1)
+    assert total >= peak(buffers)
+    for a, one in buffers.items():
+        assert 0 <= offsets[a] <= total - one.bytes
+        for b, other in buffers.items():
+            if a < b and one.first <= other.last and other.first <= one.last:
+                apart = offsets[a] + one.bytes <= offsets[b] or offsets[b] + other.bytes <= offsets[a]
+                assert apart
