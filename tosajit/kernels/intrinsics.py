@@ -197,6 +197,19 @@ fetch_add, exchange = _atomic("add"), _atomic("xchg")
 
 
 @intrinsic
+def compare_exchange(typing_context: Any, pointer: Any, index: Any, expected: Any, value: Any) -> Any:
+    """Put `value` for `expected` in an aligned int64; return what was there, `expected` if it was put."""
+    _check_integer(pointer, index, expected, value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _element(context, builder, types.int64, *arguments[:2])
+        pair = builder.cmpxchg(address, arguments[2], arguments[3], "seq_cst", "seq_cst")
+        return builder.extract_value(pair, 0)
+
+    return types.int64(POINTER, INDEX, types.int64, types.int64), generate
+
+
+@intrinsic
 def load_acquire(typing_context: Any, pointer: Any, index: Any) -> Any:
     """Read an aligned int64; later accesses stay later."""
     _check_integer(pointer, index)
