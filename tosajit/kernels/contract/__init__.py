@@ -1,0 +1,1 @@
+"""Contractions: convolutions and matrix products, in register tiles."""

@@ -1,0 +1,167 @@
+"""The text of convolution and matrix product kernels."""
+
+HEADER = '''"""{title}."""
+
+import numpy as np
+from tosajit.kernels.intrinsics import call, load_i8, load_i16, load_i32, load_i64, local, reload_i64
+from tosajit.kernels.intrinsics import reload_i8, reload_i32, store_i8, store_i16, store_i32, store_i64
+{imports}
+
+{slots}
+{functions}
+
+def kernel(args):
+'''
+
+GATHER = """
+    m, rows = load_i64(args, JOB_M), load_i64(args, JOB_ROWS)
+    offsets, panel = load_i64(args, JOB_OFFSETS), load_i64(args, JOB_PANEL)
+    args = load_i64(args, JOB_ARGS)
+    source, input_zp = load_i64(args, SOURCE), load_i64(args, INPUT_ZP)
+    OD, OH, OW = load_i64(args, O_D), load_i64(args, O_H), load_i64(args, O_W)
+    ID, IH, IW = load_i64(args, I_D), load_i64(args, I_H), load_i64(args, I_W)
+    KD, KH, runs = load_i64(args, K_D), load_i64(args, K_H), load_i64(args, RUNS)
+    run_taps, tap_bytes = load_i64(args, RUN_TAPS), load_i64(args, TAP_BYTES)
+    stride_z, stride_y, stride_x = load_i64(args, STRIDE_Z), load_i64(args, STRIDE_Y), load_i64(args, STRIDE_X)
+    front, top, left = load_i64(args, PAD_FRONT), load_i64(args, PAD_TOP), load_i64(args, PAD_LEFT)
+    step_z, step_y, step_x = load_i64(args, DILATION_Z), load_i64(args, DILATION_Y), load_i64(args, DILATION_X)
+    in_n, in_z, in_y, in_x = load_i64(args, IN_N), load_i64(args, IN_Z), load_i64(args, IN_Y), load_i64(args, IN_X)
+    out_n, out_z, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Z), load_i64(args, OUT_Y), load_i64(args, OUT_X)
+    direct, a_row = load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
+    tap_run = run_taps * tap_bytes
+    x, y = m % OW, m // OW
+    z, y = y // OH, y % OH
+    n, z = z // OD, z % OD
+    row = 0
+    while row < rows:
+        count = min(rows - row, OW - x)
+        place = n * out_n + z * out_z + y * out_y + x * out_x
+        for i in range(count):
+            store_i64(offsets, row + i, place + i * out_x)
+        if direct == 0:
+            base = source + n * in_n
+            iz, iy, ix = z * stride_z - front, y * stride_y - top, x * stride_x - left
+            target = panel + row * a_row
+            for i in range(count):
+                to = target
+                for kz in range(KD):
+                    jz = iz + kz * step_z
+                    for ky in range(KH):
+                        jy = iy + ky * step_y
+                        if jz < 0 or jz >= ID or jy < 0 or jy >= IH:
+                            fill_run(to, input_zp, runs * tap_run)
+                            to += runs * tap_run
+                        else:
+                            line = base + jz * in_z + jy * in_y
+                            for kx in range(runs):
+                                jx = ix + kx * step_x
+                                first = min(max(-jx, 0), run_taps)
+                                last = max(min(IW - jx, run_taps), first)
+                                if first > 0:
+                                    fill_run(to, input_zp, first * tap_bytes)
+                                copy_run(to + first * tap_bytes, line + (jx + first) * in_x, (last - first) * tap_bytes)
+                                if last < run_taps:
+                                    fill_run(to + last * tap_bytes, input_zp, (run_taps - last) * tap_bytes)
+                                to += tap_run
+                ix += stride_x
+                target += a_row
+        row += count
+        x = 0
+        y += 1
+        if y == OH:
+            y = 0
+            z += 1
+            if z == OD:
+                z = 0
+                n += 1
+"""
+"""Output offsets of the rows of a panel, and the rows themselves unless they are used in place."""
+
+TILE = """
+    rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
+    words = load_i64(args, TILE_WORDS)
+    tile_{functor}(a, a_row, load_i64(args, TILE_STEPS), load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL),
+                   load_i64(args, TILE_INITIAL), words, rows, load_i64(args, TILE_PANELS))
+    factor = load_i64(args, TILE_FACTOR)
+    if factor != 0:
+        add_row_sums(a, a_row, load_i64(args, TILE_DEPTH), factor, words, rows)
+"""
+
+PROLOGUE = """
+    m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
+    n_lo, n_hi, depth = load_i64(args, N_LO), load_i64(args, N_HI), load_i64(args, K)
+    source, weight, output = load_i64(args, SOURCE), load_i64(args, WEIGHT), load_i64(args, OUTPUT)
+    panel, initial = load_i64(args, SCRATCH), load_i64(args, INITIAL)
+    panel_rows, direct, a_row = load_i64(args, PANEL_ROWS), load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
+    gather, tile = load_i64(args, GATHER), load_i64(args, TILE)
+    steps = (depth + {step_elements} - 1) // {step_elements}
+    b_panel = steps * 64
+    offsets, words = local({offset_bytes}), local({word_bytes})
+    gather_job, tile_job = local(64), local(128)
+    store_i64(gather_job, JOB_ARGS, args)
+    store_i64(gather_job, JOB_OFFSETS, offsets)
+    store_i64(gather_job, JOB_PANEL, panel)
+    store_i64(tile_job, TILE_A_ROW, a_row)
+    store_i64(tile_job, TILE_STEPS, steps)
+    store_i64(tile_job, TILE_B_PANEL, b_panel)
+    store_i64(tile_job, TILE_WORDS, words)
+    store_i64(tile_job, TILE_DEPTH, depth)
+    store_i64(tile_job, TILE_FACTOR, -load_i64(args, WEIGHT_ZP))
+"""
+
+TILES = """
+    for m in range(m_lo, m_hi, panel_rows):
+        rows = min(panel_rows, m_hi - m)
+        store_i64(gather_job, JOB_M, m)
+        store_i64(gather_job, JOB_ROWS, rows)
+        call(gather, gather_job)
+        a = source + m * a_row if direct else panel
+        tiles = (rows + {tile_rows} - 1) // {tile_rows}
+        for column in range(n_lo, n_hi, 32):
+            columns = min(32, n_hi - column)
+            store_i64(tile_job, TILE_B, weight + column // 16 * b_panel)
+            store_i64(tile_job, TILE_INITIAL, initial + column * 4)
+            store_i64(tile_job, TILE_PANELS, (columns + 15) // 16)
+            row = 0
+            for t in range(tiles):
+                height = (rows - row + tiles - t - 1) // (tiles - t)
+                store_i64(tile_job, TILE_A, a + row * a_row)
+                store_i64(tile_job, TILE_HEIGHT, height)
+                call(tile, tile_job)
+"""
+
+RESCALE_PROLOGUE = """
+    parameters, sign = load_i64(args, PARAMETERS), load_i64(args, SIGN)
+    low, high = load_i64(args, LOW), load_i64(args, HIGH)
+"""
+
+NARROW = """
+    narrow, narrow_offsets = local(384), local(96)
+    for i in range(12):
+        store_i64(narrow_offsets, i, i * 32)
+"""
+
+RESCALE = """
+                rescale_i8(words, height, columns, parameters + column * 16, sign, low, high, {where})
+"""
+
+BODY = """
+                for i in range(height):
+                    place = reload_i64(offsets, row + i) + column
+                    for part in range(0, columns - 15, 16):
+                        for j in range(16):
+                            acc = {load}
+                            channel = column + part + j
+                            index = place + part + j
+{body}
+                    part = columns & ~15
+                    for j in range(columns & 15):
+                        acc = {load}
+                        channel = column + part + j
+                        index = place + part + j
+{rest}
+"""
+
+NEXT = """
+                row += height
+"""

@@ -1,0 +1,84 @@
+"""Packing what does not change between runs: weights, start values of the columns, parameters of a rescale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+COLUMNS = 16
+MIN_SHIFT, MAX_SHIFT = 32, 62
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // COLUMNS) * COLUMNS
+
+
+def pack_weights(matrix: NDArray[np.int8] | NDArray[np.int16], step: int = 4) -> NDArray[np.int8] | NDArray[np.int16]:
+    """Return [columns / 16][depth / step][16][step] of a matrix [columns][depth], padded with 0."""
+    columns, depth = matrix.shape
+    padded = np.zeros((_padded(columns), max(1, -(-depth // step)) * step), matrix.dtype)
+    padded[:columns, :depth] = matrix
+    return np.ascontiguousarray(padded.reshape(-1, COLUMNS, padded.shape[1] // step, step).transpose(0, 2, 1, 3))
+
+
+def start_values(
+    matrix: NDArray[np.int8], bias: NDArray[np.int32], input_zp: int, weight_zp: int, rescale: bool = False
+) -> NDArray[np.int32]:
+    """Return what each column's sum starts from for int8: bias, corrections for the zero points, and for `rescale` 2**31."""
+    columns, depth = matrix.shape
+    sums = matrix.astype(np.int64).sum(axis=1)
+    values = np.zeros(_padded(columns), np.int64)
+    values[:columns] = bias - (128 + input_zp) * sums + weight_zp * input_zp * depth + (rescale << 31)
+    return values.astype(np.uint64).astype(np.uint32).view(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleTable:
+    """The packed parameters of `rescale_i8`, and its scalar ones."""
+
+    data: NDArray[np.int32]
+    sign: int
+
+
+def rescale_table(
+    multiplier: NDArray[np.int32],
+    shift: NDArray[np.int8],
+    double_round: bool,
+    output_zp: int,
+    channels: int,
+    bound: NDArray[np.int64] | int,
+) -> RescaleTable | None:
+    """Return the parameters of `rescale_i8` for sums of at most `bound`, or None if it would not be exact."""
+    m, s, limit = (np.broadcast_to(np.asarray(v, np.int64), channels) for v in (multiplier, shift, bound))
+    if channels == 0 or s.min() < MIN_SHIFT or s.max() > MAX_SHIFT or m.min() < 0 or limit.max() >= 1 << 31:
+        return None
+    exponent = s - 31
+    rounding = np.int64(1) << (s - 32)
+    reach = [(int(v) * int(f) >> 31) + 2 + int(r) + (abs(output_zp) << int(e)) for v, f, r, e in zip(limit, m, rounding, exponent, strict=True)]
+    if max(reach) >= 1 << 31:
+        return None
+    addend = rounding - m + (output_zp << exponent) - int(double_round)
+    quads = (addend << 32) + (int(double_round) << 31)
+    padded = _padded(channels)
+    lanes = np.zeros((padded // COLUMNS, 4, COLUMNS), np.int32)
+    pad = lambda a, t: np.concatenate([a.astype(t), np.zeros(padded - channels, t)]).reshape(-1, COLUMNS)  # noqa: E731
+    lanes[:, 0] = pad(2 * m, np.uint32).view(np.int32)
+    both = pad(quads, np.int64)
+    lanes[:, 1] = np.ascontiguousarray(both[:, 0::2]).view(np.int32)
+    lanes[:, 2] = np.ascontiguousarray(both[:, 1::2]).view(np.int32)
+    lanes[:, 3] = pad(exponent, np.int32)
+    return RescaleTable(lanes.reshape(-1), 31 if double_round else 32)
+
+
+def sum_bound(
+    matrix: NDArray[np.int8], bias: NDArray[np.int32], input_zp: int, weight_zp: int
+) -> NDArray[np.int64]:
+    """Return a bound of each column's absolute sum, for any int8 activations."""
+    reach = max(127 - input_zp, 128 + input_zp)
+    return np.abs(matrix.astype(np.int64) - weight_zp).sum(axis=1) * reach + np.abs(bias.astype(np.int64))
+
+
+def arguments(slots: type, values: Sequence[int]) -> NDArray[np.int64]:
+    """Return the argument array."""
+    return np.array(values, np.int64)

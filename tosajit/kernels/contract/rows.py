@@ -1,0 +1,108 @@
+"""Runs of bytes: copying, filling and summing rows of A, for AVX-512."""
+
+from typing import Any
+
+from llvmlite import ir
+
+from tosajit.kernels.contract.code import (
+    B64,
+    I1,
+    I8,
+    I32,
+    I64,
+    VOID,
+    W16,
+    Builder,
+    Value,
+    address,
+    instruction,
+    load,
+    loop,
+    number,
+    procedure,
+    splat,
+    store,
+    vector,
+)
+
+RUN_SLACK = 64
+"""How far `copy_run` and `fill_run` may write past the end of a run."""
+
+
+def lanes_below(b: Builder, count: Value, lanes: int) -> Value:
+    """Return the mask of the lanes below `count`, 0 to `lanes`."""
+    shift = b.sub(number(64), count)
+    ones = b.select(b.icmp_signed(">", count, number(0)), b.lshr(number(-1), b.and_(shift, number(63))), number(0))
+    integer = ones if lanes == 64 else b.trunc(ones, ir.IntType(lanes))
+    return b.bitcast(integer, vector(I1, lanes))
+
+
+def _suffix(type_: Any) -> str:
+    return f"v{type_.count}i{type_.element.width}.p0"
+
+
+def masked_load(b: Builder, where: Value, mask: Value, type_: Any) -> Value:
+    """Load the lanes of `mask` and touch no other byte; the other lanes are 0."""
+    pointer = b.inttoptr(where, type_.as_pointer())
+    return instruction(b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, number(0, type_)])
+
+
+def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
+    """Store the lanes of `mask` and touch no other byte."""
+    pointer = b.inttoptr(where, value.type.as_pointer())
+    name = f"llvm.masked.store.{_suffix(value.type)}"
+    instruction(b, name, VOID, [value, pointer, number(1, I32), mask])
+
+
+def _copy_run(b: Builder, target: Value, source: Value, size: Value) -> None:
+    def whole(index: Value, _: Any) -> list[Value]:
+        store(b, load(b, address(b, source, index, 64), B64), address(b, target, index, 64))
+        return []
+
+    full = b.lshr(size, number(6))
+    loop(b, full, [], whole)
+    done = b.shl(full, number(6))
+    mask = lanes_below(b, b.sub(size, done), 64)
+    store(b, masked_load(b, b.add(source, done), mask, B64), b.add(target, done))
+
+
+def _fill_run(b: Builder, target: Value, value: Value, size: Value) -> None:
+    register = splat(b, b.trunc(value, I8), 64)
+
+    def whole(index: Value, _: Any) -> list[Value]:
+        store(b, register, address(b, target, index, 64))
+        return []
+
+    loop(b, b.lshr(b.add(size, number(63)), number(6)), [], whole)
+
+
+def _add_row_sums(b: Builder, a: Value, a_row: Value, size: Value, factor: Value, out: Value, rows: Value) -> None:
+    """Add factor * (sum of int8 along the row of A) to every word of the row of `out`, 128 bytes."""
+
+    def row(index: Value, _: Any) -> list[Value]:
+        start, words = b.add(a, b.mul(index, a_row)), address(b, out, index, 128)
+
+        def part(position: Value, totals: Any) -> list[Value]:
+            offset = b.shl(position, number(6))
+            left = b.sub(size, offset)
+            count = b.select(b.icmp_signed("<", left, number(64)), left, number(64))
+            some = masked_load(b, b.add(start, offset), lanes_below(b, count, 64), B64)
+            name = "llvm.x86.avx512.vpdpbusd.512"
+            return [instruction(b, name, W16, [totals[0], number(1, B64), some])]
+
+        parts = b.lshr(b.add(size, number(63)), number(6))
+        total = loop(b, parts, [number(0, W16)], part)[0]
+        sum_ = instruction(b, "llvm.vector.reduce.add.v16i32", I32, [total])
+        term = splat(b, b.mul(sum_, b.trunc(factor, I32)), 16)
+        for offset in (0, 64):
+            store(b, b.add(load(b, address(b, words, offset), W16), term), address(b, words, offset))
+        return []
+
+    loop(b, rows, [], row)
+
+
+copy_run = procedure("copy_run", 3, _copy_run, inline=True)
+"""`copy_run(target, source, size)` copies bytes; it may write up to RUN_SLACK bytes past the end of the target."""
+fill_run = procedure("fill_run", 3, _fill_run, inline=True)
+"""`fill_run(target, value, size)` fills bytes; it may write up to RUN_SLACK bytes past the end of the target."""
+add_row_sums = procedure("add_row_sums", 6, _add_row_sums)

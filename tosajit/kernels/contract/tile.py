@@ -1,0 +1,150 @@
+"""Register tiles: rows of A times panels of B, for AVX-512; one body, one functor per pair of types.
+
+A step takes four bytes of each row of A (four int8, two int16, one fp32) and, per panel of 16 columns, the 64 bytes
+of B that meet them: B is packed as [columns / 16][steps][16][4 bytes].
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tosajit.kernels.contract.code import (
+    B64,
+    H32,
+    I32,
+    W16,
+    Builder,
+    Value,
+    address,
+    define,
+    instruction,
+    load,
+    loop,
+    number,
+    opaque,
+    procedure,
+    splat,
+    store,
+)
+
+ROWS, PANELS = 12, 2
+"""The largest tile: 24 of the 32 registers accumulate."""
+CHAINS = 8
+"""Independent accumulations that hide the latency of a multiplication (4 cycles, 2 units)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Functor:
+    """How one step of a pair of types is computed: `prepare` makes a register, `accept` readies four bytes of A."""
+
+    name: str
+    prepare: Callable[[Builder], Value | None]
+    multiply: Callable[[Builder, Value, Value, Value], Value]
+
+
+def _flip(b: Builder) -> Value:
+    return opaque(b, splat(b, number(-0x7F7F7F80, I32), 16))
+
+
+def _multiply_i8(b: Builder, total: Value, left: Value, right: Value) -> Value:
+    name = "llvm.x86.avx512.vpdpbusd.512"
+    return instruction(b, name, W16, [total, b.bitcast(left, B64), b.bitcast(right, B64)])
+
+
+def _multiply_i16(b: Builder, total: Value, left: Value, right: Value) -> Value:
+    name = "llvm.x86.avx512.vpdpwssd.512"
+    return instruction(b, name, W16, [total, b.bitcast(left, H32), b.bitcast(right, H32)])
+
+
+INT8 = Functor("i8", _flip, _multiply_i8)
+"""int8 A is read as A + 128, unsigned as vpdpbusd wants it; the start values of the columns correct for it."""
+INT16 = Functor("i16", lambda b: None, _multiply_i16)
+
+
+def tile(functor: Functor) -> Callable[..., None]:
+    """Return `tile(a, a_row, steps, b, b_panel, init, out, rows, panels)`, which overwrites `out` with init + A B.
+
+    `a_row` and `b_panel` are distances in bytes, `init` one row of 32-bit words per panel, `out` rows of ROW_BYTES.
+    Accumulation wraps at 32 bits. Steps may be 0.
+    """
+
+    def emit(b: Builder, *arguments: Value) -> None:
+        *operands, rows, panels = arguments
+        default, after = b.append_basic_block("default"), b.append_basic_block("after")
+        choice = b.add(b.mul(panels, number(16)), rows)
+        cases = b.switch(choice, default)
+        for panel_count in range(1, PANELS + 1):
+            for row_count in range(1, ROWS + 1):
+                block = b.append_basic_block("case")
+                cases.add_case(number(16 * panel_count + row_count), block)
+                b.position_at_end(block)
+                name = f"contract_tile_{functor.name}_{row_count}x{panel_count}"
+                b.call(define(b.module, name, 7, _Body(functor, row_count, panel_count)), operands)
+                b.branch(after)
+        b.position_at_end(default)
+        b.unreachable()
+        b.position_at_end(after)
+
+    return procedure(f"tile_{functor.name}", 9, emit)
+
+
+ROW_BYTES = PANELS * 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The loops of one size of tile."""
+
+    functor: Functor
+    rows: int
+    panels: int
+
+    def __call__(self, b: Builder, *arguments: Value) -> None:
+        a, a_row, steps, right, b_panel, init, out = arguments
+        size = self.rows * self.panels
+        chains = max(1, min(4, CHAINS // size))
+        first = [load(b, address(b, init, 64 * (i % self.panels)), W16) for i in range(size)]
+        rest = [number(0, W16)] * (size * (chains - 1))
+        twice, flip = b.add(a_row, a_row), self.functor.prepare(b)
+        groups = [a]
+        while len(groups) * 3 < self.rows:
+            groups.append(b.add(b.add(groups[-1], twice), a_row))
+        values: Sequence[Value] = [right, *groups, *first, *rest]
+
+        def body(unroll: int) -> Callable[[Value, Sequence[Value]], Sequence[Value]]:
+            def steps_of(index: Value, values: Sequence[Value]) -> Sequence[Value]:
+                return self._steps(b, values, unroll, (a_row, twice, b_panel, flip))
+
+            return steps_of
+
+        if chains > 1:
+            values = loop(b, b.udiv(steps, number(chains)), values, body(chains))
+            steps = b.urem(steps, number(chains))
+        values = loop(b, steps, values, body(1))[1 + len(groups) :]
+        for i in range(size):
+            total = values[i]
+            for chain in range(1, chains):
+                total = b.add(total, values[chain * size + i])
+            row, panel = divmod(i, self.panels)
+            store(b, total, address(b, out, row * ROW_BYTES + panel * 64))
+
+    def _steps(self, b: Builder, values: Sequence[Value], unroll: int, fixed: Sequence[Value]) -> Sequence[Value]:
+        a_row, twice, b_panel, flip = fixed
+        group_count = -(-self.rows // 3)
+        right, groups, totals = values[0], values[1 : 1 + group_count], list(values[1 + group_count :])
+        for step in range(unroll):
+            columns = [load(b, address(b, right, 64 * step), W16)]
+            for _ in range(1, self.panels):
+                columns.append(load(b, b.add(address(b, right, 64 * step), b_panel), W16))
+            for row in range(self.rows):
+                where = address(b, groups[row // 3], 4 * step)
+                where = where if row % 3 == 0 else b.add(where, a_row if row % 3 == 1 else twice)
+                left = splat(b, load(b, where, I32), 16)
+                left = b.xor(left, flip) if flip is not None else left
+                for panel, column in enumerate(columns):
+                    i = (step * self.rows + row) * self.panels + panel
+                    totals[i] = self.functor.multiply(b, totals[i], left, column)
+        moved = [address(b, group, 4 * unroll) for group in groups]
+        return [address(b, right, 64 * unroll), *moved, *totals]
+
+
+tile_i8, tile_i16 = tile(INT8), tile(INT16)
