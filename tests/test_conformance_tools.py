@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 import reference
 
+import tosajit as tj
+from tosajit.binding import use_of
 from tosajit.conformance import sample
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
+from tosajit.profiles import EXTENSIONS
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from workers import run_jobs
@@ -83,3 +86,27 @@ def test_the_reference_client_raises_for_illegal_graphs(unpacked: list[tuple[Tes
     with pytest.raises(reference.ReferenceError) as caught:
         reference.run(test.tosa_path.read_bytes(), test.load_inputs())
     assert caught.value.kind == "error"
+
+
+def test_the_sample_holds_every_integer_operator_with_every_mode(unpacked: list[tuple[Test, Path]]) -> None:
+    untested_by_arm = {"CUSTOM", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE"}
+    known = frozenset({"PRO-INT", *(name for name, profiles in EXTENSIONS.items() if "PRO-INT" in profiles)})
+    wanted = {
+        (name, str(mode))
+        for name, operator in tj.OPERATORS.items()
+        for mode in operator.modes
+        if mode.is_in(known) and name not in untested_by_arm
+    }
+    blocks = [
+        block
+        for test, _ in unpacked
+        if not test.negative
+        for region in tj.load(test.tosa_path).regions
+        for block in region.blocks
+    ]
+    held = {
+        (type(node.operator).__name__, str(use_of(node, block).mode))
+        for block in blocks
+        for node in block.nodes
+    }
+    assert wanted - held == set()
