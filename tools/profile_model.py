@@ -1,7 +1,7 @@
 """Where a model's time goes: seconds per group of our executable, the slowest first or in order of execution.
 
-`tools/profile_model.py mobilenet_v2`, or a path to a `.tosa` file. The shares are of the sum of the groups;
-the whole call is timed beside it.
+`tools/profile_model.py mobilenet_v2`, or a path to a `.tosa` file. Groups run one by one on one thread, each
+timed alone; shares are of their sum, and the whole call is timed beside it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,30 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benching.client import model_files
 from benching.rows import duration
 
 import tosajit as tj
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One line of the table."""
+
+    number: int
+    seconds: float
+    operators: str
+    shape: str
+    macs: int
 
 
 def main() -> None:
@@ -24,39 +41,65 @@ def main() -> None:
     path = Path(options.model)
     file = path if path.suffix == ".tosa" else model_files(options.model) / "model.tosa"
     graph = tj.load(file)
-    executable = tj.compile(graph, threads=options.threads)
-    inputs = [drawn(value.dtype.storage, value.shape or ()) for value in graph.inputs]
-    cases = sorted(file.parent.glob("case0_in*.npy"))
-    if len(cases) == len(inputs):
-        inputs = [np.load(case) for case in cases]
+    executable = tj.compile(graph, threads=1)
+    inputs = inputs_of(graph, file.parent)
     calls, runs = [], []
     for _ in range(options.runs):
         start = time.perf_counter()
         executable(*inputs)
         calls.append(time.perf_counter() - start)
         runs.append(executable.profile(*inputs))
-    names = [name for name, _ in runs[0]]
-    seconds = [statistics.median(run[index][1] for run in runs) for index in range(len(names))]
-    total = sum(seconds)
-    order = range(len(names)) if options.in_order else sorted(range(len(names)), key=lambda k: -seconds[k])
-    for index in [*order][: options.top]:
-        share = seconds[index] / total
-        print(f"{index:4}  {seconds[index] * 1e6:9.2f} µs  {share:6.1%}  {names[index]}")
-    print(f"{len(names)} groups, {duration(total)} in them; a call {duration(statistics.median(calls))}")
+    groups = [described(graph, number, [run[number] for run in runs]) for number in range(len(runs[0]))]
+    show(groups, options.in_order, options.top)
+    total = sum(group.seconds for group in groups)
+    print(f"{len(groups)} groups, {duration(total)} in them; a call {duration(statistics.median(calls))}")
 
 
-def drawn(storage: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """An input, where the model comes without cases."""
-    return np.random.default_rng(1).integers(0, 2, shape).astype(storage)
+def described(graph: tj.Graph, number: int, runs: Sequence[tuple[str, float]]) -> Group:
+    """A group with what its name says of the graph's nodes: operators, last shape, multiplications."""
+    makers = {name: node for node in graph.main.nodes for name in node.outputs}
+    members = [name for name in runs[0][0].split(", ") if name in makers]
+    values = graph.main.values
+    macs = 0
+    for name in members:
+        node, extents = makers[name], values[name].shape or ()
+        match node.operator.opcode:
+            case "CONV2D" | "CONV3D" | "TRANSPOSE_CONV2D":
+                macs += prod(extents) * prod((values[node.inputs[1]].shape or ())[1:])
+            case "DEPTHWISE_CONV2D":
+                macs += prod(extents) * prod((values[node.inputs[1]].shape or ())[:2])
+            case "MATMUL":
+                macs += prod(extents) * (values[node.inputs[0]].shape or (1,))[-1]
+    shape = values[members[-1]].type if members else ""
+    operators = " ".join(makers[name].operator.opcode for name in members) or runs[0][0]
+    return Group(number, statistics.median(seconds for _, seconds in runs), operators, shape, macs)
+
+
+def show(groups: Sequence[Group], in_order: bool, top: int | None) -> None:
+    """The lines of the table."""
+    total = sum(group.seconds for group in groups)
+    print("group         µs  share  GMAC/s  last value              operators")
+    for group in (groups if in_order else sorted(groups, key=lambda group: -group.seconds))[:top]:
+        speed = f"{group.macs / group.seconds / 1e9:.1f}" if group.macs else ""
+        times = f"{group.number:5} {group.seconds * 1e6:10.2f} {group.seconds / total:6.1%}"
+        print(f"{times} {speed:>7}  {group.shape:22}  {group.operators[:100]}")
+
+
+def inputs_of(graph: tj.Graph, folder: Path) -> list[Array]:
+    """The first case of the model's folder; zeros and ones where there is none."""
+    cases = sorted(folder.glob("case0_in*.npy"))
+    if len(cases) == len(graph.inputs):
+        return [np.load(case) for case in cases]
+    random = np.random.default_rng(1)
+    return [random.integers(0, 2, value.shape or ()).astype(value.dtype.storage) for value in graph.inputs]
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", help="a name from the models' folder, or a .tosa file")
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=51)
-    parser.add_argument("--top", type=int, default=None, help="show so many groups")
+    parser.add_argument("--top", type=int, help="show so many groups")
     parser.add_argument("--in-order", action="store_true", help="in order of execution")
     return parser.parse_args()
 

@@ -59,7 +59,7 @@ def clamp() -> tuple[Any, tuple[Any, ...]]:
 
     builder = GraphBuilder()
     source = builder.input("source", INT8, (1, 8))
-    builder.output(builder.add(CLAMP(min_val=-100, max_val=100, nan_mode="PROPAGATE"), [source]))
+    builder.output(builder.add(CLAMP(min_val=-100, max_val=100), [source]))
     return builder.build(), (_bytes((1, 8)),)
 
 
@@ -68,6 +68,7 @@ def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
     from tosajit.dtypes import INT8, INT32
     from tosajit.graph import GraphBuilder
     from tosajit.operators import CONV2D
+    from tosajit.operators.types import AccType
 
     builder = GraphBuilder()
     shape = (1, extent, extent, channels)
@@ -78,7 +79,9 @@ def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
         builder.const(np.array([3], np.int8), INT8),
         builder.const(np.zeros(1, np.int8), INT8),
     )
-    convolution = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=INT32, local_bound=False)
+    convolution = CONV2D(
+        pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32, local_bound=False
+    )
     total = builder.add(convolution, [source, weight, bias, input_zp, weight_zp])
     builder.output(_requantised(builder, total, channels))
     return builder.build(), (_bytes(shape),)
@@ -91,7 +94,6 @@ def _requantised(builder: Any, value: Any, channels: int) -> Any:
 
     rescale = RESCALE(
         scale32=True,
-        rounding_mode="SINGLE_ROUND",
         per_channel=channels > 1,
         input_unsigned=False,
         output_unsigned=False,
