@@ -35,7 +35,9 @@ def signature(builder: GraphBuilder, names: Sequence[str]) -> Signature:
     return [(value.dtype, value.shape or ()) for value in values]
 
 
-def cond_if(builder: GraphBuilder, condition: str, inputs: Sequence[str], then: Body, other: Body) -> tuple[str, ...]:
+def cond_if(
+    builder: GraphBuilder, condition: str, inputs: Sequence[str], then: Body, other: Body
+) -> tuple[str, ...]:
     """Add a COND_IF with regions of its own."""
     number = len(builder._regions)
     types = signature(builder, inputs)
@@ -52,10 +54,14 @@ def while_loop(builder: GraphBuilder, inputs: Sequence[str], condition: Body, bo
     types = signature(builder, inputs)
     region(builder, f"cond_{number}", types, condition)
     region(builder, f"body_{number}", types, body)
-    return add_all(builder, WHILE_LOOP(cond_graph=f"cond_{number}", body_graph=f"body_{number}"), inputs, types)
+    return add_all(
+        builder, WHILE_LOOP(cond_graph=f"cond_{number}", body_graph=f"body_{number}"), inputs, types
+    )
 
 
-def add_all(builder: GraphBuilder, operator: Operator, inputs: Sequence[str], outputs: Signature) -> tuple[str, ...]:
+def add_all(
+    builder: GraphBuilder, operator: Operator, inputs: Sequence[str], outputs: Signature
+) -> tuple[str, ...]:
     """Add an operator whose outputs have names that say where they are from."""
     stem = f"{operator.opcode.lower()}_{len(builder.block().values)}"
     names = [f"{stem}_{place}" for place in range(len(outputs))]

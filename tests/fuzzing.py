@@ -64,4 +64,6 @@ def kept(folder: Path) -> Drawn:
     graph = load(folder / "graph.tosa")
     operators = tuple((name, mode) for name, mode in names["operators"])
     text = (folder / "why.txt").read_text()
-    return Drawn(graph, arrays("input", names["inputs"]), arrays("expected", names["expected"]), operators, text)
+    return Drawn(
+        graph, arrays("input", names["inputs"]), arrays("expected", names["expected"]), operators, text
+    )

@@ -1,4 +1,4 @@
-"""Chains of operators as networks have them: convolution blocks, sums, softmax, layer norm, layout changes."""
+"""Chains of operators as networks have them: convolution blocks, sums, softmax, layer norm, layout."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.motifs import MOTIFS, on
-from tests.oracle import MODES, Mode
+from tests.oracle import MODES, STORAGE, Mode
 from tests.oracle.drawing import Bench, Entry, RandomChooser, Rejected, Use
 from tests.oracle.uses import USES
+from tests.oracle.violations import Violation
 from tiling.target import TINY, Target
 from tosajit.dtypes import DTYPES
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -136,6 +137,20 @@ def _typed(entry: Entry) -> str:
 
 def _short(array: np.ndarray) -> str:
     return np.array2string(array.reshape(-1), threshold=10, edgeitems=3)
+
+
+def violating_graph(violation: Violation) -> Drawn:
+    """Build the graph of a violation."""
+    bench = Bench(RandomChooser(np.random.default_rng(0)))
+    entries = []
+    for position, array in enumerate(violation.inputs):
+        kind = "input" if position < violation.free else "constant"
+        entries.append(bench.fresh(array.dtype.name.upper(), array, kind))
+    zeros = np.zeros(violation.output_shape, STORAGE[violation.output_type])
+    result = bench.fresh(violation.output_type, zeros, "result")
+    names = tuple(entry.name for entry in entries)
+    bench.uses.append(Use(violation.operator, violation.attributes, names, (result.name,)))
+    return drawn_from(bench, [result.name])
 
 
 def draw_operator(bench: Bench, mode: Mode, operator: str) -> Drawn:

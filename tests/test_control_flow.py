@@ -102,7 +102,9 @@ def test_operators_before_and_after_a_branch_see_its_values() -> None:
     a, b = builder.input("a", INT32, (1,)), builder.input("b", INT32, (1,))
     total = add(builder, a, b)
     condition = builder.add(GREATER(), [a, b])
-    (chosen,) = cond_if(builder, condition, [total, a], lambda r, t, a: add(r, t, a), lambda r, t, a: add(r, a, a))
+    (chosen,) = cond_if(
+        builder, condition, [total, a], lambda r, t, a: add(r, t, a), lambda r, t, a: add(r, a, a)
+    )
     builder.output(add(builder, chosen, total), total)
     for x, y in ((1, 2), (2, 1)):
         assert_runs(builder.build(), int32(x), int32(y))
@@ -128,7 +130,9 @@ def test_a_branch_may_have_no_inputs() -> None:
     builder = GraphBuilder()
     condition = builder.input("condition", BOOL, (1,))
     builder.output(
-        *cond_if(builder, condition, [], lambda block: block.const(int32(1)), lambda block: block.const(int32(2)))
+        *cond_if(
+            builder, condition, [], lambda block: block.const(int32(1)), lambda block: block.const(int32(2))
+        )
     )
     for value in (False, True):
         assert_runs(builder.build(), truth(value, 1))
@@ -203,7 +207,11 @@ def test_one_value_may_go_round_twice_and_constants_may_come_back() -> None:
         builder,
         [x, x, x],
         lambda block, n, a, b: is_positive(block, n),
-        lambda block, n, a, b: (block.add(SUB(), [n, number(block, n, 1)]), add(block, a, b), block.const(int32(3))),
+        lambda block, n, a, b: (
+            block.add(SUB(), [n, number(block, n, 1)]),
+            add(block, a, b),
+            block.const(int32(3)),
+        ),
     )
     builder.output(*outputs)
     for start in (-1, 1, 4):
@@ -296,7 +304,9 @@ def nested(depth: int) -> Graph:
         def body(block: GraphBuilder, condition: str, x: str) -> str:
             if left == 0:
                 return add(block, x, 1)
-            return cond_if(block, condition, [condition, x], level(left - 1), lambda r, c, x: r.add(IDENTITY(), [x]))[0]
+            return cond_if(
+                block, condition, [condition, x], level(left - 1), lambda r, c, x: r.add(IDENTITY(), [x])
+            )[0]
 
         return body
 
@@ -321,17 +331,17 @@ def test_without_a_level_control_flow_nests_deeper() -> None:
     assert executable(truth(True, 1), int32(41))[0] == 42
 
 
-def test_a_region_that_runs_itself_is_an_error() -> None:
-    for level in ("8K", "none"):
-        builder = GraphBuilder()
-        condition, x = builder.input("condition", BOOL, (1,)), builder.input("x", INT32, (1,))
-        types = [(BOOL, (1,)), (INT32, (1,))]
-        again = COND_IF(then_graph="again", else_graph="done")
-        region(builder, "done", types, lambda block, c, x: x)
-        region(builder, "again", types, lambda block, c, x: add_all(block, again, [c, c, x], [(INT32, (1,))]))
-        builder.output(*add_all(builder, again, [condition, condition, x], [(INT32, (1,))]))
-        with pytest.raises(tj.GraphError):
-            tj.compile(builder.build(), level=level)
+@pytest.mark.parametrize("level", ["8K", "none"])
+def test_a_region_that_runs_itself_is_an_error(level: str) -> None:
+    builder = GraphBuilder()
+    condition, x = builder.input("condition", BOOL, (1,)), builder.input("x", INT32, (1,))
+    types = [(BOOL, (1,)), (INT32, (1,))]
+    again = COND_IF(then_graph="again", else_graph="done")
+    region(builder, "done", types, lambda block, c, x: x)
+    region(builder, "again", types, lambda block, c, x: add_all(block, again, [c, c, x], types[1:]))
+    builder.output(*add_all(builder, again, [condition, condition, x], types[1:]))
+    with pytest.raises(tj.GraphError):
+        tj.compile(builder.build(), level=level)
 
 
 # ERROR_IF

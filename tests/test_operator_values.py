@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,7 +10,8 @@ import pytest
 
 import tosajit as tj
 from tests import oracle
-from tests.strategies import TARGETS, Drawn, assert_same, operator_graph
+from tests.oracle.violations import VIOLATIONS
+from tests.strategies import TARGETS, Drawn, assert_same, operator_graph, violating_graph
 from tosajit.builder import GraphBuilder
 from tosajit.graph import Graph, Node, Region
 from tosajit.operator import TYPES, Mode, Operand, Operator
@@ -97,3 +99,39 @@ def with_constant_inputs(drawn: Drawn) -> Drawn:
     constants = tuple(Node(OPERATORS["CONST"](), (), (name,)) for name in drawn.inputs)
     block = replace(block, nodes=constants + block.nodes, values=values, inputs=())
     return replace(drawn, graph=Graph((Region("main", (block,)),)), inputs={})
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_a_checked_executable_says_which_require_is_violated_where(name: str) -> None:
+    violation = VIOLATIONS[name]
+    drawn = violating_graph(violation)
+    with pytest.raises((tj.RequireError, tj.GraphError)) as caught:
+        tj.compile(drawn.graph, checked=True)(*drawn.inputs.values())
+    message = str(caught.value)
+    (node,) = drawn.expected
+    assert f"{node} ({violation.operator})" in message
+    if isinstance(caught.value, tj.RequireError):
+        where = tuple(int(place) for place in re.findall(r"=(-?\d+)", message))
+        index = violation.index
+        if "axis" in violation.attributes:  # the index of a reduction does not count the axis that is gone
+            index = index[: violation.attributes["axis"]] + index[violation.attributes["axis"] + 1 :]
+        assert where[: len(index)] == index
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_unchecked_executable_survives_a_violated_require(name: str, target: str) -> None:
+    """Its result is unpredictable, but it neither crashes nor reads beyond its tensors."""
+    drawn = violating_graph(VIOLATIONS[name])
+    try:
+        outputs = tj.compile(drawn.graph, target=TARGETS[target])(*drawn.inputs.values())
+    except tj.TosaError:
+        return
+    (expected,) = drawn.expected.values()
+    assert (outputs.shape, outputs.dtype) == (expected.shape, expected.dtype)
+
+
+@pytest.mark.parametrize(("operator", "mode"), CASES)
+def test_a_checked_executable_gives_the_same_bits(operator: str, mode: oracle.Mode) -> None:
+    drawn = operator_graph(operator, mode, 3)
+    assert_same(drawn, tj.compile(drawn.graph, checked=True)(*drawn.inputs.values()), "checked")

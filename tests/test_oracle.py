@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests import oracle, reference
-from tests.oracle.drawing import Bench, RandomChooser, Use
-from tests.oracle.violations import VIOLATIONS, Violation
-from tests.strategies import Drawn, difference, drawn_from, operator_graph, random_graph
+from tests.oracle.violations import VIOLATIONS
+from tests.strategies import Drawn, difference, operator_graph, random_graph, violating_graph
 from tosajit.files import to_bytes
 
 # INEXACT_ROUND leaves the rounding open: the reference model rounds floating-point products.
@@ -46,20 +44,6 @@ def test_running_a_graph_gives_what_was_computed_when_it_was_drawn(seed: int) ->
         oracle.run_graph(drawn.graph, drawn.inputs), drawn.expected.values(), strict=True
     ):
         assert not difference(array, expected)
-
-
-def violating_graph(violation: Violation) -> Drawn:
-    """Build the graph of a violation."""
-    bench = Bench(RandomChooser(np.random.default_rng(0)))
-    entries = []
-    for position, array in enumerate(violation.inputs):
-        kind = "input" if position < violation.free else "constant"
-        entries.append(bench.fresh(array.dtype.name.upper(), array, kind))
-    zeros = np.zeros(violation.output_shape, oracle.STORAGE[violation.output_type])
-    result = bench.fresh(violation.output_type, zeros, "result")
-    names = tuple(entry.name for entry in entries)
-    bench.uses.append(Use(violation.operator, violation.attributes, names, (result.name,)))
-    return drawn_from(bench, [result.name])
 
 
 @pytest.mark.parametrize("name", VIOLATIONS)

@@ -36,7 +36,9 @@ def accumulator(initial: Any = (0, 0, 0), name: str = "state") -> Graph:
     return builder.build()
 
 
-def reader(name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = False, dtype: Any = INT8) -> Graph:
+def reader(
+    name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = False, dtype: Any = INT8
+) -> Graph:
     """Return what a variable holds."""
     builder = GraphBuilder()
     if declare:
@@ -45,7 +47,9 @@ def reader(name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = F
     return builder.build()
 
 
-def writer(name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = True, dtype: Any = INT8) -> Graph:
+def writer(
+    name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = True, dtype: Any = INT8
+) -> Graph:
     """Write the input to a variable, and return the input."""
     builder = GraphBuilder()
     x = builder.input("x", dtype, shape)
@@ -56,7 +60,9 @@ def writer(name: str = "state", shape: tuple[int, ...] = (3,), declare: bool = T
     return builder.build()
 
 
-def both_fail(graph: Graph, *arrays: np.ndarray, before: tuple[Graph, tuple[np.ndarray, ...]] | None = None) -> None:
+def both_fail(
+    graph: Graph, *arrays: np.ndarray, before: tuple[Graph, tuple[np.ndarray, ...]] | None = None
+) -> None:
     """Expect the oracle to call a run unpredictable, and the executable to refuse it, when built or when run.
 
     `before` is run first in the same context.
@@ -397,5 +403,3 @@ def test_variables_survive_a_file() -> None:
     context, known = tj.Context(), oracle.Context()
     for x in (bytes_(1, 2, 3), bytes_(0, 0, 0)):
         assert_runs(graph, x, context=context, known=known)
-
-

@@ -28,8 +28,8 @@ class Variable:
 class Context:
     """Variables that persist between executions, and which were declared in the execution at hand.
 
-    The text clears "seen" whenever a graph starts, even the sub-graphs of control flow. Two declarations are a fault
-    only within one graph or sub-graph; a write finds what any graph of the execution has declared.
+    The text clears "seen" whenever a graph starts, even the sub-graphs of control flow. Two declarations are
+    a fault only within one graph or sub-graph; a write finds what any graph of the execution has declared.
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Number formats, REQUIRE and arithmetic helpers, in exact 64-bit arithmetic (TOSA 1.0.1 sections 1.9, 4.5)."""
+"""Number formats, REQUIRE and arithmetic helpers, exact in 64 bits (TOSA 1.0.1 sections 1.9, 4.5)."""
 
 from __future__ import annotations
 
