@@ -56,7 +56,7 @@ def _header(title: str, imports: str, slots: Sequence[type[IntEnum]], functions:
 
 def _finish(epilogue: Epilogue) -> list[str]:
     """Return the loops, with what runs after each tile."""
-    direct, staged = "output, offsets + row * 8", "narrow, narrow_offsets"
+    direct, staged = "output + column, offsets + row * 8", "narrow, narrow_offsets"
     if epilogue.rescale and not epilogue.body:
         return [text.TILES, text.RESCALE.replace("{where}", direct), text.NEXT]
     load = "reload_i8(narrow, i * 32 + part + j)" if epilogue.rescale else "reload_i32(words, i * 32 + part + j)"
