@@ -1,0 +1,298 @@
+"""Damages valid .tosa and .npy files, and reads them: each ends in an error of ours or in a graph.
+
+A case is a number: with the seed it names the file and the damage, so that it can be played again by --case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import resource
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from file_edits import edit
+from file_mutations import MUTATIONS, damage
+from file_seeds import seeds
+from workers import run_jobs
+
+from tosajit.dtypes import DTYPES
+from tosajit.errors import FileError, TosaError
+from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
+from tosajit.graph import Graph
+from tosajit.validate import validate
+
+ROOT = Path(__file__).parents[1]
+MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
+LARGEST_MODEL = 100_000
+SECONDS = 10.0
+MEMORY = 1 << 30
+RUN_ELEMENTS = 200_000
+ENDS = ("refused", "faulty", "valid", "run", "failed")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case: what is damaged follows from its number and the seed."""
+
+    seed: int
+    case: int
+    run: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended."""
+
+    job: Job
+    kind: str
+    mutation: str
+    end: str
+    message: str = ""
+    seconds: float = 0.0
+    memory: int = 0
+
+
+def main() -> int:
+    """Run the cases, print a table and one closing line."""
+    options = arguments()
+    if options.case is not None:
+        return replay(Job(options.seed, options.case, True))
+    if options.atheris:
+        return atheris()
+    share = max(1, options.cases // max(1, options.run))
+    jobs = [Job(options.seed, case, case % share == 0) for case in range(options.cases)]
+    started = time.perf_counter()
+    outcomes = list(run_jobs(attempt, jobs, lost, options.workers, 3 * SECONDS))
+    for outcome in outcomes:
+        if outcome.end == "failed":
+            keep(outcome)
+    print(table(outcomes))
+    failed = sum(outcome.end == "failed" for outcome in outcomes)
+    slowest, memory = max(o.seconds for o in outcomes), max(o.memory for o in outcomes) >> 20
+    took = time.perf_counter() - started
+    print(
+        f"{len(outcomes)} damaged files (seed {options.seed}) in {took:.0f} s: {failed} failed, "
+        f"slowest {slowest:.2f} s of {SECONDS:.0f} s, at most {memory} MiB of {MEMORY >> 20} MiB"
+    )
+    return 1 if failed else 0
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--run", type=int, default=500, help="about how many cases compile and run their graph"
+    )
+    parser.add_argument("--case", type=int, help="play one case again, with its traceback")
+    parser.add_argument("--atheris", action="store_true", help="search by coverage, until interrupted")
+    return parser.parse_args([argument for argument in sys.argv[1:] if not argument.startswith("-atheris_")])
+
+
+def attempt(job: Job) -> Outcome:
+    """Carry out a case in this process, within its limits of time and memory."""
+    kind, data, mutation = damaged(job)
+    limit_memory()
+    started = time.process_time()
+    try:
+        end, message = read_tosa(data, job.run) if kind == "tosa" else read_npy(data)
+    except BaseException:
+        end, message = "failed", traceback.format_exc()
+    seconds = time.process_time() - started
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    if seconds > SECONDS:
+        end, message = "failed", f"took {seconds:.1f} s"
+    if memory > MEMORY:
+        end, message = "failed", f"took {memory >> 20} MiB"
+    return Outcome(job, kind, mutation, end, message, seconds, memory)
+
+
+def lost(job: Job, why: str) -> Outcome:
+    """The outcome of a case that took its process along."""
+    kind, _, mutation = damaged(job)
+    return Outcome(job, kind, mutation, "failed", why)
+
+
+@cache
+def limit_memory() -> None:
+    """Let this process have no more address space than it has now and the limit."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def read_tosa(data: bytes, run: bool) -> tuple[str, str]:
+    """Read, print, validate, write and read again, and run if that is wanted."""
+    try:
+        graph = from_bytes(data)
+    except FileError as error:
+        return "refused", str(error)
+    str(graph)
+    faults = validate(graph)
+    try:
+        written = to_bytes(graph)
+    except FileError as error:
+        return "refused", str(error)
+    assert to_bytes(from_bytes(written)) == written, "another file is written the second time"
+    if faults:
+        return "faulty", str(faults[0])
+    if not run or not is_small(graph):
+        return "valid", ""
+    return execute(graph)
+
+
+def execute(graph: Graph) -> tuple[str, str]:
+    """Compile a valid graph and run it on ones."""
+    import tosajit as tj
+
+    try:
+        arrays = [np.ones(value.shape or (), value.dtype.storage) for value in graph.inputs]
+        tj.compile(graph)(*arrays)
+    except TosaError as error:
+        return "valid", str(error)
+    return "run", ""
+
+
+def is_small(graph: Graph) -> bool:
+    """Whether running it takes little; a damaged loop may be endless."""
+    values = (value for region in graph.regions for block in region.blocks for value in block.values.values())
+    loops = any(node.operator.opcode == "WHILE_LOOP" for node in graph.nodes)
+    return not loops and sum(prod(value.shape or ()) for value in values) < RUN_ELEMENTS
+
+
+def read_npy(data: bytes) -> tuple[str, str]:
+    """Read without and with an expected type."""
+    try:
+        array = load_npy(data)
+    except FileError as error:
+        return "refused", str(error)
+    assert array.nbytes <= len(data), "more elements than bytes"
+    for dtype in DTYPES.values():
+        with contextlib.suppress(FileError):
+            load_npy(data, dtype)
+    return "valid", ""
+
+
+def damaged(job: Job) -> tuple[str, bytes, str]:
+    """Kind and bytes of a case's file, and the name of its damage."""
+    random = Random(f"{job.seed}/{job.case}")
+    kind = "npy" if random.random() < 0.15 else "tosa"
+    files = npy_files() if kind == "npy" else tosa_files()
+    mutations = MUTATIONS if kind == "npy" else MUTATIONS | {"edit": edit, "edit again": edit}
+    data, mutation = damage(random, random.choice(files), files, mutations)
+    return kind, data, mutation
+
+
+@cache
+def tosa_files() -> tuple[bytes, ...]:
+    """Valid files: one of each seed, and the smaller models if they are there."""
+    models = [path.read_bytes() for path in sorted(MODELS.glob("*/model.tosa"))]
+    return tuple(
+        [to_bytes(graph) for graph in seeds().values()] + [m for m in models if len(m) < LARGEST_MODEL]
+    )
+
+
+@cache
+def npy_files() -> tuple[bytes, ...]:
+    """Valid arrays of every type, in every version and layout."""
+    files = []
+    for dtype in DTYPES.values():
+        for shape in ((), (5,), (2, 3, 4), (0, 3)):
+            path = ROOT / "build" / "fuzz-files" / f"{os.getpid()}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_npy(path, np.ones(shape, dtype.storage))
+            files.append(path.read_bytes())
+            path.unlink()
+    for version in ((1, 0), (2, 0), (3, 0)):
+        for array in (np.asfortranarray(np.ones((3, 4), ">f4")), np.ones(7, ">i2")):
+            file = io.BytesIO()
+            np.lib.format.write_array(file, array, version=version)
+            files.append(file.getvalue())
+    return tuple(files)
+
+
+def keep(outcome: Outcome) -> None:
+    """Save the file of a failure, and what it did."""
+    folder = ROOT / "build" / "fuzz-files"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{outcome.job.seed}-{outcome.job.case}"
+    (folder / f"{name}.{outcome.kind}").write_bytes(damaged(outcome.job)[1])
+    (folder / f"{name}.txt").write_text(outcome.message)
+    line = outcome.message.strip().splitlines()[-1] if outcome.message.strip() else ""
+    print(
+        f"failed: --seed {outcome.job.seed} --case {outcome.job.case}: {line} ({folder / name}.{outcome.kind})"
+    )
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """How the cases of each damage ended."""
+    rows: list[tuple[str, ...]] = [("damage", "files", *ENDS, "slowest")]
+    for kind in ("tosa", "npy"):
+        names = sorted({outcome.mutation for outcome in outcomes if outcome.kind == kind})
+        rows += [
+            _row(f".{kind} {name}", [o for o in outcomes if (o.kind, o.mutation) == (kind, name)])
+            for name in names
+        ]
+    rows.append(_row("all", outcomes))
+    return "\n".join(f"{name:<18}" + "".join(f"{cell:>10}" for cell in cells) for name, *cells in rows)
+
+
+def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    ends = Counter(outcome.end for outcome in outcomes)
+    slowest = max((outcome.seconds for outcome in outcomes), default=0.0)
+    return (name, str(len(outcomes)), *(str(ends[end]) for end in ENDS), f"{slowest * 1e3:.0f} ms")
+
+
+def replay(job: Job) -> int:
+    """Play a case again, in this process and without limits."""
+    kind, data, mutation = damaged(job)
+    print(f"{len(data)} bytes of .{kind}, {mutation}")
+    print(*(read_tosa(data, job.run) if kind == "tosa" else read_npy(data)), sep=": ")
+    return 0
+
+
+def atheris() -> int:
+    """Let atheris search for inputs, starting with ours."""
+    import atheris  # type: ignore[import-untyped]
+
+    corpus = ROOT / "build" / "fuzz-files" / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate((*tosa_files(), *npy_files())):
+        (corpus / f"seed{number}").write_bytes(data)
+    atheris.instrument_all()
+    flags = [f"-max_len={LARGEST_MODEL}", f"-timeout={SECONDS:.0f}", f"-rss_limit_mb={MEMORY >> 20}"]
+    rest = [argument.removeprefix("-atheris_") for argument in sys.argv if argument.startswith("-atheris_")]
+    atheris.Setup([sys.argv[0], *flags, *(f"-{flag}" for flag in rest), str(corpus)], one_input)
+    atheris.Fuzz()
+    return 0
+
+
+def one_input(data: bytes) -> None:
+    """What atheris calls."""
+    if data[:1] == b"\x93":
+        read_npy(data)
+    else:
+        read_tosa(data, run=False)
+
+
+def run_here(cases: Iterable[int], seed: int) -> list[Outcome]:
+    """Carry out cases in this process."""
+    return [attempt(Job(seed, case, False)) for case in cases]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
