@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,25 +14,11 @@ from tiling.target import HOST, TINY, Target
 
 MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[2] / "shared" / "models"))
 NAMES = ("autoencoder", "ds_cnn", "ds_cnn_i16x8", "resnet8", "transformer_tiny", "mobilenet_v2")
-SLOW_ON_TINY = {"mobilenet_v2", "transformer_tiny"}
-
-
-def on_targets() -> Sequence[pytest.param]:
-    """Models by targets; the large models take long where every tile has 2 KiB."""
-    return [
-        pytest.param(
-            name,
-            target,
-            id=f"{name}-{target.name}",
-            marks=[pytest.mark.slow] if target is TINY and name in SLOW_ON_TINY else [],
-        )
-        for target in (HOST, TINY)
-        for name in NAMES
-    ]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("name", "target"), on_targets())
+@pytest.mark.parametrize("target", [HOST, TINY], ids=lambda target: target.name)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_model_gives_its_golden_bits(name: str, target: Target, threads: int) -> None:
     executable = tj.compile(loaded(name), target=target, threads=threads)
     cases = sorted({path.name.split("_")[0] for path in (MODELS / name).glob("case*_in*.npy")})
