@@ -133,8 +133,14 @@ class GraphBuilder:
             values = [self._values[name] for name in inputs]
             graph = self.build() if hasattr(operator, "results") else None
             outputs = infer_outputs(operator, values, self._constants, dtype=dtype, graph=graph)
-        chosen = names or [self._free(operator.opcode.lower()) for _ in outputs]
-        written = [self._declare(name, *output) for name, output in zip(chosen, outputs, strict=True)]
+        if names and len(names) != len(outputs):
+            raise ValueError(
+                f"{len(names)} names are given, but {operator.opcode} has {len(outputs)} outputs"
+            )
+        written = []
+        for number, output in enumerate(outputs):
+            name = names[number] if names else self._free(operator.opcode.lower())
+            written.append(self._declare(name, *output))
         self._nodes.append(Node(operator, tuple(inputs), tuple(written)))
         return tuple(written)
 

@@ -305,8 +305,8 @@ class Operator(BaseModel):
 
     def __str__(self) -> str:
         fields = type(self).__pydantic_fields__
-        shown = ", ".join(f"{name}={shown(getattr(self, name))}" for name in fields)
-        return f"{self.opcode}({shown})" if shown else self.opcode
+        text = ", ".join(f"{name}={shown(getattr(self, name))}" for name in fields)
+        return f"{self.opcode}({text})" if text else self.opcode
 
 
 def known_names(cls: type[Operator]) -> frozenset[str]:

@@ -1,0 +1,212 @@
+"""Graphs: values, building by hand, orders and printing."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from tosajit.builder import GraphBuilder
+from tosajit.dtypes import BF16, BOOL, DTYPES, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE, dtype_of
+from tosajit.errors import GraphError, Violation
+from tosajit.graph import Node, Value
+from tosajit.operators import (
+    ADD,
+    CAST,
+    CLAMP,
+    COND_IF,
+    CONV2D,
+    CUSTOM,
+    IDENTITY,
+    MATMUL,
+    PAD,
+    RESCALE,
+    RESHAPE,
+    RFFT2D,
+    WHILE_LOOP,
+)  # fmt: skip
+from tosajit.order import cycle, topological
+from tosajit.validate import check, validate
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)
+def test_types_are_the_same_after_pickling(dtype):
+    assert pickle.loads(pickle.dumps(dtype)) is dtype
+
+
+def test_types_are_found_by_how_numpy_stores_them():
+    assert dtype_of(np.int8) is INT8
+    assert dtype_of(np.zeros(1, BF16.storage).dtype) is BF16
+    with pytest.raises(TypeError, match="no type that is stored as"):
+        dtype_of(np.float64)
+
+
+def test_sizes_of_elements_are_whole_bytes():
+    assert [dtype.bytes for dtype in (BOOL, INT4, INT16, INT48)] == [1, 1, 2, 6]
+
+
+def test_values_compare_by_their_data():
+    one = Value("a", FP32, (2,), np.array([np.nan, 0], np.float32))
+    other = Value("a", FP32, (2,), np.array([np.nan, 0], np.float32))
+    assert one == other
+    assert one != Value("a", FP32, (2,), np.array([np.nan, 1], np.float32))
+    assert one != Value("a", FP32, (2,))
+    assert hash(one) == hash(other)
+    assert str(one) == "%a: FP32[2]"
+
+
+def small():
+    builder = GraphBuilder()
+    x = builder.input("x", INT8, (1, 8, 8, 3))
+    weight = builder.const(np.ones((4, 3, 3, 3), np.int8), name="weight")
+    bias = builder.const(np.arange(4, dtype=np.int32), name="bias")
+    zero = builder.const(np.zeros(1, np.int8), name="zero")
+    attributes = dict(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    y = builder.add(CONV2D(**attributes), [x, weight, bias, zero, zero], name="y")
+    builder.output(builder.add(RESHAPE(), [y, builder.shape([64, 4], "flat")], name="z"))
+    return builder.build()
+
+
+def test_types_and_shapes_follow_from_the_inputs():
+    graph = small()
+    assert [value.type for value in graph.outputs] == ["INT32[64, 4]"]
+    assert graph.main.values["y"].type == "INT32[1, 8, 8, 4]"
+    assert check(graph) is graph
+
+
+def test_a_graph_prints_a_line_for_each_node():
+    lines = str(small()).splitlines()
+    assert lines == [
+        "main(%x: INT8[1, 8, 8, 3]) -> (INT32[64, 4]) {",
+        "  %weight = CONST(108 × 1…1) : INT8[4, 3, 3, 3]",
+        "  %bias = CONST([0, 1, 2, 3]) : INT32[4]",
+        "  %zero = CONST([0]) : INT8[1]",
+        "  %y = CONV2D(%x, %weight, %bias, %zero, %zero, pad=[1, 1, 1, 1], stride=[1, 1], dilation=[1, 1], "
+        "local_bound=false, acc_type=INT32) : INT32[1, 8, 8, 4]",
+        "  %flat = CONST_SHAPE([64, 4]) : SHAPE[2]",
+        "  %z = RESHAPE(%y, %flat) : INT32[64, 4]",
+        "  return %z",
+        "}",
+    ]
+    assert repr(small()) == "<Graph of TOSA 1.0.1: 6 nodes in 1 regions>"
+
+
+def test_the_table_for_notebooks_escapes_names():
+    builder = GraphBuilder()
+    builder.output(builder.add(IDENTITY(), [builder.input("<x>", INT8, ())], name="y"))
+    html = builder.build()._repr_html_()
+    assert "&lt;x&gt;" in html
+    assert "<x>" not in html
+    assert "section 2.14.2" in html
+
+
+def test_the_builder_copies_constants():
+    builder = GraphBuilder()
+    array = np.zeros(1, np.int8)
+    name = builder.const(array)
+    array[0] = 5
+    assert builder.value(name).data[0] == 0
+
+
+def test_the_builder_says_what_is_wrong_at_once():
+    builder = GraphBuilder()
+    a, b = builder.input("a", INT32, (2, 3)), builder.input("b", INT32, (2, 4))
+    with pytest.raises(GraphError, match=r"ADD \(ADD\) input2: dimension 1 is 4, but 3 in input1"):
+        builder.add(ADD(), [a, b])
+    c = builder.input("c", INT8, ())
+    with pytest.raises(GraphError, match=r"no mode has in_out_t INT8; the nearest are"):
+        builder.add(ADD(), [c, c])
+    with pytest.raises(ValueError, match="a is declared twice"):
+        builder.input("a", INT8, ())
+
+
+def test_modes_that_differ_in_the_output_need_a_choice():
+    builder = GraphBuilder()
+    x = builder.input("x", FP16, (1, 2, 2))
+    zero = builder.const(np.zeros(1, np.float16))
+    with pytest.raises(GraphError, match="the output can be FP16, FP32: choose one with dtype"):
+        builder.add(MATMUL(), [x, x, zero, zero])
+    assert builder.value(builder.add(MATMUL(), [x, x, zero, zero], dtype=FP32)).type == "FP32[1, 2, 2]"
+    assert builder.value(builder.add(CAST(), [x], dtype=INT16)).type == "INT16[1, 2, 2]"
+
+
+def test_the_output_type_of_rescale_is_that_of_its_zero_point():
+    builder = GraphBuilder()
+    x = builder.input("x", INT32, (3,))
+    one, shift = builder.const([1 << 30], INT32), builder.const([30], INT8)
+    y = builder.add(
+        RESCALE(scale32=True), [x, one, shift, builder.const([0], INT32), builder.const([0], INT8)]
+    )
+    assert builder.value(y).type == "INT8[3]"
+
+
+def test_operators_can_have_several_outputs():
+    builder = GraphBuilder()
+    outputs = builder.add_all(RFFT2D(), [builder.input("x", FP32, (1, 4, 8))])
+    assert [builder.value(name).type for name in outputs] == ["FP32[1, 4, 5]"] * 2
+
+
+def test_custom_operators_need_to_be_told_their_outputs():
+    builder = GraphBuilder()
+    x = builder.input("x", INT8, (2,))
+    custom = CUSTOM(operator_name="double", domain_name="example.org")
+    (y,) = builder.add_all(custom, [x], [(INT16, (2,))])
+    builder.output(y)
+    assert validate(builder.build()) == ()
+
+
+def test_control_flow_gives_what_its_regions_give():
+    builder = GraphBuilder()
+    then, other = builder.region("then"), builder.region("else")
+    for region in (then, other):
+        region.output(region.add(IDENTITY(), [region.input("a", INT8, (2,))]))
+    condition, x = builder.input("c", BOOL, ()), builder.input("x", INT8, (2,))
+    (y,) = builder.add_all(COND_IF(then_graph="then", else_graph="else"), [condition, x])
+    builder.output(y)
+    assert builder.value(y).type == "INT8[2]"
+    assert validate(builder.build()) == ()
+
+
+def test_a_loop_gives_what_it_takes():
+    builder = GraphBuilder()
+    test, body = builder.region("test"), builder.region("body")
+    test.input("a", INT8, ())
+    test.output(test.const(np.array(False)))
+    body.output(body.input("a", INT8, ()))
+    outputs = builder.add_all(
+        WHILE_LOOP(cond_graph="test", body_graph="body"), [builder.input("x", INT8, ())]
+    )
+    builder.output(*outputs)
+    assert validate(builder.build()) == ()
+
+
+def test_a_graph_without_constants_still_needs_shapes_to_be_constant():
+    builder = GraphBuilder()
+    x, padding = builder.input("x", INT8, (2,)), builder.input("p", SHAPE, (2,))
+    with pytest.raises(GraphError, match="its shape does not follow from the inputs"):
+        builder.add(PAD(), [x, padding, builder.const([0], INT8)])
+
+
+def chain(*pairs):
+    return [Node(IDENTITY(), (source,), (target,)) for source, target in pairs]
+
+
+def test_nodes_are_put_in_order():
+    nodes = chain(("b", "c"), ("a", "b"), ("c", "d"), ("x", "y"))
+    assert [node.name for node in topological(nodes)] == ["b", "c", "d", "y"]
+
+
+def test_a_cycle_is_named():
+    nodes = chain(("b", "c"), ("c", "b"), ("c", "d"))
+    writers = {node.name: node for node in nodes}
+    assert cycle(nodes, writers) in (("c", "b", "c"), ("b", "c", "b"))
+    assert cycle(chain(("b", "c"), ("a", "b")), {}) == ()
+
+
+def test_errors_list_what_is_wrong():
+    faults = [Violation("type", f"n{i}", "ADD", "input1", "rule", "is wrong", "2.5.1") for i in range(25)]
+    error = GraphError(faults)
+    assert str(error).splitlines()[0] == "25 violations"
+    assert str(error).splitlines()[-1] == "  and 5 more"
+    assert str(GraphError(faults[:1])) == "n0 (ADD) input1: is wrong [TOSA 1.0.1 section 2.5.1]"
+    assert pickle.loads(pickle.dumps(error)).violations == tuple(faults)
+    assert str(CLAMP(min_val=0, max_val=1)).startswith("CLAMP")

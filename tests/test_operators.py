@@ -1,0 +1,187 @@
+"""The declarations: complete, numbered as in files, and checked when they are made."""
+
+from collections import Counter
+
+import pytest
+from pydantic import ValidationError
+
+from tosajit.dtypes import INT32, INT48
+from tosajit.operator import OPERATORS, Operator, error_if, read, table, write
+from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, AccType, NanMode
+from tosajit.profiles import EXTENSIONS, PROFILES
+from tosajit.table import markdown, rows, text
+
+SECTIONS = {
+    3: 10,
+    4: 4,
+    5: 17,
+    6: 13,
+    7: 1,
+    8: 3,
+    9: 6,
+    10: 7,
+    11: 2,
+    12: 1,
+    13: 2,
+    14: 2,
+    15: 1,
+    16: 2,
+    17: 3,
+    18: 1,
+}
+NEEDED = {
+    "PRO-FP": 156, "PRO-INT": 133, "EXT-BF16": 60, "EXT-FP8E4M3": 25, "EXT-FP8E5M2": 25, "EXT-INT16": 18,
+    "EXT-VARIABLE": 9, "EXT-INT4": 6, "EXT-FFT": 2, "EXT-CONTROLFLOW": 2,
+}  # fmt: skip
+SAMPLE = table("in_t out_t SIZE", "PRO-INT or EXT-INT4 and PRO-FP | some | i8 i32 7")
+
+
+def test_there_are_75_operators_with_389_modes():
+    assert len(OPERATORS) == 75
+    assert sum(len(operator.modes) for operator in OPERATORS.values()) == 389
+
+
+def test_every_section_has_its_operators_in_order():
+    numbers = [tuple(map(int, operator.section.split("."))) for operator in OPERATORS.values()]
+    assert numbers == sorted(numbers)
+    assert Counter(section for _, section, _ in numbers) == SECTIONS
+    for section, count in SECTIONS.items():
+        assert [last for _, middle, last in numbers if middle == section] == list(range(1, count + 1))
+
+
+def test_profiles_and_extensions_have_as_many_modes_as_the_appendix_lists():
+    modes = [mode for operator in OPERATORS.values() for mode in operator.modes]
+    assert Counter(one for mode in modes for needed in mode.requirement for one in needed) == NEEDED
+
+
+def test_31_operands_are_compile_time_constants():
+    constant = [
+        operand
+        for operator in OPERATORS.values()
+        for operand in operator.operands_read
+        if operand.constant_in
+    ]
+    assert len(constant) + len(("CONST", "CONST_SHAPE")) == 31
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "schema"),
+    [
+        ("ARGMAX", 1, "ArgMaxAttribute"),
+        ("AVG_POOL2D", 2, "AvgPool2dAttribute"),
+        ("FFT2D", 6, "FFT2dAttribute"),
+        ("MATMUL", 7, "MatMulAttribute"),
+        ("RFFT2D", 9, "RFFT2dAttribute"),
+        ("INTDIV", 20, "IntDivAttribute"),
+        ("LOGICAL_LEFT_SHIFT", 22, "LogicalLeftShiftAttribute"),
+        ("SELECT", 45, "SelectAttribute"),
+        ("CUSTOM", 69, "CustomAttribute"),
+        ("VARIABLE_WRITE", 73, "VariableWriteAttribute"),
+        ("CONST_SHAPE", 75, "ConstShapeAttribute"),
+    ],
+)
+def test_operators_know_their_names_in_the_file_schema(name, number, schema):
+    assert (OPERATORS[name].number, OPERATORS[name].schema_name) == (number, schema)
+
+
+def test_attributes_are_in_the_order_of_the_file_schema():
+    assert [(a.name, a.encoding, a.length) for a in CONV2D.attributes] == [
+        ("pad", "int32s", 4),
+        ("stride", "int32s", 2),
+        ("dilation", "int32s", 2),
+        ("local_bound", "bool", None),
+        ("acc_type", "enum", None),
+    ]
+    assert [(a.name, a.encoding) for a in CLAMP.attributes] == [
+        ("min_val", "number"), ("max_val", "number"), ("nan_mode", "enum"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_every_operator_says_in_a_line_what_it_does(operator):
+    assert operator.__doc__
+    assert operator.__doc__.endswith(".")
+    assert "\n" not in operator.__doc__
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_modes_of_an_operator_differ(operator):
+    assert len({mode.name for mode in operator.modes}) == len(operator.modes)
+    assert len({tuple(mode.types.items()) for mode in operator.modes}) == len(operator.modes)
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_modes_name_profiles_and_extensions_that_exist(operator):
+    names = {one for mode in operator.modes for needed in mode.requirement for one in needed}
+    assert names <= {*PROFILES, *EXTENSIONS}
+
+
+def test_a_requirement_is_met_by_one_alternative_in_full():
+    (mode,) = SAMPLE
+    assert mode.is_in(frozenset({"PRO-INT"}))
+    assert mode.is_in(frozenset({"PRO-FP", "EXT-INT4"}))
+    assert not mode.is_in(frozenset({"PRO-FP"}))
+    assert mode.requires == "PRO-INT or EXT-INT4 and PRO-FP"
+    assert mode.extents == {"SIZE": 7}
+
+
+def test_an_unknown_hook_is_an_error_at_once():
+    with pytest.raises(TypeError, match=r"MISSPELT\.infr is no hook"):
+
+        class MISSPELT(Operator):
+            section, modes = "9.9.1", SAMPLE
+            input = read("in_t", "N")
+
+            def infr(self, N): ...
+
+    assert "MISSPELT" not in OPERATORS
+
+
+def test_a_check_can_only_ask_for_what_is_declared():
+    with pytest.raises(TypeError, match=r"CURIOUS\.too_wide asks for W, which no operand declares"):
+
+        class CURIOUS(Operator):
+            section, modes = "9.9.2", SAMPLE
+            input = read("in_t", "N")
+            output = write("out_t", "N")
+
+            @error_if("input")
+            def too_wide(self, W): ...
+
+
+def test_an_operator_cannot_be_declared_twice():
+    with pytest.raises(TypeError, match="CLAMP is declared twice"):
+        type(Operator)("CLAMP", (Operator,), {"section": "2.4.1", "modes": SAMPLE, "__module__": __name__})
+
+
+def test_enumerations_take_names_numbers_and_types():
+    wanted = dict(pad=(0,) * 4, stride=(1, 1), dilation=(1, 1))
+    assert CONV2D(**wanted, acc_type="int48").acc_type is AccType.INT48
+    assert CONV2D(**wanted, acc_type=INT48).acc_type.dtype is INT48
+    assert CONV2D(**wanted, acc_type=5).acc_type.dtype is INT32
+    pool = MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=(0,) * 4, nan_mode="IGNORE")
+    assert pool.nan_mode is NanMode.IGNORE
+
+
+@pytest.mark.parametrize("pad", [(0, 0), (0, 0, 0, 1.5), (0, 0, 0, 1 << 31), "none"])
+def test_attributes_of_the_wrong_form_are_refused(pad):
+    with pytest.raises(ValidationError):
+        MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=pad)
+
+
+def test_operators_are_values():
+    one, other = CLAMP(min_val=0, max_val=6), CLAMP(min_val=0, max_val=6)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert str(one) == "CLAMP(min_val=0, max_val=6, nan_mode=PROPAGATE)"
+    with pytest.raises(ValidationError):
+        one.min_val = 1
+
+
+def test_the_table_of_operators_has_a_row_for_each():
+    assert [row.operator for row in rows()] == list(OPERATORS)
+    assert (
+        "| CONV2D | 2.3.3 | PRO-FP, PRO-INT | EXT-BF16, EXT-FP8E4M3, EXT-FP8E5M2, EXT-INT16, EXT-INT4 | 9 |"
+        in markdown()
+    )
+    assert len(text().splitlines()) == 75
