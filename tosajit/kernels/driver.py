@@ -1,11 +1,10 @@
 """The compiled driver: walks the command stream of a program and calls its kernels by address.
 
 The text of this module is itself a kernel. Its arguments: the image of the program, the table of operand
-addresses, the number of this thread, the number of threads, memory for synchronisation (zeroed), memory of
-this thread's own, where its scratchpad begins in it, the first section to run and the end, memory for reports.
+addresses, whether threads share the tiles, two counters a section for that (zeroed, 64 bytes apart: tiles begun
+and tiles done), memory of this thread's own, where its scratchpad begins in it, the first section to run and the
+end, memory for reports. Threads may come late or not at all: a section is done when its tiles are.
 """
-
-from numba import njit
 
 from tosajit.kernels.intrinsics import *  # noqa: F403
 
@@ -14,21 +13,17 @@ ARGUMENTS = 4096
 """Bytes at the start of a thread's memory for the argument array; the odometer of copies stands behind."""
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
-def wait_for_all(sync, threads, round):  # type: ignore[no-untyped-def]
-    """Return when every thread has arrived `round` times."""
-    if threads > 1:
-        fetch_add(sync, 0, 1)
-        spins = 0
-        while load_acquire(sync, 0) < threads * round:
-            spins += 1
-            if spins < SPINS:
-                pause()
-            else:
-                yield_core()
+def wait_for_tiles(counters, tiles):  # type: ignore[no-untyped-def]
+    """Return when so many tiles of a section are done, by whichever threads came."""
+    spins = 0
+    while load_acquire(counters, 1) < tiles:
+        spins += 1
+        if spins < SPINS:
+            pause()
+        else:
+            yield_core()
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def copy_box(record, axes, image, memory, arguments, scratch, store):  # type: ignore[no-untyped-def]
     """Copy the box of one access between memory and the scratchpad; return the base that its kernel sees."""
     size, dimensions = reload_i64(record, 3), reload_i64(record, 4)
@@ -84,7 +79,6 @@ def copy_box(record, axes, image, memory, arguments, scratch, store):  # type: i
     return base
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def box_base(record, axes, arguments, base):  # type: ignore[no-untyped-def]
     """The base of a box that is written, not loaded."""
     base += reload_i64(record, 5)
@@ -99,7 +93,6 @@ def box_base(record, axes, arguments, base):  # type: ignore[no-untyped-def]
     return base
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-untyped-def]
     """Set the box along the axes of `count` loops for tile number `tile`; inner loops run fastest."""
     for back in range(count):
@@ -112,10 +105,9 @@ def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-unt
         store_i64(arguments, 4 + axes + axis, min(begin + step, extent))
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
 def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):  # type: ignore[no-untyped-def]
     """Load what moved, compute, and store what is complete."""
-    axes, accesses, transfers = reload_i64(section, 1), reload_i64(section, 6), reload_i64(section, 10)
+    axes, transfers = reload_i64(section, 1), reload_i64(section, 10)
     red_tiles = reload_i64(section, 5)
     record = image + 8 * reload_i64(section, 13)
     for _ in range(transfers):
@@ -141,48 +133,55 @@ def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):
             record += 8 * (8 + reload_i64(record, 4) * (5 + axes))
 
 
-@njit(error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
-def run_section(section, image, table, thread, threads, counter, memory, scratch_offset, report):  # type: ignore[no-untyped-def]
-    """Run the tiles of one section that fall to this thread."""
-    axes, accesses = reload_i64(section, 1), reload_i64(section, 6)
-    out_tiles, red_tiles = reload_i64(section, 4), reload_i64(section, 5)
-    scratch = memory + scratch_offset
+def set_up(section, image, table, memory, scratch, report):  # type: ignore[no-untyped-def]
+    """Fill this thread's argument array for a section."""
     copy_bytes(memory, image + 8 * reload_i64(section, 8), 8 * reload_i64(section, 7))
     store_i64(memory, 1, scratch + reload_i64(section, 9))
     store_i64(memory, 2, scratch)
     store_i64(memory, 3, report)
+    bases = memory + 8 * (4 + 2 * reload_i64(section, 1))
     where = image + 8 * reload_i64(section, 12)
-    for k in range(accesses):
+    for k in range(reload_i64(section, 6)):
         slot = reload_i64(where, 2 * k)
         if slot >= 0:
-            store_i64(memory, 4 + 2 * axes + k, reload_i64(table, slot) + reload_i64(where, 2 * k + 1))
-    if out_tiles == 1 and red_tiles == 1 and reload_i64(section, 10) == 0:
-        if thread == 0:
+            store_i64(bases, k, reload_i64(table, slot) + reload_i64(where, 2 * k + 1))
+
+
+def run_section(section, image, table, shared, counters, memory, scratch, report):  # type: ignore[no-untyped-def]
+    """Run the tiles of one section that fall to this thread; those of a shared section fall to who comes first."""
+    axes = reload_i64(section, 1)
+    out_tiles, red_tiles = reload_i64(section, 4), reload_i64(section, 5)
+    tile, previous = 0, -2
+    if shared:
+        tile = fetch_add(counters, 0, 1)
+    if tile < out_tiles:
+        set_up(section, image, table, memory, scratch, report)
+    loops, out_loops = image + 8 * reload_i64(section, 11), reload_i64(section, 2)
+    while tile < out_tiles:
+        if out_tiles * red_tiles == 1 and reload_i64(section, 10) == 0:
             store_i64(memory, 0, 3)
             call(reload_i64(section, 0), memory)
-        return
-    loops, out_loops = image + 8 * reload_i64(section, 11), reload_i64(section, 2)
-    tile, previous = 0, -2
-    if threads > 1:
-        tile = fetch_add(counter, 0, 1)
-    while tile < out_tiles:
-        set_tile(loops, 0, out_loops, tile, memory, axes)
-        for reduced in range(red_tiles):
-            set_tile(loops, out_loops, reload_i64(section, 3), reduced, memory, axes)
-            fresh = tile != previous + 1 and reduced == 0
-            run_tile(section, image, table, memory, scratch, tile * red_tiles + reduced, reduced, fresh)
+        else:
+            set_tile(loops, 0, out_loops, tile, memory, axes)
+            for reduced in range(red_tiles):
+                set_tile(loops, out_loops, reload_i64(section, 3), reduced, memory, axes)
+                fresh = tile != previous + 1 and reduced == 0
+                run_tile(section, image, table, memory, scratch, tile * red_tiles + reduced, reduced, fresh)
         previous = tile
-        tile = fetch_add(counter, 0, 1) if threads > 1 else tile + 1
+        if shared:
+            fetch_add(counters, 1, 1)
+            tile = fetch_add(counters, 0, 1)
+        else:
+            tile += 1
+    if shared:
+        wait_for_tiles(counters, out_tiles)
 
 
 def kernel(args):  # type: ignore[no-untyped-def]
     """Run a program's sections from first to end."""
-    image, table = reload_i64(args, 0), reload_i64(args, 1)
-    thread, threads, sync = reload_i64(args, 2), reload_i64(args, 3), reload_i64(args, 4)
-    memory, scratch_offset = reload_i64(args, 5), reload_i64(args, 6)
-    first, end, report = reload_i64(args, 7), reload_i64(args, 8), reload_i64(args, 9)
-    for number in range(first, end):
+    image, table, shared, sync = (reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2), reload_i64(args, 3))
+    memory, report = reload_i64(args, 4), reload_i64(args, 8)
+    scratch = memory + reload_i64(args, 5)
+    for number in range(reload_i64(args, 6), reload_i64(args, 7)):
         section = image + 8 * reload_i64(image, number)
-        counter = sync + 64 + 8 * number
-        run_section(section, image, table, thread, threads, counter, memory, scratch_offset, report)
-        wait_for_all(sync, threads, number - first + 1)
+        run_section(section, image, table, shared, sync + 64 * number, memory, scratch, report)

@@ -93,12 +93,14 @@ def _lower(function: Any, symbol: str) -> Any:
     return module
 
 
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+llvm.initialize_native_asmparser()  # for inline assembly, also where Numba emits a callee itself
+
+
 @functools.cache
 def target_machine() -> Any:
     """Return the LLVM target machine of this host, for code that can be loaded anywhere."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +20,11 @@ from tiling.program import Operand, Program
 from tiling.target import Target
 from tosajit.dtypes import DType
 from tosajit.errors import PlanError, RequireError
+from tosajit import kernels
+from tosajit.kernels import threads
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.scalars import requirement_text
-from tosajit.link import Image64, link
+from tosajit.link import ARGUMENT_BYTES, Image64, link
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[int, int], None]
@@ -99,7 +100,7 @@ class Segment:
             table[slot] = arrays[number].__array_interface__["data"][0]
         for number, slot in self._exit:
             table[slot] = results[number].__array_interface__["data"][0]
-        workspace.run(self)
+        workspace.run()
         if workspace.report[0]:
             raise self._broken(workspace)
         self._free.append(workspace)
@@ -117,9 +118,9 @@ class Segment:
             for number, slot in places:
                 workspace.table[slot] = _address(given[number])
         call, seconds = workspace.calls[0], []
-        call[3] = 1
+        call[2] = 0
         for number in range(self._image.sections):
-            call[7:9] = number, number + 1
+            call[6:8] = number, number + 1
             start = perf_counter()
             driver()(workspace.addresses[0])
             seconds.append(perf_counter() - start)
@@ -150,41 +151,37 @@ class _Workspace:
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = _address(segment.constants[name])
-        self.sync = np.zeros(16 + image.sections, np.int64)
+        self.counters = np.zeros((image.sections + 1, 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self.memory = [_aligned(image.thread_bytes) for _ in range(segment.threads)]
-        self.calls = [self._arguments(image, thread, segment.threads) for thread in range(segment.threads)]
+        self.calls = [self._arguments(image, memory, segment.threads > 1) for memory in self.memory]
         self.addresses = [_address(call) for call in self.calls]
 
-    def _arguments(self, image: Image64, thread: int, threads: int) -> Array:
-        from tosajit.link import ARGUMENT_BYTES
+    def _arguments(self, image: Image64, memory: Array, shared: bool) -> Array:
+        """The arguments of the driver on one thread."""
+        words = [_address(image.numbers), _address(self.table), int(shared), _address(self.counters)]
+        words += [_address(memory), ARGUMENT_BYTES, 0, image.sections, _address(self.report)]
+        return np.array(words, np.int64)
 
-        memory = _address(self.memory[thread])
-        row = [_address(image.numbers), _address(self.table), thread, threads, _address(self.sync), memory]
-        return np.array([*row, ARGUMENT_BYTES, 0, image.sections, _address(self.report)], np.int64)
-
-    def run(self, segment: Segment) -> None:
+    def run(self) -> None:
         """Run the whole program, on all its threads."""
-        entry = driver()
-        if segment.threads == 1:
-            entry(self.addresses[0])
+        if len(self.addresses) == 1:
+            driver()(self.addresses[0])
             return
-        self.sync[:] = 0
-        others = [threading.Thread(target=entry, args=(address,)) for address in self.addresses[1:]]
-        for other in others:
-            other.start()
-        entry(self.addresses[0])
-        for other in others:
-            other.join()
+        self.counters[:] = 0
+        threads.run(driver_address(), self.addresses)
 
 
 @cache
 def driver() -> Callable[[int], None]:
     """The compiled driver."""
-    from tosajit.kernels import driver as module
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(driver_address())
 
-    source = Path(module.__file__).read_text(encoding="utf-8")
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)
+
+@cache
+def driver_address() -> int:
+    """Where the compiled driver is."""
+    return compile_kernel(Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")).address
 
 
 def _fold(
