@@ -3,26 +3,22 @@
 import ast
 import contextlib
 import functools
+import inspect
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import njit
 from numba.core import compiler, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.extending import intrinsic
 
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.objects import compile_into_cache
-
-CALLED: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "error_model": "numpy",
-    "_nrt": False,
-}
-"""Options of the functions that a kernel calls (those that are not inlined in its text)."""
 
 WRAPPER = """
 define void @{symbol}(i64 %args) {{
@@ -55,42 +51,93 @@ def llvm_text(source: str) -> str:
 
 
 def _optimized(source: str, path: Path, symbol: str) -> Any:
-    namespace: dict[str, Any] = {"__name__": symbol}
-    text = inline_calls(ast.parse(source))
-    for statement in ast.walk(text):
-        if isinstance(statement, ast.Raise | ast.Assert):
-            raise ValueError(f"line {statement.lineno}: a kernel cannot raise")
-    exec(compile(text, str(path), "exec"), namespace)
-    for node in text.body:
-        if isinstance(node, ast.FunctionDef) and node.name != "kernel" and not node.decorator_list:
-            namespace[node.name] = njit(**CALLED)(namespace[node.name])
-    module = _lower(namespace["kernel"], symbol)
+    """Return the LLVM module of a kernel with all that it calls; only `symbol` is visible from outside."""
+    module, name = _lower(_function(source, path, symbol))
+    module.link_in(llvm.parse_assembly(WRAPPER.format(symbol=symbol, function=name)))
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name != symbol:
+            value.linkage = "internal"
+    module.get_function(name).add_function_attribute("alwaysinline")
     machine = target_machine()
     module.data_layout = str(machine.target_data)
     _optimize(module, machine)
     return module
 
 
-def _lower(function: Any, symbol: str) -> Any:
-    """Return the LLVM module of `function` with all that it calls; only `symbol` is visible from outside."""
+def _function(source: str, path: Path, name: str) -> Callable[..., Any]:
+    """Return `kernel` of a module text as a Python function, ready for Numba."""
+    parsed = ast.parse(source)
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []  # `njit` at most: every function is compiled
+        elif isinstance(node, ast.Raise | ast.Assert):
+            raise ValueError(f"line {node.lineno}: a kernel cannot raise")
+    text = inline_calls(parsed)
+    namespace: dict[str, Any] = {"__name__": name}
+    exec(compile(text, str(path), "exec"), namespace)
+    for node in text.body:
+        if isinstance(node, ast.FunctionDef) and node.name != "kernel":
+            namespace[node.name] = _callee(namespace[node.name])
+    return namespace["kernel"]  # type: ignore[no-any-return]
+
+
+class _Library(JITCodeLibrary):
+    """Code that is only ever linked into a kernel: neither optimised nor emitted on its own."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        """Put all that is called into the module."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], result: Any) -> Any:
     numba: Any = compiler
+    new_library: Any = _Library
     flags = numba.Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.enable_pyobject = flags.nrt = False
     flags.error_model = "numpy"
-    result = numba.compile_extra(
-        cpu_target.typing_context, cpu_target.target_context, function, (types.int64,), types.none, flags, {}
+    typing_context, target_context = cpu_target.typing_context, cpu_target.target_context
+    library = new_library(target_context.codegen(), function.__qualname__)
+    return numba.compile_extra(
+        typing_context, target_context, function, arguments, result, flags, {}, library=library
     )
-    module = result.library._final_module
-    for library in result.library._linking_libraries:
-        module.link_in(library._get_module_for_linking(), preserve=True)
-    name = result.fndesc.llvm_func_name
-    module.link_in(llvm.parse_assembly(WRAPPER.format(symbol=symbol, function=name)))
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != symbol:
-            value.linkage = "internal"
-    module.get_function(name).add_function_attribute("alwaysinline")
-    return module
+
+
+def _callee(function: Callable[..., Any]) -> Any:
+    """Return what Numba takes for `function` when a kernel calls it."""
+    compiled: dict[tuple[Any, ...], Any] = {}
+    numba_types: Any = types
+
+    def call(typing_context: Any, *arguments: Any) -> Any:
+        plain = tuple(numba_types.unliteral(argument) for argument in arguments)
+        if plain not in compiled:
+            compiled[plain] = _compile(function, plain, None)
+        result = compiled[plain]
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            context.add_linking_libs([result.library])
+            return context.call_internal(builder, result.fndesc, result.signature, values)
+
+        return result.signature, generate
+
+    parameters = inspect.signature(function).parameters.values()
+    context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    call.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = function.__name__
+    return intrinsic(call)
+
+
+def _lower(function: Callable[..., Any]) -> tuple[Any, str]:
+    """Return the LLVM module of a kernel before optimisation, and the kernel's name in it."""
+    with global_compiler_lock:
+        result = _compile(function, (types.int64,), types.none)
+        result.library.finalize()
+    return result.library._final_module, result.fndesc.llvm_func_name
 
 
 llvm.initialize_native_target()
