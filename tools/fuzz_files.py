@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -103,10 +103,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args([argument for argument in sys.argv[1:] if not argument.startswith("-atheris_")])
 
 
-def attempt(job: Job) -> Outcome:
+def attempt(job: Job, limited: bool = True) -> Outcome:
     """Carry out a case in this process, within its limits of time and memory."""
     kind, data, mutation = damaged(job)
-    limit_memory()
+    if limited:
+        limit_memory()
     started = time.process_time()
     try:
         end, message = read_tosa(data, job.run) if kind == "tosa" else read_npy(data)
@@ -116,7 +117,7 @@ def attempt(job: Job) -> Outcome:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     if seconds > SECONDS:
         end, message = "failed", f"took {seconds:.1f} s"
-    if memory > MEMORY:
+    if limited and memory > MEMORY:
         end, message = "failed", f"took {memory >> 20} MiB"
     return Outcome(job, kind, mutation, end, message, seconds, memory)
 
@@ -234,7 +235,7 @@ def keep(outcome: Outcome) -> None:
     (folder / f"{name}.txt").write_text(outcome.message)
     line = outcome.message.strip().splitlines()[-1] if outcome.message.strip() else ""
     print(
-        f"failed: --seed {outcome.job.seed} --case {outcome.job.case}: {line} ({folder / name}.{outcome.kind})"
+        f"failed: --seed {outcome.job.seed} --case {outcome.job.case} ({folder / name}.{outcome.kind}): {line}"
     )
 
 
@@ -287,11 +288,6 @@ def one_input(data: bytes) -> None:
         read_npy(data)
     else:
         read_tosa(data, run=False)
-
-
-def run_here(cases: Iterable[int], seed: int) -> list[Outcome]:
-    """Carry out cases in this process."""
-    return [attempt(Job(seed, case, False)) for case in cases]
 
 
 if __name__ == "__main__":
