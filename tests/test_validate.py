@@ -20,6 +20,7 @@ from tosajit.operators import (
     CONST_SHAPE,
     IDENTITY,
     MUL,
+    NEGATE,
     RESCALE,
     RESHAPE,
     TABLE,
@@ -29,7 +30,7 @@ from tosajit.operators import (
     WHILE_LOOP,
 )
 from tosajit.profiles import EXTENSIONS
-from tosajit.validate import check, validate
+from tosajit.validate import check, late_faults, late_operands, validate
 
 STATIC = set(EXTENSIONS) - {"EXT-DYNAMIC"}
 
@@ -214,6 +215,21 @@ def test_ext_dynamic_lifts_compile_time_constants():
     assert texts(graph) == []
     (text,) = texts(graph, extensions=STATIC)
     assert "y (MUL) shift: must come from a CONST, or the graph needs EXT-DYNAMIC" in text
+
+
+def test_what_depends_on_late_operands_is_checked_when_they_are_known():
+    values = [Value(name, INT16, (2,)) for name in "xy"] + [Value(name, INT16, (1,)) for name in ("a", "b")]
+    graph = graph_of([Node(NEGATE(), ("x", "a", "b"), ("y",))], values, ("x", "a", "b"), "y")
+    (node,) = graph.main.nodes
+    assert texts(graph) == []
+    assert late_operands(node, ()) == ("a", "b")
+    assert late_operands(node, ("a",)) == ("b",)
+    known = {"a": np.zeros(1, np.int16), "b": np.array([3], np.int16)}
+    assert [str(fault) for fault in late_faults(node, graph.main, known)] == [
+        "y (NEGATE) output_zp: it is 3, but must be 0 for INT16 [TOSA 1.0.1 section 2.6.10]"
+    ]
+    known["b"] = known["a"]
+    assert late_faults(node, graph.main, known) == ()
 
 
 def test_the_table_is_a_constant_of_the_integer_profile():

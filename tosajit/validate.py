@@ -68,6 +68,24 @@ def check(
     return graph
 
 
+def late_operands(node: Node, constants: Collection[str]) -> tuple[str, ...]:
+    """Tensors that EXT-DYNAMIC lets come from elsewhere than a constant: checks of them have to wait."""
+    pairs = zip(node.operator.operands_read, node.inputs, strict=False)
+    return tuple(name for operand, name in pairs if operand.constant_in and name not in constants)
+
+
+def late_faults(
+    node: Node, block: Block, constants: Mapping[str, Array], where: str = ""
+) -> tuple[Violation, ...]:
+    """What is wrong with a node once `constants` has the late operands as well; for when a graph runs."""
+    binder = Binder(node, block.values, constants, where)
+    binder.bind()
+    for rule in node.operator.rules:
+        for message in rule.faults(node.operator, binder.known):
+            binder.fault(rule.kind, rule.operand, rule.name, message)
+    return tuple(binder.faults)
+
+
 def _structure(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
     if not any(region.blocks for region in graph.regions):
