@@ -1,7 +1,27 @@
-"""What contraction kernels import on a CPU with AVX-512 VNNI."""
+"""What contraction kernels import on a CPU with AVX-512 VNNI and VBMI."""
 
+from tosajit.kernels.contract.interleave import (
+    depthwise_i8,
+    depthwise_i16,
+    depthwise_rescale_i8,
+    interleave_i8,
+    interleave_i16,
+)
 from tosajit.kernels.contract.requant import rescale_i8
-from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run
+from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run, widen_add_rows
 from tosajit.kernels.contract.tile import tile_i8, tile_i16
 
-__all__ = ["add_row_sums", "copy_run", "fill_run", "rescale_i8", "tile_i8", "tile_i16"]
+__all__ = [
+    "add_row_sums",
+    "copy_run",
+    "depthwise_i8",
+    "depthwise_i16",
+    "depthwise_rescale_i8",
+    "fill_run",
+    "interleave_i8",
+    "interleave_i16",
+    "rescale_i8",
+    "tile_i8",
+    "tile_i16",
+    "widen_add_rows",
+]

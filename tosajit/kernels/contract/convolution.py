@@ -77,15 +77,27 @@ GATHER = """
 """
 """Output offsets of the rows of a panel, and the rows themselves unless they are used in place."""
 
-TILE = """
+TILE_I8 = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
     words = load_i64(args, TILE_WORDS)
-    tile_{functor}(a, a_row, load_i64(args, TILE_STEPS), load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL),
-                   load_i64(args, TILE_INITIAL), words, rows, load_i64(args, TILE_PANELS))
+    tile_i8(a, a_row, load_i64(args, TILE_STEPS), load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL),
+            load_i64(args, TILE_INITIAL), words, rows, load_i64(args, TILE_PANELS))
     factor = load_i64(args, TILE_FACTOR)
     if factor != 0:
         add_row_sums(a, a_row, load_i64(args, TILE_DEPTH), factor, words, rows)
 """
+
+TILE_I16 = """
+    rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
+    b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
+    steps, words, factor = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS), load_i64(args, TILE_FACTOR)
+    sums, zero = local(1536), local(128)
+    fill_run(zero, 0, 128)
+    for step in range(0, steps, {chunk}):
+        tile_i16(a + step * 4, a_row, min({chunk}, steps - step), b + step * 64, b_panel, zero, sums, rows, panels)
+        widen_add_rows(sums, words, rows, panels, factor)
+"""
+"""Sums of chunks that cannot overflow 32 bits are added to quad words."""
 
 PROLOGUE = """
     m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
@@ -106,7 +118,7 @@ PROLOGUE = """
     store_i64(tile_job, TILE_B_PANEL, b_panel)
     store_i64(tile_job, TILE_WORDS, words)
     store_i64(tile_job, TILE_DEPTH, depth)
-    store_i64(tile_job, TILE_FACTOR, -load_i64(args, WEIGHT_ZP))
+    store_i64(tile_job, TILE_FACTOR, {factor})
 """
 
 TILES = """
@@ -117,18 +129,23 @@ TILES = """
         call(gather, gather_job)
         a = source + m * a_row if direct else panel
         tiles = (rows + {tile_rows} - 1) // {tile_rows}
-        for column in range(n_lo, n_hi, 32):
-            columns = min(32, n_hi - column)
-            store_i64(tile_job, TILE_B, weight + column // 16 * b_panel)
+        for column in range(n_lo, n_hi, {tile_columns}):
+            columns = min({tile_columns}, n_hi - column)
+            panels = (columns + 15) // 16
+            store_i64(tile_job, TILE_B, weight + column // 16 * b_panel * {parts})
             store_i64(tile_job, TILE_INITIAL, initial + column * 4)
-            store_i64(tile_job, TILE_PANELS, (columns + 15) // 16)
+            store_i64(tile_job, TILE_PANELS, panels * {parts})
             row = 0
             for t in range(tiles):
                 height = (rows - row + tiles - t - 1) // (tiles - t)
                 store_i64(tile_job, TILE_A, a + row * a_row)
-                store_i64(tile_job, TILE_HEIGHT, height)
+                store_i64(tile_job, TILE_HEIGHT, height){start}
                 call(tile, tile_job)
 """
+
+START = """
+                for i in range(height):
+                    copy_run(words + i * 256, initial + column * 8, panels * 128)"""
 
 RESCALE_PROLOGUE = """
     parameters, sign = load_i64(args, PARAMETERS), load_i64(args, SIGN)
@@ -147,7 +164,8 @@ RESCALE = """
 
 BODY = """
                 for i in range(height):
-                    place = reload_i64(offsets, row + i) + column
+                    place = {place} + column
+                    base = i * {pitch}
                     for part in range(0, columns - 15, 16):
                         for j in range(16):
                             acc = {load}

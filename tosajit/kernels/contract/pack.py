@@ -33,6 +33,33 @@ def start_values(
     return values.astype(np.uint64).astype(np.uint32).view(np.int32)
 
 
+def pack_depthwise(
+    weights: NDArray[np.int8], weight_zp: int = 0, element_bytes: int = 1
+) -> tuple[NDArray[np.int8] | NDArray[np.int16], int]:
+    """Return [channels / 16][groups, KW, parts][16][vertical taps] of weights [KH][KW][C][M], and the number of parts.
+
+    A weight less its zero point may need nine bits: it is then the sum of three parts.
+    """
+    kh, kw = weights.shape[:2]
+    group = 4 // element_bytes
+    storage = np.int8 if element_bytes == 1 else np.int16
+    rest = weights.reshape(kh, kw, -1).astype(np.int64) - weight_zp
+    channels, groups, parts = rest.shape[2], -(-kh // group), []
+    for _ in range(3 if weight_zp else 1):
+        parts.append(np.clip(rest, -128, 127))
+        rest = rest - parts[-1]
+    padded = np.zeros((groups * group, kw, len(parts), _padded(channels)), storage)
+    padded[:kh, :, :, :channels] = np.stack(parts, axis=2)
+    split = padded.reshape(groups, group, kw, len(parts), -1, COLUMNS)
+    return np.ascontiguousarray(split.transpose(4, 0, 2, 3, 5, 1)), len(parts)
+
+
+def pack_halves(matrix: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Return int16 columns [columns][depth] packed in pairs of panels: upper bytes (signed), lower bytes (unsigned)."""
+    upper, lower = (pack_weights(half, 2) for half in (matrix >> 8, matrix & 255))
+    return np.ascontiguousarray(np.stack([upper, lower], axis=1))
+
+
 @dataclass(frozen=True, slots=True)
 class RescaleTable:
     """The packed parameters of `rescale_i8`, and its scalar ones."""

@@ -10,6 +10,7 @@ from tosajit.kernels.contract.code import (
     I8,
     I32,
     I64,
+    Q8,
     VOID,
     W16,
     Builder,
@@ -101,6 +102,39 @@ def _add_row_sums(b: Builder, a: Value, a_row: Value, size: Value, factor: Value
     loop(b, rows, [], row)
 
 
+def widen_add(b: Builder, words: Value, where: Value) -> None:
+    """Add 16 words to the 16 quad words at an address."""
+    for half in range(2):
+        lanes = ir.Constant(vector(I32, 8), [number(8 * half + lane, I32) for lane in range(8)])
+        part = b.sext(b.shuffle_vector(words, words, lanes), Q8)
+        there = address(b, where, 64 * half)
+        store(b, b.add(load(b, there, Q8), part), there)
+
+
+def _widen_add_rows(b: Builder, sums: Value, words: Value, rows: Value, panels: Value, split: Value) -> None:
+    def row(index: Value, _: Any) -> list[Value]:
+        source, target = address(b, sums, index, 128), address(b, words, index, 256)
+        first, second = load(b, source, W16), load(b, address(b, source, 64), W16)
+        with b.if_else(b.icmp_signed("!=", split, number(0))) as (halves, columns):
+            with halves:
+                for half in range(2):
+                    lanes = ir.Constant(vector(I32, 8), [number(8 * half + lane, I32) for lane in range(8)])
+                    upper, lower = (b.sext(b.shuffle_vector(part, part, lanes), Q8) for part in (first, second))
+                    there = address(b, target, 64 * half)
+                    total = b.add(b.shl(upper, number(8, Q8)), lower)
+                    store(b, b.add(load(b, there, Q8), total), there)
+            with columns:
+                widen_add(b, first, target)
+                with b.if_then(b.icmp_signed(">", panels, number(1))):
+                    widen_add(b, second, address(b, target, 128))
+        return []
+
+    loop(b, rows, [], row)
+
+
+widen_add_rows = procedure("widen_add_rows", 5, _widen_add_rows)
+"""`widen_add_rows(sums, words, rows, panels, split)`: rows of 32 words are added to rows of 32 quad words; if `split`,
+the two panels are the upper and the lower bytes of the same 16 columns."""
 copy_run = procedure("copy_run", 3, _copy_run, inline=True)
 """`copy_run(target, source, size)` copies bytes; it may write up to RUN_SLACK bytes past the end of the target."""
 fill_run = procedure("fill_run", 3, _fill_run, inline=True)

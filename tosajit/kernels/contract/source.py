@@ -1,66 +1,123 @@
 """The texts of contraction kernels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from textwrap import indent
 
 from tosajit.kernels.contract import convolution as text
-from tosajit.kernels.contract.spec import MAX_PANEL_ROWS, TILE_ROWS, ContractSpec, Epilogue, Job, Slot, TileJob
+from tosajit.kernels.contract import depthwise
+from tosajit.kernels.contract.spec import (
+    MAX_PANEL_ROWS,
+    TILE_ROWS,
+    ContractSpec,
+    DepthwiseJob,
+    DepthwiseSlot,
+    Epilogue,
+    Job,
+    Slot,
+    TileJob,
+)
+
+CHUNKS = {"i8": 255, "i16": 127}
+"""Steps of two int16 products each that stay within 32 bits: of int8, or of the unsigned lower half of int16."""
 
 PACKAGE = "tosajit.kernels.contract"
 
 
 def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     """Return a module that defines `kernel(args)` for a structure and what follows each sum."""
-    imports = f"from {PACKAGE}.{spec.library} import rescale_i8" if epilogue.rescale else ""
-    parts = [_header(f"Convolution of {spec.left} and {spec.right}", imports, [Slot, Job, TileJob], epilogue.functions)]
+    return _depthwise(spec, epilogue) if spec.kind == "depthwise" else _convolution(spec, epilogue)
+
+
+def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
+    imports = [*(["rescale_i8"] if epilogue.rescale else []), *(["copy_run"] if spec.left == "i16" else [])]
+    parts = [_header(f"Convolution of {spec.left} and {spec.right}", spec, imports, [Slot, Job, TileJob], epilogue)]
     parts += [text.PROLOGUE, epilogue.rescale * text.RESCALE_PROLOGUE, indent(epilogue.setup, " " * 4)]
-    parts += _finish(epilogue)
-    return _fill(
-        "".join(parts),
-        {
-            "step_elements": 4 if spec.left == "i8" else 2,
-            "offset_bytes": MAX_PANEL_ROWS * 8,
-            "word_bytes": TILE_ROWS * 32 * 8,
-            "tile_rows": TILE_ROWS,
-        },
-    )
+    parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
+    parts += [text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)]
+    if epilogue.rescale:
+        where = "narrow, narrow_offsets" if epilogue.body else "output + column, offsets + row * 8"
+        parts += [text.RESCALE.replace("{where}", where)]
+    words = ("reload_i8", "narrow") if epilogue.rescale else (f"reload_{spec.accumulator}", "words")
+    parts += [_body(epilogue, words, "32", "reload_i64(offsets, row + i)"), text.NEXT]
+    split = spec.right == "i16"
+    constants = {
+        "parts": 2 if split else 1,
+        "tile_columns": 16 if split else 32,
+        "factor": "-load_i64(args, WEIGHT_ZP)" if spec.left == "i8" else int(split),
+        "step_elements": 4 if spec.left == "i8" else 2,
+        "offset_bytes": MAX_PANEL_ROWS * 8,
+        "word_bytes": TILE_ROWS * 32 * 8,
+        "tile_rows": TILE_ROWS,
+    }
+    return _fill("".join(parts), constants)
+
+
+def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
+    type_ = spec.left
+    imports = ["fill_run", *(["depthwise_rescale_i8"] if epilogue.rescale else [f"depthwise_{type_}"])]
+    imports += ["copy_run"] if type_ == "i16" else []
+    slots = [DepthwiseSlot, DepthwiseJob]
+    parts = [_header(f"Depthwise convolution of {type_} and {spec.right}", spec, imports, slots, epilogue)]
+    parts += [depthwise.PROLOGUE, epilogue.rescale * text.RESCALE_PROLOGUE, indent(epilogue.setup, " " * 4)]
+    parts += [depthwise.LOOPS]
+    if epilogue.rescale:
+        where = "words, columns" if epilogue.body else "output + first_place + column, out_x"
+        parts += [depthwise.RESCALE.replace("{where}", where)]
+    else:
+        parts += [depthwise.TILE_I8 if type_ == "i8" else depthwise.TILE_I16]
+    words = ("reload_i8" if epilogue.rescale else f"reload_{spec.accumulator}", "words")
+    parts += [_body(epilogue, words, "columns" if epilogue.rescale else "pitch", "first_place + i * out_x")]
+    return _fill("".join(parts), {"flip": 128 if type_ == "i8" else 0})
+
+
+def depthwise_gather_source(spec: ContractSpec) -> str:
+    """Return the kernel that interleaves rows of the input of a depthwise convolution."""
+    type_, group = spec.left, 4 if spec.left == "i8" else 2
+    header = _header("Rows of a depthwise convolution", spec, ["fill_run", f"interleave_{type_}"], [DepthwiseSlot, DepthwiseJob])
+    taps = ", ".join(depthwise.TAP.format(tap) for tap in range(group))
+    constants = {"group": group, "bytes": 4 // group, "type": type_, "taps": taps}
+    return _fill(header + depthwise.GATHER, constants)
 
 
 def gather_source(library: str = "avx512") -> str:
     """Return the kernel that gathers rows of A and finds where their outputs go."""
-    imports = f"from {PACKAGE}.{library} import copy_run, fill_run"
-    return _header("Rows of a convolution", imports, [Slot, Job]) + text.GATHER
+    spec = ContractSpec("convolution", library=library)
+    return _header("Rows of a convolution", spec, ["copy_run", "fill_run"], [Slot, Job]) + text.GATHER
 
 
 def tile_source(spec: ContractSpec) -> str:
     """Return the kernel of a register tile."""
-    imports = f"from {PACKAGE}.{spec.library} import add_row_sums, tile_{spec.left}"
-    return _header(f"Register tiles of {spec.left}", imports, [TileJob]) + text.TILE.replace("{functor}", spec.left)
+    names = ["tile_i8", "add_row_sums"] if spec.left == "i8" else ["fill_run", "tile_i16", "widen_add_rows"]
+    header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
+    return header + (text.TILE_I8 if spec.left == "i8" else _fill(text.TILE_I16, {"chunk": CHUNKS[spec.right]}))
 
 
-def _fill(template: str, constants: dict[str, int]) -> str:
+def _fill(template: str, constants: Mapping[str, object]) -> str:
     for name, value in constants.items():
         template = template.replace("{" + name + "}", str(value))
     return template
 
 
-def _header(title: str, imports: str, slots: Sequence[type[IntEnum]], functions: str = "") -> str:
-    names = "\n".join(
+NO_EPILOGUE = Epilogue()
+
+
+def _header(
+    title: str, spec: ContractSpec, names: Sequence[str], slots: Sequence[type[IntEnum]], epilogue: Epilogue = NO_EPILOGUE
+) -> str:
+    numbers = "\n".join(
         ",\\\n    ".join(", ".join(slot.name for slot in list(group)[i : i + 8]) for i in range(0, len(group), 8))
         + f" = range({len(group)})"
         for group in slots
     )
-    return text.HEADER.format(title=title, imports=imports, slots=names, functions=functions)
+    imports = f"from {PACKAGE}.{spec.library} import {', '.join(names)}" if names else ""
+    return text.HEADER.format(title=title, imports=imports, slots=numbers, functions=epilogue.functions)
 
 
-def _finish(epilogue: Epilogue) -> list[str]:
-    """Return the loops, with what runs after each tile."""
-    direct, staged = "output + column, offsets + row * 8", "narrow, narrow_offsets"
+def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str) -> str:
+    """Return the loops of the caller's text over the sums of a tile."""
     if epilogue.rescale and not epilogue.body:
-        return [text.TILES, text.RESCALE.replace("{where}", direct), text.NEXT]
-    load = "reload_i8(narrow, i * 32 + part + j)" if epilogue.rescale else "reload_i32(words, i * 32 + part + j)"
-    body = text.BODY.replace("{load}", load)
-    body = body.replace("{body}", indent(epilogue.body, " " * 28)).replace("{rest}", indent(epilogue.body, " " * 24))
-    first = [text.NARROW, text.TILES, text.RESCALE.replace("{where}", staged)] if epilogue.rescale else [text.TILES]
-    return [*first, body, text.NEXT]
+        return ""
+    load = f"{words[0]}({words[1]}, base + part + j)"
+    body = _fill(text.BODY, {"load": load, "pitch": pitch, "place": place})
+    return _fill(body, {"body": indent(epilogue.body, " " * 28), "rest": indent(epilogue.body, " " * 24)})

@@ -134,6 +134,79 @@ class TileJob(IntEnum):
     TILE_HEIGHT, TILE_PANELS, TILE_DEPTH, TILE_FACTOR = range(7, 11)
 
 
+class DepthwiseSlot(IntEnum):
+    """The arguments of a depthwise convolution kernel; names that Slot has too mean the same."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: Sequence[int]) -> int:
+        return count
+
+    SOURCE = auto()
+    WEIGHT = auto()
+    INITIAL = auto()
+    OUTPUT = auto()
+    SCRATCH = auto()
+    M_LO = auto()
+    """First output row, counted over N, OH."""
+    M_HI = auto()
+    N_LO = auto()
+    """First output channel, a multiple of 16."""
+    N_HI = auto()
+    CHANNEL_BLOCK = auto()
+    """Channels and pixels of a row that are worked on at a time; channels a multiple of 16, or all of them."""
+    PIXEL_BLOCK = auto()
+    CHANNEL_MULTIPLIER = auto()
+    O_H = auto()
+    O_W = auto()
+    I_H = auto()
+    I_W = auto()
+    K_H = auto()
+    K_W = auto()
+    STRIDE_Y = auto()
+    STRIDE_X = auto()
+    PAD_TOP = auto()
+    PAD_LEFT = auto()
+    DILATION_Y = auto()
+    DILATION_X = auto()
+    REACH = auto()
+    """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    TAPS = auto()
+    """Entries of the packed weights per channel: groups of vertical taps, times KW, times PARTS."""
+    PARTS = auto()
+    """int8 numbers that a weight less its zero point is the sum of."""
+    IN_N = auto()
+    IN_Y = auto()
+    IN_X = auto()
+    OUT_N = auto()
+    OUT_Y = auto()
+    OUT_X = auto()
+    GROUP_BYTES = auto()
+    """Scratch bytes of the input of one group of vertical taps."""
+    BLANK = auto()
+    """Bytes from SCRATCH to a row of zero points, to an expanded row, to the tap table, to the sums."""
+    BLANK_BYTES = auto()
+    BLANK_BYTE = auto()
+    """What padding holds once interleaved: for int8 input_zp + 128, for int16 0."""
+    EXPAND = auto()
+    EXPAND_BYTES = auto()
+    TAP_TABLE = auto()
+    WORDS = auto()
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    GATHER = auto()
+    """Address of the kernel of `depthwise_gather_source(spec)`."""
+    EPILOGUE = auto()
+
+
+class DepthwiseJob(IntEnum):
+    """The arguments of the kernel that interleaves rows."""
+
+    DEPTHWISE_ARGS, DEPTHWISE_N, DEPTHWISE_Y, DEPTHWISE_X = range(4)
+    DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS = range(4, 7)
+
+
 MAX_PANEL_ROWS = 240
 TILE_ROWS = 12
 PANEL_BYTES = 192 * 1024
@@ -206,3 +279,91 @@ class Geometry:
         numbers += [d * h * w * tap, h * w * tap, w * tap, tap, *strides]
         numbers += [0, self.positions, 0, oc, self.depth, self.panel_rows, int(self.is_direct), self.row_bytes]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
+
+
+ROW_BLOCK_BYTES = 12 * 1024
+"""Interleaved input that should stay in the first-level cache, with sums and weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseGeometry:
+    """A depthwise convolution's shape: (N, H, W) of input and output, (H, W) of the rest."""
+
+    input: tuple[int, int, int]
+    output: tuple[int, int, int]
+    in_channels: int
+    channel_multiplier: int = 1
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    pad: tuple[int, int] = (0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    element_bytes: int = 1
+    parts: int = 1
+
+    @property
+    def out_channels(self) -> int:
+        """Return the number of output channels."""
+        return self.in_channels * self.channel_multiplier
+
+    @property
+    def rows(self) -> int:
+        """Return the number of output rows, over all batches."""
+        return self.output[0] * self.output[1]
+
+    @property
+    def groups(self) -> int:
+        """Return the number of groups of vertical taps."""
+        return -(-self.kernel[0] * self.element_bytes // 4)
+
+    @property
+    def reach(self) -> int:
+        """Return how many input columns one output depends on."""
+        return (self.kernel[1] - 1) * self.dilation[1] + 1
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Return how many channels and pixels to work on at a time."""
+        columns = (self.output[2] - 1) * self.stride[1] + self.reach
+        budget = ROW_BLOCK_BYTES // (4 * self.groups)
+        channels = self.out_channels
+        pieces = 1
+        while pieces < 64 and -(-channels // pieces) * min(columns, 3 * self.reach + 8) > budget:
+            pieces += 1
+        if pieces > 1:
+            channels = min(channels, max(16, -(-channels // pieces // 64) * 64))
+        fitting = max(0, budget // channels - self.reach) // self.stride[1] + 1
+        parts = -(-self.output[2] // fitting)
+        return channels, -(-self.output[2] // parts)
+
+    def _scratch(self) -> Mapping[str, int]:
+        channels, pixels = self.blocks
+        columns = (pixels - 1) * self.stride[1] + self.reach
+        expand = (columns * channels * self.element_bytes + 127) // 64 * 64
+        group = (columns * channels * 4 + 63) // 64 * 64
+        blank = group * self.groups + 256
+        expanded = blank + expand
+        table = expanded + (4 * expand if self.channel_multiplier > 1 else 0)
+        words = table + 8 * self.groups * self.kernel[1] * self.parts
+        total = words + pixels * (channels + 16) * 8 + 64
+        numbers = {"BLANK": blank, "BLANK_BYTES": expand - 64, "EXPAND": expanded, "EXPAND_BYTES": expand}
+        return numbers | {"TAP_TABLE": table, "WORDS": words, "GROUP_BYTES": group, "total": total}
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Return the scratch memory that a thread needs."""
+        return self._scratch()["total"]
+
+    def slots(self) -> Mapping[DepthwiseSlot, int]:
+        """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        n, h, w = self.input
+        _, oh, ow = self.output
+        tap, oc = self.in_channels * self.element_bytes, self.out_channels
+        numbers = {"M_LO": 0, "M_HI": self.rows, "N_LO": 0, "N_HI": oc, "REACH": self.reach, "PARTS": self.parts}
+        numbers |= dict(zip(("CHANNEL_BLOCK", "PIXEL_BLOCK"), self.blocks, strict=True))
+        numbers |= {"CHANNEL_MULTIPLIER": self.channel_multiplier, "O_H": oh, "O_W": ow, "I_H": h, "I_W": w}
+        for name, (y, x) in (("STRIDE", self.stride), ("DILATION", self.dilation), ("K", self.kernel)):
+            numbers |= {f"{name}_{'H' if name == 'K' else 'Y'}": y, f"{name}_{'W' if name == 'K' else 'X'}": x}
+        numbers |= {"PAD_TOP": self.pad[0], "PAD_LEFT": self.pad[1], "TAPS": self.groups * self.kernel[1] * self.parts}
+        numbers |= {"IN_N": h * w * tap, "IN_Y": w * tap, "IN_X": tap, "OUT_N": oh * ow * oc, "OUT_Y": ow * oc, "OUT_X": oc}
+        numbers |= {name: number for name, number in self._scratch().items() if name != "total"}
+        return {DepthwiseSlot[name]: number for name, number in numbers.items()}

@@ -1,0 +1,107 @@
+"""The text of depthwise convolution kernels."""
+
+GATHER = """
+    n, y, x = load_i64(args, DEPTHWISE_N), load_i64(args, DEPTHWISE_Y), load_i64(args, DEPTHWISE_X)
+    columns, channel = load_i64(args, DEPTHWISE_COLUMNS), load_i64(args, DEPTHWISE_CHANNEL)
+    channels = load_i64(args, DEPTHWISE_CHANNELS)
+    args = load_i64(args, DEPTHWISE_ARGS)
+    out, blank_byte = load_i64(args, SCRATCH), load_i64(args, BLANK_BYTE)
+    blank = out + load_i64(args, BLANK)
+    expand, expand_bytes = out + load_i64(args, EXPAND), load_i64(args, EXPAND_BYTES)
+    I_h, I_w, K_h = load_i64(args, I_H), load_i64(args, I_W), load_i64(args, K_H)
+    in_y, in_x, step_y = load_i64(args, IN_Y), load_i64(args, IN_X), load_i64(args, DILATION_Y)
+    multiplier, group_bytes = load_i64(args, CHANNEL_MULTIPLIER), load_i64(args, GROUP_BYTES)
+    image = load_i64(args, SOURCE) + n * load_i64(args, IN_N)
+    rows, steps = local(32), local(32)
+    first = min(max(-x, 0), columns)
+    last = max(min(I_w - x, columns), first)
+    pieces, size = last - first, channels * {bytes}
+    if multiplier > 1 or size == in_x:
+        size *= pieces
+        pieces = min(pieces, 1)
+    for top in range(0, K_h, {group}):
+        for tap in range({group}):
+            line = y + (top + tap) * step_y
+            if top + tap >= K_h or line < 0 or line >= I_h:
+                store_i64(rows, tap, blank)
+                store_i64(steps, tap, 0)
+            elif multiplier == 1:
+                store_i64(rows, tap, image + line * in_y + (x + first) * in_x + channel * {bytes})
+                store_i64(steps, tap, in_x)
+            else:
+                start, target = image + line * in_y, expand + tap * expand_bytes
+                for column in range(last - first):
+                    for i in range(channels):
+                        value = load_{type}(start + (x + first + column) * in_x, (channel + i) // multiplier)
+                        store_{type}(target, column * channels + i, value)
+                store_i64(rows, tap, target)
+                store_i64(steps, tap, 0)
+        if first > 0:
+            fill_run(out, blank_byte, first * channels * 4)
+        for piece in range(pieces):
+            interleave_{type}({taps}, size, out + (first + piece) * channels * 4)
+        if last < columns:
+            fill_run(out + last * channels * 4, blank_byte, (columns - last) * channels * 4)
+        out += group_bytes
+"""
+"""The input of some pixels of an output row, as [vertical taps / group][x][channels][group]."""
+
+TAP = "reload_i64(rows, {0}) + piece * reload_i64(steps, {0})"
+
+PROLOGUE = """
+    m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
+    n_lo, n_hi, block = load_i64(args, N_LO), load_i64(args, N_HI), load_i64(args, CHANNEL_BLOCK)
+    weight, output, initial = load_i64(args, WEIGHT), load_i64(args, OUTPUT), load_i64(args, INITIAL)
+    panel = load_i64(args, SCRATCH)
+    words = panel + load_i64(args, WORDS)
+    O_h, O_w, pixel_block = load_i64(args, O_H), load_i64(args, O_W), load_i64(args, PIXEL_BLOCK)
+    stride_y, stride_x = load_i64(args, STRIDE_Y), load_i64(args, STRIDE_X)
+    top, left = load_i64(args, PAD_TOP), load_i64(args, PAD_LEFT)
+    out_n, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Y), load_i64(args, OUT_X)
+    reach, step_x, K_w = load_i64(args, REACH), load_i64(args, DILATION_X), load_i64(args, K_W)
+    table, taps, parts = panel + load_i64(args, TAP_TABLE), load_i64(args, TAPS), load_i64(args, PARTS)
+    group_bytes, gather = load_i64(args, GROUP_BYTES), load_i64(args, GATHER)
+    job = local(64)
+    store_i64(job, DEPTHWISE_ARGS, args)
+    fill_run(panel + load_i64(args, BLANK), load_i64(args, BLANK_BYTE) ^ {flip}, load_i64(args, BLANK_BYTES))
+"""
+
+LOOPS = """
+    for column in range(n_lo, n_hi, block):
+        columns = min(block, n_hi - column)
+        pixel_bytes = stride_x * columns * 4
+        pitch = (columns + 15) // 16 * 16
+        b = weight + column // 16 * taps * 64
+        store_i64(job, DEPTHWISE_CHANNEL, column)
+        store_i64(job, DEPTHWISE_CHANNELS, columns)
+        for t in range(taps):
+            slice = t // parts
+            store_i64(table, t, slice // K_w * group_bytes + slice % K_w * step_x * columns * 4)
+        for m in range(m_lo, m_hi):
+            n, y = m // O_h, m % O_h
+            store_i64(job, DEPTHWISE_N, n)
+            store_i64(job, DEPTHWISE_Y, y * stride_y - top)
+            for x in range(0, O_w, pixel_block):
+                height = min(pixel_block, O_w - x)
+                store_i64(job, DEPTHWISE_X, x * stride_x - left)
+                store_i64(job, DEPTHWISE_COLUMNS, (height - 1) * stride_x + reach)
+                call(gather, job)
+                first_place = n * out_n + y * out_y + x * out_x
+"""
+
+TILE_I8 = """
+                depthwise_i8(panel, pixel_bytes, table, taps, b, initial + column * 4, words, pitch * 4, height, pitch // 16)
+"""
+
+TILE_I16 = """
+                for i in range(height):
+                    copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
+                for t in range(0, taps, 255):
+                    depthwise_i16(panel, pixel_bytes, table + t * 8, min(255, taps - t), b + t * 64, taps, words,
+                                  pitch * 8, height, pitch // 16)
+"""
+
+RESCALE = """
+                depthwise_rescale_i8(panel, pixel_bytes, table, taps, b, initial + column * 4, {where}, height, columns,
+                                     parameters + column * 16, sign, low, high)
+"""
