@@ -1,4 +1,4 @@
-"""What `lower` methods are written with: indices and accesses of a node's tensors, and the nests that operators share."""
+"""What `lower` methods are written with: indices and accesses of tensors, and nests that operators share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiling.expr import Expr, acc, call, read
+from tiling.expr import Expr, acc, axis, call, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write
 from tosajit.binding import Use
 from tosajit.dtypes import dtype_of
@@ -27,6 +27,10 @@ class Space:
     def __call__(self, offset: int = 0, **steps: int) -> Affine:
         """The index that starts at `offset` and goes so far with each step along the named axes."""
         return Affine(tuple(steps.pop(axis.name, 0) for axis in self.axes), offset)
+
+    def coordinate(self, name: str) -> Expr:
+        """Where a point is along an axis."""
+        return axis([axis.name for axis in self.axes].index(name))
 
     @property
     def shape(self) -> Shape:
@@ -91,8 +95,8 @@ def scalar(value: Value, axes: int) -> Access:
     return access(value, [fixed(0, axes) for _ in shape_of(value)])
 
 
-def table(use: Use, name: str, array: Array, index: Sequence[Index]) -> Access:
-    """A read of a constant of our own: numbers reach kernels as operands, so that kernels serve all numbers."""
+def constant(use: Use, name: str, array: Array, index: Sequence[Index]) -> Access:
+    """A read of a constant of our own: numbers are operands, so that a kernel serves all of them."""
     full = f"{use.name}.{name}"
     use.tables[full] = array
     return Access(full, dtype_of(array.dtype).compute, array.shape, tuple(index))
@@ -100,18 +104,19 @@ def table(use: Use, name: str, array: Array, index: Sequence[Index]) -> Access:
 
 def number(use: Use, name: str, value: int, dtype: str, axes: int) -> Access:
     """A read of a single number of our own, such as an attribute, of the type that NumPy calls `dtype`."""
-    return table(use, name, np.array([value], dtype), [fixed(0, axes)])
+    return constant(use, name, np.array([value], dtype), [fixed(0, axes)])
 
 
-def element(number: int, value: Value) -> Expr:
-    """What read `number` finds in a tensor."""
-    return read(number, value.dtype.compute)
+def element(number: int, source: Value | Access) -> Expr:
+    """What read `number` finds in a tensor, or by an access."""
+    return read(number, source.type if isinstance(source, Access) else source.dtype.compute)
 
 
 def integers_only(use: Use) -> None:
     """Refuse modes that compute with floating-point numbers."""
     if use.mode is not None and any(dtype.is_float for dtype in use.mode.types.values()):
-        raise CompileError(f"{use.name} ({use.operator.opcode}): no floating point yet, so not {use.mode.name}")
+        text = f"the mode {use.mode.name} computes with floating point, which is not there yet"
+        raise CompileError(f"{use.name} ({use.operator.opcode}): {text}")
 
 
 def shape_operand(use: Use, operand: str) -> Shape:
@@ -166,7 +171,7 @@ def contract_nest(
     kind = use.outputs[0].dtype.compute
     zero = len(reads) - 2
     left, right = (
-        call("sub_i32", read(side, factors[side].type), read(zero + side, reads[zero + side].type), type="i32")
+        call("sub_i32", element(side, reads[side]), element(zero + side, reads[zero + side]), type="i32")
         for side in (0, 1)
     )
     # Of the modes with zero points or 16 bits, no product leaves 32 bits.

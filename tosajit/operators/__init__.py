@@ -5,6 +5,7 @@ from tosajit.operators.activation import CLAMP, ERF, SIGMOID, TANH
 from tosajit.operators.comparison import EQUAL, GREATER, GREATER_EQUAL
 from tosajit.operators.control import COND_IF, WHILE_LOOP
 from tosajit.operators.conversion import CAST, RESCALE
+from tosajit.operators.convolution import CONV2D, CONV3D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D
 from tosajit.operators.data import CONST, CONST_SHAPE, CUSTOM, IDENTITY
 from tosajit.operators.elementwise import (
     ADD,
@@ -37,18 +38,7 @@ from tosajit.operators.reduction import (
     REDUCE_PRODUCT,
     REDUCE_SUM,
 )
-from tosajit.operators.tensor import (
-    ARGMAX,
-    AVG_POOL2D,
-    CONV2D,
-    CONV3D,
-    DEPTHWISE_CONV2D,
-    FFT2D,
-    MATMUL,
-    MAX_POOL2D,
-    RFFT2D,
-    TRANSPOSE_CONV2D,
-)
+from tosajit.operators.tensor import ARGMAX, AVG_POOL2D, FFT2D, MATMUL, MAX_POOL2D, RFFT2D
 from tosajit.operators.types import AccType, NanMode, ResizeMode, RoundingMode
 from tosajit.operators.unary import (
     ABS,

@@ -7,8 +7,8 @@ from tiling.nest import Indirect, Nest
 from tosajit.binding import Use
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Array
-from tosajit.operator import error_if, read, require, table, write
 from tosajit.lowering import access, element, map_nest, repeated, shape_of
+from tosajit.operator import error_if, read, require, table, write
 from tosajit.operators.forms import Binary, Ternary, Unary, elementwise
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
 

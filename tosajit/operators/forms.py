@@ -9,13 +9,23 @@ from typing import Any, ClassVar
 from tiling.expr import Expr
 from tiling.nest import Nest, Reduction
 from tosajit.binding import Use
-from tosajit.lowering import access, element, integers_only, map_nest, reduce_nest, repeated, scalar, shape_of, space
+from tosajit.lowering import (
+    access,
+    element,
+    integers_only,
+    map_nest,
+    reduce_nest,
+    repeated,
+    scalar,
+    shape_of,
+    space,
+)
 from tosajit.operator import Dims, Mode, Operator, error_if, read, write
 from tosajit.operators.types import Int32, Shape, broadcast, out_of_range
 
 
 class Elementwise(Operator):
-    """Computes each element of the output from the elements at its place, and from operands of one element."""
+    """Computes each element of the output from those at its place, and from operands of one element."""
 
     def compute(self, *elements: Any, **_: Any) -> Expr:
         """What becomes of one element of each input."""

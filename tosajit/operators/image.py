@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tiling.expr import call
-from tiling.expr import read as element_at
 from tiling.nest import Access, Indirect, Nest
 from tosajit.binding import Use
 from tosajit.graph import Array
-from tosajit.lowering import Space, access, element, integers_only, map_nest, number, over, shape_of, shape_operand
-from tosajit.lowering import table as constant
-
+from tosajit.lowering import (
+    Space,
+    access,
+    constant,
+    element,
+    integers_only,
+    map_nest,
+    number,
+    over,
+    shape_of,
+    shape_operand,
+)
 from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import CTC, ResizeMode, Shape, steps
 from tosajit.profiles import Level
@@ -107,19 +115,21 @@ class RESIZE(Operator):
         if self.mode is ResizeMode.NEAREST:
             reads = _tables(use, at, "y", "i1", {"nearest": nearest(*rows, scale[0])})
             reads += _tables(use, at, "x", "i2", {"nearest": nearest(*columns, scale[2])})
-            return [map_nest(use, [*reads, _sample(use, at, 0, 1)], element(2, use.inputs[0]))]
+            return [map_nest(use, [*reads, _sample(use, at, reads, 0, 1)], element(2, use.inputs[0]))]
         names = ("low", "high", "fraction")
         reads = _tables(use, at, "y", "i1", dict(zip(names, rows, strict=True)))
         reads += _tables(use, at, "x", "i2", dict(zip(names, columns, strict=True)))
         reads += [number(use, f"unit_{axis}", scale[k], "int32", 4) for axis, k in (("y", 0), ("x", 2))]
-        reads += [_sample(use, at, y, x) for y in (0, 1) for x in (3, 4)]
+        reads += [_sample(use, at, reads, y, x) for y in (0, 1) for x in (3, 4)]
         kind = use.outputs[0].dtype.compute
         corners = [element(8 + corner, use.inputs[0]) for corner in range(4)]
-        weights = [element_at(k, "i32") for k in (2, 5, 6, 7)]
+        weights = [element(k, reads[k]) for k in (2, 5, 6, 7)]
         return [map_nest(use, reads, call(f"resize_blend_{kind}", *corners, *weights, type=kind))]
 
 
-def positions(outputs: int, inputs: int, scale_n: int, scale_d: int, offset: int) -> tuple[Array, Array, Array]:
+def positions(
+    outputs: int, inputs: int, scale_n: int, scale_d: int, offset: int
+) -> tuple[Array, Array, Array]:
     """For each output along an axis: the inputs before and after it, and how far it is from the first."""
     place = np.arange(outputs, dtype=np.int64) * scale_d + offset
     index = place // scale_n
@@ -136,7 +146,7 @@ def _tables(use: Use, at: Space, axis: str, name: str, arrays: Mapping[str, Arra
     return [constant(use, f"{key}_{axis}", array.astype(np.int32), index) for key, array in arrays.items()]
 
 
-def _sample(use: Use, at: Space, y: int, x: int) -> Access:
-    """A read of the input in the row and the column that other reads give."""
-    row, column = (Indirect(element_at(number, "i32")) for number in (y, x))
+def _sample(use: Use, at: Space, reads: Sequence[Access], y: int, x: int) -> Access:
+    """A read of the input in the row and the column that reads `y` and `x` give."""
+    row, column = (Indirect(element(number, reads[number])) for number in (y, x))
     return access(use.inputs[0], [at(i0=1), row, column, at(i3=1)])

@@ -7,7 +7,18 @@ from math import prod
 
 from tiling.nest import Nest, Write
 from tosajit.binding import Use
-from tosajit.lowering import access, along, element, move_nest, over, padded, repeated, scalar, shape_of, shape_operand
+from tosajit.lowering import (
+    access,
+    along,
+    element,
+    move_nest,
+    over,
+    padded,
+    repeated,
+    scalar,
+    shape_of,
+    shape_operand,
+)
 from tosajit.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
 from tosajit.operators.types import CTC, LAYOUT, Int32, Shape, out_of_range
 
@@ -134,7 +145,9 @@ class RESHAPE(Operator):
     def lower(self, use: Use) -> list[Nest]:
         """One nest that sees the input in the new shape."""
         shape = shape_of(use.outputs[0])
-        return [move_nest(use, access(use.inputs[0], [along(d, len(shape)) for d in range(len(shape))], shape))]
+        return [
+            move_nest(use, access(use.inputs[0], [along(d, len(shape)) for d in range(len(shape))], shape))
+        ]
 
 
 class REVERSE(Operator):
@@ -244,7 +257,9 @@ class TRANSPOSE(Operator):
     def infer(self, shape1: Shape) -> Dims:
         """The input's extents in the new order."""
         if sorted(self.perms) != list(range(len(shape1))):
-            raise ShapeFault("perms", f"it is {shown(self.perms)}, which is no permutation of {len(shape1)} axes")
+            raise ShapeFault(
+                "perms", f"it is {shown(self.perms)}, which is no permutation of {len(shape1)} axes"
+            )
         return {"shape": tuple(shape1[axis] for axis in self.perms)}
 
     def lower(self, use: Use) -> list[Nest]:
