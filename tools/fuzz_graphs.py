@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 from tests import reference  # noqa: E402
 from tests.fuzzing import check, keep, kept  # noqa: E402
 from tests.oracle import MODES  # noqa: E402
+from tests.reducing import reduced  # noqa: E402
 from tests.strategies import TARGETS, Drawn, graphs  # noqa: E402
 from tosajit.errors import PlanError  # noqa: E402
 
@@ -102,7 +103,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many processes")
     parser.add_argument("--minutes", type=float, default=0, help="draw no more graphs after this time")
     parser.add_argument("--patience", type=float, default=600, help="seconds that a batch may take")
-    parser.add_argument("--no-shrink", action="store_true", help="keep failing graphs as they were drawn")
+    parser.add_argument("--no-shrink", action="store_true", help="do not reduce failing graphs")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz", help="where failures go")
     parser.add_argument("--replay", type=Path, help="a folder with a failure to run again")
     return parser.parse_args()
@@ -121,12 +122,11 @@ def batches(options: argparse.Namespace, started: float) -> Iterator[Batch]:
 def run_batch(batch: Batch) -> Outcome:
     """Draw and check the graphs of a batch; the first failure ends it."""
     outcome, latest = Outcome(), batch.running
-    phases = (Phase.generate, Phase.shrink) if batch.shrink else (Phase.generate,)
 
     @seed(batch.seed)
     @settings(
         max_examples=batch.graphs,
-        phases=phases,
+        phases=(Phase.generate,),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -149,10 +149,24 @@ def run_batch(batch: Batch) -> Outcome:
     try:
         run()
     except BaseException as error:
-        outcome.failures.append((first_line(error), latest.rename(batch.folder / f"failure-{batch.number}")))
+        folder = latest.rename(batch.folder / f"failure-{batch.number}")
+        outcome.failures.append((first_line(error), folder))
+        if batch.shrink:
+            keep(reduced(kept(folder), fails), folder / "reduced", first_line(error))
     else:
         shutil.rmtree(latest, ignore_errors=True)
     return outcome
+
+
+def fails(drawn: Drawn) -> bool:
+    """Whether a graph still fails."""
+    try:
+        check(drawn)
+    except PlanError:
+        return False
+    except Exception:
+        return True
+    return False
 
 
 def lost(batch: Batch, why: str) -> Outcome:
