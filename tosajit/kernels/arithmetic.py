@@ -7,7 +7,7 @@ The rules that keep both readings equal, and loops over them fast:
 
 * each step is cast, because Numba computes in int64 where NumPy computes in the type of the operands;
 * a body is assignments and one return, without branches: it is inlined, and loops over it vectorise;
-* never uint64: with an int64 it makes a float64.
+* never uint64 with an int64: Numba makes a float64 of them.
 
 What a REQUIRE forbids gives some value and never traps; `requires.py` tells when that is. int64 holds int48.
 """
@@ -227,17 +227,18 @@ def ashr_round(a: Number, b: Number) -> Number:
 
 def clz_i32(a: Number) -> Number:
     """Count the zeros above the highest one (TOSA 1.0.1 section 4.5.1), without branches."""
-    x0 = np.int64(np.uint32(a))
-    x1 = np.int64(x0 | np.int64(x0 >> 1))
-    x2 = np.int64(x1 | np.int64(x1 >> 2))
-    x4 = np.int64(x2 | np.int64(x2 >> 4))
-    x8 = np.int64(x4 | np.int64(x4 >> 8))
-    ones = np.int64(x8 | np.int64(x8 >> 16))
-    pairs = np.int64(ones - np.int64(np.int64(ones >> 1) & 0x55555555))
-    fours = np.int64(np.int64(pairs & 0x33333333) + np.int64(np.int64(pairs >> 2) & 0x33333333))
-    octets = np.int64(np.int64(fours + np.int64(fours >> 4)) & 0x0F0F0F0F)
-    total = np.int64(np.int64(np.int64(octets * 0x01010101) >> 24) & 63)
-    return np.int32(32 - total)
+    x0 = np.uint32(a)
+    x1 = np.uint32(x0 | np.uint32(x0 >> np.uint32(1)))
+    x2 = np.uint32(x1 | np.uint32(x1 >> np.uint32(2)))
+    x4 = np.uint32(x2 | np.uint32(x2 >> np.uint32(4)))
+    x8 = np.uint32(x4 | np.uint32(x4 >> np.uint32(8)))
+    ones = np.uint32(x8 | np.uint32(x8 >> np.uint32(16)))
+    pairs = np.uint32(ones - np.uint32(np.uint32(ones >> np.uint32(1)) & np.uint32(0x55555555)))
+    high = np.uint32(np.uint32(pairs >> np.uint32(2)) & np.uint32(0x33333333))
+    fours = np.uint32(np.uint32(pairs & np.uint32(0x33333333)) + high)
+    octets = np.uint32(np.uint32(fours + np.uint32(fours >> np.uint32(4))) & np.uint32(0x0F0F0F0F))
+    total = np.uint32(np.uint32(octets * np.uint32(0x01010101)) >> np.uint32(24))
+    return np.int32(np.int64(32) - np.int64(total))
 
 
 # Comparison and choice.
@@ -263,8 +264,12 @@ def ge(a: Number, b: Number) -> Number:
 
 @of("bool", *INTEGERS)
 def select(condition: Number, a: Number, b: Number) -> Number:
-    """Take `a` where the condition holds; named by the type of the choices."""
-    return T(a if condition else b)
+    """Take `a` where the condition holds; named by the type of the choices.
+
+    By masking: of a conditional LLVM makes a choice between addresses, element by element.
+    """
+    mask = np.int64(0) - np.int64(condition)
+    return T(np.int64(b) ^ np.int64(np.int64(np.int64(a) ^ np.int64(b)) & mask))
 
 
 # Scaling (TOSA 1.0.1 sections 2.13.2 and 4.5.5).
