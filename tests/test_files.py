@@ -73,6 +73,30 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
         save(counter(), tmp_path / "none" / "x.tosa")
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "a\0b"])
+def test_what_is_no_file_is_refused(path: str) -> None:
+    with pytest.raises(FileError, match=r"expected a file|null byte"):
+        load(path)
+
+
+def test_a_file_is_replaced_only_by_a_complete_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.tosa"
+    save(counter(), path)
+    monkeypatch.setattr(
+        Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
+    with pytest.raises(FileError, match=r"x\.tosa: No space left"):
+        save(constants(), path)
+    assert load(path) == counter()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.tosa"]
+
+
+def test_long_names_do_not_make_long_messages() -> None:
+    with pytest.raises(FileError) as caught:
+        from_bytes(RawFile((RawTensor("x" * 5000), RawTensor("x" * 5000))).bytes())
+    assert len(str(caught.value)) < 500
+
+
 def test_damage_is_told_with_file_and_position(tmp_path: Path) -> None:
     (tmp_path / "x.tosa").write_bytes(b"\x08\0\0\0TFL3" + bytes(20))
     with pytest.raises(FileError, match=r"x\.tosa: byte 4 \(file\): expected the identifier b'TOSA'"):

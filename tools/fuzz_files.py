@@ -233,10 +233,9 @@ def keep(outcome: Outcome) -> None:
     name = f"{outcome.job.seed}-{outcome.job.case}"
     (folder / f"{name}.{outcome.kind}").write_bytes(damaged(outcome.job)[1])
     (folder / f"{name}.txt").write_text(outcome.message)
-    line = outcome.message.strip().splitlines()[-1] if outcome.message.strip() else ""
-    print(
-        f"failed: --seed {outcome.job.seed} --case {outcome.job.case} ({folder / name}.{outcome.kind}): {line}"
-    )
+    lines = outcome.message.strip().splitlines() or [""]
+    case = f"--seed {outcome.job.seed} --case {outcome.job.case}"
+    print(f"failed: {case}: {lines[-1]} ({folder / name}.{outcome.kind})")
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.files.decode import read_graph
 from tosajit.files.encode import write_graph
 from tosajit.files.npy import load_npy, save_npy
+from tosajit.files.storage import file_errors, read_file, write_file
 from tosajit.graph import Graph
 
 __all__ = ["from_bytes", "load", "load_npy", "save", "save_npy", "to_bytes"]
@@ -16,14 +16,9 @@ def load(source: str | Path | bytes) -> Graph:
     """Read a graph from a file or its bytes; constants are views of what was read."""
     if isinstance(source, bytes | bytearray | memoryview):
         return from_bytes(source)
-    try:
-        data = Path(source).read_bytes()
-    except OSError as error:
-        raise FileError(f"{source}: {error.strerror or error}") from error
-    try:
+    data = read_file(source)
+    with file_errors(source):
         return from_bytes(data)
-    except FileError as error:
-        raise FileError(f"{source}: {error}") from None
 
 
 def from_bytes(data: Bytes) -> Graph:
@@ -33,11 +28,7 @@ def from_bytes(data: Bytes) -> Graph:
 
 def save(graph: Graph, path: str | Path) -> None:
     """Write a graph; reading it and writing it again gives the same bytes."""
-    data = write_graph(graph)
-    try:
-        Path(path).write_bytes(data)
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}") from error
+    write_file(path, write_graph(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:

@@ -14,6 +14,7 @@ _U16, _U32, _I32, _U64 = (struct.Struct(form) for form in ("<H", "<I", "<i", "<Q
 _DIRECTORY = struct.Struct("<HH")
 _TABLE_COST = 64  # bytes charged for a table, about what its Python object takes
 _ITEM_COST = 8
+_LONGEST_MESSAGE = 300  # names in a file may be of any length
 _FREE_BUDGET, _LARGEST_BUDGET = 1 << 20, 64 << 20
 
 
@@ -62,7 +63,7 @@ class Table:
 
     def fail_at(self, position: int, name: str, message: str) -> Never:
         """Refuse the file because of what a field refers to."""
-        raise FileError(f"byte {position} ({self.where}.{name}): {message}")
+        raise FileError(f"byte {position} ({self.where}.{name}): {_cut(message)}")
 
     def charge(self, cost: int, name: str) -> None:
         """Pay for a visit; a file whose offsets share too much is refused."""
@@ -178,11 +179,11 @@ class Table:
         return position + 4, count
 
     def _text(self, position: int, name: str) -> str:
+        start, length = self._vector(position, 1, name)
+        self.charge(_ITEM_COST + length, name)
         known = self.source.strings.get(position)
         if known is not None:
             return known
-        start, length = self._vector(position, 1, name)
-        self.charge(_ITEM_COST + length, name)
         data = self.source.data[start : start + length + 1]
         if len(data) != length + 1 or data[length]:
             self.fail_at(start + length, name, "expected a zero byte at the end of the string")
@@ -241,3 +242,7 @@ def _shorts(count: int) -> struct.Struct:
 
 def _fail(table: Table, position: int, message: str) -> Never:
     raise FileError(f"byte {position} ({table.where}): {message}")
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]} …"

@@ -16,6 +16,7 @@ import numpy as np
 
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
+from tosajit.files.storage import file_errors, refuse_special, write_file
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Type = np.dtype[Any]
@@ -66,13 +67,10 @@ def load_npy(source: str | Path | bytes, expected: DType | None = None) -> Array
     """Read an array; `expected` says what raw bits stand for and which elements are allowed."""
     if isinstance(source, bytes):
         return _read(io.BytesIO(source), len(source), expected)
-    try:
+    with file_errors(source):
+        refuse_special(source)
         with open(source, "rb") as file:
             return _read(file, os.fstat(file.fileno()).st_size, expected)
-    except OSError as error:
-        raise FileError(f"{source}: {error.strerror or error}") from error
-    except FileError as error:
-        raise FileError(f"{source}: {error}") from None
 
 
 def save_npy(path: str | Path, array: Array) -> None:
@@ -82,12 +80,9 @@ def save_npy(path: str | Path, array: Array) -> None:
     stored, descr = _STORED.get(array.dtype, (array.dtype, array.dtype.str))
     array = np.asarray(array.astype(stored) if array.dtype == _INT4 else array.view(stored), order="C")
     header = {"descr": descr, "fortran_order": False, "shape": array.shape}
-    try:
-        with open(path, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, header)
-            file.write(array.tobytes())
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}") from error
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, header)
+    write_file(path, file.getvalue() + array.tobytes())
 
 
 def _read(file: BinaryIO, size: int, expected: DType | None) -> Array:
