@@ -286,11 +286,10 @@ def apply_scale_32_double(value: Number, multiplier: Number, shift: Number) -> N
     """Scale with DOUBLE_ROUND: for shifts above 31, 2**30 more away from zero."""
     amount = np.int64(np.int64(shift) & 63)
     half = np.int64(np.int64(1) << np.int64(np.int64(amount - 1) & 63))
-    first = np.int64(np.int64(amount > 31) << 30)
-    sign = np.int64(np.int64(value) >> 63)
-    away = np.int64(np.int64(first ^ sign) - sign)
+    more = np.int64(np.int64(amount > 31) << 30)
     product = np.int64(np.int64(value) * np.int64(multiplier))
-    return np.int32(np.int64(product + np.int64(half + away)) >> amount)
+    less = np.int64(np.int64(more << 1) & np.int64(product >> 63))
+    return np.int32(np.int64(np.int64(product + np.int64(half + more)) - less) >> amount)
 
 
 def apply_scale_16(value: Number, multiplier: Number, shift: Number) -> Number:
