@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from raw_files import RawFile, RawOperator, RawShape, RawTensor
 
-from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48
+from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
 from tosajit.errors import FileError
 from tosajit.files import from_bytes, load, save, to_bytes
 from tosajit.files.encode import write_graph
@@ -380,6 +380,31 @@ def test_a_constant_that_is_not_what_its_value_says_is_not_written() -> None:
     graph = Graph((region("main", [Node(CONST(), (), ("x",))], [wrong], [], ["x"]),))
     with pytest.raises(FileError, match=r"x: expected INT8\[3\], found an array of int8\[2\]"):
         to_bytes(graph)
+
+
+def test_a_constant_without_data_is_not_written() -> None:
+    graph = Graph((region("main", [Node(CONST(), (), ("x",))], [Value("x", INT8, (3,))], [], ["x"]),))
+    with pytest.raises(FileError, match="x: a constant needs data"):
+        to_bytes(graph)
+
+
+def test_data_of_what_is_no_constant_are_not_written() -> None:
+    graph = graph_of("IDENTITY", [tensor(INT8, 2)], [constant(INT8, [1, 2])])
+    assert from_bytes(to_bytes(graph)).main.values["out0"].data is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Value("x", SHAPE, (2, 2)),
+        Value("x", UINT8, (2,)),
+        Value("x", INT8, (1 << 31,)),
+        Value("\ud800", INT8, ()),
+    ],
+)
+def test_what_the_format_cannot_hold_is_not_written(value: Value) -> None:
+    with pytest.raises(FileError, match="the graph does not fit in a file"):
+        to_bytes(Graph((region("main", [], [value], [], []),)))
 
 
 def test_a_constant_that_does_not_fit_is_not_written() -> None:

@@ -1,5 +1,7 @@
 """From a graph to the bytes of a file."""
 
+from dataclasses import replace
+
 import flatbuffers
 from flatbuffers.builder import BuilderSizeError
 
@@ -11,7 +13,7 @@ from tosajit.files.builder import append_bytes, append_ints, append_offsets, app
 from tosajit.files.constants import out_of_range, pack
 from tosajit.files.variables import VARIABLES, store_variables
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
-from tosajit.operators import IDENTITY
+from tosajit.operators import CONST, CONST_SHAPE, IDENTITY
 
 _ALIGNMENT = 8
 _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their constants behind it
@@ -21,7 +23,7 @@ def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
     """Encode a graph; the same graph always gives the same bytes."""
     try:
         return _written(graph, inline_limit)
-    except (TypeError, UnicodeEncodeError, BuilderSizeError) as error:
+    except (TypeError, ValueError, BuilderSizeError) as error:
         raise FileError(f"the graph does not fit in a file: {error}") from error
 
 
@@ -88,7 +90,7 @@ class _Writer:
             operators = self.tables([self.node(node, block) for node in block.nodes])
         except KeyError as error:
             raise FileError(f"block {block.name!r}: {error.args[0]!r} is no value of the block") from None
-        values = block.values.values()
+        values = _with_stored_data(block)
         fields = [
             self.text(block.name),
             operators,
@@ -160,6 +162,19 @@ class _Writer:
 
     def tables(self, offsets: list[int]) -> int:
         return append_offsets(self.builder, offsets)
+
+
+def _with_stored_data(block: Block) -> list[Value]:
+    """The values as a file holds them: constants must have data, and only they and variables have."""
+    nodes = [node for node in block.nodes if isinstance(node.operator, CONST | CONST_SHAPE)]
+    constants = {name for node in nodes for name in node.outputs}
+    for name in constants:
+        if block.values[name].data is None:
+            raise FileError(f"{name}: a constant needs data")
+    return [
+        value if value.name in constants or value.variable_name else replace(value, data=None)
+        for value in block.values.values()
+    ]
 
 
 def _bytes(value: Value, data: Array) -> bytes:
