@@ -7,6 +7,7 @@ from tosajit.kernels.contract.interleave import (
     interleave_i8,
     interleave_i16,
 )
+from tosajit.kernels.contract.packing import pack_halves, pack_i8
 from tosajit.kernels.contract.requant import rescale_i8
 from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run, widen_add_rows
 from tosajit.kernels.contract.tile import tile_i8, tile_i16
@@ -20,6 +21,8 @@ __all__ = [
     "fill_run",
     "interleave_i8",
     "interleave_i16",
+    "pack_halves",
+    "pack_i8",
     "rescale_i8",
     "tile_i8",
     "tile_i16",

@@ -91,7 +91,7 @@ TILE_I16 = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
     b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
     steps, words, factor = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS), load_i64(args, TILE_FACTOR)
-    sums, zero = local(1536), local(128)
+    sums, zero = local(1536), local(192)
     fill_run(zero, 0, 128)
     for step in range(0, steps, {chunk}):
         tile_i16(a + step * 4, a_row, min({chunk}, steps - step), b + step * 64, b_panel, zero, sums, rows, panels)
@@ -182,4 +182,18 @@ BODY = """
 
 NEXT = """
                 row += height
+"""
+
+PACK_I8 = """
+    depth, columns, out = load_i64(args, PACK_DEPTH), load_i64(args, PACK_COLUMNS), load_i64(args, PACK_OUT)
+    sums = load_i64(args, PACK_INITIAL)
+    pack_i8(load_i64(args, PACK_SOURCE), load_i64(args, PACK_ROW), depth, columns, out, sums)
+    factor, addend = load_i64(args, PACK_FACTOR), load_i64(args, PACK_ADDEND)
+    for column in range((columns + 63) // 64 * 64):
+        store_i32(sums, column, np.int32(reload_i32(sums, column) * factor + addend))
+"""
+
+PACK_I16 = """
+    pack_halves(load_i64(args, PACK_SOURCE), load_i64(args, PACK_ROW), load_i64(args, PACK_DEPTH),
+                load_i64(args, PACK_COLUMNS), load_i64(args, PACK_OUT))
 """

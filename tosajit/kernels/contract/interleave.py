@@ -35,7 +35,7 @@ PIXELS = (7, 2, 1)
 """Pixels that a register tile takes at a time."""
 
 
-def _zip(b: Builder, first: Value, second: Value) -> tuple[Value, Value]:
+def zipped(b: Builder, first: Value, second: Value) -> tuple[Value, Value]:
     """Return the elements of two registers in turn, as two registers."""
     count = first.type.count
     halves = []
@@ -50,16 +50,16 @@ def _interleave_i8(b: Builder, *arguments: Value) -> None:
     *rows, size, out = arguments
     flip = splat(b, number(-128, I8), 64)
 
-    def zipped(sources: Sequence[Value], target: Value) -> None:
+    def laid_out(sources: Sequence[Value], target: Value) -> None:
         first, second, third, fourth = (b.xor(source, flip) for source in sources)
-        low, high = _zip(b, first, second), _zip(b, third, fourth)
+        low, high = zipped(b, first, second), zipped(b, third, fourth)
         for half in range(2):
-            pair = _zip(b, b.bitcast(low[half], H32), b.bitcast(high[half], H32))
+            pair = zipped(b, b.bitcast(low[half], H32), b.bitcast(high[half], H32))
             for part, register in enumerate(pair):
                 store(b, register, address(b, target, 128 * half + 64 * part))
 
     def whole(index: Value, _: Any) -> list[Value]:
-        zipped([load(b, address(b, row, index, 64), B64) for row in rows], address(b, out, index, 256))
+        laid_out([load(b, address(b, row, index, 64), B64) for row in rows], address(b, out, index, 256))
         return []
 
     full = b.lshr(size, number(6))
@@ -67,18 +67,18 @@ def _interleave_i8(b: Builder, *arguments: Value) -> None:
     rest = b.and_(size, number(63))
     with b.if_then(b.icmp_signed("!=", rest, number(0))):
         mask = lanes_below(b, rest, 64)
-        zipped([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 256))
+        laid_out([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 256))
 
 
 def _interleave_i16(b: Builder, *arguments: Value) -> None:
     first, second, size, out = arguments
 
-    def zipped(sources: Sequence[Value], target: Value) -> None:
-        for part, register in enumerate(_zip(b, *(b.bitcast(source, H32) for source in sources))):
+    def laid_out(sources: Sequence[Value], target: Value) -> None:
+        for part, register in enumerate(zipped(b, *(b.bitcast(source, H32) for source in sources))):
             store(b, register, address(b, target, 64 * part))
 
     def whole(index: Value, _: Any) -> list[Value]:
-        zipped([load(b, address(b, row, index, 64), B64) for row in (first, second)], address(b, out, index, 128))
+        laid_out([load(b, address(b, row, index, 64), B64) for row in (first, second)], address(b, out, index, 128))
         return []
 
     full = b.lshr(size, number(6))
@@ -87,7 +87,7 @@ def _interleave_i16(b: Builder, *arguments: Value) -> None:
     with b.if_then(b.icmp_signed("!=", rest, number(0))):
         mask = lanes_below(b, rest, 64)
         rows = (first, second)
-        zipped([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 128))
+        laid_out([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 128))
 
 
 INTERLEAVE_SLACK = 256

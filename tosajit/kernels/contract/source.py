@@ -14,12 +14,16 @@ from tosajit.kernels.contract.spec import (
     DepthwiseSlot,
     Epilogue,
     Job,
+    PackSlot,
     Slot,
     TileJob,
 )
 
 CHUNKS = {"i8": 255, "i16": 127}
 """Steps of two int16 products each that stay within 32 bits: of int8, or of the unsigned lower half of int16."""
+
+RUN_SLACK = 64
+"""How far `copy_run` and `fill_run` may write past the end of a run."""
 
 PACKAGE = "tosajit.kernels.contract"
 
@@ -47,7 +51,7 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         "factor": "-load_i64(args, WEIGHT_ZP)" if spec.left == "i8" else int(split),
         "step_elements": 4 if spec.left == "i8" else 2,
         "offset_bytes": MAX_PANEL_ROWS * 8,
-        "word_bytes": TILE_ROWS * 32 * 8,
+        "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
     }
     return _fill("".join(parts), constants)
@@ -91,6 +95,13 @@ def tile_source(spec: ContractSpec) -> str:
     names = ["tile_i8", "add_row_sums"] if spec.left == "i8" else ["fill_run", "tile_i16", "widen_add_rows"]
     header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
     return header + (text.TILE_I8 if spec.left == "i8" else _fill(text.TILE_I16, {"chunk": CHUNKS[spec.right]}))
+
+
+def pack_source(spec: ContractSpec) -> str:
+    """Return the kernel that packs a matrix B at run time."""
+    names = ["pack_i8" if spec.right == "i8" else "pack_halves"]
+    header = _header(f"Packing of {spec.right}", spec, names, [PackSlot])
+    return header + (text.PACK_I8 if spec.right == "i8" else text.PACK_I16)
 
 
 def _fill(template: str, constants: Mapping[str, object]) -> str:

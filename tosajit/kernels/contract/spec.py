@@ -207,6 +207,33 @@ class DepthwiseJob(IntEnum):
     DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS = range(4, 7)
 
 
+class PackSlot(IntEnum):
+    """The arguments of the kernel that packs a matrix B [depth][columns] at run time."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: Sequence[int]) -> int:
+        return count
+
+    PACK_SOURCE = auto()
+    PACK_ROW = auto()
+    """Bytes from row to row."""
+    PACK_DEPTH = auto()
+    PACK_COLUMNS = auto()
+    PACK_OUT = auto()
+    """Room for `packed_bytes(depth, columns, bytes of an element)`."""
+    PACK_INITIAL = auto()
+    """int8: where the start values of the columns go, 4 bytes each, columns rounded up to 64."""
+    PACK_FACTOR = auto()
+    """int8: -(128 + A_zp)."""
+    PACK_ADDEND = auto()
+    """int8: A_zp * B_zp * depth, and 2**31 if the epilogue rescales."""
+
+
+def packed_bytes(depth: int, columns: int, element_bytes: int, halves: bool = False) -> int:
+    """Return the bytes of a packed matrix B; `halves` if its int16 are split into bytes."""
+    return -(-depth * element_bytes // 4) * -(-columns // 16) * 64 * (2 if halves else 1)
+
+
 MAX_PANEL_ROWS = 240
 TILE_ROWS = 12
 PANEL_BYTES = 192 * 1024
