@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tiling.expr import Expr, acc, axis, call, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write
 from tosajit.binding import Use
-from tosajit.dtypes import dtype_of
+from tosajit.dtypes import INT8, INT16, INT32, dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
+WIDTHS = {8: INT8, 16: INT16, 32: INT32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,16 @@ def integers_only(use: Use) -> None:
     if use.mode is not None and any(dtype.is_float for dtype in use.mode.types.values()):
         text = f"the mode {use.mode.name} computes with floating point, which is not there yet"
         raise CompileError(f"{use.name} ({use.operator.opcode}): {text}")
+
+
+def as_bits(use: Use) -> Use:
+    """The use with floating-point tensors seen as integers of their width, which keep all bits."""
+
+    def seen(value: Value) -> Value:
+        return replace(value, dtype=WIDTHS[value.dtype.bits]) if value.dtype.is_float else value
+
+    inputs, outputs = tuple(map(seen, use.inputs)), tuple(map(seen, use.outputs))
+    return replace(use, inputs=inputs, outputs=outputs, mode=None)
 
 
 def shape_operand(use: Use, operand: str) -> Shape:
