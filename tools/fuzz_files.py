@@ -111,8 +111,9 @@ def attempt(job: Job, limited: bool = True) -> Outcome:
     started = time.process_time()
     try:
         end, message = read_tosa(data, job.run) if kind == "tosa" else read_npy(data)
-    except BaseException:
-        end, message = "failed", traceback.format_exc()
+    except BaseException as error:
+        first = traceback.format_exception_only(error)[0].splitlines()[0]
+        end, message = "failed", f"{first}\n{traceback.format_exc()}"
     seconds = time.process_time() - started
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     if seconds > SECONDS:
@@ -233,9 +234,9 @@ def keep(outcome: Outcome) -> None:
     name = f"{outcome.job.seed}-{outcome.job.case}"
     (folder / f"{name}.{outcome.kind}").write_bytes(damaged(outcome.job)[1])
     (folder / f"{name}.txt").write_text(outcome.message)
-    lines = outcome.message.strip().splitlines() or [""]
+    lines = outcome.message.splitlines() or [""]
     case = f"--seed {outcome.job.seed} --case {outcome.job.case}"
-    print(f"failed: {case}: {lines[-1]} ({folder / name}.{outcome.kind})")
+    print(f"failed: {case}: {lines[0]} ({folder / name}.{outcome.kind})")
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
