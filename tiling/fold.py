@@ -184,7 +184,14 @@ def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool)
     moved = with_axes(reshaped, producer.axes, old)
     merged, first = append_reads(producer, moved.reads)
 
-    move, fold = shifted(first), replacing(first + number, write.value)
+    known = _own_results(merged, first, producer)
+    if known is None:
+        return None
+    move = shifted(first)
+
+    def fold(leaf: Expr) -> Expr:
+        return known.get(int(leaf.args[0]), leaf) if leaf.op == "read" else leaf  # type: ignore[arg-type]
+
     merged = replace(merged, reads=tuple(rewrite_access(a, fold) for a in merged.reads))
     added = tuple(
         Write(rewrite_access(rewrite_access(w.access, move), fold), rewrite(rewrite(w.value, move), fold))
@@ -194,3 +201,18 @@ def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool)
     merged = replace(merged, writes=kept + added, members=producer.members + consumer.members)
     verb = "map" if producer.verb == "move" and not pure_move(merged) else producer.verb
     return replace(merged, verb=verb)
+
+
+def _own_results(merged: Nest, first: int, producer: Nest) -> dict[int, Expr] | None:
+    """The values of the reads, from `first` on, of the producer's own results; None if one meets another element."""
+    axes = len(merged.axes)
+    results = {write.access.operand: write for write in producer.writes}
+    known: dict[int, Expr] = {}
+    for number, access in enumerate(merged.reads[first:], first):
+        write = results.get(access.operand)
+        if write is not None:
+            place = (write.access.steps(axes), write.access.start())
+            if access.fill is not None or access.indirect or (access.steps(axes), access.start()) != place:
+                return None
+            known[number] = write.value
+    return known

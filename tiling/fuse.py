@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tiling.fold import attach, inline, is_permutation, pure_move
 from tiling.nest import Access, Indirect, Nest
@@ -12,9 +12,11 @@ MAX_READS = 24
 """How many operands a group may have: each needs an address, and a stream of the memory system."""
 
 
-def fuse(nests: Sequence[Nest], kept: Collection[str]) -> tuple[Nest, ...]:
-    """Groups that compute the same results; values in `kept` stay."""
-    state = _Fusion(nests, kept)
+def fuse(
+    nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool] = lambda group: True
+) -> tuple[Nest, ...]:
+    """Groups that compute the same results; values in `kept` stay, a contraction takes on what its unit `supports`."""
+    state = _Fusion(nests, kept, supports)
     state.pull()
     state.push()
     return tuple(state.live())
@@ -23,8 +25,8 @@ def fuse(nests: Sequence[Nest], kept: Collection[str]) -> tuple[Nest, ...]:
 class _Fusion:
     """The nests so far (None: gone into others), and who writes and who reads each value."""
 
-    def __init__(self, nests: Sequence[Nest], kept: Collection[str]) -> None:
-        self.kept = frozenset(kept)
+    def __init__(self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool]) -> None:
+        self.kept, self.supports = frozenset(kept), supports
         self.nests: list[Nest | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
@@ -117,7 +119,8 @@ class _Fusion:
         if any(origin < reader < number for name in results for reader in self.readers.get(name, ())):
             return None
         keep = access.operand in self.kept or self.readers[access.operand] != {number}
-        return attach(producer, results.index(access.operand), consumer, position, keep)
+        group = attach(producer, results.index(access.operand), consumer, position, keep)
+        return None if group is None or (group.verb == "contract" and not self.supports(group)) else group
 
 
 def _written(nest: Nest | None) -> set[str]:

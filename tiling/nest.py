@@ -128,6 +128,8 @@ class Nest:
     members: tuple[str, ...] = ()
     prepared: tuple[Access, ...] = ()
     """Operands in forms that only the array unit's kernel reads, such as packed weights."""
+    grain: tuple[int, ...] = ()
+    """Tile steps along the kept axes must be multiples of these; 0 asks for one point at a time."""
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -13,6 +13,10 @@ from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, bo
 from tiling.target import Target
 
 
+ARRAY_SPEED = 16
+"""How many points an array unit does while other units do one: its tiles have to be larger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Infeasible:
     """Why a nest does not fit a target: the resource, the demand, the bound, and what would help."""
@@ -65,22 +69,25 @@ def place(
 def schedule(nest: Nest, target: Target) -> Section | Infeasible:
     """Tile one nest for the target."""
     if target.scratch_bytes is None:
-        return Section(nest, _shared_loops(nest, target), (None,) * (len(nest.reads) + len(nest.writes)))
+        return Section(nest, _shared_loops(nest, target), (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared)))
     return _fit(nest, target, target.scratch_bytes)
 
 
 def _shared_loops(nest: Nest, target: Target) -> tuple[Loop, ...]:
-    """Loops that cut the outermost axes into tiles for several cores."""
-    if target.cores == 1 or any(not isinstance(i, Affine) for w in nest.writes for i in w.access.index):
-        return ()
-    tiles = min(nest.points // target.tile_points, 8 * target.cores)
+    """Loops that cut the outermost axes into tiles for several cores, and those that the array unit asks for."""
+    scatters = any(not isinstance(i, Affine) for w in nest.writes for i in w.access.index)
+    work = target.tile_points * (ARRAY_SPEED if nest.prepared else 1)
+    tiles = 1 if target.cores == 1 or scatters else min(nest.points // work, 8 * target.cores)
     loops = []
     for number, axis in enumerate(nest.axes[: nest.outer]):
-        if tiles <= 1:
-            break
-        count = min(tiles, axis.extent)
-        step = -(-axis.extent // count)
-        loops.append(Loop(number, step, -(-axis.extent // step)))
+        grain = nest.grain[number] if nest.grain else 1
+        if grain == 0:
+            count, step = axis.extent, 1
+        else:
+            step = -(-axis.extent // min(max(tiles, 1), axis.extent) // grain) * grain
+            count = -(-axis.extent // step)
+        if count > 1:
+            loops.append(Loop(number, step, count))
         tiles //= count
     return tuple(loops)
 

@@ -67,8 +67,8 @@ class Section:
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        """Reads, then writes, as `images` counts them."""
-        return (*self.nest.reads, *(write.access for write in self.nest.writes))
+        """Reads, writes, and what the array unit reads, as `images` counts them."""
+        return (*self.nest.reads, *(write.access for write in self.nest.writes), *self.nest.prepared)
 
     @property
     def tiles(self) -> int:

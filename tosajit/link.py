@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiling.expr import BYTES
-from tiling.nest import Access, Affine
+from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Program, Section, dense_strides
 from tosajit.kernels.emit import Emitted, Strided, emit, strided
 from tosajit.kernels.layout import Layout
@@ -43,20 +43,53 @@ def emit_section(section: Section, number: int | None = None) -> Emitted:
     return emit(section.nest, views, section.splits_reduction, number)
 
 
-def link(program: Program, slots: Mapping[str, int], checked: bool = False, progress: Progress | None = None) -> Image64:
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of an array kernel's arguments that depends on the tile: `constant + sum(args[i] * factor)`."""
+
+    slot: int
+    constant: int
+    terms: tuple[tuple[int, int], ...]
+
+    def numbers(self) -> list[int]:
+        """The driver's form of it."""
+        first, second = (*self.terms, (0, 0), (0, 0))[:2]
+        return [self.slot, self.constant, *first, *second]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How an array kernel does a section: its text, its words, those that depend on the tile, thread memory."""
+
+    source: str
+    helpers: Mapping[int, str]
+    """Texts of kernels whose addresses are words, by slot."""
+    words: tuple[int, ...]
+    derived: tuple[Word, ...]
+    scratch_bytes: int
+
+
+def link(program: Program, slots: Mapping[str, int], units: Mapping[Nest, Unit], checked: bool = False, progress: Progress | None = None) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
-    emitted = [emit_section(s, number if checked else None) for number, s in enumerate(program.sections)]
-    kernels = compile_kernels([e.source for e in emitted], progress)
+    parts = [
+        units.get(s.nest) or emit_section(s, number if checked else None) for number, s in enumerate(program.sections)
+    ]
+    sources = list(dict.fromkeys(text for part in parts for text in _sources(part)))
+    addresses = {text: k.address for text, k in zip(sources, compile_kernels(sources, progress), strict=True)}
     numbers: list[int] = [0] * len(program.sections)
-    row_bytes = 0
-    for position, (section, text, kernel) in enumerate(zip(program.sections, emitted, kernels, strict=True)):
+    own_bytes = 0
+    for position, (section, part) in enumerate(zip(program.sections, parts, strict=True)):
         numbers[position] = len(numbers)
-        numbers += _record(section, text, kernel.address, len(numbers), slots, program.scratch_bytes)
-        row_bytes = max(row_bytes, _row_bytes(section))
+        numbers += _record(section, part, addresses, len(numbers), slots, program.scratch_bytes)
+        own_bytes = max(own_bytes, part.scratch_bytes if isinstance(part, Unit) else _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
-    size = ARGUMENT_BYTES + scratch + row_bytes + ALIGNMENT
-    checks = tuple(e.checks for e in emitted)
+    size = ARGUMENT_BYTES + scratch + own_bytes + ALIGNMENT
+    checks = tuple(() if isinstance(part, Unit) else part.checks for part in parts)
     return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks)
+
+
+def _sources(part: Emitted | Unit) -> list[str]:
+    return [part.source, *part.helpers.values()] if isinstance(part, Unit) else [part.source]
 
 
 def _row_bytes(section: Section) -> int:
@@ -70,8 +103,8 @@ def _row_bytes(section: Section) -> int:
 
 def _record(
     section: Section,
-    text: Emitted,
-    address: int,
+    part: Emitted | Unit,
+    addresses: Mapping[str, int],
     start: int,
     slots: Mapping[str, int],
     scratch_bytes: int,
@@ -79,7 +112,8 @@ def _record(
     nest = section.nest
     axes, accesses = len(nest.axes), section.accesses
     layout = Layout(axes, len(accesses))
-    arguments = [0] * layout.payload + list(text.payload)
+    payload, derived, job = _payload(part, addresses, layout)
+    arguments = [0] * layout.payload + payload
     arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
     assert 8 * len(arguments) <= ARGUMENT_BYTES // 2
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
@@ -88,20 +122,31 @@ def _record(
     counts = [_product(loop.count for loop, _ in part) for part in (outer, inner)]
     transfers = _transfers(section, slots)
     accumulator = section.accumulator.address if section.accumulator is not None else -(-scratch_bytes // 64) * 64
-    places = start + 14
+    places = start + 17
     loop_table = places + 2 * len(accesses)
     images = loop_table + 4 * len(loops)
-    template = images + sum(map(len, transfers))
+    rows = images + sum(map(len, transfers))
+    template = rows + sum(map(len, derived))
     record = [
-        address, axes, len(outer), len(inner), *counts, len(accesses), len(arguments), template, accumulator,
-        len(transfers), loop_table, places, images,
+        addresses[part.source], axes, len(outer), len(inner), *counts, len(accesses), len(arguments), template, accumulator,
+        len(transfers), loop_table, places, images, rows, len(derived), job,
     ]  # fmt: skip
     for access, image in zip(accesses, section.images, strict=True):
         start_bytes = _start(access, access.strides) * BYTES[access.type]
         record += [slots[access.operand], start_bytes] if image is None else [-1, 0]
     for loop, axis in (*outer, *inner):
         record += [loop.axis, axis.extent, loop.step, loop.count]
-    return record + [number for row in transfers for number in row] + arguments
+    return record + [number for row in (*transfers, *derived) for number in row] + arguments
+
+
+def _payload(part: Emitted | Unit, addresses: Mapping[str, int], layout: Layout) -> tuple[list[int], list[list[int]], int]:
+    """The words of a kernel behind the header, those to derive for each tile, and where the kernel looks."""
+    if isinstance(part, Emitted):
+        return list(part.payload), [], 0
+    words = list(part.words)
+    for slot, text in part.helpers.items():
+        words[slot] = addresses[text]
+    return words, [word.numbers() for word in part.derived], layout.payload
 
 
 def _transfers(section: Section, slots: Mapping[str, int]) -> list[list[int]]:

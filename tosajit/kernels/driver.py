@@ -105,6 +105,18 @@ def set_tile(loops, first, count, tile, arguments, axes):  # type: ignore[no-unt
         store_i64(arguments, 4 + axes + axis, min(begin + step, extent))
 
 
+def compute(section, image, arguments):  # type: ignore[no-untyped-def]
+    """Call the kernel; one of the array unit gets words of its own, derived from the tile and the bases."""
+    row = image + 8 * reload_i64(section, 14)
+    job = arguments + 8 * reload_i64(section, 16)
+    for _ in range(reload_i64(section, 15)):
+        first = reload_i64(arguments, reload_i64(row, 2)) * reload_i64(row, 3)
+        second = reload_i64(arguments, reload_i64(row, 4)) * reload_i64(row, 5)
+        store_i64(job, reload_i64(row, 0), reload_i64(row, 1) + first + second)
+        row += 48
+    call(reload_i64(section, 0), job)
+
+
 def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):  # type: ignore[no-untyped-def]
     """Load what moved, compute, and store what is complete."""
     axes, transfers = reload_i64(section, 1), reload_i64(section, 10)
@@ -123,7 +135,7 @@ def run_tile(section, image, table, arguments, scratch, number, reduced, fresh):
             store_i64(arguments, 4 + 2 * axes + access, base)
         record += 8 * (8 + reload_i64(record, 4) * (5 + axes))
     store_i64(arguments, 0, (1 if reduced == 0 else 0) | (2 if reduced == red_tiles - 1 else 0))
-    call(reload_i64(section, 0), arguments)
+    compute(section, image, arguments)
     if reduced == red_tiles - 1:
         record = image + 8 * reload_i64(section, 13)
         for _ in range(transfers):
@@ -160,7 +172,7 @@ def run_section(section, image, table, shared, counters, memory, scratch, report
     while tile < out_tiles:
         if out_tiles * red_tiles == 1 and reload_i64(section, 10) == 0:
             store_i64(memory, 0, 3)
-            call(reload_i64(section, 0), memory)
+            compute(section, image, memory)
         else:
             set_tile(loops, 0, out_loops, tile, memory, axes)
             for reduced in range(red_tiles):

@@ -105,7 +105,7 @@ class _Emitter:
             value = phase.value(write.value)
             number = first + position
             index = phase.index(number)
-            phase.last(f"store_{carrier(write.access.type)}(p{number}, {index}, {value})")
+            phase.last(f"store_{write.access.type}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
         nest, outer = self.nest, self.nest.outer
@@ -127,7 +127,7 @@ class _Emitter:
                 place = f"({place} * (hi{axis} - lo{axis}) + a{axis} - lo{axis})"
         self.lines.append(f"{indent}row = row0 + {place} * {width} * {_SIZES[kind]}")
         column = f"a{inner[0]} - lo{inner[0]}" if inner else "0"
-        initial = _literal(reduction.initial, kind)
+        initial = literal(reduction.initial, kind)
         combine = f"{reduction.op}_{kind}"
 
         def start(phase: _Phase) -> None:
@@ -177,12 +177,7 @@ _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int1
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
 
-def carrier(type: str) -> str:
-    """What a kernel holds an element in: narrow floating-point numbers are bit patterns."""
-    return {"f16": "u16", "bf16": "u16", "f8e4m3": "u8", "f8e5m2": "u8"}.get(type, type)
-
-
-def _literal(value: object, type: str) -> str:
+def literal(value: object, type: str) -> str:
     return f"{_NUMPY[type]}({value!r})"
 
 
@@ -247,7 +242,7 @@ class _Phase:
             return self.names[node]
         match node.op:
             case "const":
-                found = _literal(node.args[0], node.type), 0
+                found = literal(node.args[0], node.type), 0
             case "axis":
                 found = f"a{node.args[0]}", self._level(int(node.args[0]))  # type: ignore[arg-type]
             case "acc":
@@ -292,7 +287,7 @@ class _Phase:
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
         index, level = self._index(number)
-        text = f"load_{carrier(type)}(p{number}, {index})"
+        text = f"load_{type}(p{number}, {index})"
         inside, checked = self._inside(number)
         level = max(level, checked)
         if inside and access.fill is not None:

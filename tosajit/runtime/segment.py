@@ -18,9 +18,11 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
-from tosajit.dtypes import DType
+from tosajit.dtypes import DType, dtype_of
 from tosajit.errors import PlanError, RequireError
 from tosajit import kernels
+from tosajit.host.library import array_library
+from tosajit.host.unit import Prepared, prepare, supports
 from tosajit.kernels import threads
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.scalars import requirement_text
@@ -72,16 +74,26 @@ class Segment:
         self.results = [tensors[name] for name in outputs]
         folded, rest = _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
         self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
-        groups = rest if checked else fuse(rest, set(outputs))
-        self.program = _planned(groups, self._operands(tensors), target)
+        prepared = self._prepared(rest, target, checked)
+        self.constants |= prepared.constants
+        tensors = {**tensors, **{n: Tensor(n, dtype_of(a.dtype), a.shape) for n, a in prepared.constants.items()}}
+        self.program = _planned(prepared.groups, self._operands(tensors), target)
         self.threads = target.cores
         self._slots = {name: number for number, name in enumerate(self.program.operands)}
-        self._image = link(self.program, self._slots, checked, progress)
+        self._image = link(self.program, self._slots, prepared.units, checked, progress)
         self._free: list[_Workspace] = []
         self._entry = [(i, self._slots[name]) for i, name in enumerate(self.inputs) if name in self._slots]
         written = {write.access.operand for nest in rest for write in nest.writes}
         self._exit = [(i, self._slots[name]) for i, name in enumerate(self.outputs) if name in written]
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if name not in written]
+
+    def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool) -> Prepared:
+        """Fused groups; on the host, those that the array kernels do prepared for them."""
+        if checked:
+            return Prepared(list(nests))
+        if target.scratch_bytes is not None:
+            return Prepared(list(fuse(nests, set(self.outputs))))
+        return prepare(fuse(nests, set(self.outputs), supports), self.constants, array_library())
 
     def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
         kinds = dict.fromkeys(self.constants, "constant")

@@ -1,0 +1,211 @@
+"""Recognising a contraction that the host's array kernels can do, from the form of its nest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiling.expr import BYTES, Expr
+from tiling.nest import Access, Affine, Nest
+from tosajit.kernels.contract.spec import Geometry
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One side of the product: a read, and the read of its zero point if it has one."""
+
+    read: int
+    zero_point: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spatial:
+    """A dimension of the input that the output walks over, possibly with a window."""
+
+    extent: int
+    elements: int
+    """Elements between neighbours."""
+    axis: int | None
+    stride: int = 1
+    window: int | None = None
+    dilation: int = 1
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A contraction in the form of the array kernels.
+
+    `batch` axes are common to both factors and to the result: the kernel runs once for each of their points.
+    `rows` walk over positions, `column` over output channels; a depthwise contraction has its channels as column.
+    """
+
+    left: Factor
+    right: Factor
+    geometry: Geometry
+    strides: tuple[int, int, int, int]
+    """Elements between neighbours along N, D, H, W of the input."""
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    column: int | None
+    depth: tuple[int, ...]
+    """The reduced axes as the rows of the matrix have them, slowest first."""
+    depthwise: bool = False
+
+
+def match(nest: Nest) -> Match | None:
+    """How the array kernels see a nest, or None if it is not one of theirs."""
+    factors = _factors(nest)
+    if factors is None:
+        return None
+    for left, right in (factors, factors[::-1]):
+        found = _matched(nest, left, right)
+        if found is not None:
+            return found
+    return None
+
+
+def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
+    """The two sides of `acc += (x - x_zp) * (w - w_zp)`."""
+    reduction = nest.reduction
+    if nest.verb != "contract" or reduction is None or reduction.op != "add" or reduction.initial != 0:
+        return None
+    value = reduction.value
+    if not value.op.startswith("mul_") or len(value.operands) != 2:
+        return None
+    sides = [_factor(operand, nest) for operand in value.operands]
+    first, second = sides
+    return (first, second) if first is not None and second is not None else None
+
+
+def _factor(expr: Expr, nest: Nest) -> Factor | None:
+    expr = _unwrapped(expr)
+    zero: int | None = None
+    if expr.op.startswith("sub_") and len(expr.operands) == 2:
+        expr, point = (_unwrapped(operand) for operand in expr.operands)
+        if point.op != "read" or any(nest.reads[_number(point)].steps(len(nest.axes))):
+            return None
+        zero = _number(point)
+    if expr.op != "read":
+        return None
+    access = nest.reads[_number(expr)]
+    pads_with_zero = access.fill is None or (_unwrapped(access.fill).op == "read" and _number(_unwrapped(access.fill)) == zero)
+    return Factor(_number(expr), zero) if pads_with_zero and not access.indirect else None
+
+
+def _unwrapped(expr: Expr) -> Expr:
+    while expr.op.startswith("to_") and len(expr.operands) == 1:
+        (expr,) = expr.operands
+    return expr
+
+
+def _number(expr: Expr) -> int:
+    return int(expr.args[0])  # type: ignore[arg-type]
+
+
+def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
+    count, outer = len(nest.axes), nest.outer
+    a, b = nest.reads[left.read], nest.reads[right.read]
+    if b.fill is not None:
+        return None
+    steps_a, steps_b = a.steps(count), b.steps(count)
+    kinds = [(bool(x), bool(y)) for x, y in zip(steps_a[:outer], steps_b[:outer], strict=True)]
+    rows = tuple(axis for axis, kind in enumerate(kinds) if kind == (True, False))
+    columns = [axis for axis, kind in enumerate(kinds) if kind == (False, True)]
+    both = [axis for axis, kind in enumerate(kinds) if kind == (True, True)]
+    if len(columns) > 1 or (False, False) in kinds or any(not s for s in steps_b[outer:]):
+        return None
+    depthwise = not columns and bool(both) and steps_a[both[-1]] == 1 and len(both) == 1
+    column = both.pop() if depthwise else (columns[0] if columns else None)
+    channel = column if depthwise else _dense_axis(steps_a, range(outer, count))
+    found = _spatials(a, nest, channel, both)
+    if found is None:
+        return None
+    spatials, channels = found
+    if not depthwise and channel is None:
+        channels = 1
+    depth = tuple(s.window for s in spatials if s.window is not None)
+    depth += (channel,) if channel is not None and not depthwise else ()
+    if sorted(depth) != list(range(outer, count)):
+        return None
+    if [s.axis for s in spatials if s.axis is not None] != list(rows):
+        return None
+    padded = [Spatial(1, 0, None)] * (4 - len(spatials)) + spatials
+    columns_count = nest.axes[column].extent if column is not None else 1
+    geometry = _geometry(nest, padded, channels, columns_count, BYTES[a.type]) if len(padded) == 4 else None
+    if geometry is None:
+        return None
+    strides = tuple(s.elements for s in padded)
+    return Match(left, right, geometry, strides, tuple(both), rows, column, depth, depthwise)
+
+
+def _dense_axis(steps: Sequence[int], axes: range) -> int | None:
+    """The reduced axis along which the elements are neighbours, if there is one."""
+    return next((axis for axis in axes if steps[axis] == 1), None)
+
+
+def _spatials(
+    access: Access, nest: Nest, channel: int | None, batch: Sequence[int]
+) -> tuple[list[Spatial], int] | None:
+    """The dimensions of the input but for channels and batch, and the number of channels."""
+    spatials: list[Spatial] = []
+    channels = 1
+    last = len(access.shape) - 1
+    for dimension, (index, extent) in enumerate(zip(access.index, access.shape, strict=True)):
+        assert isinstance(index, Affine)
+        used = [axis for axis, c in enumerate(index.coefficients) if c]
+        if used and set(used) <= set(batch):
+            continue
+        if channel is not None and channel in used:
+            alone = used == [channel] and index.offset == 0 and index.coefficients[channel] == 1
+            if alone and dimension == last and extent == nest.axes[channel].extent:
+                channels = extent
+                continue
+            if not alone or dimension != last:
+                return None
+        spatial = _spatial(index, extent, access.strides[dimension], nest)
+        if spatial is None or set(used) & set(batch):
+            return None
+        spatials.append(spatial)
+    return spatials, channels
+
+
+def _spatial(index: Affine, extent: int, elements: int, nest: Nest) -> Spatial | None:
+    kept = [(a, c) for a, c in enumerate(index.coefficients) if c and not nest.axes[a].reduced]
+    window = [(a, c) for a, c in enumerate(index.coefficients) if c and nest.axes[a].reduced]
+    if len(kept) > 1 or len(window) > 1 or any(c < 0 for _, c in (*kept, *window)):
+        return None
+    axis, stride = kept[0] if kept else (None, 1)
+    tap, dilation = window[0] if window else (None, 1)
+    return Spatial(extent, elements, axis, stride, tap, dilation, index.offset)
+
+
+def _geometry(
+    nest: Nest, padded: Sequence[Spatial], channels: int, columns: int, element_bytes: int
+) -> Geometry | None:
+    """The shape of the convolution; a leading dimension without a window can be its batch."""
+    batch = padded[0]
+    if batch.window is not None or batch.stride != 1 or batch.offset or batch.extent != _extent(nest, batch.axis):
+        return None
+    d, h, w = padded[1:]
+
+    def triple(pick: object) -> Triple:
+        return tuple(pick(s) for s in (d, h, w))  # type: ignore[operator,return-value]
+
+    return Geometry(
+        input=(batch.extent, d.extent, h.extent, w.extent),
+        output=tuple(_extent(nest, s.axis) for s in padded),  # type: ignore[arg-type]
+        in_channels=channels,
+        out_channels=columns,
+        kernel=triple(lambda s: _extent(nest, s.window)),
+        stride=triple(lambda s: s.stride),
+        pad=triple(lambda s: -s.offset),
+        dilation=triple(lambda s: s.dilation),
+        element_bytes=element_bytes,
+    )
+
+
+def _extent(nest: Nest, axis: int | None) -> int:
+    return 1 if axis is None else nest.axes[axis].extent

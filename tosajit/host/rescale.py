@@ -1,0 +1,129 @@
+"""Recognising `RESCALE` of a sum to int8 with constant parameters, for which the array kernels have vector code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tiling.expr import Expr, walk
+from tiling.nest import Nest
+from tosajit.host.match import Match
+from tosajit.kernels.contract.pack import RescaleTable, rescale_table
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """The expression that the vector code computes, and its parameters."""
+
+    expr: Expr
+    table: RescaleTable
+    bias: Array
+    low: int
+    high: int
+    complete: bool
+    """Whether this is the only result of the group."""
+
+
+def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound: Array) -> Rescale | None:
+    """The rescale to int8 that every use of the sum goes through; None if there is none that is exact."""
+    uses = [node for write in group.writes for node in walk(write.value) if _is_rescale(node)]
+    if not uses:
+        return None
+    node = uses[0]
+    reader = _Reader(group, found, constants)
+    inner = node.operands[0]
+    value, zero, multiplier, shift, output_zp = inner.operands
+    bias = reader.bias(value)
+    zero_point, out = reader.number(zero), reader.number(output_zp)
+    factors, shifts = reader.channels(multiplier), reader.channels(shift)
+    if bias is None or zero_point != 0 or out is None or factors is None or shifts is None:
+        return None
+    double = inner.op == "rescale_32_double"
+    reach = bound + np.abs(bias.astype(np.int64))
+    table = rescale_table(factors, shifts, double, out, found.geometry.out_channels, reach)
+    if table is None or not all(_only_through(write.value, node) for write in group.writes):
+        return None
+    clipped, low, high = reader.clipped(group, node)
+    values = [write.value for write in group.writes]
+    steps = [write.access.type for write in group.writes]
+    return Rescale(clipped, table, bias, low, high, values == [clipped] and steps == ["i8"])
+
+
+def _is_rescale(node: Expr) -> bool:
+    return node.op == "saturate_i8" and node.operands[0].op in ("rescale_32", "rescale_32_double")
+
+
+def _only_through(expr: Expr, node: Expr) -> bool:
+    """Whether `acc` reaches `expr` through `node` alone."""
+    seen: set[Expr] = set()
+    stack = [expr]
+    while stack:
+        item = stack.pop()
+        if item is node or item in seen:
+            continue
+        seen.add(item)
+        if item.op == "acc":
+            return False
+        stack.extend(item.operands)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    group: Nest
+    found: Match
+    constants: Mapping[str, Array]
+
+    def array(self, expr: Expr) -> Array | None:
+        """The constant that an expression reads."""
+        if expr.op != "read":
+            return None
+        return self.constants.get(self.group.reads[int(expr.args[0])].operand)  # type: ignore[arg-type]
+
+    def number(self, expr: Expr) -> int | None:
+        """A constant of one element."""
+        if expr.op == "const":
+            return int(expr.args[0])  # type: ignore[arg-type]
+        array = self.array(expr)
+        return int(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
+
+    def channels(self, expr: Expr) -> Array | None:
+        """A constant of one element, or of one for each output channel."""
+        array = self.array(expr)
+        if array is None:
+            return None
+        if array.size == 1:
+            return array.reshape(-1)
+        axes = len(self.group.axes)
+        steps = self.group.reads[int(expr.args[0])].steps(axes)  # type: ignore[arg-type]
+        along = all(step == (axis == self.found.column) for axis, step in enumerate(steps))
+        return array.reshape(-1) if along and array.size == self.found.geometry.out_channels else None
+
+    def bias(self, value: Expr) -> Array | None:
+        """The constant bias in `acc`, or `acc + bias`."""
+        columns = self.found.geometry.out_channels
+        if value.op == "acc":
+            return np.zeros(columns, np.int32)
+        if value.op != "add_i32":
+            return None
+        first, second = value.operands
+        other = second if first.op == "acc" else first if second.op == "acc" else None
+        array = self.channels(other) if other is not None else None
+        return None if array is None else np.ascontiguousarray(np.broadcast_to(array, (columns,)).astype(np.int32))
+
+    def clipped(self, group: Nest, node: Expr) -> tuple[Expr, int, int]:
+        """The rescale with the clamp around it if every use has the same one with constant bounds."""
+        users = {user for write in group.writes for user in walk(write.value) if node in user.operands}
+        direct = any(write.value is node for write in group.writes)
+        if len(users) == 1 and not direct:
+            (user,) = users
+            if user.op == "clip_i8" and user.operands[0] is node:
+                low, high = self.number(user.operands[1]), self.number(user.operands[2])
+                if low is not None and high is not None and low <= high:
+                    return user, low, high
+        return node, -128, 127
