@@ -105,7 +105,7 @@ class _Emitter:
             value = phase.value(write.value)
             number = first + position
             index = phase.index(number)
-            phase.last(f"store_{write.access.type}(p{number}, {index}, {value})")
+            phase.last(f"store_{carrier(write.access.type)}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
         nest, outer = self.nest, self.nest.outer
@@ -175,6 +175,11 @@ class _Emitter:
 _SIZES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
+
+
+def carrier(type: str) -> str:
+    """What a kernel holds an element in: narrow floating-point numbers are bit patterns."""
+    return {"f16": "u16", "bf16": "u16", "f8e4m3": "u8", "f8e5m2": "u8"}.get(type, type)
 
 
 def literal(value: object, type: str) -> str:
@@ -287,7 +292,7 @@ class _Phase:
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
         index, level = self._index(number)
-        text = f"load_{type}(p{number}, {index})"
+        text = f"load_{carrier(type)}(p{number}, {index})"
         inside, checked = self._inside(number)
         level = max(level, checked)
         if inside and access.fill is not None:
