@@ -38,7 +38,7 @@ def compile_kernel(source: str) -> Kernel:
 
 
 def compile_kernels(
-    sources: Sequence[str], progress: Progress | None = None, processes: int = 2
+    sources: Sequence[str], progress: Progress | None = None, processes: int = 4
 ) -> tuple[Kernel, ...]:
     """Return one kernel per source; `progress(done, total)` counts those that have to be compiled."""
     digests = [digest(source) for source in sources]
@@ -121,17 +121,18 @@ def _write(path: Path, data: bytes) -> None:
 # Compiling.
 
 HELPER_WORTH = 4
-"""Kernels to compile from which a second process pays: it needs most of a second to start."""
+"""Kernels for which one more process pays: it needs most of a second to start."""
 COMPILER = "tosajit.kernels.native"
 LIBRARY = Path(__file__).parent
 
 
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
-    total, queue = len(missing), deque(missing)
+    # The longest first, so that the processes end at about the same time.
+    total, queue = len(missing), deque(sorted(missing, key=lambda name: -len(missing[name])))
     done: deque[str] = deque()
     helpers = [
         threading.Thread(target=_feed_helper, args=(queue, missing, done), daemon=True)
-        for _ in range(min(processes, _cores()) - 1 if total >= HELPER_WORTH else 0)
+        for _ in range(min(processes - 1, _cores() - 1, total // HELPER_WORTH))
     ]
     for helper in helpers:
         helper.start()
@@ -155,7 +156,7 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
 
 
 def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]") -> None:
-    """Have another process compile from the end of the queue into the cache; what fails is left to us."""
+    """Have another process compile from the queue into the cache; what fails is left to us."""
     import json
     import subprocess
 
@@ -169,7 +170,7 @@ def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]
             assert process.stdout
             # Numba's import takes the helper a while: work is handed out only when it is ready for more.
             while process.stdout.readline() and queue:
-                name = queue.pop()
+                name = queue.popleft()
                 process.stdin.write(json.dumps([name, sources[name]]) + "\n")
                 process.stdin.flush()
                 done.append(name)
@@ -239,6 +240,8 @@ def _library_text(module: str) -> bytes:
 # Loading.
 
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # no child process finds the lock held by a thread that it does not have
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _loaded: dict[str, Kernel] = {}
 _trackers: list[Any] = []
 """Machine code lives as long as its tracker; kernels are never unloaded."""
