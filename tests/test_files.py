@@ -271,6 +271,10 @@ UNREADABLE = {
         shape_file(RawShape("s", 1 << 31, bytes(8))),
         "expected 17179869184 bytes for SHAPE[2147483648], found 8",
     ),
+    "a read of a tensor that is no variable": (
+        operator_file("IDENTITY", attribute=NUMBERS["VARIABLE_READ"]),
+        "the attributes of IDENTITY, found",
+    ),
     "a variable as an input": (
         RawFile((VARIABLE_TENSOR,), inputs=("x",)).bytes(),
         "expected tensors as inputs and outputs, found a variable",

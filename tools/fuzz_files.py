@@ -132,8 +132,10 @@ def lost(job: Job, why: str) -> Outcome:
 @cache
 def limit_memory() -> None:
     """Let this process have no more address space than it has now and the limit."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + MEMORY
+    sizes = Path("/proc/self/statm")
+    if not sizes.exists():
+        return
+    limit = int(sizes.read_text().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 

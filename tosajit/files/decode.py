@@ -145,10 +145,11 @@ def _dtype(table: Table) -> DType:
 def _node(table: Table, values: dict[str, Value]) -> Node:
     operator = _operator(table)
     inputs, outputs = (_known(table, field, values) for field in ("inputs", "outputs"))
-    attribute = _attribute_table(table, operator)
+    on_variable = any(values[name].variable_name for name in inputs + outputs)
+    attribute = _attribute_table(table, operator, on_variable)
     location = table.table("location", schema.LOCATION)
     text = location.string("text") if location else ""
-    if operator in VARIABLES or any(values[name].variable_name for name in inputs + outputs):
+    if operator in VARIABLES or on_variable:
         node = access(operator, inputs, outputs, values)
         if node is None:
             table.fail("op", f"expected a variable to be declared, read or written, found {operator.opcode}")
@@ -166,17 +167,15 @@ def _operator(table: Table) -> type[Operator]:
     return operators[number - 1]
 
 
-def _attribute_table(table: Table, operator: type[Operator]) -> Table | None:
+def _attribute_table(table: Table, operator: type[Operator], on_variable: bool) -> Table | None:
     number = table.u8("attribute_type")
-    attribute = table.table("attribute", field_names(operator), f"attribute ({operator.opcode})")
     expected = {operator.number} | (set() if operator.attributes else {0})
-    if operator is IDENTITY:
+    if operator is IDENTITY and on_variable:
         expected |= {variable.number for variable in VARIABLES}
     if number not in expected:
-        table.fail(
-            "attribute_type",
-            f"expected {operator.number}, the attributes of {operator.opcode}, found {number}",
-        )
+        message = f"expected {operator.number}, the attributes of {operator.opcode}, found {number}"
+        table.fail("attribute_type", message)
+    attribute = table.table("attribute", field_names(operator), f"attribute ({operator.opcode})")
     if attribute is None and operator.attributes:
         table.fail("attribute", f"expected the attributes of {operator.opcode}")
     return attribute
