@@ -1,4 +1,4 @@
-"""What operators lower into: nests whose kernels hold no numbers of the graph, and moves of elements of every type."""
+"""What operators lower into: kernels without numbers of the graph, moves of elements of every type."""
 
 from __future__ import annotations
 
