@@ -90,8 +90,7 @@ class _Writer:
     def _store(self, position: int) -> str:
         write = self.nest.writes[position]
         number = len(self.nest.reads) + position
-        where = self._place(write.access, number)
-        if where != "index":
+        if not self._follows(write.access, output_steps(self.nest)):
             raise _Unfit
         value = self._value(write.value)
         return f"store_{write.access.type}({self._pointer(number)}, index, {value})"
@@ -103,21 +102,22 @@ class _Writer:
             self.accesses.append(number)
         return name
 
-    def _place(self, access: Access, number: int) -> str:
+    def _place(self, access: Access) -> str:
         """Where an access is: at the element of the output, at the channel, or always at one place."""
-        if access.fill is not None or access.indirect:
-            raise _Unfit
-        axes = len(self.nest.axes)
-        kept = [axis for axis in range(self.nest.outer) if axis not in self.match.batch]
-        steps = access.steps(axes)
-        if not any(steps[axis] for axis in kept):
-            return "0"
-        column = self.match.column
-        if all(steps[axis] == (axis == column) for axis in kept):
-            return "channel"
-        if all(steps[axis] == output_steps(self.nest)[axis] for axis in kept):
-            return "index"
+        count = len(self.nest.axes)
+        column = tuple(int(axis == self.match.column) for axis in range(count))
+        for where, steps in (("0", (0,) * count), ("channel", column), ("index", output_steps(self.nest))):
+            if self._follows(access, steps):
+                return where
         raise _Unfit
+
+    def _follows(self, access: Access, steps: tuple[int, ...]) -> bool:
+        """Whether an access moves so along the rows and columns of one call."""
+        if access.fill is not None or access.indirect:
+            return False
+        own = access.steps(len(self.nest.axes))
+        kept = [axis for axis in range(self.nest.outer) if axis not in self.match.batch]
+        return all(own[axis] == steps[axis] for axis in kept)
 
     def _value(self, expr: Expr) -> str:
         for node in walk(expr):
@@ -146,7 +146,7 @@ class _Writer:
         if access.indirect:
             self.body.append(f"{name} = load_{type}({self._pointer(number)}, {self._indirect(access)})")
             return name
-        where = self._place(access, number)
+        where = self._place(access)
         line = f"{name} = load_{type}({self._pointer(number)}, {where})"
         (self.setup if where == "0" else self.body).append(line)
         return name

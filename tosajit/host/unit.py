@@ -182,7 +182,10 @@ def _derived(group: Nest, found: Match, text: Text, scaled: Rescale | None) -> l
         terms += [(layout.first + b, steps[b] * BYTES[accesses[number].type]) for b in found.batch if steps[b]]
         return Word(slot, 0, tuple(terms))
 
-    words = [base(Slot.SOURCE, found.left.read), base(Slot.OUTPUT, len(group.reads))]
+    source = base(Slot.SOURCE, found.left.read)
+    left = accesses[found.left.read]
+    # The geometry has the offsets of the input as paddings, so its base must be the operand's first element.
+    words = [replace(source, constant=-left.start() * BYTES[left.type]), base(Slot.OUTPUT, len(group.reads))]
     words += [base(Slot.WEIGHT, first_prepared, False), base(Slot.INITIAL, first_prepared + 1, False)]
     words += [base(Slot.PARAMETERS, first_prepared + 2, False)] if scaled else []
     words += [base(Slot.EPILOGUE + place, number) for place, number in enumerate(text.accesses)]
