@@ -5,7 +5,6 @@ import ctypes
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,12 +140,30 @@ def test_a_helper_that_does_not_start_is_no_error(monkeypatch):
     assert [run(kernel, 0) for kernel in kernels] == [10, 11, 12, 13]
 
 
-def test_the_name_depends_on_the_text_and_on_the_library(monkeypatch):
-    name = objects.digest(SOURCE)
-    assert objects.digest(SOURCE + "\n") != name
-    text = objects._library_text
-    monkeypatch.setattr(objects, "_library_text", lambda m: text(m) + (b"#" if m == "intrinsics" else b""))
+def test_the_name_depends_on_the_text():
+    assert objects.digest(SOURCE + "\n") != objects.digest(SOURCE)
+
+
+@pytest.mark.parametrize("module", ["intrinsics", "native", "inline"])
+def test_the_name_depends_on_the_library(monkeypatch, module):
+    name, text = objects.digest(SOURCE), objects._module_text
+    monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
     assert objects.digest(SOURCE) != name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tosajit.kernels.contract.tile import f",
+        "from tosajit.kernels.contract.tile import (\n    f,\n)",
+        "from tosajit.kernels.contract import tile as t",
+        "import tosajit.kernels.contract.tile",
+    ],
+)
+def test_imports_of_any_form_are_followed(line):
+    modules = objects._library(f"import numpy\n\n{line}\n")
+    assert {"contract/tile", "contract/code", "native", "inline"} <= modules
+    assert "scalars" not in modules
 
 
 def test_only_own_files_are_listed_and_cleared():
@@ -233,8 +250,3 @@ def test_a_parameter_may_be_assigned():
 def test_what_cannot_be_inlined_is_an_error(body, message):
     with pytest.raises(ValueError, match=message):
         inlined(f"def f(a):\n    return a + 1\ndef kernel(x):\n    {body}\n")
-
-
-def test_kernels_of_the_package_name_existing_modules():
-    assert (Path(objects.__file__).parent / "native.py").exists()
-    assert {"native", "inline", "objects"} <= objects._imports(objects.COMPILER)

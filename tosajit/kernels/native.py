@@ -1,11 +1,8 @@
 """From the text of a kernel to native object code, by Numba and LLVM."""
 
 import ast
-import contextlib
 import functools
 import inspect
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,6 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from tosajit.kernels.inline import inline_calls
-from tosajit.kernels.objects import compile_into_cache
 
 WRAPPER = """
 define void @{symbol}(i64 %args) {{
@@ -170,15 +166,3 @@ def _check_external(module: Any) -> None:
     names |= {v.name for v in module.global_variables if v.is_declaration}
     if unknown := sorted(names - EXTERNAL):
         raise ValueError(f"a kernel refers to {', '.join(unknown)}, which only Numba could provide")
-
-
-def serve() -> None:
-    """Compile into the cache what standard input asks for, a line each: `[name, source]`.
-
-    A line is printed when there is room for more work.
-    """
-    print(flush=True)
-    for line in sys.stdin:
-        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
-            compile_into_cache(*json.loads(line))
-        print(flush=True)

@@ -4,9 +4,11 @@ A kernel is named by a hash of all that its machine code depends on. Its text is
 `<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -52,8 +54,8 @@ def compile_kernels(
 def digest(source: str) -> str:
     """Name a kernel by all that its machine code depends on."""
     text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment())
-    for module in sorted(_imports(f"{source} {COMPILER}")):
-        text.update(_library_text(module))
+    for module in sorted(_library(source)):
+        text.update(_module_text(module))
     return text.hexdigest()
 
 
@@ -122,13 +124,16 @@ def _write(path: Path, data: bytes) -> None:
 
 HELPER_WORTH = 4
 """Kernels for which one more process pays: it needs most of a second to start."""
-COMPILER = "tosajit.kernels.native"
+COMPILER = "native"
 LIBRARY = Path(__file__).parent
 
 
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
     # The longest first, so that the processes end at about the same time.
-    total, queue = len(missing), deque(sorted(missing, key=lambda name: -len(missing[name])))
+    total, queue = (
+        len(missing),
+        deque(sorted(missing, key=lambda name: -_weight(missing[name]))),
+    )
     done: deque[str] = deque()
     helpers = [
         threading.Thread(target=_feed_helper, args=(queue, missing, done), daemon=True)
@@ -155,14 +160,22 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
     progress(total, total)
 
 
+def _weight(source: str) -> int:
+    """Estimate the work of compiling: the length of the text and of what it imports."""
+    return len(source) + sum(len(_module_text(name)) // 4 for name in _library(source))
+
+
 def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]") -> None:
     """Have another process compile from the queue into the cache; what fails is left to us."""
-    import json
     import subprocess
 
     paths = [str(LIBRARY.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TOSAJIT_CACHE": str(cache_folder())}
-    command = [sys.executable, "-c", f"from {COMPILER} import serve; serve()"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TOSAJIT_CACHE": str(cache_folder()),
+    }
+    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as process:
@@ -177,6 +190,20 @@ def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]
             process.stdin.close()
     except (OSError, IndexError):
         return
+
+
+def serve() -> None:
+    """Compile into the cache what standard input asks for, a line each: `[name, source]`.
+
+    A line is printed when there is room for more work.
+    """
+    from tosajit.kernels import native  # noqa: F401
+
+    print(flush=True)
+    for line in sys.stdin:
+        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
+            compile_into_cache(*json.loads(line))
+        print(flush=True)
 
 
 def _cores() -> int:
@@ -216,32 +243,71 @@ def _environment() -> bytes:
     numba = b""
     if specification and specification.origin:
         numba = Path(specification.origin).with_name("_version.py").read_bytes()
-    parts = (numba, llvmlite.__version__, llvm.get_process_triple(), llvm.get_host_cpu_name(), enabled)
+    parts = (
+        numba,
+        llvmlite.__version__,
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        enabled,
+    )
     return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 
 
-def _imports(source: str) -> set[str]:
-    """Return the modules of this package that a kernel's text imports, directly or not."""
+_FROM = r"from tosajit\.kernels((?:\.\w+)*) import (\([^)]*\)|[^\n]*)"
+_IMPORT = re.compile(rf"^\s*(?:{_FROM}|import tosajit\.kernels((?:\.\w+)+))", re.MULTILINE)
+
+
+def _library(source: str) -> set[str]:
+    """Return the modules of this package that a kernel depends on: those that it or the compiler imports."""
     found: set[str] = set()
-    pending = [source]
+    pending = [*_imports(source), COMPILER]
     while pending:
-        for name in re.findall(r"tosajit\.kernels\.(\w+)", pending.pop()):
-            if name not in found and (LIBRARY / f"{name}.py").exists():
-                found.add(name)
-                pending.append(_library_text(name).decode())
+        module = pending.pop()
+        if module not in found:
+            found.add(module)
+            pending += _module_imports(module)
     return found
 
 
+def _imports(text: str) -> list[str]:
+    """Return the modules of this package that a text imports itself."""
+    names = []
+    for package, imported, module in _IMPORT.findall(text):
+        within = (package or module).strip(".").replace(".", "/")
+        candidates = [
+            within,
+            *(f"{within}/{name}".strip("/") for name in re.findall(r"\w+", imported)),
+        ]
+        names += [name for name in candidates if _module_path(name)]
+    return names
+
+
 @functools.cache
-def _library_text(module: str) -> bytes:
-    return (LIBRARY / f"{module}.py").read_bytes()
+def _module_imports(module: str) -> tuple[str, ...]:
+    return tuple(_imports(_module_text(module).decode()))
+
+
+@functools.cache
+def _module_text(module: str) -> bytes:
+    path = _module_path(module)
+    return path.read_bytes() if path else b""
+
+
+@functools.cache
+def _module_path(module: str) -> Path | None:
+    paths = LIBRARY / f"{module}.py", LIBRARY / module / "__init__.py"
+    return next((path for path in paths if module and path.is_file()), None)
 
 
 # Loading.
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # no child process finds the lock held by a thread that it does not have
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(
+        before=_lock.acquire,
+        after_in_parent=_lock.release,
+        after_in_child=_lock.release,
+    )
 _loaded: dict[str, Kernel] = {}
 _trackers: list[Any] = []
 """Machine code lives as long as its tracker; kernels are never unloaded."""
