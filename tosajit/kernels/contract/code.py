@@ -72,7 +72,10 @@ def instruction(b: Builder, name: str, result: Any, arguments: Sequence[Value]) 
 
 
 def loop(
-    b: Builder, count: Value, carried: Sequence[Value], body: Callable[[Value, Sequence[Value]], Sequence[Value]]
+    b: Builder,
+    count: Value,
+    carried: Sequence[Value],
+    body: Callable[[Value, Sequence[Value]], Sequence[Value]],
 ) -> list[Value]:
     """Run `body(index, values) -> values` for index below `count`; return the last values."""
     before = b.block

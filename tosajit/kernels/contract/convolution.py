@@ -3,8 +3,7 @@
 HEADER = '''"""{title}."""
 
 import numpy as np
-from tosajit.kernels.intrinsics import call, load_i8, load_i16, load_i32, load_i64, local, reload_i64
-from tosajit.kernels.intrinsics import reload_i8, reload_i32, store_i8, store_i16, store_i32, store_i64
+from tosajit.kernels.intrinsics import *
 {imports}
 
 {slots}

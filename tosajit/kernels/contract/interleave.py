@@ -67,7 +67,9 @@ def _interleave_i8(b: Builder, *arguments: Value) -> None:
     rest = b.and_(size, number(63))
     with b.if_then(b.icmp_signed("!=", rest, number(0))):
         mask = lanes_below(b, rest, 64)
-        laid_out([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 256))
+        laid_out(
+            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 256)
+        )
 
 
 def _interleave_i16(b: Builder, *arguments: Value) -> None:
@@ -78,7 +80,9 @@ def _interleave_i16(b: Builder, *arguments: Value) -> None:
             store(b, register, address(b, target, 64 * part))
 
     def whole(index: Value, _: Any) -> list[Value]:
-        laid_out([load(b, address(b, row, index, 64), B64) for row in (first, second)], address(b, out, index, 128))
+        laid_out(
+            [load(b, address(b, row, index, 64), B64) for row in (first, second)], address(b, out, index, 128)
+        )
         return []
 
     full = b.lshr(size, number(6))
@@ -87,7 +91,9 @@ def _interleave_i16(b: Builder, *arguments: Value) -> None:
     with b.if_then(b.icmp_signed("!=", rest, number(0))):
         mask = lanes_below(b, rest, 64)
         rows = (first, second)
-        laid_out([masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 128))
+        laid_out(
+            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 128)
+        )
 
 
 INTERLEAVE_SLACK = 256
@@ -103,8 +109,15 @@ Finish = Callable[[Builder, Value, Value], None]
 """What happens to the sums of 16 channels of a pixel: (builder, pixel, sums)."""
 
 
-def _pixels(b: Builder, functor: Functor, common: Sequence[Value], weights: Value, initial: Value, source: Value,
-            finish: Finish) -> None:
+def _pixels(
+    b: Builder,
+    functor: Functor,
+    common: Sequence[Value],
+    weights: Value,
+    initial: Value,
+    source: Value,
+    finish: Finish,
+) -> None:
     """Sum one panel of 16 channels for all pixels."""
     pixel_bytes, offsets, taps, count = common
     begin: Value = number(0)
@@ -120,7 +133,8 @@ def _pixels(b: Builder, functor: Functor, common: Sequence[Value], weights: Valu
                 weight = load(b, address(b, weights, position, 64), W16)
                 inputs = (load(b, b.add(start, offset), W16) for start in starts)
                 return [
-                    functor.multiply(b, total, value, weight) for total, value in zip(totals, inputs, strict=True)
+                    functor.multiply(b, total, value, weight)
+                    for total, value in zip(totals, inputs, strict=True)
                 ]
 
             for pixel, total in enumerate(loop(b, taps, [initial] * size, tap)):
@@ -144,7 +158,9 @@ def _depthwise_i8(b: Builder, *arguments: Value) -> None:
 
         first = load(b, address(b, initial, index, 64), W16)
         table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
-        _pixels(b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish)
+        _pixels(
+            b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish
+        )
         return []
 
     loop(b, panels, [], panel)
@@ -169,7 +185,20 @@ def _depthwise_i16(b: Builder, *arguments: Value) -> None:
 
 
 def _depthwise_rescale_i8(b: Builder, *arguments: Value) -> None:
-    source, pixel_bytes, offsets, taps, weights, initial, out, out_pixel, count, columns, parameters, *scalars = arguments
+    (
+        source,
+        pixel_bytes,
+        offsets,
+        taps,
+        weights,
+        initial,
+        out,
+        out_pixel,
+        count,
+        columns,
+        parameters,
+        *scalars,
+    ) = arguments
     sign = splat(b, b.trunc(scalars[0], I32), 16)
     low, high = (splat(b, b.trunc(limit, I8), 16) for limit in scalars[1:])
 
@@ -184,7 +213,9 @@ def _depthwise_rescale_i8(b: Builder, *arguments: Value) -> None:
 
         first = load(b, address(b, initial, index, 64), W16)
         table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
-        _pixels(b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish)
+        _pixels(
+            b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish
+        )
 
     def whole(index: Value, _: Any) -> list[Value]:
         panel(index, None)

@@ -14,12 +14,16 @@ def _padded(columns: int) -> int:
     return -(-columns // COLUMNS) * COLUMNS
 
 
-def pack_weights(matrix: NDArray[np.int8] | NDArray[np.int16], step: int = 4) -> NDArray[np.int8] | NDArray[np.int16]:
+def pack_weights(
+    matrix: NDArray[np.int8] | NDArray[np.int16], step: int = 4
+) -> NDArray[np.int8] | NDArray[np.int16]:
     """Return [columns / 16][depth / step][16][step] of a matrix [columns][depth], padded with 0."""
     columns, depth = matrix.shape
     padded = np.zeros((_padded(columns), max(1, -(-depth // step)) * step), matrix.dtype)
     padded[:columns, :depth] = matrix
-    return np.ascontiguousarray(padded.reshape(-1, COLUMNS, padded.shape[1] // step, step).transpose(0, 2, 1, 3))
+    return np.ascontiguousarray(
+        padded.reshape(-1, COLUMNS, padded.shape[1] // step, step).transpose(0, 2, 1, 3)
+    )
 
 
 def start_values(
@@ -82,7 +86,10 @@ def rescale_table(
         return None
     exponent = s - 31
     rounding = np.int64(1) << (s - 32)
-    reach = [(int(v) * int(f) >> 31) + 2 + int(r) + (abs(output_zp) << int(e)) for v, f, r, e in zip(limit, m, rounding, exponent, strict=True)]
+    reach = [
+        (int(v) * int(f) >> 31) + 2 + int(r) + (abs(output_zp) << int(e))
+        for v, f, r, e in zip(limit, m, rounding, exponent, strict=True)
+    ]
     if max(reach) >= 1 << 31:
         return None
     addend = rounding - m + (output_zp << exponent) - int(double_round)

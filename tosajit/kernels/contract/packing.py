@@ -31,7 +31,9 @@ def _row(b: Builder, where: Value, mask: Value, exists: Value) -> Value:
     return masked_load(b, where, mask, B64)
 
 
-def _steps(b: Builder, source: Value, row_bytes: Value, depth: Value, group: int, width: Value, body: Any) -> None:
+def _steps(
+    b: Builder, source: Value, row_bytes: Value, depth: Value, group: int, width: Value, body: Any
+) -> None:
     """Run `body(step, rows, totals) -> totals` over groups of rows; `width` bytes of each are loaded."""
     steps = b.udiv(b.add(depth, number(group - 1)), number(group))
     mask = lanes_below(b, width, 64)

@@ -13,7 +13,6 @@ from tosajit.kernels.contract.code import (
     I16,
     I32,
     Q8,
-    VOID,
     W16,
     Builder,
     Value,
@@ -53,7 +52,11 @@ def load_panel(b: Builder, where: Value) -> list[Value]:
     """Load the parameters of 16 channels."""
     low = number(0xFFFFFFFF, Q8)
     factors = [b.and_(load(b, address(b, where, offset), Q8), low) for offset in (0, 4)]
-    return [*factors, *(load(b, address(b, where, offset), Q8) for offset in (64, 128)), load(b, address(b, where, 192), W16)]
+    return [
+        *factors,
+        *(load(b, address(b, where, offset), Q8) for offset in (64, 128)),
+        load(b, address(b, where, 192), W16),
+    ]
 
 
 def narrow(b: Builder, words: Value, low: Value, high: Value) -> Value:

@@ -9,7 +9,6 @@ from tosajit.kernels.contract.code import (
     I1,
     I8,
     I32,
-    I64,
     Q8,
     VOID,
     W16,
@@ -33,7 +32,9 @@ RUN_SLACK = 64
 def lanes_below(b: Builder, count: Value, lanes: int) -> Value:
     """Return the mask of the lanes below `count`, 0 to `lanes`."""
     shift = b.sub(number(64), count)
-    ones = b.select(b.icmp_signed(">", count, number(0)), b.lshr(number(-1), b.and_(shift, number(63))), number(0))
+    ones = b.select(
+        b.icmp_signed(">", count, number(0)), b.lshr(number(-1), b.and_(shift, number(63))), number(0)
+    )
     integer = ones if lanes == 64 else b.trunc(ones, ir.IntType(lanes))
     return b.bitcast(integer, vector(I1, lanes))
 
@@ -45,7 +46,9 @@ def _suffix(type_: Any) -> str:
 def masked_load(b: Builder, where: Value, mask: Value, type_: Any) -> Value:
     """Load the lanes of `mask` and touch no other byte; the other lanes are 0."""
     pointer = b.inttoptr(where, type_.as_pointer())
-    return instruction(b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, number(0, type_)])
+    return instruction(
+        b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, number(0, type_)]
+    )
 
 
 def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
@@ -77,7 +80,9 @@ def _fill_run(b: Builder, target: Value, value: Value, size: Value) -> None:
     loop(b, b.lshr(b.add(size, number(63)), number(6)), [], whole)
 
 
-def _add_row_sums(b: Builder, a: Value, a_row: Value, size: Value, factor: Value, out: Value, rows: Value) -> None:
+def _add_row_sums(
+    b: Builder, a: Value, a_row: Value, size: Value, factor: Value, out: Value, rows: Value
+) -> None:
     """Add factor * (sum of int8 along the row of A) to every word of the row of `out`, 128 bytes."""
 
     def row(index: Value, _: Any) -> list[Value]:
@@ -119,7 +124,9 @@ def _widen_add_rows(b: Builder, sums: Value, words: Value, rows: Value, panels: 
             with halves:
                 for half in range(2):
                     lanes = ir.Constant(vector(I32, 8), [number(8 * half + lane, I32) for lane in range(8)])
-                    upper, lower = (b.sext(b.shuffle_vector(part, part, lanes), Q8) for part in (first, second))
+                    upper, lower = (
+                        b.sext(b.shuffle_vector(part, part, lanes), Q8) for part in (first, second)
+                    )
                     there = address(b, target, 64 * half)
                     total = b.add(b.shl(upper, number(8, Q8)), lower)
                     store(b, b.add(load(b, there, Q8), total), there)

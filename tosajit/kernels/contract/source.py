@@ -1,7 +1,11 @@
 """The texts of contraction kernels."""
 
+import ast
+import functools
+import hashlib
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from pathlib import Path
 from textwrap import indent
 
 from tosajit.kernels.contract import convolution as text
@@ -35,7 +39,9 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
 
 def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
     imports = [*(["rescale_i8"] if epilogue.rescale else []), *(["copy_run"] if spec.left == "i16" else [])]
-    parts = [_header(f"Convolution of {spec.left} and {spec.right}", spec, imports, [Slot, Job, TileJob], epilogue)]
+    parts = [
+        _header(f"Convolution of {spec.left} and {spec.right}", spec, imports, [Slot, Job, TileJob], epilogue)
+    ]
     parts += [text.PROLOGUE, epilogue.rescale * text.RESCALE_PROLOGUE, indent(epilogue.setup, " " * 4)]
     parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
     parts += [text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)]
@@ -78,7 +84,12 @@ def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
 def depthwise_gather_source(spec: ContractSpec) -> str:
     """Return the kernel that interleaves rows of the input of a depthwise convolution."""
     type_, group = spec.left, 4 if spec.left == "i8" else 2
-    header = _header("Rows of a depthwise convolution", spec, ["fill_run", f"interleave_{type_}"], [DepthwiseSlot, DepthwiseJob])
+    header = _header(
+        "Rows of a depthwise convolution",
+        spec,
+        ["fill_run", f"interleave_{type_}"],
+        [DepthwiseSlot, DepthwiseJob],
+    )
     taps = ", ".join(depthwise.TAP.format(tap) for tap in range(group))
     constants = {"group": group, "bytes": 4 // group, "type": type_, "taps": taps}
     return _fill(header + depthwise.GATHER, constants)
@@ -94,7 +105,9 @@ def tile_source(spec: ContractSpec) -> str:
     """Return the kernel of a register tile."""
     names = ["tile_i8", "add_row_sums"] if spec.left == "i8" else ["fill_run", "tile_i16", "widen_add_rows"]
     header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
-    return header + (text.TILE_I8 if spec.left == "i8" else _fill(text.TILE_I16, {"chunk": CHUNKS[spec.right]}))
+    return header + (
+        text.TILE_I8 if spec.left == "i8" else _fill(text.TILE_I16, {"chunk": CHUNKS[spec.right]})
+    )
 
 
 def pack_source(spec: ContractSpec) -> str:
@@ -114,15 +127,50 @@ NO_EPILOGUE = Epilogue()
 
 
 def _header(
-    title: str, spec: ContractSpec, names: Sequence[str], slots: Sequence[type[IntEnum]], epilogue: Epilogue = NO_EPILOGUE
+    title: str,
+    spec: ContractSpec,
+    names: Sequence[str],
+    slots: Sequence[type[IntEnum]],
+    epilogue: Epilogue = NO_EPILOGUE,
 ) -> str:
     numbers = "\n".join(
-        ",\\\n    ".join(", ".join(slot.name for slot in list(group)[i : i + 8]) for i in range(0, len(group), 8))
+        ",\\\n    ".join(
+            ", ".join(slot.name for slot in list(group)[i : i + 8]) for i in range(0, len(group), 8)
+        )
         + f" = range({len(group)})"
         for group in slots
     )
-    imports = f"from {PACKAGE}.{spec.library} import {', '.join(names)}" if names else ""
-    return text.HEADER.format(title=title, imports=imports, slots=numbers, functions=epilogue.functions)
+    if spec.library == "portable":
+        imports, functions = "", "\n\n".join([*_portable(names), epilogue.functions])
+    else:
+        imports, functions = (
+            f"from {PACKAGE}.{spec.library} import {', '.join(names)}" if names else "",
+            epilogue.functions,
+        )
+    title = f"{title}, on {spec.library} {_library_digest()}"
+    return text.HEADER.format(title=title, imports=imports, slots=numbers, functions=functions)
+
+
+@functools.cache
+def _library_digest() -> str:
+    """Identify the texts of the vector libraries, so that a kernel is compiled anew when they change."""
+    digest = hashlib.blake2b(digest_size=4)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+CALLED = {"rescale_i8": ("rescaled",), "depthwise_rescale_i8": ("rescaled",)}
+"""What the portable functions call among themselves."""
+
+
+def _portable(names: Sequence[str]) -> list[str]:
+    """Return the texts of portable functions, called ones first."""
+    module = ast.parse(Path(__file__).with_name("portable.py").read_text())
+    wanted = {*names, *(name for caller in names for name in CALLED.get(caller, ()))}
+    return [
+        ast.unparse(node) for node in module.body if isinstance(node, ast.FunctionDef) and node.name in wanted
+    ]
 
 
 def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str) -> str:

@@ -275,7 +275,9 @@ class Geometry:
     @property
     def is_direct(self) -> bool:
         """Tell whether the rows of A lie in the input as the kernel wants them."""
-        plain = self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
+        plain = (
+            self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
+        )
         return plain and self.row_bytes == self.depth * self.element_bytes
 
     @property
@@ -300,11 +302,22 @@ class Geometry:
         names = "O_D O_H O_W I_D I_H I_W K_D K_H RUNS RUN_TAPS TAP_BYTES".split()
         numbers = [*self.output[1:], d, h, w, *self.kernel[:2]]
         numbers += [1, self.kernel[2], tap] if joined else [self.kernel[2], 1, tap]
-        names += "STRIDE_Z STRIDE_Y STRIDE_X PAD_FRONT PAD_TOP PAD_LEFT DILATION_Z DILATION_Y DILATION_X".split()
+        names += (
+            "STRIDE_Z STRIDE_Y STRIDE_X PAD_FRONT PAD_TOP PAD_LEFT DILATION_Z DILATION_Y DILATION_X".split()
+        )
         numbers += [*self.stride, *self.pad, *self.dilation]
         names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K PANEL_ROWS DIRECT ROW_BYTES".split()
         numbers += [d * h * w * tap, h * w * tap, w * tap, tap, *strides]
-        numbers += [0, self.positions, 0, oc, self.depth, self.panel_rows, int(self.is_direct), self.row_bytes]
+        numbers += [
+            0,
+            self.positions,
+            0,
+            oc,
+            self.depth,
+            self.panel_rows,
+            int(self.is_direct),
+            self.row_bytes,
+        ]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
 
 
@@ -385,12 +398,33 @@ class DepthwiseGeometry:
         n, h, w = self.input
         _, oh, ow = self.output
         tap, oc = self.in_channels * self.element_bytes, self.out_channels
-        numbers = {"M_LO": 0, "M_HI": self.rows, "N_LO": 0, "N_HI": oc, "REACH": self.reach, "PARTS": self.parts}
+        numbers = {
+            "M_LO": 0,
+            "M_HI": self.rows,
+            "N_LO": 0,
+            "N_HI": oc,
+            "REACH": self.reach,
+            "PARTS": self.parts,
+        }
         numbers |= dict(zip(("CHANNEL_BLOCK", "PIXEL_BLOCK"), self.blocks, strict=True))
         numbers |= {"CHANNEL_MULTIPLIER": self.channel_multiplier, "O_H": oh, "O_W": ow, "I_H": h, "I_W": w}
         for name, (y, x) in (("STRIDE", self.stride), ("DILATION", self.dilation), ("K", self.kernel)):
-            numbers |= {f"{name}_{'H' if name == 'K' else 'Y'}": y, f"{name}_{'W' if name == 'K' else 'X'}": x}
-        numbers |= {"PAD_TOP": self.pad[0], "PAD_LEFT": self.pad[1], "TAPS": self.groups * self.kernel[1] * self.parts}
-        numbers |= {"IN_N": h * w * tap, "IN_Y": w * tap, "IN_X": tap, "OUT_N": oh * ow * oc, "OUT_Y": ow * oc, "OUT_X": oc}
+            numbers |= {
+                f"{name}_{'H' if name == 'K' else 'Y'}": y,
+                f"{name}_{'W' if name == 'K' else 'X'}": x,
+            }
+        numbers |= {
+            "PAD_TOP": self.pad[0],
+            "PAD_LEFT": self.pad[1],
+            "TAPS": self.groups * self.kernel[1] * self.parts,
+        }
+        numbers |= {
+            "IN_N": h * w * tap,
+            "IN_Y": w * tap,
+            "IN_X": tap,
+            "OUT_N": oh * ow * oc,
+            "OUT_Y": ow * oc,
+            "OUT_X": oc,
+        }
         numbers |= {name: number for name, number in self._scratch().items() if name != "total"}
         return {DepthwiseSlot[name]: number for name, number in numbers.items()}

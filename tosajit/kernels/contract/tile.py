@@ -127,7 +127,9 @@ class _Body:
             row, panel = divmod(i, self.panels)
             store(b, total, address(b, out, row * ROW_BYTES + panel * 64))
 
-    def _steps(self, b: Builder, values: Sequence[Value], unroll: int, fixed: Sequence[Value]) -> Sequence[Value]:
+    def _steps(
+        self, b: Builder, values: Sequence[Value], unroll: int, fixed: Sequence[Value]
+    ) -> Sequence[Value]:
         a_row, twice, b_panel, flip = fixed
         group_count = -(-self.rows // 3)
         right, groups, totals = values[0], values[1 : 1 + group_count], list(values[1 + group_count :])

@@ -1,0 +1,527 @@
+"""Contraction kernels against a plain oracle in 64-bit integers, every shape of edge, nothing written outside."""
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.host import library_of_host
+from tosajit.kernels.contract.source import (
+    contract_source,
+    depthwise_gather_source,
+    gather_source,
+    pack_source,
+    tile_source,
+)
+from tosajit.kernels.contract.spec import (
+    ContractSpec,
+    DepthwiseGeometry,
+    DepthwiseSlot,
+    Epilogue,
+    Geometry,
+    PackSlot,
+    Slot,
+    packed_bytes,
+)
+from tosajit.kernels.contract.transpose import subgrids
+from tosajit.kernels.objects import compile_kernel
+
+LIBRARIES = sorted({library_of_host(), "portable"})
+CANARY = 256
+SOME = settings(max_examples=30, deadline=None)
+
+HOST = {"i8": np.int8, "i16": np.int16}
+
+libraries = pytest.mark.parametrize("library", LIBRARIES)
+zero_points = st.integers(-128, 127)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def run(source, args):
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
+
+
+def address(source):
+    return compile_kernel(source).address
+
+
+class Guarded:
+    """An array with canaries on both sides, and guesses for what the kernel may not read."""
+
+    def __init__(self, shape, dtype, fill=0x5A):
+        self.bytes = np.full(int(np.prod(shape)) * np.dtype(dtype).itemsize + 2 * CANARY, fill, np.uint8)
+        self.array = self.bytes[CANARY:-CANARY].view(dtype).reshape(shape)
+        self.address = self.array.ctypes.data
+        self.fill = fill
+
+    def intact(self):
+        return (self.bytes[:CANARY] == self.fill).all() and (self.bytes[-CANARY:] == self.fill).all()
+
+
+def guarded(array):
+    copy = Guarded(array.shape, array.dtype)
+    copy.array[...] = array
+    return copy
+
+
+def integers(rng, dtype, shape):
+    limits = np.iinfo(dtype)
+    values = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    return values if rng.integers(4) else np.full(shape, rng.choice([limits.min, limits.max]), dtype)
+
+
+def convolve(x, weights, g, input_zp=0, weight_zp=0):
+    """Sum of products as TOSA 1.0.1 section 2.3.3 defines it, tap by tap."""
+    out = np.zeros((*g.output, g.out_channels), np.int64)
+    x, weights = x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp
+    position = [np.arange(extent) for extent in g.output[1:]]
+    for tap in np.ndindex(*g.kernel):
+        index = [
+            p * s - a + t * d
+            for p, s, a, t, d in zip(position, g.stride, g.pad, tap, g.dilation, strict=True)
+        ]
+        inside = [(i >= 0) & (i < extent) for i, extent in zip(index, g.input[1:], strict=True)]
+        index = [np.clip(i, 0, extent - 1) for i, extent in zip(index, g.input[1:], strict=True)]
+        taken = x[np.ix_(range(g.input[0]), *index)] * np.einsum("d,h,w->dhw", *inside)[None, ..., None]
+        out += taken @ weights[(slice(None), *tap)].T
+    return out
+
+
+def extent_out(extent, kernel, stride, before, after, dilation):
+    span = extent - 1 + before + after - (kernel - 1) * dilation
+    return span // stride + 1 if span >= 0 else 0
+
+
+@st.composite
+def geometries(draw, dimensions=(1, 2, 3), element_bytes=1):
+    rank = draw(st.sampled_from(dimensions))
+    most = (4, 9, 9)
+    sizes = [draw(st.integers(1, most[i])) if i >= 3 - rank else 1 for i in range(3)]
+    kernel, stride, pad, dilation, out = [], [], [], [], []
+    for i, size in enumerate(sizes):
+        plain = i < 3 - rank or draw(st.booleans())
+        k, s, d = (1, 1, 1) if plain else tuple(draw(st.integers(1, 3)) for _ in range(3))
+        before, after = (0, 0) if plain else tuple(draw(st.integers(0, 3)) for _ in range(2))
+        if extent_out(size, k, s, before, after, d) < 1:
+            k, s, d, before, after = 1, 1, 1, 0, 0
+        kernel.append(k), stride.append(s), pad.append(before), dilation.append(d)
+        out.append(extent_out(size, k, s, before, after, d))
+    batch = draw(st.integers(1, 2))
+    channels = st.one_of(st.integers(1, 8), st.sampled_from([16, 31, 64, 68]))
+    return Geometry(
+        (batch, *sizes),
+        (batch, *out),
+        draw(channels),
+        draw(channels),
+        tuple(kernel),
+        tuple(stride),
+        tuple(pad),
+        tuple(dilation),
+        element_bytes,
+    )
+
+
+def arguments(slots, geometry, **numbers):
+    args = np.zeros(len(slots) + 8, np.int64)
+    for slot, number in geometry.slots().items():
+        args[slot] = number
+    for name, number in numbers.items():
+        args[slots[name]] = number
+    return args
+
+
+STORE = {"i8": Epilogue("store_i32(output, index, acc)"), "i16": Epilogue("store_i64(output, index, acc)")}
+
+
+def convolution(
+    g, library, x, weights, bias, out_address, right="i8", zero_points=(0, 0), box=None, **numbers
+):
+    left = "i8" if g.element_bytes == 1 else "i16"
+    spec = ContractSpec("convolution", left, right, library)
+    matrix = weights.reshape(g.out_channels, -1)
+    if left == "i8":
+        packed, initial = pack.pack_weights(matrix), pack.start_values(matrix, bias, *zero_points)
+    else:
+        packed = pack.pack_halves(matrix) if right == "i16" else pack.pack_weights(matrix.astype(np.int16), 2)
+        initial = np.concatenate([bias, np.zeros(16, np.int64)])
+    source, scratch = guarded(x), Guarded((g.scratch_bytes + 64,), np.uint8)
+    operands = [guarded(packed), guarded(initial)]
+    args = arguments(
+        Slot,
+        g,
+        SOURCE=source.address,
+        WEIGHT=operands[0].address,
+        INITIAL=operands[1].address,
+        OUTPUT=out_address,
+        SCRATCH=scratch.address,
+        INPUT_ZP=zero_points[0],
+        WEIGHT_ZP=zero_points[1],
+        GATHER=address(gather_source(library)),
+        TILE=address(tile_source(spec)),
+        **numbers,
+    )
+    if box:
+        args[Slot.M_LO], args[Slot.M_HI], args[Slot.N_LO], args[Slot.N_HI] = box
+    run(contract_source(spec, STORE[left]), args)
+    assert scratch.intact()
+
+
+@libraries
+@SOME
+@given(g=geometries(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
+def test_int8_convolutions_are_exact(library, g, seed, input_zp, weight_zp):
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
+    bias = integers(rng, np.int32, g.out_channels)
+    out = Guarded((*g.output, g.out_channels), np.int32)
+    convolution(g, library, x, weights, bias, out.address, zero_points=(input_zp, weight_zp))
+    assert out.intact()
+    np.testing.assert_array_equal(
+        out.array, (convolve(x, weights, g, input_zp, weight_zp) + bias).astype(np.int32)
+    )
+
+
+@libraries
+@SOME
+@given(g=geometries(), seed=seeds, data=st.data())
+def test_a_box_writes_nothing_outside_itself(library, g, seed, data):
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
+    bias = integers(rng, np.int32, g.out_channels)
+    m = sorted(data.draw(st.tuples(*[st.integers(0, g.positions)] * 2)))
+    first = 32 * data.draw(st.integers(0, (g.out_channels - 1) // 32))
+    last = data.draw(st.integers(first, g.out_channels))
+    out = Guarded((g.positions, g.out_channels), np.int32)
+    expected = out.array.copy()
+    whole = (convolve(x, weights, g) + bias).astype(np.int32).reshape(expected.shape)
+    expected[m[0] : m[1], first:last] = whole[m[0] : m[1], first:last]
+    convolution(g, library, x, weights, bias, out.address, box=(*m, first, last))
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, expected)
+
+
+@libraries
+@pytest.mark.parametrize("right", ["i8", "i16"])
+@SOME
+@given(g=geometries(element_bytes=2), seed=seeds)
+def test_int16_convolutions_are_exact(library, right, g, seed):
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int16, (*g.input, g.in_channels))
+    weights = integers(rng, HOST[right], (g.out_channels, *g.kernel, g.in_channels)).astype(np.int16)
+    bias = rng.integers(-(1 << 46), 1 << 46, g.out_channels)
+    out = Guarded((*g.output, g.out_channels), np.int64)
+    convolution(g, library, x, weights, bias, out.address, right)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, convolve(x, weights, g) + bias)
+
+
+@libraries
+@pytest.mark.parametrize("right", ["i8", "i16"])
+def test_long_int16_sums_do_not_wrap_at_32_bits(library, right):
+    g = Geometry((1, 1, 14, 1), (1, 1, 14, 1), 5001, 33, element_bytes=2)
+    x, weights = (
+        np.full((14, 5001), -32768, np.int16),
+        np.full((33, 5001), np.iinfo(HOST[right]).min, np.int16),
+    )
+    out = Guarded((14, 33), np.int64)
+    convolution(g, library, x, weights, np.zeros(33, np.int64), out.address, right)
+    assert (out.array == 5001 * 32768 * -int(np.iinfo(HOST[right]).min)).all()
+
+
+@libraries
+@pytest.mark.parametrize("type_", ["i8", "i16"])
+@SOME
+@given(
+    sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds, zero_points=st.tuples(zero_points, zero_points)
+)
+def test_matrix_products_pack_b_at_run_time(library, type_, sizes, seed, zero_points):
+    height, depth, width = sizes
+    rng, dtype = np.random.default_rng(seed), np.dtype(HOST[type_])
+    a, b = integers(rng, dtype, (height, depth)), integers(rng, dtype, (depth, width))
+    a_zp, b_zp = zero_points if type_ == "i8" else (0, 0)
+    spec = ContractSpec("convolution", type_, type_, library)
+    g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=dtype.itemsize)
+    left, right = guarded(a), guarded(b)
+    packed = Guarded((packed_bytes(depth, width, dtype.itemsize, type_ == "i16"),), np.uint8)
+    initial = Guarded((-(-width // 64) * 64,), np.int32 if type_ == "i8" else np.int64, fill=0)
+    scratch = Guarded((g.scratch_bytes + 64,), np.uint8)
+    out = Guarded((height, width), np.int32 if type_ == "i8" else np.int64)
+    numbers = (right.address, width * dtype.itemsize, depth, width, packed.address, initial.address)
+    run(pack_source(spec), np.array([*numbers, -(128 + a_zp), a_zp * b_zp * depth], np.int64))
+    assert packed.intact()
+    assert initial.intact()
+    assert len(PackSlot) == len(numbers) + 2
+    addresses = {
+        "SOURCE": left.address,
+        "WEIGHT": packed.address,
+        "INITIAL": initial.address,
+        "OUTPUT": out.address,
+    }
+    args = arguments(Slot, g, **addresses, SCRATCH=scratch.address, INPUT_ZP=a_zp, WEIGHT_ZP=b_zp)
+    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    run(contract_source(spec, STORE[type_]), args)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, (a.astype(np.int64) - a_zp) @ (b.astype(np.int64) - b_zp))
+
+
+@libraries
+@SOME
+@given(
+    sizes=st.tuples(st.integers(1, 2), *[st.integers(1, 6)] * 2),
+    channels=st.tuples(*[st.integers(1, 20)] * 2),
+    kernel=st.tuples(*[st.integers(1, 5)] * 2),
+    stride=st.tuples(*[st.integers(1, 4)] * 2),
+    seed=seeds,
+    zero_points=st.tuples(zero_points, zero_points),
+    data=st.data(),
+)
+def test_transposed_convolutions_are_exact(library, sizes, channels, kernel, stride, seed, zero_points, data):
+    (batch, ih, iw), (ic, oc) = sizes, channels
+    pads = [data.draw(st.tuples(*[st.integers(1 - k, 3)] * 2)) for k in kernel]
+    oh, ow = ((i - 1) * s + sum(p) + k for i, s, p, k in zip((ih, iw), stride, pads, kernel, strict=True))
+    if oh < 1 or ow < 1:
+        return
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int8, (batch, ih, iw, ic))
+    weights = integers(rng, np.int8, (oc, *kernel, ic))
+    bias = integers(rng, np.int32, oc)
+    expected = np.zeros((batch, oh, ow, oc), np.int64) + bias
+    product = np.einsum(
+        "nyxi,okli->nyxklo", x.astype(np.int64) - zero_points[0], weights.astype(np.int64) - zero_points[1]
+    )
+    for iy, ix, ky, kx in np.ndindex(ih, iw, *kernel):
+        oy, ox = iy * stride[0] + pads[0][0] + ky, ix * stride[1] + pads[1][0] + kx
+        if 0 <= oy < oh and 0 <= ox < ow:
+            expected[:, oy, ox] += product[:, iy, ix, ky, kx]
+    out = Guarded(expected.shape, np.int32)
+    tops = (pads[0][0], pads[1][0])
+    for part in subgrids((batch, ih, iw), (batch, oh, ow), ic, oc, kernel, stride, tops):
+        mine = part.weights(weights, zero_points[1])
+        convolution(
+            part.geometry, library, x, mine, bias, out.address + 4 * part.offset, zero_points=zero_points
+        )
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, expected.astype(np.int32))
+
+
+@st.composite
+def depthwise_geometries(draw, element_bytes=1, parts=1):
+    input, output, values = [], [], {"kernel": [], "stride": [], "pad": [], "dilation": []}
+    for _ in range(2):
+        size, k, s, d = draw(st.integers(1, 20)), *(draw(st.integers(1, 5 - i)) for i in range(3))
+        before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+        if extent_out(size, k, s, before, after, d) < 1:
+            k, s, d = 1, 1, 1
+        input.append(size)
+        output.append(extent_out(size, k, s, before, after, d))
+        for name, value in zip(values, (k, s, before, d), strict=True):
+            values[name].append(value)
+    batch = draw(st.integers(1, 2))
+    channels = draw(st.sampled_from([1, 2, 3, 8, 16, 24, 32, 40, 64, 96, 144, 200, 260]))
+    multiplier = draw(st.sampled_from([1, 1, 1, 2, 3]))
+    return DepthwiseGeometry(
+        (batch, *input),
+        (batch, *output),
+        channels,
+        multiplier,
+        **{name: tuple(pair) for name, pair in values.items()},
+        element_bytes=element_bytes,
+        parts=parts,
+    )
+
+
+def depthwise(x, weights, g, input_zp, weight_zp):
+    """Sum of products as TOSA 1.0.1 section 2.3.5 defines it, one channel of the input after the other."""
+    full = Geometry((g.input[0], 1, *g.input[1:]), (g.output[0], 1, *g.output[1:]), 1, g.channel_multiplier)
+    full = replace(
+        full, kernel=(1, *g.kernel), stride=(1, *g.stride), pad=(0, *g.pad), dilation=(1, *g.dilation)
+    )
+    parts = []
+    for channel in range(g.in_channels):
+        taps = weights[:, :, channel].transpose(2, 0, 1)[:, None, :, :, None]
+        parts.append(convolve(x[:, None, :, :, channel : channel + 1], taps, full, input_zp, weight_zp)[:, 0])
+    return np.concatenate(parts, axis=3)
+
+
+def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None, **numbers):
+    scratch = Guarded((g.scratch_bytes,), np.uint8)
+    source, operands = guarded(x), [guarded(packed), guarded(initial)]
+    args = arguments(
+        DepthwiseSlot,
+        g,
+        SOURCE=source.address,
+        WEIGHT=operands[0].address,
+        INITIAL=operands[1].address,
+        OUTPUT=out.address,
+        SCRATCH=scratch.address,
+        BLANK_BYTE=input_zp + 128 if spec.left == "i8" else 0,
+        GATHER=address(depthwise_gather_source(spec)),
+        **numbers,
+    )
+    if box:
+        args[: len(DepthwiseSlot)][
+            [DepthwiseSlot.M_LO, DepthwiseSlot.M_HI, DepthwiseSlot.N_LO, DepthwiseSlot.N_HI]
+        ] = box
+    run(contract_source(spec, epilogue), args)
+    assert scratch.intact()
+    assert out.intact()
+
+
+def padded(values, dtype):
+    return np.concatenate([values, np.zeros(-len(values) % 16, np.int64)]).astype(dtype)
+
+
+@libraries
+@SOME
+@given(data=st.data(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
+def test_int8_depthwise_convolutions_are_exact(library, data, seed, input_zp, weight_zp):
+    g = data.draw(depthwise_geometries(parts=3 if weight_zp else 1))
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
+    bias = integers(rng, np.int32, g.out_channels).astype(np.int64)
+    packed, parts = pack.pack_depthwise(weights, weight_zp)
+    assert parts == g.parts
+    sums = (weights.astype(np.int64) - weight_zp).sum((0, 1)).reshape(-1)
+    m = sorted(data.draw(st.tuples(*[st.integers(0, g.rows)] * 2)))
+    first = 16 * data.draw(st.integers(0, (g.out_channels - 1) // 16))
+    last = data.draw(st.integers(first, g.out_channels))
+    out = Guarded((g.rows, g.output[2], g.out_channels), np.int32)
+    expected = out.array.copy()
+    whole = (depthwise(x, weights, g, input_zp, weight_zp) + bias).astype(np.int32).reshape(expected.shape)
+    expected[m[0] : m[1], :, first:last] = whole[m[0] : m[1], :, first:last]
+    initial = padded(bias - (128 + input_zp) * sums, np.int32)
+    spec = ContractSpec("depthwise", "i8", "i8", library)
+    run_depthwise(g, spec, STORE["i8"], x, packed, initial, out, input_zp, (*m, first, last))
+    np.testing.assert_array_equal(out.array, expected)
+
+
+@libraries
+@SOME
+@given(g=depthwise_geometries(element_bytes=2), seed=seeds)
+def test_int16_depthwise_convolutions_are_exact(library, g, seed):
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int16, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
+    bias = rng.integers(-(1 << 46), 1 << 46, g.out_channels)
+    packed, _ = pack.pack_depthwise(weights, 0, 2)
+    out = Guarded((*g.output, g.out_channels), np.int64)
+    spec = ContractSpec("depthwise", "i16", "i8", library)
+    run_depthwise(g, spec, STORE["i16"], x, packed, padded(bias, np.int64), out, 0)
+    np.testing.assert_array_equal(out.array, depthwise(x, weights, g, 0, 0) + bias)
+
+
+def apply_scale_32(value, multiplier, shift, double_round):
+    """TOSA 1.0.1 section 4.5.5, in unbounded integers."""
+    rounding = 1 << (shift - 1)
+    if double_round and shift > 31:
+        rounding += (1 << 30) if value >= 0 else -(1 << 30)
+    return (value * multiplier + rounding) >> shift
+
+
+@libraries
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=seeds,
+    double_round=st.booleans(),
+    output_zp=zero_points,
+    low=st.integers(-128, 0),
+    high=st.integers(0, 127),
+    size=st.tuples(st.integers(1, 30), st.integers(1, 70)),
+    shifts=st.tuples(*[st.integers(32, 62)] * 2),
+)
+def test_vector_rescaling_is_exact_or_declined(
+    library, seed, double_round, output_zp, low, high, size, shifts
+):
+    rng = np.random.default_rng(seed)
+    rows, columns = size
+    # A depth of 0 leaves the bias alone: any 32-bit number can be rescaled.
+    bias = integers(rng, np.int32, columns) >> rng.integers(0, 31)
+    multiplier = rng.integers(0, 1 << 31, columns)
+    shift = rng.integers(min(shifts), max(shifts), columns, endpoint=True)
+    weights, x = np.zeros((columns, 4), np.int8), integers(rng, np.int8, (rows, 4))
+    bound = pack.sum_bound(weights, bias, 0, 0)
+    table = pack.rescale_table(multiplier, shift, double_round, output_zp, columns, bound)
+    if table is None:
+        return
+    g = Geometry((1, 1, rows, 1), (1, 1, rows, 1), 4, columns)
+    initial = guarded(pack.start_values(weights, bias, 0, 0, rescale=True))
+    out, data, source = Guarded((rows, columns), np.int8), guarded(table.data), guarded(x)
+    spec = ContractSpec("convolution", library=library)
+    packed = guarded(pack.pack_weights(weights))
+    addresses = {
+        "SOURCE": source.address,
+        "WEIGHT": packed.address,
+        "INITIAL": initial.address,
+        "OUTPUT": out.address,
+    }
+    args = arguments(Slot, g, **addresses, PARAMETERS=data.address, SIGN=table.sign, LOW=low, HIGH=high)
+    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    run(contract_source(spec, Epilogue(rescale=True)), args)
+    assert out.intact()
+    numbers = zip(bias.tolist(), multiplier.tolist(), shift.tolist(), strict=True)
+    expected = [min(high, max(low, apply_scale_32(v, m, s, double_round) + output_zp)) for v, m, s in numbers]
+    np.testing.assert_array_equal(out.array, np.broadcast_to(expected, (rows, columns)))
+
+
+@libraries
+@pytest.mark.parametrize("kind", ["convolution", "depthwise"])
+def test_text_after_vector_rescaling_sees_int8(library, kind):
+    rng = np.random.default_rng(5)
+    channels = 40
+    epilogue = Epilogue(
+        "store_i32(output, index, np.int32(acc * 3 + load_i8(e_add, channel)))",
+        "e_add = load_i64(args, EPILOGUE)",
+        "",
+        True,
+    )
+    addend = guarded(rng.integers(-128, 128, channels).astype(np.int8))
+    bias, multiplier, shift = rng.integers(-(1 << 20), 1 << 20, channels), 1 << 30, 44
+    table = pack.rescale_table(multiplier, shift, True, 7, channels, np.abs(bias) + 255 * 128)
+    data, out = guarded(table.data), Guarded((1, 6, 5, channels), np.int32)
+    rescaled = {
+        "PARAMETERS": data.address,
+        "SIGN": table.sign,
+        "LOW": -50,
+        "HIGH": 50,
+        "EPILOGUE": addend.address,
+    }
+    x = integers(rng, np.int8, (1, 6, 5, channels))
+    spec = ContractSpec(kind, library=library)
+    weights = integers(rng, np.int8, (1, 1, channels, 1))
+    if kind == "depthwise":
+        g = DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels)
+        sums = depthwise(x, weights, g, 0, 0) + bias
+        initial = padded(bias - 128 * weights.reshape(-1).astype(np.int64) + (1 << 31), np.uint32)
+        run_depthwise(g, spec, epilogue, x, pack.pack_depthwise(weights)[0], initial, out, 0, **rescaled)
+    else:
+        g = Geometry((1, 1, 6, 5), (1, 1, 6, 5), channels, channels)
+        matrix = np.diag(weights.reshape(-1))
+        sums = depthwise(x, weights, DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels), 0, 0) + bias
+        operands = (
+            guarded(pack.pack_weights(matrix)),
+            guarded(pack.start_values(matrix, bias, 0, 0, rescale=True)),
+        )
+        source = guarded(x)
+        args = arguments(
+            Slot,
+            g,
+            SOURCE=source.address,
+            WEIGHT=operands[0].address,
+            INITIAL=operands[1].address,
+            **rescaled,
+        )
+        args[Slot.OUTPUT] = out.address
+        args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+        run(contract_source(spec, epilogue), args)
+    scaled = [
+        [min(50, max(-50, apply_scale_32(int(v), multiplier, shift, True) + 7)) for v in row]
+        for row in sums.reshape(-1, channels)
+    ]
+    np.testing.assert_array_equal(out.array.reshape(-1, channels), np.array(scaled) * 3 + addend.array)
