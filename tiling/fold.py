@@ -133,6 +133,10 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
     write = producer.writes[0]
     if producer.reduction is not None or len(producer.writes) != 1:
         return None
+    if pure_move(producer) and (source := _renamed(producer)):
+        reads = list(consumer.reads)
+        reads[number] = replace(reads[number], operand=source)
+        return replace(consumer, reads=tuple(reads), members=producer.members + consumer.members)
     if not identity_write(write, len(producer.axes)) or len(write.access.index) != len(producer.axes):
         return None
     reshaped = reshape_read(consumer, number, write.access.shape)
@@ -148,6 +152,17 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
     value = rewrite(moved.writes[0].value, shifted(first))
     merged = rewrite_nest(merged, replacing(number, value))
     return replace(merged, members=producer.members + consumer.members)
+
+
+def _renamed(move: Nest) -> str | None:
+    """The operand whose elements a move gives in the same order, if it does: then any view of the one is one of the other."""
+    source, target = move.reads[int(move.writes[0].value.args[0])], move.writes[0].access  # type: ignore[arg-type]
+    axes = len(move.axes)
+    if source.fill is not None or source.indirect or not is_permutation(target, move.extents):
+        return None
+    same = source.type == target.type and prod(source.shape) == prod(target.shape)
+    walks_alike = source.steps(axes) == target.steps(axes) and source.start() == target.start()
+    return source.operand if same and walks_alike else None
 
 
 def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None:

@@ -8,7 +8,7 @@ from tiling.fold import attach, inline, is_permutation, pure_move
 from tiling.nest import Access, Indirect, Nest
 from tiling.normal import normalise
 
-MAX_READS = 24
+MAX_READS = 48
 """How many operands a group may have: each needs an address, and a stream of the memory system."""
 
 

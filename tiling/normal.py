@@ -29,7 +29,7 @@ def normalise(nest: Nest) -> Nest:
     while position + 1 < len(nest.axes):
         merged = merge_axes(nest, position)
         nest, position = (nest, position + 1) if merged is None else (merged, max(position - 1, 0))
-    return nest
+    return map_accesses(nest, lambda access: split_dimensions(access, nest))
 
 
 def map_accesses(nest: Nest, change: Callable[[Access], Access]) -> Nest:
@@ -93,6 +93,38 @@ def _constant_zero(access: Access, dimension: int) -> bool:
     if isinstance(index, Indirect):
         return False
     return index.offset == 0 and not any(index.coefficients)
+
+
+def split_dimensions(access: Access, nest: Nest) -> Access:
+    """The access with a dimension for each of the axes that share one, where they walk blocks of it."""
+    if access.fill is not None:
+        return access
+    shape: list[int] = []
+    index: list[Affine | Indirect] = []
+    for size, item in zip(access.shape, access.index, strict=True):
+        pieces = _blocks(size, item, nest) if isinstance(item, Affine) else None
+        shape += [size] if pieces is None else pieces[0]
+        index += [item] if pieces is None else pieces[1]
+    return replace(access, shape=tuple(shape), index=tuple(index))
+
+
+def _blocks(size: int, item: Affine, nest: Nest) -> tuple[list[int], list[Affine]] | None:
+    """A dimension as blocks of blocks; None if it is walked otherwise, or by kept and reduced axes, as windows are."""
+    used = sorted(((c, axis) for axis, c in enumerate(item.coefficients) if c), reverse=True)
+    if len(used) < 2 or used[-1][0] < 0 or len({nest.axes[axis].reduced for _, axis in used}) > 1:
+        return None
+    shape, index, block, rest = [], [], size, item.offset
+    for coefficient, axis in used:
+        count, first = block // coefficient, rest // coefficient
+        if block % coefficient or not 0 <= first <= count - nest.axes[axis].extent:
+            return None
+        shape.append(count)
+        index.append(Affine(tuple(int(axis == other) for other in range(len(nest.axes))), first))
+        block, rest = coefficient, rest % coefficient
+    if block > 1:
+        shape.append(block)
+        index.append(Affine((0,) * len(nest.axes), rest))
+    return shape, index
 
 
 def merge_axes(nest: Nest, position: int) -> Nest | None:

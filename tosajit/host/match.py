@@ -119,13 +119,11 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
         return None
     depthwise = not columns and bool(both) and steps_a[both[-1]] == 1 and len(both) == 1
     column = both.pop() if depthwise else (columns[0] if columns else None)
-    channel = column if depthwise else _dense_axis(steps_a, range(outer, count))
-    found = _spatials(a, nest, channel, both)
+    channel = column if depthwise else _channel_axis(a, nest)
+    found = _spatials(a, nest, channel, both) or _lines(a, nest, channel, rows)
     if found is None:
         return None
     spatials, channels = found
-    if not depthwise and channel is None:
-        channels = 1
     depth = tuple(s.window for s in spatials if s.window is not None)
     depth += (channel,) if channel is not None and not depthwise else ()
     if sorted(depth) != list(range(outer, count)):
@@ -141,9 +139,28 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
     return Match(left, right, geometry, strides, tuple(both), rows, column, depth, depthwise)
 
 
-def _dense_axis(steps: Sequence[int], axes: range) -> int | None:
-    """The reduced axis along which the elements are neighbours, if there is one."""
-    return next((axis for axis in axes if steps[axis] == 1), None)
+def _channel_axis(access: Access, nest: Nest) -> int | None:
+    """The reduced axis along which elements are neighbours and that no window shares, if there is one."""
+    last = access.index[-1] if access.index else None
+    if not isinstance(last, Affine):
+        return None
+    steps = access.steps(len(nest.axes))
+    dense = [axis for axis in range(nest.outer, len(nest.axes)) if steps[axis] == 1]
+    inside = [axis for axis in dense if last.coefficients[axis] == 1]
+    shared = any(c == 1 for axis, c in enumerate(last.coefficients) if axis not in inside)
+    return inside[0] if len(inside) == 1 and not shared and last.offset == 0 else None
+
+
+def _lines(
+    access: Access, nest: Nest, channel: int | None, rows: Sequence[int]
+) -> tuple[list[Spatial], int] | None:
+    """The same for dense rows anywhere in the input, whatever its dimensions are."""
+    if access.fill is not None or channel is None or len(nest.axes) != nest.outer + 1 or channel < nest.outer:
+        return None
+    steps = access.steps(len(nest.axes))
+    if any(steps[axis] < 0 for axis in rows):
+        return None
+    return [Spatial(nest.axes[axis].extent, steps[axis], axis) for axis in rows], nest.axes[channel].extent
 
 
 def _spatials(
