@@ -261,15 +261,22 @@ UNREADABLE = {
         constant_file(RawTensor(shape=((1 << 31) - 1,) * 9, data=b"12")),
         "bytes for INT8[2147483647, 2147483647",
     ),
-    "a constant of high rank": (constant_file(RawTensor(shape=(1,) * 99, data=b"1")), "dimension"),
+    "a tensor of high rank": (
+        tensor_file(RawTensor(shape=(2,) * 65)),
+        "expected at most 64 dimensions, found 65",
+    ),
     "padding that is not zero": (
         constant_file(RawTensor(data=b"1234")),
         "expected zeros after the last element",
     ),
     "a boolean of 2": (constant_file(RawTensor(type=1, data=b"\1\2")), "expected booleans to be 0 or 1"),
+    "a shape of too few components": (
+        shape_file(RawShape("s", 3, bytes(8))),
+        "expected 24 bytes for SHAPE[3], found 8",
+    ),
     "a shape of too many components": (
         shape_file(RawShape("s", 1 << 31, bytes(8))),
-        "expected 17179869184 bytes for SHAPE[2147483648], found 8",
+        "expected at most 128 components, found 2147483648",
     ),
     "a read of a tensor that is no variable": (
         operator_file("IDENTITY", attribute=NUMBERS["VARIABLE_READ"]),

@@ -13,6 +13,7 @@ from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, OPERATORS
 
+_HIGHEST_RANK = 64  # that of NumPy; PAD takes two numbers for each dimension
 _PADDING = 8  # some writers fill constants up to a multiple of this with zeros
 
 
@@ -115,6 +116,8 @@ def _tensor(table: Table) -> Value:
     shape = None if table.boolean("is_unranked") else table.ints("shape")
     if shape is not None and any(extent < 0 for extent in shape):
         table.fail("shape", f"expected extents from 0, found {list(shape)}")
+    if shape is not None and len(shape) > _HIGHEST_RANK:
+        table.fail("shape", f"expected at most {_HIGHEST_RANK} dimensions, found {len(shape)}")
     variable = table.string("variable_name")
     if table.boolean("variable") != bool(variable):
         table.fail("variable_name", "expected a variable to have a name, and no other tensor")
@@ -122,7 +125,10 @@ def _tensor(table: Table) -> Value:
 
 
 def _shape(table: Table) -> Value:
-    return Value(_name(table), SHAPE, (table.u32("rank"),))
+    rank = table.u32("rank")
+    if rank > 2 * _HIGHEST_RANK:
+        table.fail("rank", f"expected at most {2 * _HIGHEST_RANK} components, found {rank}")
+    return Value(_name(table), SHAPE, (rank,))
 
 
 def _name(table: Table) -> str:
