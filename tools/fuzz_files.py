@@ -96,7 +96,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
-        "--run", type=int, default=500, help="about how many cases compile and run their graph"
+        "--run", type=int, default=10_000, help="how many cases may compile and run their graph"
     )
     parser.add_argument("--case", type=int, help="play one case again, with its traceback")
     parser.add_argument("--atheris", action="store_true", help="search by coverage, until interrupted")
