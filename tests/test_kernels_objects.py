@@ -5,6 +5,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_the_text_is_kept_beside_the_object():
 
 def test_a_kernel_is_compiled_once(monkeypatch):
     first = objects.compile_kernel(SOURCE)
-    monkeypatch.setattr(objects, "_compile", None)
+    monkeypatch.setattr(objects, "compile_into_cache", None)
     assert objects.compile_kernel(SOURCE) is first
 
 
@@ -250,3 +251,25 @@ def test_a_parameter_may_be_assigned():
 def test_what_cannot_be_inlined_is_an_error(body, message):
     with pytest.raises(ValueError, match=message):
         inlined(f"def f(a):\n    return a + 1\ndef kernel(x):\n    {body}\n")
+
+
+def test_prepared_kernels_are_compiled_by_a_helper(monkeypatch):
+    objects.prepare([variant(20)])
+    objects.crew.finish([objects.digest(variant(20))])
+    assert run(objects.compile_kernel(variant(20)), 1) == 22
+
+
+def test_helpers_take_part():
+    names = [objects.digest(variant(n)) for n in range(30, 34)]
+    objects.prepare([variant(n) for n in range(30, 34)])
+    deadline = time.monotonic() + 60
+    while objects.crew.unfinished(names) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert {entry.digest for entry in objects.cached_objects()} >= set(names) or objects._cores() == 1
+
+
+def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it():
+    sources = [variant(n).replace("x + x", "x + nothing") for n in range(40, 44)]
+    with pytest.raises(Exception, match="nothing"):
+        objects.compile_kernels(sources)
+    assert run(objects.compile_kernel(variant(45)), 1) == 47

@@ -4,17 +4,14 @@ A kernel is named by a hash of all that its machine code depends on. Its text is
 `<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew.
 """
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
-import json
 import os
 import re
 import sys
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +19,8 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+
+from tosajit.kernels import crew
 
 Progress = Callable[[int, int], None]
 
@@ -49,6 +48,15 @@ def compile_kernels(
         if missing:
             _compile_missing(missing, progress or (lambda done, total: None), processes)
         return tuple(_loaded[d] for d in digests)
+
+
+def prepare(sources: Sequence[str]) -> None:
+    """Begin to compile what the cache lacks, in another process; `compile_kernels` will want it soon."""
+    names = {digest(source): source for source in sources}
+    folder = cache_folder()
+    missing = {n: s for n, s in names.items() if n not in _loaded and not (folder / f"{n}.o").exists()}
+    if missing and _cores() > 1:
+        crew.offer(missing, _weight, 1)
 
 
 def digest(source: str) -> str:
@@ -129,34 +137,18 @@ LIBRARY = Path(__file__).parent
 
 
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
-    # The longest first, so that the processes end at about the same time.
-    total, queue = (
-        len(missing),
-        deque(sorted(missing, key=lambda name: -_weight(missing[name]))),
-    )
-    done: deque[str] = deque()
-    helpers = [
-        threading.Thread(target=_feed_helper, args=(queue, missing, done), daemon=True)
-        for _ in range(min(processes - 1, _cores() - 1, total // HELPER_WORTH))
-    ]
-    for helper in helpers:
-        helper.start()
+    total = len(missing)
+    crew.offer(missing, _weight, min(processes - 1, _cores() - 1, total // HELPER_WORTH))
     try:
-        while queue:
-            progress(len(done), total)
-            try:
-                name = queue.popleft()
-            except IndexError:  # a helper took the last one
-                break
-            _compile(name, missing[name])
-            done.append(name)
+        while name := crew.take(missing):
+            progress(total - crew.unfinished(missing) - 1, total)
+            _link(name, compile_into_cache(name, missing[name]))
+        crew.finish(missing)
     finally:
-        queue.clear()
-        for helper in helpers:
-            helper.join()
+        crew.withdraw(missing)
     for name in missing:
         if name not in _loaded and not _load(name):
-            _compile(name, missing[name])
+            _link(name, compile_into_cache(name, missing[name]))
     progress(total, total)
 
 
@@ -165,62 +157,17 @@ def _weight(source: str) -> int:
     return len(source) + sum(len(_module_text(name)) // 4 for name in _library(source))
 
 
-def _feed_helper(queue: "deque[str]", sources: dict[str, str], done: "deque[str]") -> None:
-    """Have another process compile from the queue into the cache; what fails is left to us."""
-    import subprocess
-
-    paths = [str(LIBRARY.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "TOSAJIT_CACHE": str(cache_folder()),
-    }
-    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-    pipe = subprocess.PIPE
-    try:
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as process:
-            assert process.stdin
-            assert process.stdout
-            # Numba's import takes the helper a while: work is handed out only when it is ready for more.
-            while process.stdout.readline() and queue:
-                name = queue.popleft()
-                process.stdin.write(json.dumps([name, sources[name]]) + "\n")
-                process.stdin.flush()
-                done.append(name)
-            process.stdin.close()
-    except (OSError, IndexError):
-        return
-
-
-def serve() -> None:
-    """Compile into the cache what standard input asks for, a line each: `[name, source]`.
-
-    A line is printed when there is room for more work.
-    """
-    from tosajit.kernels import native  # noqa: F401
-
-    print(flush=True)
-    for line in sys.stdin:
-        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
-            compile_into_cache(*json.loads(line))
-        print(flush=True)
-
-
 def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _compile(name: str, source: str) -> None:
-    _link(name, compile_into_cache(name, source))
-
-
-def compile_into_cache(name: str, source: str) -> bytes:
+def compile_into_cache(name: str, source: str, folder: Path | None = None) -> bytes:
     """Compile a kernel, and keep its text and object."""
     from tosajit.kernels.native import compile_object
 
-    path = cache_folder() / f"{name}.py"
+    path = (folder or cache_folder()) / f"{name}.py"
     _write(path, source.encode())
     code = compile_object(source, path, f"kernel_{name}")
     _write(path.with_suffix(".o"), code + _footer(code))

@@ -1,0 +1,142 @@
+"""Processes that compile kernels beside this one, into the cache; what they leave is compiled here."""
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+PATIENCE_SECONDS = 2.0
+"""How long a helper waits for more work; its start takes most of a second."""
+
+_changed = threading.Condition()
+_waiting: dict[str, str] = {}
+_running: set[str] = set()
+_helpers: dict[threading.Thread, "subprocess.Popen[str] | None"] = {}
+
+
+def offer(sources: Mapping[str, str], order: Callable[[str], int], helpers: int) -> None:
+    """Add work, by name, for whoever comes first; have so many helpers attend to it."""
+    with _changed:
+        _waiting.update({name: source for name, source in sources.items() if name not in _running})
+        heaviest = sorted(_waiting.items(), key=lambda item: order(item[1]), reverse=True)
+        _waiting.clear()
+        _waiting.update(heaviest)
+        while len(_helpers) < helpers:
+            thread = threading.Thread(target=_attend, name="tosajit compiling", daemon=True)
+            _helpers[thread] = None
+            thread.start()
+        _changed.notify_all()
+
+
+def take(names: Collection[str]) -> str | None:
+    """Take the first of the named that nobody has begun."""
+    with _changed:
+        found = next((name for name in _waiting if name in names), None)
+        if found:
+            del _waiting[found]
+        return found
+
+
+def unfinished(names: Collection[str]) -> int:
+    """Count the named that wait or are being compiled by helpers."""
+    with _changed:
+        return sum(name in _waiting or name in _running for name in names)
+
+
+def finish(names: Collection[str]) -> None:
+    """Wait until no helper works on any of the named."""
+    with _changed:
+        _changed.wait_for(lambda: not any(name in _running for name in names))
+
+
+def withdraw(names: Collection[str]) -> None:
+    """Take back what nobody has begun."""
+    with _changed:
+        for name in names:
+            _waiting.pop(name, None)
+
+
+def serve() -> None:
+    """Compile what standard input asks for, `[name, source, folder]` a line; print a line when ready."""
+    from tosajit.kernels import native  # noqa: F401  (before the first line: being ready means having Numba)
+    from tosajit.kernels.objects import compile_into_cache
+
+    print(flush=True)
+    for line in sys.stdin:
+        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
+            name, source, folder = json.loads(line)
+            compile_into_cache(name, source, Path(folder))
+        print(flush=True)
+
+
+def _attend() -> None:
+    """Keep a helper process busy as long as there is work."""
+    from tosajit.kernels.objects import cache_folder
+
+    me, name = threading.current_thread(), ""
+    paths = [
+        str(Path(__file__).parents[2]),
+        *filter(None, [os.environ.get("PYTHONPATH")]),
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TOSAJIT_CACHE": str(cache_folder()),
+    }
+    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as process:
+            assert process.stdin
+            assert process.stdout
+            _helpers[me] = process
+            while process.stdout.readline():
+                name, source = _next(name)
+                if not name:
+                    break
+                process.stdin.write(json.dumps([name, source, str(cache_folder())]) + "\n")
+                process.stdin.flush()
+    except OSError:
+        pass
+    finally:
+        with _changed:
+            _running.discard(name)
+            _helpers.pop(me, None)
+            _changed.notify_all()
+
+
+def _next(done: str) -> tuple[str, str]:
+    """Report one kernel as done and wait for another; nothing comes for long, or at the end."""
+    with _changed:
+        _running.discard(done)
+        _changed.notify_all()
+        if not _changed.wait_for(lambda: _waiting, PATIENCE_SECONDS):
+            return "", ""
+        name = next(iter(_waiting))
+        _running.add(name)
+        return name, _waiting.pop(name)
+
+
+@atexit.register
+def _stop() -> None:
+    for thread, process in tuple(_helpers.items()):
+        if process:
+            process.kill()
+            thread.join(1)
+
+
+def _forget() -> None:
+    """Start anew in a forked process, which has no helpers."""
+    global _changed
+    _changed = threading.Condition()
+    for state in (_waiting, _running, _helpers):
+        state.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
