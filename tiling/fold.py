@@ -155,7 +155,7 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
 
 
 def _renamed(move: Nest) -> str | None:
-    """The operand whose elements a move gives in the same order, if it does: then any view of the one is one of the other."""
+    """The operand whose elements a move gives in their order, so that a view of one is a view of the other."""
     source, target = move.reads[int(move.writes[0].value.args[0])], move.writes[0].access  # type: ignore[arg-type]
     axes = len(move.axes)
     if source.fill is not None or source.indirect or not is_permutation(target, move.extents):

@@ -109,7 +109,7 @@ def split_dimensions(access: Access, nest: Nest) -> Access:
 
 
 def _blocks(size: int, item: Affine, nest: Nest) -> tuple[list[int], list[Affine]] | None:
-    """A dimension as blocks of blocks; None if it is walked otherwise, or by kept and reduced axes, as windows are."""
+    """A dimension as blocks of blocks; None if it is walked otherwise, or as by windows: by kept and reduced axes."""
     used = sorted(((c, axis) for axis, c in enumerate(item.coefficients) if c), reverse=True)
     if len(used) < 2 or used[-1][0] < 0 or len({nest.axes[axis].reduced for _, axis in used}) > 1:
         return None
