@@ -96,7 +96,7 @@ class _Writer:
         return f"store_{write.access.type}({self._pointer(number)}, index, {value})"
 
     def _pointer(self, number: int) -> str:
-        name = f"e{number}"
+        name = f"e_p{number}"
         if number not in self.accesses:
             self.setup.append(f"{name} = load_i64(args, {self.first_slot + len(self.accesses)})")
             self.accesses.append(number)
@@ -136,13 +136,13 @@ class _Writer:
             case "read":
                 return self._read(int(node.args[0]), node.type)  # type: ignore[arg-type]
         args = ", ".join(self._value(arg) for arg in node.operands)
-        name = f"t{len(self.names)}"
+        name = f"e_t{len(self.names)}"
         self.body.append(f"{name} = {node.op}({args})")
         return name
 
     def _read(self, number: int, type: str) -> str:
         access = self.nest.reads[number]
-        name = f"v{number}"
+        name = f"e_v{number}"
         if access.indirect:
             self.body.append(f"{name} = load_{type}({self._pointer(number)}, {self._indirect(access)})")
             return name
@@ -166,7 +166,7 @@ class _Writer:
         return " + ".join(terms)
 
     def _number(self, value: int) -> str:
-        name = f"n{len(self.numbers)}"
+        name = f"e_n{len(self.numbers)}"
         self.numbers.append(name)
         self.values.append(value)
         return name

@@ -39,7 +39,7 @@ class Match:
     """A contraction in the form of the array kernels.
 
     `batch` axes are common to both factors and to the result: the kernel runs once for each of their points.
-    `rows` walk over positions, `column` over output channels; a depthwise contraction has its channels as column.
+    `column` walks over output channels; those of a depthwise contraction are its input channels too.
     """
 
     left: Factor
@@ -48,11 +48,17 @@ class Match:
     strides: tuple[int, int, int, int]
     """Elements between neighbours along N, D, H, W of the input."""
     batch: tuple[int, ...]
-    rows: tuple[int, ...]
+    places: tuple[int | None, int | None, int | None, int | None]
+    """The axes that walk over N, D, H, W of the output."""
     column: int | None
     depth: tuple[int, ...]
     """The reduced axes as the rows of the matrix have them, slowest first."""
     depthwise: bool = False
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The axes that walk over positions, slowest first."""
+        return tuple(axis for axis in self.places if axis is not None)
 
 
 def match(nest: Nest) -> Match | None:
@@ -136,7 +142,8 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
     if geometry is None:
         return None
     strides = tuple(s.elements for s in padded)
-    return Match(left, right, geometry, strides, tuple(both), rows, column, depth, depthwise)
+    places = tuple(s.axis for s in padded)
+    return Match(left, right, geometry, strides, tuple(both), places, column, depth, depthwise)  # type: ignore[arg-type]
 
 
 def _channel_axis(access: Access, nest: Nest) -> int | None:

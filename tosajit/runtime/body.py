@@ -13,7 +13,7 @@ from tosajit.binding import Use, constants_of, use_of
 from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
-from tosajit.runtime.segment import Segment, Tensor
+from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.context import Context
 from tosajit.runtime.steps import Branch, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
 
@@ -155,10 +155,7 @@ def _temporaries(nest: Nest, known: Mapping[str, Tensor]) -> Iterator[Tensor]:
     for write in nest.writes:
         name = write.access.operand
         if name not in known:
-            from tosajit.dtypes import DTYPES
-
-            dtype = next(d for d in DTYPES.values() if d.compute == write.access.type)
-            yield Tensor(name, dtype, write.access.shape)
+            yield tensor_of(name, write.access.type, write.access.shape)
 
 
 def _stretches(nodes: Sequence[Node]) -> list[list[Node]]:

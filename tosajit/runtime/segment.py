@@ -18,7 +18,7 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
-from tosajit.dtypes import DType, dtype_of
+from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
 from tosajit import kernels
 from tosajit.host.library import array_library
@@ -76,7 +76,7 @@ class Segment:
         self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
         prepared = self._prepared(rest, target, checked)
         self.constants |= prepared.constants
-        tensors = {**tensors, **{n: Tensor(n, dtype_of(a.dtype), a.shape) for n, a in prepared.constants.items()}}
+        tensors = {**tensors, **_own_tensors(prepared)}
         self.program = _planned(prepared.groups, self._operands(tensors), target)
         self.threads = target.cores
         self._slots = {name: number for number, name in enumerate(self.program.operands)}
@@ -222,6 +222,20 @@ def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> 
             if writers[name] == 0:
                 known.add(name)
     return known
+
+
+def _own_tensors(prepared: Prepared) -> dict[str, Tensor]:
+    """The tensors that only the array kernels know."""
+    found = {n: tensor_of(n, f"i{8 * a.itemsize}", a.shape) for n, a in prepared.constants.items()}
+    for nest in prepared.units:
+        writes = [write.access for write in nest.writes if nest.verb == "move"]
+        found |= {access.operand: tensor_of(access.operand, access.type, access.shape) for access in writes}
+    return found
+
+
+def tensor_of(name: str, type: str, shape: tuple[int, ...]) -> Tensor:
+    """A tensor whose elements kernels see as `type`."""
+    return Tensor(name, next(d for d in DTYPES.values() if d.compute == type), shape)
 
 
 def _planned(groups: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:

@@ -1,0 +1,104 @@
+"""Depthwise convolutions for the array kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tiling.nest import Access, Nest
+from tosajit.host.epilogue import Text, output_steps
+from tosajit.host.match import Match
+from tosajit.host.rescale import Rescale
+from tosajit.host.unit import Prepared, Request, arranged, derived_words, epilogue_of, grain_of
+from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_bound
+from tosajit.kernels.contract.source import contract_source, depthwise_gather_source
+from tosajit.kernels.contract.spec import ContractSpec, DepthwiseGeometry, DepthwiseSlot, Epilogue
+from tosajit.link import Unit
+
+Array = np.ndarray[Any, Any]
+
+
+def depthwise(request: Request, made: Prepared) -> list[Nest]:
+    """The nest that does a depthwise convolution with the array kernel, or the group as it is."""
+    found, weights = request.match, request.weights
+    shape = _geometry(found)
+    if weights is None or shape is None or request.right.type != "i8" or found.column is None:
+        return [request.group]
+    taps = _taps(request, weights, shape)
+    columns = shape.out_channels
+    matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
+    narrow, none = request.left.type == "i8", np.zeros(columns, np.int32)
+    bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
+    finish = epilogue_of(request, bound, DepthwiseSlot.EPILOGUE)
+    if finish is None:
+        return [request.group]
+    text, scaled = finish
+    zero, weight_zero = request.zero_points
+    packed, parts = pack_depthwise(taps[..., np.newaxis], weight_zero, shape.element_bytes)
+    if narrow:
+        centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
+        start = start_values(centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None)  # type: ignore[arg-type]
+    else:
+        start = np.zeros(-(-columns // 16) * 16, np.int64)
+    arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
+    made.constants |= {f"{request.name}.{key}": array.reshape(-1) for key, array in arrays.items()}
+    prepared = tuple(Access(f"{request.name}.{k}", f"i{8 * a.itemsize}", (), ()) for k, a in arrays.items())
+    return [_finished(request, made, prepared, replace(shape, parts=parts), text, scaled)]
+
+
+def _geometry(found: Match) -> DepthwiseGeometry | None:
+    """The two-dimensional shape; None if there are three dimensions."""
+    shape = found.geometry
+    if shape.kernel[0] != 1 or shape.input[1] != 1 or found.places[1] is not None:
+        return None
+    return DepthwiseGeometry(
+        input=(shape.input[0], *shape.input[2:]),
+        output=(shape.output[0], *shape.output[2:]),
+        in_channels=shape.out_channels,
+        kernel=shape.kernel[1:],
+        stride=shape.stride[1:],
+        pad=shape.pad[1:],
+        dilation=shape.dilation[1:],
+        element_bytes=shape.element_bytes,
+    )
+
+
+def _taps(request: Request, weights: Array, shape: DepthwiseGeometry) -> Array:
+    """The weights as [KH][KW][C]."""
+    found = request.match
+    assert found.column is not None
+    taps = np.ascontiguousarray(arranged(weights, request.right, request.group, [*found.depth, found.column]))
+    return taps.reshape(*shape.kernel, -1)
+
+
+def _finished(
+    request: Request, made: Prepared, prepared: tuple[Access, ...], shape: DepthwiseGeometry, text: Text, scaled: Rescale | None
+) -> Nest:
+    found, slots = request.match, DepthwiseSlot
+    rows = [axis for axis in (found.places[0], found.places[2]) if axis is not None]
+    shared = rows[0] if rows else None
+    done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, shared, 64))
+    words = [0] * (slots.EPILOGUE + len(text.accesses))
+    for slot, number in shape.slots().items():
+        words[slot] = number
+    steps = output_steps(request.group)
+    for slot, place in ((slots.OUT_N, 0), (slots.OUT_Y, 2), (slots.OUT_X, 3)):
+        axis = found.places[place]
+        words[slot] = steps[axis] if axis is not None else 0
+    for slot, place in ((slots.IN_N, 0), (slots.IN_Y, 2), (slots.IN_X, 3)):
+        words[slot] = found.strides[place] * shape.element_bytes
+    words[slots.BLANK_BYTE] = request.zero_points[0] + 128 if shape.element_bytes == 1 else 0
+    if scaled is not None:
+        words[slots.SIGN], words[slots.LOW], words[slots.HIGH] = scaled.table.sign, scaled.low, scaled.high
+    words += text.numbers
+    first = len(done.reads) + len(done.writes)
+    bases: dict[int, int] = {slots.SOURCE: found.left.read, slots.OUTPUT: len(done.reads)}
+    bases |= dict(zip((slots.WEIGHT, slots.INITIAL, slots.PARAMETERS), range(first, first + len(prepared)), strict=False))
+    spec = ContractSpec("depthwise", request.left.type, "i8", request.library)
+    source = contract_source(spec, Epilogue(text.body, text.setup, text.functions, scaled is not None))
+    derived = derived_words(done, found, bases, slots, text, shared)
+    helpers = {int(slots.GATHER): depthwise_gather_source(spec)}
+    made.units[done] = Unit(source, helpers, tuple(words), tuple(derived), shape.scratch_bytes)
+    return done
