@@ -1,0 +1,19 @@
+"""Tracing: Python functions of arrays become graphs.
+
+```python
+@tj.jit
+def layer(x):
+    total = ops.conv2d(x, weight, bias, input_zp=-3, pad=(1, 1, 1, 1))
+    return ops.rescale(total, multiplier, shift, output_zp=5, dtype=tj.INT8)
+```
+
+While a function is traced, its parameters are `Tensor`s, and what it calls is recorded. Each thread records
+traces of its own.
+"""
+
+from tosajit.tracing.compiled import Jitted, jit, trace
+from tosajit.tracing.recorder import TraceError
+from tosajit.tracing.structured import Variable
+from tosajit.tracing.tensor import Tensor
+
+__all__ = ["Jitted", "Tensor", "TraceError", "Variable", "jit", "trace"]

@@ -1,0 +1,253 @@
+"""One call of a function of `tosajit.ops`: Python arguments become operands and attributes of an operator."""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from tosajit.dtypes import DTYPES, INT16, INT32, INT48, SHAPE, DType
+from tosajit.graph import Array
+from tosajit.operator import TYPES, Mode, Operand, Operator
+from tosajit.operators.types import AccType
+from tosajit.tracing.recorder import Trace, TraceError, current_trace, recording, typed
+from tosajit.tracing.tensor import Tensor
+
+ACCUMULATORS = (AccType.INT32, AccType.INT48, AccType.FP32, AccType.FP16)
+"""The accumulators that are chosen if there is no `acc_type`, the first that the type table has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """An operand with its type: an array, or a traced tensor."""
+
+    value: Array | Tensor
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator with everything that it is applied to."""
+
+    operator: Operator
+    operands: tuple[Given, ...]
+    dtype: DType | None
+
+    def record(self, trace: Trace) -> tuple[Tensor, ...]:
+        """Add it to a trace; arrays become constants."""
+        inputs = [_placed(trace, given) for given in self.operands]
+        if len(self.operator.operands_written) == 1:
+            return (trace.add(self.operator, inputs, self.dtype),)
+        return trace.add_all(self.operator, inputs)
+
+
+def apply(
+    operator: type[Operator],
+    operands: Sequence[Any],
+    attributes: Mapping[str, Any] | None = None,
+    dtype: DType | str | None = None,
+) -> Any:
+    """Record an operator in the current trace; outside of one, run it on arrays."""
+    call = complete(operator, operands, attributes or {}, dtype)
+    trace = current_trace()
+    if trace is not None:
+        results: tuple[Any, ...] = call.record(trace)
+    else:
+        from tosajit.tracing.eager import run
+
+        results = run(call)
+    return results[0] if len(results) == 1 else results
+
+
+def complete(
+    operator: type[Operator],
+    operands: Sequence[Any],
+    attributes: Mapping[str, Any],
+    dtype: DType | str | None = None,
+) -> Call:
+    """The call with types, constants and attributes that follow from the rest filled in."""
+    chosen = type_named(dtype)
+    slots = list(_slots(operator, operands))
+    known: dict[str, DType] = {}
+    if chosen is not None:
+        known[operator.operands_written[0].type] = chosen
+    given: list[Given | None] = []
+    for operand, value in slots:
+        found = _given(operand, value)
+        given.append(found)
+        if found is not None and operand.type and operand.type not in TYPES:
+            known.setdefault(operand.type, found.dtype)
+    derived = _derive(operator, attributes, known)
+    if "per_channel" in derived and derived["per_channel"] is None:
+        multiplier = slots[1][1]
+        size = multiplier.size if isinstance(multiplier, Tensor) else np.size(multiplier)
+        derived["per_channel"] = bool(size > 1)
+    filled = tuple(
+        _from_numbers(operator, operand, value, known, _unsigned(operand, derived))
+        if found is None
+        else found
+        for (operand, value), found in zip(slots, given, strict=True)
+    )
+    return Call(_built(operator, derived), filled, chosen)
+
+
+def type_named(dtype: DType | str | None) -> DType | None:
+    """A type by itself or by its name."""
+    if dtype is None or isinstance(dtype, DType):
+        return dtype
+    found = DTYPES.get(str(dtype).upper())
+    if found is None:
+        raise TraceError(f"there is no type {dtype!r}; there are {', '.join(DTYPES)}")
+    return found
+
+
+def extents(value: Any, where: str) -> tuple[int, ...]:
+    """A shape as Python integers."""
+    try:
+        return tuple(python.index(component) for component in value)
+    except TypeError:
+        raise TraceError(f"{where}: expected a tuple of integers, got {value!r}") from None
+
+
+def _slots(operator: type[Operator], operands: Sequence[Any]) -> Iterable[tuple[Operand, Any]]:
+    for operand, value in zip(operator.operands_read, operands, strict=True):
+        if not operand.is_list:
+            yield operand, value
+        elif isinstance(value, Tensor | np.ndarray | np.generic):
+            raise TraceError(
+                f"{operator.opcode} {operand.name}: expected a list of tensors, got a single one"
+            )
+        else:
+            yield from ((operand, one) for one in value)
+
+
+def _given(operand: Operand, value: Any) -> Given | None:
+    """The operand with its type, or None if that follows from others."""
+    if isinstance(value, Tensor):
+        return Given(value, value.dtype)
+    if operand.type == "shape_t":
+        return Given(np.array(extents(value, operand.name), np.int64), SHAPE)
+    if isinstance(value, np.ndarray | np.generic):
+        array, dtype = typed(value)
+        return Given(_raised(operand, array), dtype)
+    return None
+
+
+def _raised(operand: Operand, array: Array) -> Array:
+    """A number as a tensor of one element, where only vectors are."""
+    return (
+        array.reshape(1) if operand.dims is not None and len(operand.dims) == 1 and array.ndim == 0 else array
+    )
+
+
+def _unsigned(operand: Operand, attributes: Mapping[str, Any]) -> bool:
+    """Whether an attribute of RESCALE says that this zero point has no sign."""
+    return bool(attributes.get(operand.name.replace("_zp", "_unsigned")))
+
+
+def _from_numbers(
+    operator: type[Operator], operand: Operand, value: Any, known: Mapping[str, DType], unsigned: bool
+) -> Given:
+    """Python numbers (None stands for zero) in the type that the other operands leave."""
+    where = f"{operator.opcode} {operand.name}"
+    if operand.dims is None or len(operand.dims) != 1:
+        text = f"the Python number {value!r} has no TOSA type: write np.int32({value!r})"
+        is_number = isinstance(value, int | float)
+        raise TraceError(
+            f"{where}: {text if is_number else f'expected an array, got {type(value).__name__}'}"
+        )
+    dtype = TYPES.get(operand.type) or known.get(operand.type) or _only_type(operator, operand.type, known)
+    if dtype is None:
+        raise TraceError(
+            f"{where}: its type does not follow from the other operands: pass an array, or dtype="
+        )
+    storage = np.dtype(f"u{dtype.storage.name}") if unsigned else dtype.storage
+    array = exactly(0 if value is None else value, storage)
+    if array is None:
+        raise TraceError(f"{where}: {value!r} is not a number that {storage if unsigned else dtype} holds")
+    return Given(np.atleast_1d(array).view(dtype.storage), dtype)
+
+
+def exactly(value: Any, storage: np.dtype[Any]) -> Array | None:
+    """Numbers as an array of a type, or None if it does not hold them."""
+    try:
+        numbers = np.asarray(value)
+        with np.errstate(invalid="ignore", over="ignore"):
+            array = numbers.astype(storage)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if numbers.dtype.kind in "biuf" and np.array_equal(array, numbers) else None
+
+
+def _only_type(operator: type[Operator], variable: str, known: Mapping[str, DType]) -> DType | None:
+    found = {mode.types.get(variable) for mode in _rows(operator, known)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _rows(operator: type[Operator], known: Mapping[str, DType]) -> list[Mode]:
+    return [
+        mode
+        for mode in operator.modes
+        if all(mode.types.get(name, dtype) is dtype for name, dtype in known.items())
+    ]
+
+
+def _derive(
+    operator: type[Operator], attributes: Mapping[str, Any], known: dict[str, DType]
+) -> dict[str, Any]:
+    """The attributes, those that were not given from the types; what they say of types becomes known."""
+    derived = dict(attributes)
+    if "acc_type" in derived:
+        rows = {mode["acc_t"] for mode in _rows(operator, known)}
+        if derived["acc_type"] is None:
+            fitting = [one for one in ACCUMULATORS if one.dtype in rows]
+            derived["acc_type"] = fitting[0] if fitting else AccType.INT32
+        elif isinstance(derived["acc_type"], str):
+            derived["acc_type"] = type_named(derived["acc_type"])
+        chosen: AccType | DType = derived["acc_type"]
+        dtype = chosen.dtype if isinstance(chosen, AccType) else chosen
+        known |= {} if dtype is None else {"acc_t": dtype}
+    if "scale32" in derived:
+        if derived["scale32"] is None:
+            derived["scale32"] = known.get("mul_t") is not INT16 and known.get("in_t") is not INT48
+        known.setdefault("mul_t", INT32 if derived["scale32"] else INT16)
+    return derived
+
+
+def _built(operator: type[Operator], attributes: Mapping[str, Any]) -> Operator:
+    try:
+        return operator(**attributes)
+    except ValidationError as error:
+        faults = dict.fromkeys(_fault(operator, attributes, one["loc"], one["msg"]) for one in error.errors())
+        raise TraceError(f"{operator.opcode} {'; '.join(faults)}") from None
+
+
+def _fault(
+    operator: type[Operator], attributes: Mapping[str, Any], where: tuple[int | str, ...], text: str
+) -> str:
+    """What is wrong with an attribute, in our words where we have better ones."""
+    value = attributes.get(str(where[0]))
+    length = next((one.length for one in operator.attributes if one.name == where[0]), None)
+    if isinstance(value, Sequence) and length is not None and len(value) != length:
+        return f"{where[0]}: there are {len(value)} integers, but must be {length}"
+    return f"{where[0]}: {text[:1].lower()}{text[1:]}, got {value!r}"
+
+
+def _placed(trace: Trace, given: Given) -> Tensor:
+    if isinstance(given.value, Tensor):
+        return trace.own(given.value)
+    if given.dtype.kind == "shape":
+        return trace.shape(given.value.tolist())
+    return trace.constant(given.value, given.dtype)
+
+
+def record_alone(function: Callable[[Trace], Sequence[Tensor]]) -> Trace:
+    """A trace of its own, whose outputs are what the function returns."""
+    trace = Trace()
+    with recording(trace):
+        trace.builder.output(*trace.names(function(trace)))
+    return trace

@@ -1,0 +1,163 @@
+"""Recording: the graph that a Python function builds while it runs on traced tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from tosajit.builder import GraphBuilder
+from tosajit.dtypes import INT4, INT48, DType, dtype_of
+from tosajit.errors import TosaError
+from tosajit.graph import Array
+from tosajit.operator import Operator
+
+if TYPE_CHECKING:
+    from tosajit.tracing.tensor import Tensor
+
+Shape = tuple[int, ...]
+
+_SMALL = 256
+"""Constants of at most so many bytes are shared if they are equal, larger ones if they are one array."""
+
+
+class TraceError(TosaError, TypeError):
+    """A traced function does what cannot be recorded."""
+
+
+class Trace:
+    """The main region of a graph, or one that control flow runs, while it is recorded."""
+
+    def __init__(self, builder: GraphBuilder | None = None, parent: Trace | None = None) -> None:
+        self.builder = GraphBuilder() if builder is None else builder
+        self.parent = parent
+        self.captured: dict[str, Tensor] = {}
+        """What was taken from the enclosing region, by its name there: inputs of this one."""
+        self._constants: dict[object, Tensor] = {}
+        self._kept: list[Array] = []
+
+    @property
+    def depth(self) -> int:
+        """How many regions there are around this one."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    def region(self, name: str) -> Trace:
+        """A new region inside of this one."""
+        return Trace(self.builder.region(name), self)
+
+    def input(self, name: str, dtype: DType, shape: Shape) -> Tensor:
+        """A new input, called `name` if nothing else is."""
+        return self._tensor(self.builder.input(self._unused(name), dtype, shape))
+
+    def constant(self, array: Array, dtype: DType) -> Tensor:
+        """A constant; equal ones are stored once."""
+        small = array.nbytes <= _SMALL
+        key = (dtype, array.shape, array.tobytes() if small else id(array))
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self._tensor(self.builder.const(array, dtype))
+            if not small:
+                self._kept.append(array)  # while it lives, no other array has its id
+        return found
+
+    def shape(self, extents: Sequence[int]) -> Tensor:
+        """A constant shape."""
+        key = ("shape", *extents)
+        if key not in self._constants:
+            self._constants[key] = self._tensor(self.builder.shape(extents))
+        return self._constants[key]
+
+    def add(self, operator: Operator, inputs: Sequence[Tensor], dtype: DType | None = None) -> Tensor:
+        """Record an operator with one output."""
+        return self._tensor(self.builder.add(operator, self.names(inputs), dtype=dtype))
+
+    def add_all(
+        self,
+        operator: Operator,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[tuple[DType, Shape]] | None = None,
+    ) -> tuple[Tensor, ...]:
+        """Record an operator with any number of outputs."""
+        return tuple(map(self._tensor, self.builder.add_all(operator, self.names(inputs), outputs)))
+
+    def names(self, tensors: Sequence[Tensor]) -> list[str]:
+        """What tensors are called in this region."""
+        return [self.own(tensor).name for tensor in tensors]
+
+    def own(self, tensor: Tensor) -> Tensor:
+        """The tensor in this region; one of an enclosing region becomes an input."""
+        if tensor.trace is self:
+            return tensor
+        if self.parent is None:
+            raise TraceError(
+                f"{tensor!r} belongs to another trace: tensors are used only while the function runs "
+                "that they were made in"
+            )
+        outer = self.parent.own(tensor)
+        if outer.value.data is not None:
+            return self._copied(outer)
+        if outer.name not in self.captured:
+            self.captured[outer.name] = self.input(outer.name, outer.dtype, outer.shape)
+        return self.captured[outer.name]
+
+    def _copied(self, constant: Tensor) -> Tensor:
+        data = constant.value.data
+        assert data is not None
+        if constant.dtype.kind == "shape":
+            return self.shape(data.tolist())
+        return self.constant(data, constant.dtype)
+
+    def _tensor(self, name: str) -> Tensor:
+        from tosajit.tracing.tensor import Tensor
+
+        return Tensor(self, self.builder.value(name))
+
+    def _unused(self, name: str) -> str:
+        taken = self.builder.block().values
+        number, free = 1, name
+        while free in taken:
+            number, free = number + 1, f"{name}_{number}"
+        return free
+
+
+class _Current(threading.local):
+    """The trace that this thread records; other threads do not see it."""
+
+    trace: Trace | None = None
+
+
+_current = _Current()
+
+
+def current_trace() -> Trace | None:
+    """The trace that is being recorded by this thread."""
+    return _current.trace
+
+
+@contextmanager
+def recording(trace: Trace) -> Iterator[Trace]:
+    """Record what is done inside of `with`."""
+    before, _current.trace = _current.trace, trace
+    try:
+        yield trace
+    finally:
+        _current.trace = before
+
+
+def typed(array: Any) -> tuple[Array, DType]:
+    """An array as it is stored, and its type: int64 stands for INT48, `ml_dtypes.int4` for INT4."""
+    found = np.asarray(array)
+    if found.dtype == np.int64:
+        return found, INT48
+    if found.dtype == ml_dtypes.int4:
+        return found.astype(np.int8), INT4
+    native = found.astype(found.dtype.newbyteorder("="), copy=False)
+    try:
+        return native, dtype_of(native.dtype)
+    except TypeError as error:
+        hint = "; view it as int8 or int16 for RESCALE" if found.dtype.kind == "u" else ""
+        raise TraceError(f"{error}{hint}") from None

@@ -1,0 +1,259 @@
+"""Traced tensors: what a traced function sees in place of arrays."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Never
+
+import numpy as np
+
+from tosajit.dtypes import BOOL, INT8, DType
+from tosajit.graph import Value
+from tosajit.operator import Operator
+from tosajit.operators import (
+    ADD,
+    ARITHMETIC_RIGHT_SHIFT,
+    BITWISE_AND,
+    BITWISE_NOT,
+    BITWISE_OR,
+    BITWISE_XOR,
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LOGICAL_AND,
+    LOGICAL_LEFT_SHIFT,
+    LOGICAL_NOT,
+    LOGICAL_OR,
+    LOGICAL_XOR,
+    MUL,
+    NEGATE,
+    RESHAPE,
+    SUB,
+)
+from tosajit.tracing.recorder import Trace, TraceError, current_trace, typed
+
+_SYMBOLS = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
+    np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>", np.equal: "==", np.not_equal: "!=", np.greater: ">",
+    np.greater_equal: ">=", np.less: "<", np.less_equal: "<=",
+}  # fmt: skip
+"""NumPy's functions for the operators of Python, which it calls if an array stands on the left."""
+
+_OPERATORS: dict[str, Operator] = {
+    "+": ADD(), "-": SUB(), "*": MUL(), "&": BITWISE_AND(), "|": BITWISE_OR(), "^": BITWISE_XOR(),
+    "<<": LOGICAL_LEFT_SHIFT(), ">>": ARITHMETIC_RIGHT_SHIFT(round=False),
+    "==": EQUAL(), ">": GREATER(), ">=": GREATER_EQUAL(),
+}  # fmt: skip
+_LOGICAL: dict[str, Operator] = {
+    "&": LOGICAL_AND(),
+    "|": LOGICAL_OR(),
+    "^": LOGICAL_XOR(),
+    "!=": LOGICAL_XOR(),
+}
+_SWAPPED = {"<": ">", "<=": ">="}
+
+
+class Tensor:
+    """A tensor of a graph that is being recorded.
+
+    Python's operators record TOSA's: operands of lower rank get leading dimensions of one by RESHAPE.
+    All else is in `tosajit.ops`.
+    """
+
+    __slots__ = ("trace", "value")
+
+    def __init__(self, trace: Trace, value: Value) -> None:
+        self.trace, self.value = trace, value
+
+    @property
+    def name(self) -> str:
+        """What the graph calls it."""
+        return self.value.name
+
+    @property
+    def dtype(self) -> DType:
+        """Its type."""
+        return self.value.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return self.value.shape or ()
+
+    @property
+    def ndim(self) -> int:
+        """Its rank."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.value})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __add__(self, other: Any) -> Tensor:
+        return binary("+", self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return binary("+", other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return binary("-", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return binary("*", other, self)
+
+    def __and__(self, other: Any) -> Tensor:
+        return binary("&", self, other)
+
+    def __rand__(self, other: Any) -> Tensor:
+        return binary("&", other, self)
+
+    def __or__(self, other: Any) -> Tensor:
+        return binary("|", self, other)
+
+    def __ror__(self, other: Any) -> Tensor:
+        return binary("|", other, self)
+
+    def __xor__(self, other: Any) -> Tensor:
+        return binary("^", self, other)
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return binary("^", other, self)
+
+    def __lshift__(self, other: Any) -> Tensor:
+        return binary("<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        return binary("<<", other, self)
+
+    def __rshift__(self, other: Any) -> Tensor:
+        return binary(">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        return binary(">>", other, self)
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        return binary("==", self, other)
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        return binary("!=", self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return binary(">", self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return binary(">=", self, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return binary("<", self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return binary("<=", self, other)
+
+    def __invert__(self) -> Tensor:
+        operator = LOGICAL_NOT() if self.dtype is BOOL else BITWISE_NOT()
+        return active(self).add(operator, [self])
+
+    def __neg__(self) -> Tensor:
+        trace = active(self)
+        zero = trace.constant(np.zeros(1, self.dtype.storage), self.dtype)
+        return trace.add(NEGATE(), [self, zero, zero])
+
+    def __bool__(self) -> Never:
+        raise TraceError(
+            f"{self!r} has no value while it is traced, so that Python cannot decide by it: "
+            "use ops.select, ops.cond_if or ops.while_loop"
+        )
+
+    def __index__(self) -> Never:
+        raise TraceError(f"{self!r} has no value while it is traced, so that it cannot be a Python number")
+
+    __int__ = __float__ = __complex__ = __index__
+
+    def __getitem__(self, index: object) -> Never:
+        raise TraceError(f"{self!r} cannot be indexed: use ops.slice, ops.reshape or ops.gather")
+
+    def __iter__(self) -> Never:
+        raise TraceError(f"{self!r} cannot be iterated: use ops.slice to take it apart")
+
+    def __array__(self, *_: object, **__: object) -> Never:
+        raise TraceError(f"{self!r} has no value while it is traced, so that it cannot be an array")
+
+    def __array_function__(self, function: Any, *_: object) -> Never:
+        raise _numpy(function, self)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        symbol = _SYMBOLS.get(function)
+        if symbol is None or method != "__call__" or options:
+            raise _numpy(function, self)
+        return binary(symbol, *inputs)
+
+
+def active(tensor: Tensor) -> Trace:
+    """The trace that this thread records, which has to be that of the tensor or inside of it."""
+    trace = current_trace()
+    if trace is None:
+        raise TraceError(f"{tensor!r} is used outside of its trace")
+    trace.own(tensor)
+    return trace
+
+
+def binary(symbol: str, left: Any, right: Any) -> Tensor:
+    """Record one of Python's operators, broadcasting by rank."""
+    if symbol in _SWAPPED:
+        return binary(_SWAPPED[symbol], right, left)
+    trace = active(left if isinstance(left, Tensor) else right)
+    first, second = _operand(trace, left, right), _operand(trace, right, left)
+    rank = max(first.ndim, second.ndim)
+    pair = [_aligned(trace, tensor, rank) for tensor in (first, second)]
+    is_bool = first.dtype is BOOL and second.dtype is BOOL
+    operator = _LOGICAL.get(symbol) if is_bool else None
+    if symbol == "!=" and operator is None:
+        return ~trace.add(EQUAL(), pair)
+    if symbol == "*":
+        pair.append(trace.constant(np.zeros(1, np.int8), INT8))
+    return trace.add(operator or _OPERATORS[symbol], pair)
+
+
+def number_fault(value: object, like: Tensor | None = None) -> TraceError:
+    """What to say of a Python number where only tensors are."""
+    storage = "int32" if like is None else like.dtype.storage.name
+    return TraceError(f"the Python number {value!r} has no TOSA type: write np.{storage}({value!r})")
+
+
+def _operand(trace: Trace, value: Any, other: Any) -> Tensor:
+    match value:
+        case Tensor():
+            return value
+        case np.ndarray() | np.generic():
+            return trace.constant(*typed(value))
+        case int() | float():
+            raise number_fault(value, other if isinstance(other, Tensor) else None)
+    raise TraceError(f"expected a traced tensor or an array, got {type(value).__name__}")
+
+
+def _aligned(trace: Trace, tensor: Tensor, rank: int) -> Tensor:
+    if tensor.ndim == rank:
+        return tensor
+    shape = (1,) * (rank - tensor.ndim) + tensor.shape
+    data = tensor.value.data
+    if data is not None:
+        return trace.constant(data.reshape(shape), tensor.dtype)
+    return trace.add(RESHAPE(), [tensor, trace.shape(shape)])
+
+
+def _numpy(function: Any, tensor: Tensor) -> TraceError:
+    name = getattr(function, "__name__", str(function))
+    return TraceError(f"NumPy's {name} cannot be applied to {tensor!r}: use the functions of tosajit.ops")
