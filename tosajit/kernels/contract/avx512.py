@@ -9,7 +9,7 @@ from tosajit.kernels.contract.interleave import (
 )
 from tosajit.kernels.contract.packing import pack_halves, pack_i8
 from tosajit.kernels.contract.requant import rescale_i8
-from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run, widen_add_rows
+from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run, gather_rows, widen_add_rows
 from tosajit.kernels.contract.tile import tile_i8, tile_i16
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "depthwise_i16",
     "depthwise_rescale_i8",
     "fill_run",
+    "gather_rows",
     "interleave_i8",
     "interleave_i16",
     "pack_halves",

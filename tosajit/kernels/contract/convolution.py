@@ -14,7 +14,7 @@ def kernel(args):
 
 GATHER = """
     m, rows = load_i64(args, JOB_M), load_i64(args, JOB_ROWS)
-    offsets, panel = load_i64(args, JOB_OFFSETS), load_i64(args, JOB_PANEL)
+    offsets, table = load_i64(args, JOB_OFFSETS), load_i64(args, JOB_TABLE)
     args = load_i64(args, JOB_ARGS)
     source, input_zp = load_i64(args, SOURCE), load_i64(args, INPUT_ZP)
     OD, OH, OW = load_i64(args, O_D), load_i64(args, O_H), load_i64(args, O_W)
@@ -27,7 +27,7 @@ GATHER = """
     in_n, in_z, in_y, in_x = load_i64(args, IN_N), load_i64(args, IN_Z), load_i64(args, IN_Y), load_i64(args, IN_X)
     out_n, out_z, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Z), load_i64(args, OUT_Y), load_i64(args, OUT_X)
     direct, a_row = load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
-    tap_run = run_taps * tap_bytes
+    panel, reach = table + load_i64(args, TABLE_BYTES), load_i64(args, REACH)
     x, y = m % OW, m // OW
     z, y = y // OH, y % OH
     n, z = z // OD, z % OD
@@ -38,32 +38,20 @@ GATHER = """
         for i in range(count):
             store_i64(offsets, row + i, place + i * out_x)
         if direct == 0:
-            base = source + n * in_n
-            iz, iy, ix = z * stride_z - front, y * stride_y - top, x * stride_x - left
-            target = panel + row * a_row
-            for i in range(count):
-                to = target
-                for kz in range(KD):
-                    jz = iz + kz * step_z
-                    for ky in range(KH):
-                        jy = iy + ky * step_y
-                        if jz < 0 or jz >= ID or jy < 0 or jy >= IH:
-                            fill_run(to, input_zp, runs * tap_run)
-                            to += runs * tap_run
-                        else:
-                            line = base + jz * in_z + jy * in_y
-                            for kx in range(runs):
-                                jx = ix + kx * step_x
-                                first = min(max(-jx, 0), run_taps)
-                                last = max(min(IW - jx, run_taps), first)
-                                if first > 0:
-                                    fill_run(to, input_zp, first * tap_bytes)
-                                copy_run(to + first * tap_bytes, line + (jx + first) * in_x, (last - first) * tap_bytes)
-                                if last < run_taps:
-                                    fill_run(to + last * tap_bytes, input_zp, (run_taps - last) * tap_bytes)
-                                to += tap_run
-                ix += stride_x
-                target += a_row
+            entry = table
+            for kz in range(KD):
+                jz = z * stride_z - front + kz * step_z
+                for ky in range(KH):
+                    jy = y * stride_y - top + ky * step_y
+                    known = -1 if jz >= 0 and jz < ID and jy >= 0 and jy < IH else 0
+                    line = source + n * in_n + jz * in_z + jy * in_y
+                    for kx in range(runs):
+                        store_i64(entry, 0, line + kx * step_x * in_x)
+                        store_i64(entry, 1, kx * step_x)
+                        store_i64(entry, 2, known)
+                        entry += 24
+            gather_rows(panel + row * a_row, a_row, count, table, KD * KH * runs, run_taps, tap_bytes,
+                        x * stride_x - left, stride_x, IW, reach, in_x, input_zp)
         row += count
         x = 0
         y += 1
@@ -111,7 +99,8 @@ PROLOGUE = """
     gather_job, tile_job = local(64), local(128)
     store_i64(gather_job, JOB_ARGS, args)
     store_i64(gather_job, JOB_OFFSETS, offsets)
-    store_i64(gather_job, JOB_PANEL, panel)
+    store_i64(gather_job, JOB_TABLE, panel)
+    panel += load_i64(args, TABLE_BYTES)
     store_i64(tile_job, TILE_A_ROW, a_row)
     store_i64(tile_job, TILE_STEPS, steps)
     store_i64(tile_job, TILE_B_PANEL, b_panel)

@@ -34,6 +34,37 @@ def fill_run(target: int, value: int, size: int) -> None:
         fill_bytes(target, value, size)
 
 
+def gather_rows(
+    target: int,
+    row_bytes: int,
+    count: int,
+    table: int,
+    runs: int,
+    run_taps: int,
+    tap_bytes: int,
+    column: int,
+    stride: int,
+    width: int,
+    reach: int,
+    in_x: int,
+    zero: int,
+) -> None:
+    """Gather rows of A for outputs along x."""
+    for i in range(count):
+        first = column + i * stride
+        to = target + i * row_bytes
+        for run in range(runs):
+            start = first + reload_i64(table, 3 * run + 1)
+            source = reload_i64(table, 3 * run) + first * in_x
+            low = min(max(-start, 0), run_taps)
+            high = max(min(width - start, run_taps), low) & reload_i64(table, 3 * run + 2)
+            low = min(low, high)
+            fill_run(to, zero, low * tap_bytes)
+            copy_run(to + low * tap_bytes, source + low * tap_bytes, (high - low) * tap_bytes)
+            fill_run(to + high * tap_bytes, zero, (run_taps - high) * tap_bytes)
+            to += run_taps * tap_bytes
+
+
 def tile_i8(
     a: int, a_row: int, steps: int, b: int, b_panel: int, initial: int, words: int, rows: int, panels: int
 ) -> None:

@@ -1,5 +1,6 @@
 """Runs of bytes: copying, filling and summing rows of A, for AVX-512."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -8,7 +9,9 @@ from tosajit.kernels.contract.code import (
     B64,
     I1,
     I8,
+    I16,
     I32,
+    I64,
     Q8,
     VOID,
     W16,
@@ -43,12 +46,11 @@ def _suffix(type_: Any) -> str:
     return f"v{type_.count}i{type_.element.width}.p0"
 
 
-def masked_load(b: Builder, where: Value, mask: Value, type_: Any) -> Value:
-    """Load the lanes of `mask` and touch no other byte; the other lanes are 0."""
+def masked_load(b: Builder, where: Value, mask: Value, type_: Any, other: Value | None = None) -> Value:
+    """Load the lanes of `mask` and touch no other byte; the other lanes are 0, or those of `other`."""
     pointer = b.inttoptr(where, type_.as_pointer())
-    return instruction(
-        b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, number(0, type_)]
-    )
+    other = number(0, type_) if other is None else other
+    return instruction(b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, other])
 
 
 def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
@@ -68,6 +70,99 @@ def _copy_run(b: Builder, target: Value, source: Value, size: Value) -> None:
     done = b.shl(full, number(6))
     mask = lanes_below(b, b.sub(size, done), 64)
     store(b, masked_load(b, b.add(source, done), mask, B64), b.add(target, done))
+
+
+def _clamped(b: Builder, value: Value, limit: Value) -> Value:
+    """Return value within 0 and limit."""
+    value = b.select(b.icmp_signed(">", value, number(0)), value, number(0))
+    return b.select(b.icmp_signed("<", value, limit), value, limit)
+
+
+def _small_runs(
+    b: Builder, target: Value, table: Value, runs: Value, size: Value, shift: Value, zeros: Value
+) -> None:
+    """Copy runs of at most 16 bytes."""
+    mask, register = lanes_below(b, size, 16), splat(b, b.extract_element(zeros, number(0, I32)), 16)
+
+    def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
+        entry = b.add(table, b.mul(index, number(RUN_ENTRY)))
+        known = b.bitcast(b.trunc(load(b, address(b, entry, 16), I64), I16), mask.type)
+        where = b.add(load(b, entry, I64), shift)
+        store(b, masked_load(b, where, b.and_(mask, known), register.type, register), to[0])
+        return [b.add(to[0], size)]
+
+    loop(b, runs, [target], run)
+
+
+def _long_runs(
+    b: Builder,
+    target: Value,
+    table: Value,
+    runs: Value,
+    size: Value,
+    bounds: Callable[[Value], tuple[Value, Value, Value]],
+    zeros: Value,
+) -> None:
+    """Copy runs of any length; `bounds(entry)` gives the address of a run and which of its bytes exist."""
+    chunks = b.lshr(b.add(size, number(63)), number(6))
+
+    def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
+        entry = b.add(table, b.mul(index, number(RUN_ENTRY)))
+        known, (where, first, last) = load(b, address(b, entry, 16), I64), bounds(entry)
+        last = b.and_(last, known)
+
+        def chunk(position: Value, _: Any) -> list[Value]:
+            done = b.shl(position, number(6))
+            inside = lanes_below(b, _clamped(b, b.sub(last, done), number(64)), 64)
+            before = lanes_below(b, _clamped(b, b.sub(first, done), number(64)), 64)
+            mask = b.and_(inside, b.xor(before, number(1, before.type)))
+            store(b, masked_load(b, b.add(where, done), mask, B64, zeros), b.add(to[0], done))
+            return []
+
+        loop(b, chunks, [], chunk)
+        return [b.add(to[0], size)]
+
+    loop(b, runs, [target], run)
+
+
+RUN_ENTRY = 24
+"""Bytes of an entry of the table of runs: address of its first byte for input column 0, column of its first tap,
+and -1 or, for a run in the padding, 0."""
+
+
+def _gather_rows(b: Builder, *arguments: Value) -> None:
+    target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero = (
+        arguments
+    )
+    size, zeros = b.mul(run_taps, tap_bytes), b.bitcast(splat(b, b.trunc(zero, I8), 64), B64)
+
+    def position(index: Value, _: Any) -> list[Value]:
+        first = b.add(column, b.mul(index, stride))
+        to, shift = b.add(target, b.mul(index, row_bytes)), b.mul(first, in_x)
+        inside = b.and_(
+            b.icmp_signed(">=", first, number(0)), b.icmp_signed("<=", b.add(first, reach), width)
+        )
+
+        def whole(entry: Value) -> tuple[Value, Value, Value]:
+            return b.add(load(b, entry, I64), shift), number(0), size
+
+        def part(entry: Value) -> tuple[Value, Value, Value]:
+            start = b.add(first, load(b, address(b, entry, 8), I64))
+            low = _clamped(b, b.sub(number(0), start), run_taps)
+            high = _clamped(b, b.sub(width, start), run_taps)
+            return b.add(load(b, entry, I64), shift), b.mul(low, tap_bytes), b.mul(high, tap_bytes)
+
+        with b.if_else(inside) as (interior, edge):
+            with interior, b.if_else(b.icmp_signed("<=", size, number(16))) as (short, long):
+                with short:
+                    _small_runs(b, to, table, runs, size, shift, zeros)
+                with long:
+                    _long_runs(b, to, table, runs, size, whole, zeros)
+            with edge:
+                _long_runs(b, to, table, runs, size, part, zeros)
+        return []
+
+    loop(b, count, [], position)
 
 
 def _fill_run(b: Builder, target: Value, value: Value, size: Value) -> None:
@@ -146,4 +241,8 @@ copy_run = procedure("copy_run", 3, _copy_run, inline=True)
 """`copy_run(target, source, size)` copies bytes; it may write up to RUN_SLACK bytes past the end of the target."""
 fill_run = procedure("fill_run", 3, _fill_run, inline=True)
 """`fill_run(target, value, size)` fills bytes; it may write up to RUN_SLACK bytes past the end of the target."""
+gather_rows = procedure("gather_rows", 13, _gather_rows)
+"""`gather_rows(target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero)`:
+`count` rows of A for outputs along x, the first starting at input `column`, from a table of runs (see RUN_ENTRY) of
+`run_taps` taps; taps outside of the input are `zero`. May write up to RUN_SLACK bytes past the end."""
 add_row_sums = procedure("add_row_sums", 6, _add_row_sums)

@@ -98,7 +98,7 @@ def depthwise_gather_source(spec: ContractSpec) -> str:
 def gather_source(library: str = "avx512") -> str:
     """Return the kernel that gathers rows of A and finds where their outputs go."""
     spec = ContractSpec("convolution", library=library)
-    return _header("Rows of a convolution", spec, ["copy_run", "fill_run"], [Slot, Job]) + text.GATHER
+    return _header("Rows of a convolution", spec, ["gather_rows"], [Slot, Job]) + text.GATHER
 
 
 def tile_source(spec: ContractSpec) -> str:
@@ -160,7 +160,11 @@ def _library_digest() -> str:
     return digest.hexdigest()
 
 
-CALLED = {"rescale_i8": ("rescaled",), "depthwise_rescale_i8": ("rescaled",)}
+CALLED = {
+    "gather_rows": ("copy_run", "fill_run"),
+    "rescale_i8": ("rescaled",),
+    "depthwise_rescale_i8": ("rescaled",),
+}
 """What the portable functions call among themselves."""
 
 

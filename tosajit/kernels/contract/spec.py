@@ -1,7 +1,7 @@
 """What a contraction kernel is compiled for, and the numbers that it is called with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
 
@@ -86,6 +86,10 @@ class Slot(IntEnum):
     """Taps in a piece: KW, or 1."""
     TAP_BYTES = auto()
     """Bytes of the channels of one tap."""
+    REACH = auto()
+    """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    TABLE_BYTES = auto()
+    """Scratch bytes ahead of the gathered rows: the table of runs."""
     STRIDE_Z = auto()
     STRIDE_Y = auto()
     STRIDE_X = auto()
@@ -124,7 +128,7 @@ class Slot(IntEnum):
 class Job(IntEnum):
     """The arguments of the gathering kernel."""
 
-    JOB_ARGS, JOB_M, JOB_ROWS, JOB_OFFSETS, JOB_PANEL = range(5)
+    JOB_ARGS, JOB_M, JOB_ROWS, JOB_OFFSETS, JOB_TABLE = range(5)
 
 
 class TileJob(IntEnum):
@@ -273,12 +277,14 @@ class Geometry:
         return -(-self.depth * self.element_bytes // 4) * 4
 
     @property
+    def is_plain(self) -> bool:
+        """Tell whether each output position depends on the same input position."""
+        return self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
+
+    @property
     def is_direct(self) -> bool:
         """Tell whether the rows of A lie in the input as the kernel wants them."""
-        plain = (
-            self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
-        )
-        return plain and self.row_bytes == self.depth * self.element_bytes
+        return self.is_plain and self.row_bytes == self.depth * self.element_bytes
 
     @property
     def panel_rows(self) -> int:
@@ -287,37 +293,59 @@ class Geometry:
         return max(TILE_ROWS, min(fitting, MAX_PANEL_ROWS, -(-self.positions // TILE_ROWS) * TILE_ROWS))
 
     @property
+    def _runs(self) -> tuple[int, int]:
+        """Return the pieces of a kernel row that are contiguous in the input, and the taps in each."""
+        return (1, self.kernel[2]) if self.dilation[2] == 1 else (self.kernel[2], 1)
+
+    @property
+    def _table_bytes(self) -> int:
+        return 24 * self.kernel[0] * self.kernel[1] * self._runs[0]
+
+    @property
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
-        return 0 if self.is_direct else self.panel_rows * self.row_bytes + 128
+        return 0 if self.is_direct else self._table_bytes + self.panel_rows * self.row_bytes + 128
+
+    @property
+    def _collapsed(self) -> "Geometry":
+        """Return the same with all positions along x, if input and output are dense and nothing else is."""
+        if not self.is_plain or self.out_strides:
+            return self
+        row = (1, 1, 1, self.positions)
+        return replace(self, input=row, output=row)
 
     def slots(self) -> Mapping[Slot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        return self._collapsed._slots()
+
+    def _slots(self) -> Mapping[Slot, int]:
         n, d, h, w = self.input
         tap = self.in_channels * self.element_bytes
-        joined = self.dilation[2] == 1
         od, oh, ow = self.output[1:]
         oc = self.out_channels
         strides = self.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
-        names = "O_D O_H O_W I_D I_H I_W K_D K_H RUNS RUN_TAPS TAP_BYTES".split()
-        numbers = [*self.output[1:], d, h, w, *self.kernel[:2]]
-        numbers += [1, self.kernel[2], tap] if joined else [self.kernel[2], 1, tap]
+        names = "O_D O_H O_W I_D I_H I_W K_D K_H RUNS RUN_TAPS TAP_BYTES REACH TABLE_BYTES".split()
+        reach = (self.kernel[2] - 1) * self.dilation[2] + 1
+        numbers = [*self.output[1:], d, h, w, *self.kernel[:2], *self._runs, tap, reach, self._table_bytes]
         names += (
             "STRIDE_Z STRIDE_Y STRIDE_X PAD_FRONT PAD_TOP PAD_LEFT DILATION_Z DILATION_Y DILATION_X".split()
         )
         numbers += [*self.stride, *self.pad, *self.dilation]
-        names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K PANEL_ROWS DIRECT ROW_BYTES".split()
-        numbers += [d * h * w * tap, h * w * tap, w * tap, tap, *strides]
+        names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K".split()
         numbers += [
+            d * h * w * tap,
+            h * w * tap,
+            w * tap,
+            tap,
+            *strides,
             0,
             self.positions,
             0,
             oc,
             self.depth,
-            self.panel_rows,
-            int(self.is_direct),
-            self.row_bytes,
         ]
+        names += "PANEL_ROWS DIRECT ROW_BYTES".split()
+        numbers += [self.panel_rows, int(self.is_direct), self.row_bytes]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
 
 
