@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 def convolution(request: Request, made: Prepared) -> list[Nest]:
     """The nests that do a contraction with the array kernel, or the group as it is."""
     weights = request.weights
-    if weights is None:
+    if weights is None or request.match.batch:
         return _with_run_time_weights(request, made)
     if request.right.type == "i16":
         return [request.group]

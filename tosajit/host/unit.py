@@ -41,6 +41,8 @@ class Request:
     constants: Mapping[str, Array]
     zero_points: tuple[int, int]
     library: str
+    number: int
+    """Of the group in its program."""
 
     @property
     def left(self) -> Access:
@@ -60,7 +62,7 @@ class Request:
     @property
     def name(self) -> str:
         """What the group's own operands are called after."""
-        return self.group.writes[0].access.operand
+        return f"{self.group.writes[0].access.operand}.{self.number}"
 
 
 def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str | None) -> Prepared:
@@ -69,8 +71,8 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
     from tosajit.host.depthwise import depthwise
 
     made = Prepared()
-    for group in groups:
-        request = _request(group, constants, library)
+    for number, group in enumerate(groups):
+        request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)
         elif request.match.depthwise:
@@ -86,7 +88,9 @@ def supports(group: Nest) -> bool:
     return found is None or epilogue(group, found, FIRST) is not None
 
 
-def _request(group: Nest, constants: Mapping[str, Array], library: str | None) -> Request | None:
+def _request(
+    group: Nest, constants: Mapping[str, Array], library: str | None, number: int
+) -> Request | None:
     found = match(group) if library else None
     if found is None or library is None:
         return None
@@ -96,7 +100,7 @@ def _request(group: Nest, constants: Mapping[str, Array], library: str | None) -
         return None
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return None
-    return Request(group, found, constants, points, library)
+    return Request(group, found, constants, points, library, number)
 
 
 def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:
