@@ -188,7 +188,7 @@ def test_every_output_of_a_transposed_convolution_has_one_residue(stride: int, k
         for step in range(residue.count):
             output = residue.first + step * stride
             assert output not in found
-            taps = [(residue.source + step - k, residue.tap + k * stride) for k in range(residue.taps)]
+            taps = [(residue.source + step + k, residue.tap - k * stride) for k in range(residue.taps)]
             found[output] = {(source, tap) for source, tap in taps if 0 <= source < inputs}
     assert found == {
         output: {

@@ -293,9 +293,9 @@ class TRANSPOSE_CONV2D(Convolution):
         bias = self._bias(use, at, oc=OC)
         if not taps:
             return Nest("move", at.axes, (bias,), (Write(target, element(0, bias)),), None, (use.name,))
-        index = [at(n=1), at(y.source, oy=1, ky=-1), at(x.source, ox=1, kx=-1), at(ic=1)]
+        index = [at(n=1), at(y.source, oy=1, ky=1), at(x.source, ox=1, kx=1), at(ic=1)]
         source = padded(value, index, at, element(3, use.inputs[3]))
-        factor = access(weight, [at(oc=1), at(y.tap, ky=sy), at(x.tap, kx=sx), at(ic=1)])
+        factor = access(weight, [at(oc=1), at(y.tap, ky=-sy), at(x.tap, kx=-sx), at(ic=1)])
         return contract_nest(use, at, [source, factor], bias, target)
 
 
@@ -307,10 +307,10 @@ class Residue:
     """The first such output; the next ones are a stride apart."""
     count: int
     tap: int
-    """The first element of the kernel."""
+    """The last element of the kernel; the others are a stride apart."""
     taps: int
     source: int
-    """The element of the input that the first output multiplies with the first element of the kernel."""
+    """The element of the input that the first output multiplies with the last element of the kernel."""
 
 
 def residues(outputs: int, kernel: int, stride: int, pad: int) -> Iterator[Residue]:
@@ -319,4 +319,5 @@ def residues(outputs: int, kernel: int, stride: int, pad: int) -> Iterator[Resid
         first = (pad + tap) % stride
         count, taps = len(range(first, outputs, stride)), len(range(tap, kernel, stride))
         if count:
-            yield Residue(first, count, tap, taps, (first - pad - tap) // stride)
+            last = tap + (taps - 1) * stride
+            yield Residue(first, count, last, taps, (first - pad - last) // stride)
