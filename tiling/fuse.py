@@ -17,8 +17,10 @@ def fuse(
 ) -> tuple[Nest, ...]:
     """Groups that compute the same results; values in `kept` stay, a contraction takes on what its unit `supports`."""
     state = _Fusion(nests, kept, supports)
-    state.pull()
-    state.push()
+    # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
+    for into_reductions in (False, True):
+        state.pull(into_reductions)
+        state.push()
     return tuple(state.live())
 
 
@@ -50,24 +52,26 @@ class _Fusion:
                 index.setdefault(name, set()).add(number)
         self.nests[number] = nest
 
-    def pull(self) -> None:
+    def pull(self, into_reductions: bool) -> None:
         """Inline producers without reductions into their consumers where that repeats no work."""
         for number in range(len(self.nests)):
-            while self._pull_once(number):
+            while self._pull_once(number, into_reductions):
                 pass
 
-    def _pull_once(self, number: int) -> bool:
+    def _pull_once(self, number: int, into_reductions: bool) -> bool:
         consumer = self.nests[number]
         for position, access in enumerate(consumer.reads if consumer is not None else ()):
             assert consumer is not None
-            merged = self._inlined(number, consumer, position, access)
+            merged = self._inlined(number, consumer, position, access, into_reductions)
             if merged is not None:
                 self._put(number, normalise(merged))
                 self._drop_unread(access.operand)
                 return True
         return False
 
-    def _inlined(self, number: int, consumer: Nest, position: int, access: Access) -> Nest | None:
+    def _inlined(
+        self, number: int, consumer: Nest, position: int, access: Access, into_reductions: bool
+    ) -> Nest | None:
         producer = self._single_writer(access.operand)
         if producer is None or producer.reduction is not None or len(producer.writes) != 1:
             return None
@@ -77,6 +81,8 @@ class _Fusion:
             if consumer.verb == "contract" and not _rows_stay_dense(producer):
                 return None
         elif self._repeats_work(number, consumer, access):
+            return None
+        elif consumer.reduction is not None and not into_reductions:
             return None
         return inline(consumer, position, producer)
 

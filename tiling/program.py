@@ -146,6 +146,11 @@ class Program:
 
         return program_text(self)
 
+    def _repr_html_(self) -> str:
+        from tiling.text import program_html
+
+        return program_html(self)
+
     def __repr__(self) -> str:
         tiles = sum(section.tiles for section in self.sections)
         return (

@@ -1,88 +1,279 @@
-"""Nests and programs as text that people read."""
+"""Nests and programs as text that people read: tile loops, transfers, and what is computed at a point.
+
+Names `t1`, `t2`, … stand for values that are used more than once, and for parts of long lines.
+"""
 
 from __future__ import annotations
 
-from tiling.expr import Expr, rewrite
-from tiling.nest import Access, Affine, Indirect, Nest
-from tiling.program import Program, Section
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from itertools import count
+from math import prod
+
+from tiling.expr import BYTES, LEAVES, Expr
+from tiling.nest import Access, Affine, Indirect, Nest, access_exprs
+from tiling.program import Image, Program, Section
+
+LONGEST = 72
+"""Characters of an expression before a part of it gets a name."""
+SHORTEST = 16
+"""Characters that a part of a long line must have to get a name."""
+MEMBERS = 6
+"""Members of a group that are listed; of more, the first and the last."""
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "eq": "==", "gt": ">", "ge": ">=",
+    "shl": "<<", "ashr": ">>", "lshr": ">>>",
+}  # fmt: skip
+_ASSOCIATIVE = frozenset({"+", "*", "&", "|", "^"})
 
 
 def nest_text(nest: Nest) -> str:
-    """A nest as loops with one statement a result."""
-    header = ", ".join(f"{a.name}<{a.extent}{' reduced' if a.reduced else ''}" for a in nest.axes)
-    lines = [f"{nest.verb} [{header}]"]
-    return "\n".join(lines + ["  " + line for line in _statements(nest)])
+    """A nest as its axes, and one statement a result."""
+    return "\n".join([_header(nest, nest.extents), *(f"  {line}" for line in statements(nest))])
 
 
 def program_text(program: Program) -> str:
-    """The whole program as pseudo-code: memory, then tile loops with their commands."""
-    lines = [f"program for {program.target.name}: arena {program.arena_bytes} bytes, scratchpad {program.scratch_bytes} bytes"]
-    for operand in program.operands.values():
-        place = f" at {operand.offset}" if operand.kind == "temporary" else ""
-        lines.append(f"  {operand.kind} {operand.name}: {operand.type}[{operand.elements}]{place}")
+    """The whole program as pseudo-code: memory, then the groups."""
+    parts = ["\n".join([_title(program), *(f"  {line}" for line in memory_lines(program))])]
+    parts += ["\n".join(section_lines(number, section)) for number, section in enumerate(program.sections)]
+    return "\n\n".join(parts)
+
+
+def program_html(program: Program) -> str:
+    """The program for notebooks: the groups fold out."""
+    memory = escape("\n".join(memory_lines(program)))
+    parts = [f"<b>{escape(_title(program))}</b>"]
+    parts += [f"<details><summary>memory</summary><pre>{memory}</pre></details>"]
     for number, section in enumerate(program.sections):
-        lines.append("")
-        lines += _section_lines(number, section)
-    return "\n".join(lines)
+        first, *rest = section_lines(number, section)
+        tiles = f"{section.tiles} tile{'s' if section.tiles > 1 else ''}"
+        head = f"<summary><code>{escape(first)}</code> ({tiles})</summary>"
+        parts.append(f"<details>{head}<pre>{escape(chr(10).join(rest))}</pre></details>")
+    return "".join(parts)
 
 
-def _section_lines(number: int, section: Section) -> list[str]:
-    nest = section.nest
-    lines = [f"{number}: {nest.verb} " + ", ".join(dict.fromkeys(nest.members))]
-    indent = "  "
-    for loop in section.loops:
-        axis = nest.axes[loop.axis]
-        lines.append(f"{indent}for {axis.name} in 0..{axis.extent} step {loop.step}:")
-        indent += "  "
-    reads = len(nest.reads)
-    for access, (item, image) in enumerate(zip(section.accesses, section.images, strict=True)):
-        if image is not None and access < reads:
-            shape = "x".join(map(str, image.shape)) or "1"
-            lines.append(f"{indent}load  [{image.address}] <- {item.operand} ({shape} {item.type})")
-    box = ", ".join(
-        f"{a.name}{'*' if a.reduced else ''}:{t}" for a, t in zip(nest.axes, section.tile, strict=True)
-    )
-    lines.append(f"{indent}{nest.verb} tile({box})")
-    lines += [f"{indent}  {line}" for line in _statements(nest)]
-    for access, (item, image) in enumerate(zip(section.accesses, section.images, strict=True)):
-        if image is not None and access >= reads:
-            shape = "x".join(map(str, image.shape)) or "1"
-            lines.append(f"{indent}store {item.operand} <- [{image.address}] ({shape} {item.type})")
-    return lines
-
-
-def _statements(nest: Nest) -> list[str]:
+def memory_lines(program: Program) -> list[str]:
+    """The operands in memory, constants taken together."""
+    shown = [operand for operand in program.operands.values() if operand.kind != "constant"]
+    constants = [operand for operand in program.operands.values() if operand.kind == "constant"]
+    used = {name for section in program.sections for name in section.nest.operands}
+    shown = [operand for operand in shown if operand.kind != "temporary" or operand.name in used]
+    width = max((len(operand.name) for operand in shown), default=0)
     lines = []
-    if nest.reduction is not None:
-        value = _expr_text(nest.reduction.value, nest)
-        lines.append(f"acc = {nest.reduction.op}({nest.reduction.initial}; {value})")
-    lines += [f"{_access_text(w.access, nest)} = {_expr_text(w.value, nest)}" for w in nest.writes]
+    for operand in shown:
+        place = f" at {operand.offset}" if operand.kind == "temporary" else ""
+        line = f"{operand.kind:<9} {operand.name:<{width}} {operand.type}[{operand.elements}]{place}"
+        lines.append(line)
+    if constants:
+        total = sum(operand.bytes for operand in constants)
+        lines.append(f"{len(constants)} constant{'s' if len(constants) > 1 else ''}, {total} bytes")
     return lines
 
 
-def _expr_text(expr: Expr, nest: Nest) -> str:
-    def leaf(item: Expr) -> Expr:
-        if item.op == "read":
-            return Expr("const", (_access_text(nest.reads[int(item.args[0])], nest),), item.type)  # type: ignore[arg-type]
-        if item.op == "axis":
-            return Expr("const", (nest.axes[int(item.args[0])].name,), item.type)  # type: ignore[arg-type]
-        return item
+def section_lines(number: int, section: Section) -> Iterator[str]:
+    """A group: its commands, each within the tile loops that change it."""
+    nest = section.nest
+    yield f"group {number}: {nest.verb} {members_text(nest.members)}"
+    reads = len(nest.reads)
+    pairs = list(zip(section.accesses, section.images, strict=True))
+    for depth in range(len(section.loops) + 1):
+        yield from (
+            f"{_indent(depth)}load  {line}" for line in _transfers(pairs[:reads], depth, "{1} <- {0}")
+        )
+        if depth < len(section.loops):
+            loop = section.loops[depth]
+            axis = nest.axes[loop.axis]
+            yield f"{_indent(depth)}for {axis.name} in 0..{axis.extent} step {loop.step}:"
+    indent = _indent(len(section.loops))
+    yield indent + _header(nest, section.tile)
+    for line in statements(nest):
+        yield f"{indent}  {line}"
+    if nest.prepared:
+        yield f"{indent}  by the array unit, from {', '.join(access.operand for access in nest.prepared)}"
+    for depth in reversed(range(len(section.loops) + 1)):
+        yield from (
+            f"{_indent(depth)}store {line}" for line in _transfers(pairs[reads:], depth, "{0} <- {1}")
+        )
 
-    return str(rewrite(expr, leaf))
+
+def _transfers(pairs: Sequence[tuple[Access, Image | None]], depth: int, form: str) -> Iterator[str]:
+    """Copies of boxes that so many loops move."""
+    for access, image in pairs:
+        if image is not None and image.level == depth:
+            place = f"[{image.address}..{image.address + image.bytes}]"
+            box = f"({'×'.join(map(str, image.shape)) or '1'} {access.type})"
+            yield f"{form.format(access.operand, place)} {box}"
 
 
-def _access_text(access: Access, nest: Nest) -> str:
-    index = ", ".join(_index_text(item, nest) for item in access.index)
-    fill = f" else {_expr_text(access.fill, nest)}" if access.fill is not None else ""
-    return f"{access.operand}[{index}]{fill}"
+def _indent(depth: int) -> str:
+    return "  " * (depth + 1)
 
 
-def _index_text(index: Affine | Indirect, nest: Nest) -> str:
-    if isinstance(index, Indirect):
-        return f"<{_expr_text(index.value, nest)}>"
-    terms = [
-        axis.name if c == 1 else f"{c}*{axis.name}" for axis, c in zip(nest.axes, index.coefficients, strict=True) if c
-    ]
-    if index.offset or not terms:
-        terms.append(str(index.offset))
-    return " + ".join(terms).replace("+ -", "- ")
+def members_text(members: Sequence[str]) -> str:
+    """What a group is made of, each once."""
+    names = list(dict.fromkeys(members))
+    if len(names) <= MEMBERS:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)} nodes)"
+
+
+def statements(nest: Nest) -> Iterator[str]:
+    """What happens at one point: the step of the reduction, then the results."""
+    numbers = count(1)
+    if nest.reduction is not None:
+        value, op = nest.reduction.value, nest.reduction.op
+        lines = _Lines(nest, [value], numbers)
+        text = lines.text(value)
+        yield from lines.found
+        step = f"acc {_SYMBOLS[op]}= {_bare(text)}" if op in _SYMBOLS else f"acc = {op}(acc, {_bare(text)})"
+        yield f"{step}   ({nest.reduction.type}, from {nest.reduction.initial})"
+    lines = _Lines(nest, list(_results(nest)), numbers)
+    for write in nest.writes:
+        text, target = lines.text(write.value), lines.access(write.access)
+        yield from lines.taken()
+        yield f"{target} = {_bare(text)}"
+
+
+def _results(nest: Nest) -> Iterator[Expr]:
+    for write in nest.writes:
+        yield write.value
+        yield from access_exprs(write.access)
+
+
+class _Lines:
+    """Expressions of one scope as text, with lines `t1 = …` for what is shared or long."""
+
+    def __init__(self, nest: Nest, roots: Sequence[Expr], numbers: Iterator[int]) -> None:
+        self.nest, self.numbers = nest, numbers
+        self.found: list[str] = []
+        self._texts: dict[Expr, str] = {}
+        self._order = list(_walk(nest, roots))
+        self._uses = Counter(part for expr in self._order for part in _parts(nest, expr))
+        self._uses.update(roots)
+
+    def text(self, expr: Expr) -> str:
+        """The expression, after the lines for its parts."""
+        if expr not in self._texts:
+            for part in _walk(self.nest, [expr]):
+                if part not in self._texts:
+                    self._texts[part] = self._made(part)
+        return self._texts[expr]
+
+    def taken(self) -> list[str]:
+        """The lines since the last call."""
+        lines, self.found = self.found, []
+        return lines
+
+    def access(self, access: Access) -> str:
+        """An element of an operand."""
+        pairs = zip(access.index, access.shape, strict=True)
+        index = ", ".join(self._index(item, extent) for item, extent in pairs)
+        if access.fill is not None:
+            return f"({access.operand}[{index}] else {self.text(access.fill)})"
+        return access.operand if prod(access.shape) == 1 else f"{access.operand}[{index}]"
+
+    def _index(self, index: Affine | Indirect, extent: int) -> str:
+        if isinstance(index, Indirect):
+            return f"{self.text(index.value)} within 0..{extent}"
+        axes = zip(self.nest.axes, index.coefficients, strict=True)
+        terms = [axis.name if c == 1 else f"{c}*{axis.name}" for axis, c in axes if c]
+        if index.offset or not terms:
+            terms.append(str(index.offset))
+        return " + ".join(terms).replace("+ -", "- ")
+
+    def _made(self, expr: Expr) -> str:
+        """The text of an expression all of whose parts have theirs: its name if it is shared."""
+        text = self._plain(expr)
+        while len(text) > LONGEST:
+            inline = [part for part in _parts(self.nest, expr) if len(self._texts[part]) > SHORTEST]
+            if not inline:
+                break
+            longest = max(inline, key=lambda part: len(self._texts[part]))
+            self._texts[longest] = self._name(self._texts[longest])
+            text = self._plain(expr)
+        is_leaf = expr.op in LEAVES and len(text) <= LONGEST // 2
+        return text if is_leaf or self._uses[expr] < 2 else self._name(text)
+
+    def _name(self, text: str) -> str:
+        name = f"t{next(self.numbers)}"
+        self.found.append(f"{name} = {_bare(text)}")
+        return name
+
+    def _plain(self, expr: Expr) -> str:
+        match expr.op:
+            case "read":
+                return self.access(self.nest.reads[_number(expr)])
+            case "axis":
+                return self.nest.axes[_number(expr)].name
+            case "const":
+                return str(expr.args[0])
+            case "acc":
+                return "acc"
+        parts = [self.text(arg) if isinstance(arg, Expr) else str(arg) for arg in expr.args]
+        name, _, suffix = expr.op.rpartition("_")
+        symbol = _SYMBOLS.get(name) if suffix in BYTES and len(parts) == 2 else None
+        if symbol is None:
+            shown = name if expr.operands and suffix == expr.operands[0].type else expr.op
+            return f"{shown}({', '.join(_bare(part) for part in parts)})"
+        left, right = parts
+        same = bool(expr.operands) and expr.operands[0].op == expr.op
+        return f"({_bare(left) if same and symbol in _ASSOCIATIVE else left} {symbol} {right})"
+
+
+def _parts(nest: Nest, expr: Expr) -> tuple[Expr, ...]:
+    """What an expression needs; of a read, its indices and its fill."""
+    return tuple(access_exprs(nest.reads[_number(expr)])) if expr.op == "read" else expr.operands
+
+
+def _walk(nest: Nest, roots: Iterable[Expr]) -> Iterator[Expr]:
+    """Every distinct expression that the roots need, parts first."""
+    seen: set[Expr] = set()
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        expr, ready = stack.pop()
+        if expr in seen:
+            continue
+        if ready:
+            seen.add(expr)
+            yield expr
+        else:
+            stack.append((expr, True))
+            stack += [(part, False) for part in reversed(_parts(nest, expr))]
+
+
+def _number(expr: Expr) -> int:
+    number = expr.args[0]
+    assert isinstance(number, int)
+    return number
+
+
+def _wrapped(text: str) -> bool:
+    """Whether the first parenthesis is closed by the last."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return False
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return position == len(text) - 1
+    return False
+
+
+def _bare(text: str) -> str:
+    return text[1:-1] if _wrapped(text) else text
+
+
+def _title(program: Program) -> str:
+    target, sizes = program.target, f"arena {program.arena_bytes} bytes"
+    if target.scratch_bytes is not None:
+        sizes += f", scratchpad {program.scratch_bytes} of {target.scratch_bytes} bytes"
+    return f"program for {target.name}: {sizes}"
+
+
+def _header(nest: Nest, extents: Sequence[int]) -> str:
+    axes = [f"{a.name}:{extent}" for a, extent in zip(nest.axes, extents, strict=True)]
+    kept = " ".join(axes[: nest.outer])
+    over = " ".join(axes[nest.outer :])
+    return f"{nest.verb} {kept or 'one point'}{f' over {over}' if over else ''}"

@@ -71,6 +71,10 @@ class _Writer:
     names: dict[Expr, str] = field(default_factory=dict)
 
     def write(self) -> Text | None:
+        """The text, if all fits."""
+        column = self.match.column
+        if column is not None and output_steps(self.nest)[column] != 1:
+            return None
         try:
             stores = [self._store(position) for position in range(len(self.nest.writes))]
         except _Unfit:
