@@ -142,7 +142,7 @@ def typed(kind):
 
 @pytest.mark.parametrize("name", typed(ORACLES))
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_arithmetic_wraps(name, data):
     operation, type = name.rsplit("_", 1)
     oracle = ORACLES[operation]
@@ -166,7 +166,7 @@ def test_arithmetic_wraps(name, data):
 
 @pytest.mark.parametrize("name", typed(SHIFTS))
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_shifts(name, data):
     operation, type = name.rsplit("_", 1)
     a, b = data.draw(of(type)), data.draw(near(0, BITS[type] - 1) | of(type))
@@ -276,7 +276,7 @@ def test_scale_16(value, multiplier, shift):
 @pytest.mark.parametrize("name", ["rescale_32", "rescale_32_double", "rescale_16"])
 @pytest.mark.parametrize("type", ["i8", "u8", "i16", "u16", "i32", "i64"])
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_rescale(name, type, data):
     span = {"u8": (0, 255), "u16": (0, 65535)}.get(type) or (low(type), high(type))
     value, input_zp = data.draw(near(*span)), data.draw(near(*span)) if type in ("i8", "u8") else 0

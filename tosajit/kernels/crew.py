@@ -88,10 +88,12 @@ def _attend() -> None:
         "PYTHONPATH": os.pathsep.join(paths),
         "TOSAJIT_CACHE": str(cache_folder()),
     }
-    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-    pipe = subprocess.PIPE
+    command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as process:
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=nowhere, env=environment, text=True
+        ) as process:
             assert process.stdin
             assert process.stdout
             _helpers[me] = process
