@@ -115,6 +115,16 @@ class Executable:
             f"{target.cores} thread{'s' if target.cores > 1 else ''}, arena {self.arena_bytes} bytes>"
         )
 
+    def __str__(self) -> str:
+        from tosajit.display.executable import executable_text
+
+        return executable_text(self)
+
+    def _repr_html_(self) -> str:
+        from tosajit.display.executable import executable_html
+
+        return executable_html(self)
+
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
         checked = self._checked(arrays)
         used = self.own_context if context is None else context

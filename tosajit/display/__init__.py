@@ -1,0 +1,1 @@
+"""What graphs and executables look like: summaries, tables for terminals and notebooks."""
