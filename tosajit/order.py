@@ -42,13 +42,15 @@ def cycle(nodes: Sequence[Node], writers: Mapping[str, Node | None]) -> tuple[st
     left = {id(node) for node in nodes} - {id(node) for node in topological(nodes)}
     node = next((node for node in nodes if id(node) in left), None)
     path: list[Node] = []
-    while node is not None and node not in path:
+    place: dict[int, int] = {}
+    while node is not None and id(node) not in place:
+        place[id(node)] = len(path)
         path.append(node)
         sources = (writers.get(name) for name in node.inputs)
         node = next((source for source in sources if source is not None and id(source) in left), None)
     if node is None:
         return ()
-    return tuple(step.name for step in reversed([*path[path.index(node) :], node]))
+    return tuple(step.name for step in reversed([*path[place[id(node)] :], node]))
 
 
 def _in_order(nodes: Sequence[Node], writers: Mapping[str, Node | None]) -> bool:

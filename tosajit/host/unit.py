@@ -42,6 +42,7 @@ class Request:
     zero_points: tuple[int, int]
     library: str
     number: int
+    number: int
     """Of the group in its program."""
 
     @property

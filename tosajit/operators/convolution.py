@@ -275,24 +275,32 @@ class TRANSPOSE_CONV2D(Convolution):
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
     def lower(self, use: Use) -> list[Nest]:
-        """A contraction for each residue of the output's coordinates, with every stride-th tap."""
+        """A contraction for each residue of the output's coordinates that has taps, with every stride-th tap."""
         integers_only(use)
         _, OH, OW, _ = shape_of(use.outputs[0])
         _, KH, KW, _ = shape_of(use.inputs[1])
         rows = list(residues(OH, KH, self.stride[0], self.out_pad[0]))
         columns = list(residues(OW, KW, self.stride[1], self.out_pad[2]))
-        return [self._residue(use, y, x) for y in rows for x in columns]
+        tapped = [(y, x) for y in rows for x in columns if y.taps and x.taps]
+        bare = len(tapped) < len(rows) * len(columns)
+        return [*([self._bias_everywhere(use)] if bare else []), *(self._residue(use, y, x) for y, x in tapped)]
+
+    def _bias_everywhere(self, use: Use) -> Nest:
+        """What outputs without taps keep: they can be most, if the stride is larger than the kernel."""
+        N, OH, OW, OC = shape_of(use.outputs[0])
+        at = space({"n": N, "oy": OH, "ox": OW, "oc": OC}, {})
+        target = access(use.outputs[0], [at(n=1), at(oy=1), at(ox=1), at(oc=1)])
+        bias = self._bias(use, at, oc=OC)
+        return Nest("move", at.axes, (bias,), (Write(target, element(0, bias)),), None, (use.name,))
 
     def _residue(self, use: Use, y: Residue, x: Residue) -> Nest:
         value, weight = use.inputs[:2]
         N, _, _, OC = shape_of(use.outputs[0])
         kept = {"n": N, "oy": y.count, "ox": x.count, "oc": OC}
-        taps = {"ky": y.taps, "kx": x.taps, "ic": shape_of(weight)[3]} if y.taps and x.taps else {}
+        taps = {"ky": y.taps, "kx": x.taps, "ic": shape_of(weight)[3]}
         at, (sy, sx) = space(kept, taps), self.stride
         target = access(use.outputs[0], [at(n=1), at(y.first, oy=sy), at(x.first, ox=sx), at(oc=1)])
         bias = self._bias(use, at, oc=OC)
-        if not taps:
-            return Nest("move", at.axes, (bias,), (Write(target, element(0, bias)),), None, (use.name,))
         index = [at(n=1), at(y.source, oy=1, ky=1), at(x.source, ox=1, kx=1), at(ic=1)]
         source = padded(value, index, at, element(3, use.inputs[3]))
         factor = access(weight, [at(oc=1), at(y.tap, ky=-sy), at(x.tap, kx=-sx), at(ic=1)])

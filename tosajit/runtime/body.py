@@ -13,6 +13,7 @@ from tosajit.binding import Use, constants_of, use_of
 from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
+from tosajit.order import topological
 from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.context import Context
 from tosajit.runtime.steps import Branch, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
@@ -63,7 +64,8 @@ class Body:
         return [step.segment for step in self.steps if isinstance(step, Compute)]
 
     def _make_steps(self) -> Iterator[Compute | Step]:
-        groups = _stretches(self._ordered())
+        nodes = [node for node in self.block.nodes if node.operator.opcode not in DATA]
+        groups = _stretches(topological(nodes))
         read_later: list[set[str]] = [set(self.block.outputs)]
         for group in reversed(groups):
             read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
@@ -74,26 +76,6 @@ class Body:
                 yield self._executed(group[0])
             else:
                 yield Compute(self._segment(group, later, whole=alone))
-
-    def _ordered(self) -> list[Node]:
-        """The nodes so that each stands behind those it reads; constants left out."""
-        nodes = [node for node in self.block.nodes if node.operator.opcode not in DATA]
-        makers = {name: node for node in nodes for name in node.outputs}
-        done: set[int] = set()
-        ordered: list[Node] = []
-        for root in nodes:
-            stack = [root]
-            while stack:
-                node = stack[-1]
-                waiting = [makers[n] for n in node.inputs if n in makers and id(makers[n]) not in done]
-                if waiting and id(node) not in done:
-                    stack.extend(waiting)
-                    continue
-                stack.pop()
-                if id(node) not in done:
-                    done.add(id(node))
-                    ordered.append(node)
-        return ordered
 
     def _segment(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Segment:
         block, options = self.block, self._options
