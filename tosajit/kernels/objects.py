@@ -20,8 +20,6 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from tosajit.kernels import crew
-
 Progress = Callable[[int, int], None]
 
 
@@ -52,6 +50,8 @@ def compile_kernels(
 
 def prepare(sources: Sequence[str]) -> None:
     """Begin to compile what the cache lacks, in another process; `compile_kernels` will want it soon."""
+    from tosajit.kernels import crew
+
     names = {digest(source): source for source in sources}
     folder = cache_folder()
     missing = {n: s for n, s in names.items() if n not in _loaded and not (folder / f"{n}.o").exists()}
@@ -137,6 +137,8 @@ LIBRARY = Path(__file__).parent
 
 
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
+    from tosajit.kernels import crew
+
     total = len(missing)
     crew.offer(missing, _weight, min(processes - 1, _cores() - 1, total // HELPER_WORTH))
     try:
