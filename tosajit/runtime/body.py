@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +103,9 @@ class Body:
         if lower is None:
             raise CompileError(f"{use.name} ({use.operator.opcode}): cannot be compiled yet")
         nests: list[Nest] = lower(use)
+        if self._options.checked:
+            # Reports of violated requirements call nests by their members.
+            nests = [replace(nest, members=(f"{use.name} ({use.operator.opcode})",)) for nest in nests]
         return nests
 
     def _executed(self, node: Node) -> Step:
