@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, overload
+from typing import Any, Generic, ParamSpec, cast, overload
 
 import numpy as np
 
@@ -107,7 +107,7 @@ class Jitted(Generic[P]):
         """A method: its own specialisations for each instance, kept with it."""
         if instance is None:
             return self
-        function: Callable[..., Any] = self.function
+        function = cast("Callable[..., Any]", self.function)
         bound: Jitted[Any] = Jitted(functools.partial(function, instance), self.settings)
         functools.update_wrapper(bound, self.function)
         try:

@@ -62,8 +62,7 @@ def while_loop(cond_function: Function, body_function: Function, *inputs: Any) -
     """Run a function as long as another one gives true (WHILE_LOOP, TOSA 1.0.1 section 2.16.2).
 
     `cond_function` gives one BOOL, `body_function` as many tensors as it takes, of the same types and shapes.
-    What comes out is a tensor, or a tuple of them. On arrays, outside of a trace, the functions are called in a
-    loop.
+    What comes out is a tensor, or a tuple of them. On arrays, outside of a trace, they are called in a loop.
     """
     trace = current_trace()
     if trace is None:

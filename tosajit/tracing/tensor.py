@@ -34,8 +34,8 @@ from tosajit.tracing.recorder import Trace, TraceError, current_trace, typed
 
 _SYMBOLS = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
-    np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>", np.equal: "==", np.not_equal: "!=", np.greater: ">",
-    np.greater_equal: ">=", np.less: "<", np.less_equal: "<=",
+    np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>", np.equal: "==", np.not_equal: "!=",
+    np.greater: ">", np.greater_equal: ">=", np.less: "<", np.less_equal: "<=",
 }  # fmt: skip
 """NumPy's functions for the operators of Python, which it calls if an array stands on the left."""
 

@@ -1,0 +1,41 @@
+"""Compiling a model as the options say."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from tiling.target import HOST, TINY
+from tosajit.cli.output import Bar
+from tosajit.files import load
+from tosajit.runtime.executable import Executable, compile
+
+_TARGETS = {"host": HOST, "tiny": TINY}
+
+
+def limits(options: Namespace) -> dict[str, Any]:
+    """Profiles, extensions and level of the options, as `validate` and `compile` take them."""
+    found: dict[str, Any] = {"level": options.level}
+    if options.profile:
+        found["profiles"] = tuple(options.profile)
+    if options.extension:
+        found["extensions"] = tuple(name for name in options.extension if name != "none")
+    return found
+
+
+def built(path: Path, options: Namespace) -> Executable:
+    """Load and compile a model, with a bar on the terminal while kernels are compiled."""
+    graph = load(path)
+    bar = Bar()
+    try:
+        return compile(
+            graph,
+            threads=options.threads,
+            target=_TARGETS[options.target],
+            checked=getattr(options, "checked", False),
+            progress=bar,
+            **(limits(options) if hasattr(options, "level") else {}),
+        )
+    finally:
+        bar.close()

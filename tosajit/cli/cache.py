@@ -1,0 +1,39 @@
+"""`tosajit cache`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from tosajit.cli.output import bytes_text, print_json
+from tosajit.kernels.objects import cache_bytes, cache_folder, cached_objects, clear_cache
+
+
+def run(options: Namespace) -> int:
+    """Show the cache, fill it or clear it."""
+    match options.action:
+        case "warm":
+            _warm(options)
+        case "clear":
+            before = len(cached_objects())
+            clear_cache()
+            print(f"{before} kernels deleted from {cache_folder()}")
+        case _:
+            _show(options)
+    return 0
+
+
+def _show(options: Namespace) -> None:
+    count, size = len(cached_objects()), cache_bytes()
+    if options.json:
+        print_json({"folder": str(cache_folder()), "kernels": count, "bytes": size})
+    else:
+        print(f"{cache_folder()}: {count} kernel{'' if count == 1 else 's'}, {bytes_text(size)}")
+
+
+def _warm(options: Namespace) -> None:
+    from tosajit.cli.building import built
+
+    for model in options.models:
+        before = len(cached_objects())
+        built(model, options)
+        print(f"{model}: {len(cached_objects()) - before} kernels compiled")

@@ -1,0 +1,24 @@
+"""`tosajit check`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+
+from tosajit.cli.building import limits
+from tosajit.cli.output import print_json
+from tosajit.files import load
+from tosajit.validate import validate
+
+
+def run(options: Namespace) -> int:
+    """Print every violation; 1 if there are any."""
+    violations = validate(load(options.model), **limits(options))
+    if options.json:
+        found = [{**asdict(one), "text": str(one)} for one in violations]
+        print_json({"model": str(options.model), "legal": not violations, "violations": found})
+    else:
+        print(*violations, sep="\n", end="\n" if violations else "")
+        count = len(violations)
+        print(f"{options.model}: {count or 'no'} violation{'' if count == 1 else 's'}")
+    return int(bool(violations))

@@ -1,0 +1,51 @@
+"""`tosajit info`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from tosajit.cli.output import bytes_text, print_json
+from tosajit.display.columns import aligned
+from tosajit.display.summary import Summary, summarize
+from tosajit.files import load
+
+
+def run(options: Namespace) -> int:
+    """Print what is in a model."""
+    graph = load(options.model)
+    summary = summarize(graph)
+    if options.json:
+        listed = {"graph": str(graph)} if options.graph else {}
+        print_json({"model": str(options.model), **asdict(summary), **listed})
+        return 0
+    rows = [(name, text) for name, texts in _rows(summary) for name, text in _indented(name, texts)]
+    print(f"{options.model}, TOSA {summary.version}", *aligned(rows), sep="\n")
+    if options.graph:
+        print(f"\n{graph}")
+    return 0
+
+
+def _rows(summary: Summary) -> Iterator[tuple[str, list[str]]]:
+    yield "inputs", list(summary.inputs)
+    yield "outputs", list(summary.outputs)
+    total = sum(summary.operators.values())
+    yield "operators", [f"{total} of {len(summary.operators)} kinds", *_counts(summary)]
+    yield "MACs", [f"{summary.macs:,}"]
+    yield "parameters", [bytes_text(summary.parameter_bytes)]
+    yield "needs", [", ".join(summary.needs) or "nothing"]
+    if summary.variables:
+        yield "variables", list(summary.variables)
+    if len(summary.regions) > 1:
+        yield "regions", [", ".join(summary.regions)]
+    if summary.violations:
+        yield "violations", [f"{summary.violations}: `tosajit check` lists them"]
+
+
+def _counts(summary: Summary) -> list[str]:
+    return [f"{count:>5} {name}" for name, count in summary.operators.items()]
+
+
+def _indented(name: str, texts: list[str]) -> list[tuple[str, str]]:
+    return [("" if number else name, text) for number, text in enumerate(texts or ["none"])]
