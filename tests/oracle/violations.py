@@ -83,7 +83,7 @@ _WINDOW_3D = {"pad": (0,) * 6, "stride": (1,) * 3, "dilation": (1,) * 3, "acc_ty
 _TRANSPOSED = {"out_pad": (0, 0, 0, 0), "stride": (1, 1), "acc_type": "INT32"}
 _POOL = {"kernel": (300, 300), "stride": (1, 1), "pad": (0, 0, 0, 0), "acc_type": "INT32"}
 _LONG = 33100  # 33100 · 255² > 2³¹
-_STEEP = np.tile(row(-32768, 32767, dtype=np.int16), 257)[:513]
+_STEEP = np.repeat(row(-32768, 32767, dtype=np.int16), [300, 213])  # at 299, where 5504 is looked up
 _ZERO = filled(1, value=0)
 _TOP = filled(1, value=127)
 
@@ -91,18 +91,18 @@ VIOLATIONS: dict[str, Violation] = {
     "ADD-overflow": _binary("ADD", row(0, HIGHEST), row(0, 1), 1),
     "SUB-overflow": _binary("SUB", row(5, 0, LOWEST), row(0, 0, 1), 2),
     "INTDIV-by-zero": _binary("INTDIV", row(1, 1), row(2, 0), 1, model="crash"),
-    "INTDIV-overflow": _binary("INTDIV", row(LOWEST), row(-1), 0),
-    "shift-of-32": _binary("ARITHMETIC_RIGHT_SHIFT", row(1), row(32), 0, attributes={"round": False}),
+    "INTDIV-overflow": _binary("INTDIV", row(7, LOWEST), row(-1, -1), 1),
+    "shift-of-32": _binary("ARITHMETIC_RIGHT_SHIFT", row(1, 1), row(31, 32), 1, attributes={"round": False}),
     "shift-below-zero": _binary("LOGICAL_LEFT_SHIFT", row(1, 1), row(1, -1), 1),
-    "shift-of-8": _binary("LOGICAL_RIGHT_SHIFT", row(1, dtype=np.int8), row(8, dtype=np.int8), 0),
-    "shift-of-16": _binary("LOGICAL_LEFT_SHIFT", row(1, dtype=np.int16), row(16, dtype=np.int16), 0),
+    "shift-of-8": _binary("LOGICAL_RIGHT_SHIFT", row(1, 1, dtype=np.int8), row(7, 8, dtype=np.int8), 1),
+    "shift-of-16": _binary("LOGICAL_LEFT_SHIFT", row(1, 1, dtype=np.int16), row(15, 16, dtype=np.int16), 1),
     "ABS-of-lowest": Violation("ABS", [row(0, LOWEST)], (1,), (2,)),
     "NEGATE-of-lowest": Violation("NEGATE", [row(1, LOWEST), row(0), row(0)], (1,), (2,)),
     "MUL-result": _mul(row(1, 1 << 30), row(1, 8), 1, (1,)),
     "MUL-shift-of-64": _mul(row(1), row(1), 64, ()),
     "MUL-shift-below-zero": _mul(row(1), row(1), -1, (), model="nothing"),
     "MUL-shift-of-INT8": _mul(filled(1), filled(1), 1, (), model="nothing"),
-    "TABLE-slope": Violation("TABLE", [row(3, dtype=np.int16), _STEEP], (0,), (1,)),
+    "TABLE-slope": Violation("TABLE", [row(0, 5504, dtype=np.int16), _STEEP], (1,), (2,)),
     "REDUCE_SUM-overflow": Violation(
         "REDUCE_SUM", [np.array([[1, 2], [HIGHEST, 1]], np.int32)], (1, 0), (2, 1), attributes={"axis": 1}
     ),
