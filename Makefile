@@ -24,7 +24,7 @@ demo: $(READY)      ## Compile and run a model; show its program and its result
 	$(RUN) tools/demo.py
 
 test: $(READY) $(ARM)   ## Run the tests
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest -n 2 $(ARGS)
 
 lint: $(READY)      ## Check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
