@@ -9,7 +9,13 @@ from tosajit.kernels.contract.interleave import (
 )
 from tosajit.kernels.contract.packing import pack_halves, pack_i8
 from tosajit.kernels.contract.requant import rescale_i8
-from tosajit.kernels.contract.rows import add_row_sums, copy_run, fill_run, gather_rows, widen_add_rows
+from tosajit.kernels.contract.rows import (
+    add_row_sums,
+    copy_run,
+    fill_run,
+    gather_rows,
+    widen_add_rows,
+)
 from tosajit.kernels.contract.tile import tile_i8, tile_i16
 
 __all__ = [

@@ -61,7 +61,13 @@ def opaque(b: Builder, value: Value) -> Value:
     vpdpbusd's operand keeps LLVM 22 combining forever.
     """
     constraint = "v" if isinstance(value.type, ir.VectorType) else "r"
-    return b.asm(ir.FunctionType(value.type, [value.type]), "", f"={constraint},0", [value], False)
+    return b.asm(
+        ir.FunctionType(value.type, [value.type]),
+        "",
+        f"={constraint},0",
+        [value],
+        False,
+    )
 
 
 def instruction(b: Builder, name: str, result: Any, arguments: Sequence[Value]) -> Value:
@@ -126,5 +132,8 @@ def procedure(name: str, arguments: int, emit: Emit, inline: bool = False) -> Ca
 
     parameters = ", ".join(f"a{position}" for position in range(arguments))
     namespace = {"typed": typed}
-    exec(f"def {name}(typing_context, {parameters}): return typed(typing_context, {parameters})", namespace)
+    exec(
+        f"def {name}(typing_context, {parameters}): return typed(typing_context, {parameters})",
+        namespace,
+    )
     return intrinsic(namespace[name])  # type: ignore[no-any-return]

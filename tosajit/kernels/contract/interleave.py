@@ -5,6 +5,7 @@ channel side by side, as vpdpbusd and vpdpwssd add them up.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -27,11 +28,20 @@ from tosajit.kernels.contract.code import (
     store,
     vector,
 )
-from tosajit.kernels.contract.requant import load_panel, narrow, scale
-from tosajit.kernels.contract.rows import lanes_below, masked_load, masked_store, widen_add
+from tosajit.kernels.contract.requant import (
+    PANEL_BYTES,
+    Rescaling,
+    load_panel,
+    narrow,
+    panels,
+    put,
+    scale,
+    switched,
+)
+from tosajit.kernels.contract.rows import lanes_below, masked_load, widen_add
 from tosajit.kernels.contract.tile import INT8, INT16, Functor
 
-PIXELS = (7, 2, 1)
+PIXELS = (8, 4)
 """Pixels that a register tile takes at a time."""
 
 
@@ -59,7 +69,10 @@ def _interleave_i8(b: Builder, *arguments: Value) -> None:
                 store(b, register, address(b, target, 128 * half + 64 * part))
 
     def whole(index: Value, _: Any) -> list[Value]:
-        laid_out([load(b, address(b, row, index, 64), B64) for row in rows], address(b, out, index, 256))
+        laid_out(
+            [load(b, address(b, row, index, 64), B64) for row in rows],
+            address(b, out, index, 256),
+        )
         return []
 
     full = b.lshr(size, number(6))
@@ -68,7 +81,8 @@ def _interleave_i8(b: Builder, *arguments: Value) -> None:
     with b.if_then(b.icmp_signed("!=", rest, number(0))):
         mask = lanes_below(b, rest, 64)
         laid_out(
-            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 256)
+            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows],
+            address(b, out, full, 256),
         )
 
 
@@ -81,7 +95,8 @@ def _interleave_i16(b: Builder, *arguments: Value) -> None:
 
     def whole(index: Value, _: Any) -> list[Value]:
         laid_out(
-            [load(b, address(b, row, index, 64), B64) for row in (first, second)], address(b, out, index, 128)
+            [load(b, address(b, row, index, 64), B64) for row in (first, second)],
+            address(b, out, index, 128),
         )
         return []
 
@@ -92,7 +107,8 @@ def _interleave_i16(b: Builder, *arguments: Value) -> None:
         mask = lanes_below(b, rest, 64)
         rows = (first, second)
         laid_out(
-            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows], address(b, out, full, 128)
+            [masked_load(b, address(b, row, full, 64), mask, B64) for row in rows],
+            address(b, out, full, 128),
         )
 
 
@@ -105,80 +121,121 @@ interleave_i16 = procedure("interleave_i16", 4, _interleave_i16)
 """`interleave_i16(row, row, size, out)`: `size` bytes of two rows of int16 as [size / 2][2]."""
 
 
-Finish = Callable[[Builder, Value, Value], None]
-"""What happens to the sums of 16 channels of a pixel: (builder, pixel, sums)."""
+Finish = Callable[[Sequence[Value], Sequence[Value]], None]
+"""What happens to the sums of 16 channels of some pixels: (pixels, sums)."""
 
 
-def _pixels(
-    b: Builder,
-    functor: Functor,
-    common: Sequence[Value],
-    weights: Value,
-    initial: Value,
-    source: Value,
-    finish: Finish,
-) -> None:
-    """Sum one panel of 16 channels for all pixels."""
-    pixel_bytes, offsets, taps, count = common
-    begin: Value = number(0)
-    for size in PIXELS:
-        done = begin
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """16 channels of a row of pixels."""
 
-        def tile(index: Value, _: Any, size: int = size, done: Value = done) -> list[Value]:
-            first = b.add(done, b.mul(index, number(size)))
-            starts = [b.add(source, b.mul(b.add(first, number(pixel)), pixel_bytes)) for pixel in range(size)]
+    functor: Functor
+    source: Value
+    pixel_bytes: Value
+    offsets: Value
+    taps: Value
+    weights: Value
+    initial: Value
 
-            def tap(position: Value, totals: Sequence[Value]) -> Sequence[Value]:
-                offset = load(b, address(b, offsets, position, 8), I64)
-                weight = load(b, address(b, weights, position, 64), W16)
-                inputs = (load(b, b.add(start, offset), W16) for start in starts)
-                return [
-                    functor.multiply(b, total, value, weight)
-                    for total, value in zip(totals, inputs, strict=True)
-                ]
+    def sums(self, b: Builder, first: Value, size: int, finish: Finish) -> None:
+        """Sum the taps of some pixels."""
+        pixels = [b.add(first, number(pixel)) for pixel in range(size)]
+        starts = [b.add(self.source, b.mul(pixel, self.pixel_bytes)) for pixel in pixels]
 
-            for pixel, total in enumerate(loop(b, taps, [initial] * size, tap)):
-                finish(b, b.add(first, number(pixel)), total)
+        def tap(position: Value, totals: Sequence[Value]) -> Sequence[Value]:
+            offset = load(b, address(b, self.offsets, position, 8), I64)
+            weight = load(b, address(b, self.weights, position, 64), W16)
+            inputs = [load(b, b.add(start, offset), W16) for start in starts]
+            pairs = zip(totals, inputs, strict=True)
+            return [self.functor.multiply(b, total, value, weight) for total, value in pairs]
+
+        finish(pixels, loop(b, self.taps, [self.initial] * size, tap))
+
+    def row(self, b: Builder, count: Value, finish: Finish, again: bool) -> None:
+        """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
+        done: Value = number(0)
+        for size in PIXELS:
+
+            def tile(index: Value, _: Any, size: int = size, done: Value = done) -> list[Value]:
+                self.sums(b, b.add(done, b.mul(index, number(size))), size, finish)
+                return []
+
+            rounds = b.udiv(b.sub(count, done), number(size))
+            loop(b, rounds, [], tile)
+            done = b.add(done, b.mul(rounds, number(size)))
+        left, size = b.sub(count, done), PIXELS[-1]
+        if again:
+            several = b.and_(
+                b.icmp_signed(">", left, number(1)),
+                b.icmp_signed(">=", count, number(size)),
+            )
+            with b.if_then(several):
+                self.sums(b, b.sub(count, number(size)), size, finish)
+            left = b.select(several, number(0), left)
+
+        def one(index: Value, _: Any) -> list[Value]:
+            self.sums(b, b.add(done, index), 1, finish)
             return []
 
-        left = b.sub(count, done)
-        rounds = b.udiv(left, number(size))
-        loop(b, rounds, [], tile)
-        begin = b.add(done, b.mul(rounds, number(size)))
+        loop(b, left, [], one)
 
 
 def _depthwise_i8(b: Builder, *arguments: Value) -> None:
-    source, pixel_bytes, offsets, taps, weights, initial, words, word_bytes, count, panels = arguments
+    (
+        source,
+        pixel_bytes,
+        offsets,
+        taps,
+        weights,
+        initial,
+        words,
+        word_bytes,
+        count,
+        panels,
+    ) = arguments
 
     def panel(index: Value, _: Any) -> list[Value]:
         target = address(b, words, index, 64)
 
-        def finish(b: Builder, pixel: Value, total: Value) -> None:
-            store(b, total, b.add(target, b.mul(pixel, word_bytes)))
+        def finish(pixels: Sequence[Value], totals: Sequence[Value]) -> None:
+            for pixel, total in zip(pixels, totals, strict=True):
+                store(b, total, b.add(target, b.mul(pixel, word_bytes)))
 
         first = load(b, address(b, initial, index, 64), W16)
         table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
-        _pixels(
-            b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish
-        )
+        source_panel = address(b, source, index, 64)
+        _Panel(INT8, source_panel, pixel_bytes, offsets, taps, table, first).row(b, count, finish, again=True)
         return []
 
     loop(b, panels, [], panel)
 
 
 def _depthwise_i16(b: Builder, *arguments: Value) -> None:
-    source, pixel_bytes, offsets, taps, weights, panel_taps, words, word_bytes, count, panels = arguments
+    (
+        source,
+        pixel_bytes,
+        offsets,
+        taps,
+        weights,
+        panel_taps,
+        words,
+        word_bytes,
+        count,
+        panels,
+    ) = arguments
 
     def panel(index: Value, _: Any) -> list[Value]:
         target = address(b, words, index, 128)
 
-        def finish(b: Builder, pixel: Value, total: Value) -> None:
-            where = b.add(target, b.mul(pixel, word_bytes))
-            widen_add(b, total, where)
+        def finish(pixels: Sequence[Value], totals: Sequence[Value]) -> None:
+            for pixel, total in zip(pixels, totals, strict=True):
+                widen_add(b, total, b.add(target, b.mul(pixel, word_bytes)))
 
         table = b.add(weights, b.mul(index, b.shl(panel_taps, number(6))))
-        common = (pixel_bytes, offsets, taps, count)
-        _pixels(b, INT16, common, table, number(0, W16), address(b, source, index, 64), finish)
+        source_panel, zero = address(b, source, index, 64), number(0, W16)
+        _Panel(INT16, source_panel, pixel_bytes, offsets, taps, table, zero).row(
+            b, count, finish, again=False
+        )
         return []
 
     loop(b, panels, [], panel)
@@ -199,33 +256,25 @@ def _depthwise_rescale_i8(b: Builder, *arguments: Value) -> None:
         parameters,
         *scalars,
     ) = arguments
-    sign = splat(b, b.trunc(scalars[0], I32), 16)
-    low, high = (splat(b, b.trunc(limit, I8), 16) for limit in scalars[1:])
 
-    def panel(index: Value, mask: Value | None) -> None:
+    def panel(index: Value, mask: Value | None, limits: Rescaling) -> None:
         target = address(b, out, index, 16)
-        loaded = load_panel(b, address(b, parameters, index, 256))
+        loaded = load_panel(b, address(b, parameters, index, PANEL_BYTES))
 
-        def finish(b: Builder, pixel: Value, total: Value) -> None:
-            value = narrow(b, scale(b, total, loaded, sign), low, high)
-            where = b.add(target, b.mul(pixel, out_pixel))
-            store(b, value, where) if mask is None else masked_store(b, value, where, mask)
+        def finish(pixels: Sequence[Value], totals: Sequence[Value]) -> None:
+            for pixel, total in zip(pixels, totals, strict=True):
+                value = narrow(b, scale(b, total, loaded, limits.signed), limits)
+                put(b, value, b.add(target, b.mul(pixel, out_pixel)), mask)
 
-        first = load(b, address(b, initial, index, 64), W16)
+        start = load(b, address(b, initial, index, 64), W16)
         table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
-        _pixels(
-            b, INT8, (pixel_bytes, offsets, taps, count), table, first, address(b, source, index, 64), finish
-        )
+        source_panel = address(b, source, index, 64)
+        _Panel(INT8, source_panel, pixel_bytes, offsets, taps, table, start).row(b, count, finish, again=True)
 
-    def whole(index: Value, _: Any) -> list[Value]:
-        panel(index, None)
-        return []
+    def emit(limits: Rescaling) -> None:
+        panels(b, columns, lambda index, mask: panel(index, mask, limits))
 
-    full = b.lshr(columns, number(4))
-    loop(b, full, [], whole)
-    rest = b.and_(columns, number(15))
-    with b.if_then(b.icmp_signed("!=", rest, number(0))):
-        panel(full, lanes_below(b, rest, 16))
+    switched(b, *scalars, emit)
 
 
 depthwise_i8 = procedure("depthwise_i8", 10, _depthwise_i8)

@@ -27,7 +27,11 @@ def pack_weights(
 
 
 def start_values(
-    matrix: NDArray[np.int8], bias: NDArray[np.int32], input_zp: int, weight_zp: int, rescale: bool = False
+    matrix: NDArray[np.int8],
+    bias: NDArray[np.int32],
+    input_zp: int,
+    weight_zp: int,
+    rescale: bool = False,
 ) -> NDArray[np.int32]:
     """Return what each column's sum starts from for int8: bias, corrections for the zero points, and for `rescale` 2**31."""
     columns, depth = matrix.shape
@@ -79,8 +83,12 @@ def rescale_table(
     output_zp: int,
     channels: int,
     bound: NDArray[np.int64] | int,
+    low: int = -128,
 ) -> RescaleTable | None:
-    """Return the parameters of `rescale_i8` for sums of at most `bound`, or None if it would not be exact."""
+    """Return the parameters of `rescale_i8` for sums of at most `bound`, or None if it would not be exact.
+
+    Where negative sums end at `low` anyway (as after a ReLU), their own step of double rounding is left out.
+    """
     m, s, limit = (np.broadcast_to(np.asarray(v, np.int64), channels) for v in (multiplier, shift, bound))
     if channels == 0 or s.min() < MIN_SHIFT or s.max() > MAX_SHIFT or m.min() < 0 or limit.max() >= 1 << 31:
         return None
@@ -92,7 +100,8 @@ def rescale_table(
     ]
     if max(reach) >= 1 << 31:
         return None
-    addend = rounding - m + (output_zp << exponent) - int(double_round)
+    signed = double_round and low < output_zp
+    addend = rounding - m + (output_zp << exponent) - int(signed)
     quads = (addend << 32) + (int(double_round) << 31)
     padded = _padded(channels)
     lanes = np.zeros((padded // COLUMNS, 4, COLUMNS), np.int32)
@@ -102,7 +111,7 @@ def rescale_table(
     lanes[:, 1] = np.ascontiguousarray(both[:, 0::2]).view(np.int32)
     lanes[:, 2] = np.ascontiguousarray(both[:, 1::2]).view(np.int32)
     lanes[:, 3] = pad(exponent, np.int32)
-    return RescaleTable(lanes.reshape(-1), 31 if double_round else 32)
+    return RescaleTable(lanes.reshape(-1), 31 if signed else 32)
 
 
 def sum_bound(

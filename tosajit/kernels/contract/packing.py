@@ -32,7 +32,13 @@ def _row(b: Builder, where: Value, mask: Value, exists: Value) -> Value:
 
 
 def _steps(
-    b: Builder, source: Value, row_bytes: Value, depth: Value, group: int, width: Value, body: Any
+    b: Builder,
+    source: Value,
+    row_bytes: Value,
+    depth: Value,
+    group: int,
+    width: Value,
+    body: Any,
 ) -> None:
     """Run `body(step, rows, totals) -> totals` over groups of rows; `width` bytes of each are loaded."""
     steps = b.udiv(b.add(depth, number(group - 1)), number(group))
@@ -43,7 +49,14 @@ def _steps(
         rows = []
         for tap in range(group):
             row = b.add(first, number(tap))
-            rows.append(_row(b, b.add(source, b.mul(row, row_bytes)), mask, b.icmp_signed("<", row, depth)))
+            rows.append(
+                _row(
+                    b,
+                    b.add(source, b.mul(row, row_bytes)),
+                    mask,
+                    b.icmp_signed("<", row, depth),
+                )
+            )
         return body(index, rows, totals)  # type: ignore[no-any-return]
 
     loop(b, steps, [], step)
@@ -57,7 +70,10 @@ def _pack_i8(b: Builder, *arguments: Value) -> None:
     def block(index: Value, _: Any) -> list[Value]:
         start = b.shl(index, number(6))
         width = _least(b, b.sub(columns, start), number(64))
-        target, totals = b.add(out, b.mul(b.shl(index, number(2)), panel_bytes)), address(b, sums, index, 256)
+        target, totals = (
+            b.add(out, b.mul(b.shl(index, number(2)), panel_bytes)),
+            address(b, sums, index, 256),
+        )
         panels = b.lshr(b.add(width, number(15)), number(4))
         for panel in range(4):
             store(b, number(0, W16), address(b, totals, 64 * panel))
@@ -70,12 +86,21 @@ def _pack_i8(b: Builder, *arguments: Value) -> None:
                 registers += zipped(b, b.bitcast(low[half], H32), b.bitcast(high[half], H32))
             for panel, register in enumerate(registers):
                 with b.if_then(b.icmp_signed(">", panels, number(panel))):
-                    where = address(b, b.add(target, b.mul(panel_bytes, number(panel))), position, 64)
+                    where = address(
+                        b,
+                        b.add(target, b.mul(panel_bytes, number(panel))),
+                        position,
+                        64,
+                    )
                     store(b, register, where)
                     there = address(b, totals, 64 * panel)
                     sum_ = load(b, there, W16)
                     name = "llvm.x86.avx512.vpdpbusd.512"
-                    store(b, instruction(b, name, W16, [sum_, ones, b.bitcast(register, B64)]), there)
+                    store(
+                        b,
+                        instruction(b, name, W16, [sum_, ones, b.bitcast(register, B64)]),
+                        there,
+                    )
             return []
 
         _steps(b, b.add(source, start), row_bytes, depth, 4, width, step)
@@ -105,7 +130,15 @@ def _pack_halves(b: Builder, *arguments: Value) -> None:
                         store(b, register, address(b, there, position, 64))
             return []
 
-        _steps(b, address(b, source, start, 2), row_bytes, depth, 2, b.shl(width, number(1)), step)
+        _steps(
+            b,
+            address(b, source, start, 2),
+            row_bytes,
+            depth,
+            2,
+            b.shl(width, number(1)),
+            step,
+        )
         return []
 
     loop(b, b.lshr(b.add(columns, number(31)), number(5)), [], block)

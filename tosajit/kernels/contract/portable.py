@@ -66,16 +66,31 @@ def gather_rows(
 
 
 def tile_i8(
-    a: int, a_row: int, steps: int, b: int, b_panel: int, initial: int, words: int, rows: int, panels: int
+    a: int,
+    a_row: int,
+    steps: int,
+    b: int,
+    b_panel: int,
+    initial: int,
+    words: int,
+    rows: int,
+    panels: int,
 ) -> None:
     """Sum rows of A, taken as A + 128, times panels of B."""
     for row in range(rows):
         for panel in range(panels):
-            out, left, right = words + row * 128 + panel * 64, a + row * a_row, b + panel * b_panel
+            out, left, right = (
+                words + row * 128 + panel * 64,
+                a + row * a_row,
+                b + panel * b_panel,
+            )
             for j in range(16):
                 store_i32(out, j, load_i32(initial + panel * 64, j))
             for step in range(steps):
-                a0, a1 = np.int32(load_i8(left, 4 * step) + 128), np.int32(load_i8(left, 4 * step + 1) + 128)
+                a0, a1 = (
+                    np.int32(load_i8(left, 4 * step) + 128),
+                    np.int32(load_i8(left, 4 * step + 1) + 128),
+                )
                 a2, a3 = (
                     np.int32(load_i8(left, 4 * step + 2) + 128),
                     np.int32(load_i8(left, 4 * step + 3) + 128),
@@ -88,16 +103,31 @@ def tile_i8(
 
 
 def tile_i16(
-    a: int, a_row: int, steps: int, b: int, b_panel: int, initial: int, words: int, rows: int, panels: int
+    a: int,
+    a_row: int,
+    steps: int,
+    b: int,
+    b_panel: int,
+    initial: int,
+    words: int,
+    rows: int,
+    panels: int,
 ) -> None:
     """Sum rows of A times panels of B."""
     for row in range(rows):
         for panel in range(panels):
-            out, left, right = words + row * 128 + panel * 64, a + row * a_row, b + panel * b_panel
+            out, left, right = (
+                words + row * 128 + panel * 64,
+                a + row * a_row,
+                b + panel * b_panel,
+            )
             for j in range(16):
                 store_i32(out, j, load_i32(initial + panel * 64, j))
             for step in range(steps):
-                a0, a1 = np.int32(load_i16(left, 2 * step)), np.int32(load_i16(left, 2 * step + 1))
+                a0, a1 = (
+                    np.int32(load_i16(left, 2 * step)),
+                    np.int32(load_i16(left, 2 * step + 1)),
+                )
                 column = right + step * 64
                 for j in range(16):
                     total = (
@@ -113,7 +143,11 @@ def add_row_sums(a: int, a_row: int, size: int, factor: int, words: int, rows: i
         for k in range(size):
             total += load_i8(a + row * a_row, k)
         for j in range(32):
-            store_i32(words + row * 128, j, np.int32(reload_i32(words + row * 128, j) + factor * total))
+            store_i32(
+                words + row * 128,
+                j,
+                np.int32(reload_i32(words + row * 128, j) + factor * total),
+            )
 
 
 def widen_add_rows(sums: int, words: int, rows: int, panels: int, split: int) -> None:
@@ -127,7 +161,11 @@ def widen_add_rows(sums: int, words: int, rows: int, panels: int, split: int) ->
             else:
                 store_i64(target, j, reload_i64(target, j) + reload_i32(source, j))
                 if panels > 1:
-                    store_i64(target, 16 + j, reload_i64(target, 16 + j) + reload_i32(source, 16 + j))
+                    store_i64(
+                        target,
+                        16 + j,
+                        reload_i64(target, 16 + j) + reload_i32(source, 16 + j),
+                    )
 
 
 def rescaled(value: int, parameters: int, lane: int, sign: int, low: int, high: int) -> int:
@@ -156,7 +194,11 @@ def rescale_i8(
         target = out + reload_i64(offsets, row)
         for j in range(columns):
             value = reload_i32(words + row * 128, j)
-            store_i8(target, j, rescaled(value, parameters + (j >> 4) * 256, j & 15, sign, low, high))
+            store_i8(
+                target,
+                j,
+                rescaled(value, parameters + (j >> 4) * 256, j & 15, sign, low, high),
+            )
 
 
 def interleave_i8(row0: int, row1: int, row2: int, row3: int, size: int, out: int) -> None:
@@ -249,7 +291,10 @@ def depthwise_rescale_i8(
         for j in range(columns):
             panel, lane = j >> 4, j & 15
             total = np.int32(load_i32(initial, j))
-            left, right = source + pixel * pixel_bytes + j * 4, weights + panel * taps * 64 + lane * 4
+            left, right = (
+                source + pixel * pixel_bytes + j * 4,
+                weights + panel * taps * 64 + lane * 4,
+            )
             for tap in range(taps):
                 offset = reload_i64(offsets, tap)
                 for t in range(4):

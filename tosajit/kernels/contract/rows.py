@@ -36,7 +36,9 @@ def lanes_below(b: Builder, count: Value, lanes: int) -> Value:
     """Return the mask of the lanes below `count`, 0 to `lanes`."""
     shift = b.sub(number(64), count)
     ones = b.select(
-        b.icmp_signed(">", count, number(0)), b.lshr(number(-1), b.and_(shift, number(63))), number(0)
+        b.icmp_signed(">", count, number(0)),
+        b.lshr(number(-1), b.and_(shift, number(63))),
+        number(0),
     )
     integer = ones if lanes == 64 else b.trunc(ones, ir.IntType(lanes))
     return b.bitcast(integer, vector(I1, lanes))
@@ -50,7 +52,12 @@ def masked_load(b: Builder, where: Value, mask: Value, type_: Any, other: Value 
     """Load the lanes of `mask` and touch no other byte; the other lanes are 0, or those of `other`."""
     pointer = b.inttoptr(where, type_.as_pointer())
     other = number(0, type_) if other is None else other
-    return instruction(b, f"llvm.masked.load.{_suffix(type_)}", type_, [pointer, number(1, I32), mask, other])
+    return instruction(
+        b,
+        f"llvm.masked.load.{_suffix(type_)}",
+        type_,
+        [pointer, number(1, I32), mask, other],
+    )
 
 
 def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
@@ -62,7 +69,11 @@ def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
 
 def _copy_run(b: Builder, target: Value, source: Value, size: Value) -> None:
     def whole(index: Value, _: Any) -> list[Value]:
-        store(b, load(b, address(b, source, index, 64), B64), address(b, target, index, 64))
+        store(
+            b,
+            load(b, address(b, source, index, 64), B64),
+            address(b, target, index, 64),
+        )
         return []
 
     full = b.lshr(size, number(6))
@@ -79,16 +90,29 @@ def _clamped(b: Builder, value: Value, limit: Value) -> Value:
 
 
 def _small_runs(
-    b: Builder, target: Value, table: Value, runs: Value, size: Value, shift: Value, zeros: Value
+    b: Builder,
+    target: Value,
+    table: Value,
+    runs: Value,
+    size: Value,
+    shift: Value,
+    zeros: Value,
 ) -> None:
     """Copy runs of at most 16 bytes."""
-    mask, register = lanes_below(b, size, 16), splat(b, b.extract_element(zeros, number(0, I32)), 16)
+    mask, register = (
+        lanes_below(b, size, 16),
+        splat(b, b.extract_element(zeros, number(0, I32)), 16),
+    )
 
     def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
         entry = b.add(table, b.mul(index, number(RUN_ENTRY)))
         known = b.bitcast(b.trunc(load(b, address(b, entry, 16), I64), I16), mask.type)
         where = b.add(load(b, entry, I64), shift)
-        store(b, masked_load(b, where, b.and_(mask, known), register.type, register), to[0])
+        store(
+            b,
+            masked_load(b, where, b.and_(mask, known), register.type, register),
+            to[0],
+        )
         return [b.add(to[0], size)]
 
     loop(b, runs, [target], run)
@@ -116,7 +140,11 @@ def _long_runs(
             inside = lanes_below(b, _clamped(b, b.sub(last, done), number(64)), 64)
             before = lanes_below(b, _clamped(b, b.sub(first, done), number(64)), 64)
             mask = b.and_(inside, b.xor(before, number(1, before.type)))
-            store(b, masked_load(b, b.add(where, done), mask, B64, zeros), b.add(to[0], done))
+            store(
+                b,
+                masked_load(b, b.add(where, done), mask, B64, zeros),
+                b.add(to[0], done),
+            )
             return []
 
         loop(b, chunks, [], chunk)
@@ -131,16 +159,32 @@ and -1 or, for a run in the padding, 0."""
 
 
 def _gather_rows(b: Builder, *arguments: Value) -> None:
-    target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero = (
-        arguments
+    (
+        target,
+        row_bytes,
+        count,
+        table,
+        runs,
+        run_taps,
+        tap_bytes,
+        column,
+        stride,
+        width,
+        reach,
+        in_x,
+        zero,
+    ) = arguments
+    size, zeros = (
+        b.mul(run_taps, tap_bytes),
+        b.bitcast(splat(b, b.trunc(zero, I8), 64), B64),
     )
-    size, zeros = b.mul(run_taps, tap_bytes), b.bitcast(splat(b, b.trunc(zero, I8), 64), B64)
 
     def position(index: Value, _: Any) -> list[Value]:
         first = b.add(column, b.mul(index, stride))
         to, shift = b.add(target, b.mul(index, row_bytes)), b.mul(first, in_x)
         inside = b.and_(
-            b.icmp_signed(">=", first, number(0)), b.icmp_signed("<=", b.add(first, reach), width)
+            b.icmp_signed(">=", first, number(0)),
+            b.icmp_signed("<=", b.add(first, reach), width),
         )
 
         def whole(entry: Value) -> tuple[Value, Value, Value]:
@@ -150,10 +194,17 @@ def _gather_rows(b: Builder, *arguments: Value) -> None:
             start = b.add(first, load(b, address(b, entry, 8), I64))
             low = _clamped(b, b.sub(number(0), start), run_taps)
             high = _clamped(b, b.sub(width, start), run_taps)
-            return b.add(load(b, entry, I64), shift), b.mul(low, tap_bytes), b.mul(high, tap_bytes)
+            return (
+                b.add(load(b, entry, I64), shift),
+                b.mul(low, tap_bytes),
+                b.mul(high, tap_bytes),
+            )
 
         with b.if_else(inside) as (interior, edge):
-            with interior, b.if_else(b.icmp_signed("<=", size, number(16))) as (short, long):
+            with (
+                interior,
+                b.if_else(b.icmp_signed("<=", size, number(16))) as (short, long),
+            ):
                 with short:
                     _small_runs(b, to, table, runs, size, shift, zeros)
                 with long:
@@ -176,7 +227,13 @@ def _fill_run(b: Builder, target: Value, value: Value, size: Value) -> None:
 
 
 def _add_row_sums(
-    b: Builder, a: Value, a_row: Value, size: Value, factor: Value, out: Value, rows: Value
+    b: Builder,
+    a: Value,
+    a_row: Value,
+    size: Value,
+    factor: Value,
+    out: Value,
+    rows: Value,
 ) -> None:
     """Add factor * (sum of int8 along the row of A) to every word of the row of `out`, 128 bytes."""
 
@@ -196,7 +253,11 @@ def _add_row_sums(
         sum_ = instruction(b, "llvm.vector.reduce.add.v16i32", I32, [total])
         term = splat(b, b.mul(sum_, b.trunc(factor, I32)), 16)
         for offset in (0, 64):
-            store(b, b.add(load(b, address(b, words, offset), W16), term), address(b, words, offset))
+            store(
+                b,
+                b.add(load(b, address(b, words, offset), W16), term),
+                address(b, words, offset),
+            )
         return []
 
     loop(b, rows, [], row)
@@ -218,7 +279,10 @@ def _widen_add_rows(b: Builder, sums: Value, words: Value, rows: Value, panels: 
         with b.if_else(b.icmp_signed("!=", split, number(0))) as (halves, columns):
             with halves:
                 for half in range(2):
-                    lanes = ir.Constant(vector(I32, 8), [number(8 * half + lane, I32) for lane in range(8)])
+                    lanes = ir.Constant(
+                        vector(I32, 8),
+                        [number(8 * half + lane, I32) for lane in range(8)],
+                    )
                     upper, lower = (
                         b.sext(b.shuffle_vector(part, part, lanes), Q8) for part in (first, second)
                     )

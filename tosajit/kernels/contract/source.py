@@ -38,11 +38,24 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
 
 
 def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
-    imports = [*(["rescale_i8"] if epilogue.rescale else []), *(["copy_run"] if spec.left == "i16" else [])]
-    parts = [
-        _header(f"Convolution of {spec.left} and {spec.right}", spec, imports, [Slot, Job, TileJob], epilogue)
+    imports = [
+        *(["rescale_i8"] if epilogue.rescale else []),
+        *(["copy_run"] if spec.left == "i16" else []),
     ]
-    parts += [text.PROLOGUE, epilogue.rescale * text.RESCALE_PROLOGUE, indent(epilogue.setup, " " * 4)]
+    parts = [
+        _header(
+            f"Convolution of {spec.left} and {spec.right}",
+            spec,
+            imports,
+            [Slot, Job, TileJob],
+            epilogue,
+        )
+    ]
+    parts += [
+        text.PROLOGUE,
+        epilogue.rescale * text.RESCALE_PROLOGUE,
+        indent(epilogue.setup, " " * 4),
+    ]
     parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
     parts += [text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)]
     if epilogue.rescale:
@@ -65,11 +78,26 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
 
 def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
     type_ = spec.left
-    imports = ["fill_run", *(["depthwise_rescale_i8"] if epilogue.rescale else [f"depthwise_{type_}"])]
+    imports = [
+        "fill_run",
+        *(["depthwise_rescale_i8"] if epilogue.rescale else [f"depthwise_{type_}"]),
+    ]
     imports += ["copy_run"] if type_ == "i16" else []
     slots = [DepthwiseSlot, DepthwiseJob]
-    parts = [_header(f"Depthwise convolution of {type_} and {spec.right}", spec, imports, slots, epilogue)]
-    parts += [depthwise.PROLOGUE, epilogue.rescale * text.RESCALE_PROLOGUE, indent(epilogue.setup, " " * 4)]
+    parts = [
+        _header(
+            f"Depthwise convolution of {type_} and {spec.right}",
+            spec,
+            imports,
+            slots,
+            epilogue,
+        )
+    ]
+    parts += [
+        depthwise.PROLOGUE,
+        epilogue.rescale * text.RESCALE_PROLOGUE,
+        indent(epilogue.setup, " " * 4),
+    ]
     parts += [depthwise.LOOPS]
     if epilogue.rescale:
         where = "words, columns" if epilogue.body else "output + first_place + column, out_x"
@@ -77,7 +105,14 @@ def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
     else:
         parts += [depthwise.TILE_I8 if type_ == "i8" else depthwise.TILE_I16]
     words = ("reload_i8" if epilogue.rescale else f"reload_{spec.accumulator}", "words")
-    parts += [_body(epilogue, words, "columns" if epilogue.rescale else "pitch", "first_place + i * out_x")]
+    parts += [
+        _body(
+            epilogue,
+            words,
+            "columns" if epilogue.rescale else "pitch",
+            "first_place + i * out_x",
+        )
+    ]
     return _fill("".join(parts), {"flip": 128 if type_ == "i8" else 0})
 
 
@@ -183,4 +218,10 @@ def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str) ->
         return ""
     load = f"{words[0]}({words[1]}, base + part + j)"
     body = _fill(text.BODY, {"load": load, "pitch": pitch, "place": place})
-    return _fill(body, {"body": indent(epilogue.body, " " * 28), "rest": indent(epilogue.body, " " * 24)})
+    return _fill(
+        body,
+        {
+            "body": indent(epilogue.body, " " * 28),
+            "rest": indent(epilogue.body, " " * 24),
+        },
+    )

@@ -290,7 +290,10 @@ class Geometry:
     def panel_rows(self) -> int:
         """Return how many rows of A to work on at a time."""
         fitting = PANEL_BYTES // max(self.row_bytes, 1) // TILE_ROWS * TILE_ROWS
-        return max(TILE_ROWS, min(fitting, MAX_PANEL_ROWS, -(-self.positions // TILE_ROWS) * TILE_ROWS))
+        return max(
+            TILE_ROWS,
+            min(fitting, MAX_PANEL_ROWS, -(-self.positions // TILE_ROWS) * TILE_ROWS),
+        )
 
     @property
     def _runs(self) -> tuple[int, int]:
@@ -326,7 +329,17 @@ class Geometry:
         strides = self.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
         names = "O_D O_H O_W I_D I_H I_W K_D K_H RUNS RUN_TAPS TAP_BYTES REACH TABLE_BYTES".split()
         reach = (self.kernel[2] - 1) * self.dilation[2] + 1
-        numbers = [*self.output[1:], d, h, w, *self.kernel[:2], *self._runs, tap, reach, self._table_bytes]
+        numbers = [
+            *self.output[1:],
+            d,
+            h,
+            w,
+            *self.kernel[:2],
+            *self._runs,
+            tap,
+            reach,
+            self._table_bytes,
+        ]
         names += (
             "STRIDE_Z STRIDE_Y STRIDE_X PAD_FRONT PAD_TOP PAD_LEFT DILATION_Z DILATION_Y DILATION_X".split()
         )
@@ -413,8 +426,18 @@ class DepthwiseGeometry:
         table = expanded + (4 * expand if self.channel_multiplier > 1 else 0)
         words = table + 8 * self.groups * self.kernel[1] * self.parts
         total = words + pixels * (channels + 16) * 8 + 64
-        numbers = {"BLANK": blank, "BLANK_BYTES": expand - 64, "EXPAND": expanded, "EXPAND_BYTES": expand}
-        return numbers | {"TAP_TABLE": table, "WORDS": words, "GROUP_BYTES": group, "total": total}
+        numbers = {
+            "BLANK": blank,
+            "BLANK_BYTES": expand - 64,
+            "EXPAND": expanded,
+            "EXPAND_BYTES": expand,
+        }
+        return numbers | {
+            "TAP_TABLE": table,
+            "WORDS": words,
+            "GROUP_BYTES": group,
+            "total": total,
+        }
 
     @property
     def scratch_bytes(self) -> int:
@@ -435,8 +458,18 @@ class DepthwiseGeometry:
             "PARTS": self.parts,
         }
         numbers |= dict(zip(("CHANNEL_BLOCK", "PIXEL_BLOCK"), self.blocks, strict=True))
-        numbers |= {"CHANNEL_MULTIPLIER": self.channel_multiplier, "O_H": oh, "O_W": ow, "I_H": h, "I_W": w}
-        for name, (y, x) in (("STRIDE", self.stride), ("DILATION", self.dilation), ("K", self.kernel)):
+        numbers |= {
+            "CHANNEL_MULTIPLIER": self.channel_multiplier,
+            "O_H": oh,
+            "O_W": ow,
+            "I_H": h,
+            "I_W": w,
+        }
+        for name, (y, x) in (
+            ("STRIDE", self.stride),
+            ("DILATION", self.dilation),
+            ("K", self.kernel),
+        ):
             numbers |= {
                 f"{name}_{'H' if name == 'K' else 'Y'}": y,
                 f"{name}_{'W' if name == 'K' else 'X'}": x,

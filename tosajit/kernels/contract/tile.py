@@ -78,7 +78,10 @@ def tile(functor: Functor) -> Callable[..., None]:
                 cases.add_case(number(16 * panel_count + row_count), block)
                 b.position_at_end(block)
                 name = f"contract_tile_{functor.name}_{row_count}x{panel_count}"
-                b.call(define(b.module, name, 7, _Body(functor, row_count, panel_count)), operands)
+                b.call(
+                    define(b.module, name, 7, _Body(functor, row_count, panel_count)),
+                    operands,
+                )
                 b.branch(after)
         b.position_at_end(default)
         b.unreachable()
@@ -132,7 +135,11 @@ class _Body:
     ) -> Sequence[Value]:
         a_row, twice, b_panel, flip = fixed
         group_count = -(-self.rows // 3)
-        right, groups, totals = values[0], values[1 : 1 + group_count], list(values[1 + group_count :])
+        right, groups, totals = (
+            values[0],
+            values[1 : 1 + group_count],
+            list(values[1 + group_count :]),
+        )
         for step in range(unroll):
             columns = [load(b, address(b, right, 64 * step), W16)]
             for _ in range(1, self.panels):

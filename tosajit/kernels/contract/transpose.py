@@ -41,7 +41,12 @@ def subgrids(
     """
     batch, ih, iw = input
     _, oh, ow = output
-    strides = (oh * ow * out_channels, 0, stride[0] * ow * out_channels, stride[1] * out_channels)
+    strides = (
+        oh * ow * out_channels,
+        0,
+        stride[0] * ow * out_channels,
+        stride[1] * out_channels,
+    )
     result = []
     for first_y, rows, top, height in _phases(oh, kernel[0], stride[0], out_pad[0]):
         for first_x, columns, left, width in _phases(ow, kernel[1], stride[1], out_pad[1]):
