@@ -28,6 +28,8 @@ class Use:
     constants: Mapping[str, Array] = field(default_factory=dict)
     tables: dict[str, Array] = field(default_factory=dict)
     """Constants that lowering adds, by name: attributes and index tables that kernels read."""
+    checked: bool = False
+    """Whether what is lowered has to watch every REQUIRE."""
 
     def value(self, operand: str) -> Value:
         """The tensor that is bound to an operand."""

@@ -87,8 +87,9 @@ def padded(value: Value, index: Sequence[Affine], at: Space, fill: Expr) -> Acce
 def repeated(value: Value, shape: Shape) -> Access:
     """A read over axes of `shape`, along which dimensions of one element are repeated."""
     count = len(shape)
-    sizes = enumerate(shape_of(value))
-    return access(value, [fixed(0, count) if size == 1 else along(d, count) for d, size in sizes])
+    pairs = enumerate(zip(shape_of(value), shape, strict=True))
+    index = [fixed(0, count) if size == 1 < extent else along(d, count) for d, (size, extent) in pairs]
+    return access(value, index)
 
 
 def scalar(value: Value, axes: int) -> Access:

@@ -355,6 +355,11 @@ def table_interpolate(base: Number, next_: Number, value: Number) -> Number:
     return np.int32(np.int64(np.int64(base) << 7) + np.int64(np.int64(slope) * fraction))
 
 
+def first_write(repeats: Number) -> Number:
+    """Give back how many writes to a place were before this one (SCATTER)."""
+    return np.int32(repeats)
+
+
 def resize_index(position: Number, scale_n: Number) -> Number:
     """Return the input coordinate of a scaled position (idiv_floor)."""
     return np.int64(np.int64(position) // np.int64(scale_n))

@@ -167,6 +167,11 @@ def table_interpolate_ok(base: Number, next_: Number, value: Number) -> Number:
     return in_range(np.int64(np.int64(next_) - np.int64(base)), np.int64(-32768), np.int64(32767))
 
 
+def first_write_ok(repeats: Number) -> Number:
+    """Every place is written once."""
+    return np.bool_(np.int64(repeats) == 0)
+
+
 def index_ok(index: Number, size: Number) -> Number:
     """An index read from data is inside its axis."""
     return np.bool_(np.bool_(np.int64(index) >= 0) & np.bool_(np.int64(index) < np.int64(size)))

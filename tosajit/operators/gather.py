@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from tiling.nest import Indirect, Nest, Write
+from tiling.expr import acc, apply, call
+from tiling.nest import Access, Indirect, Nest, Reduction, Write
 from tosajit.binding import Use
-from tosajit.lowering import access, along, element, move_nest, over, repeated, shape_of
+from tosajit.lowering import (
+    access,
+    along,
+    convert,
+    element,
+    move_nest,
+    over,
+    reduce_nest,
+    repeated,
+    shape_of,
+    space,
+)
 from tosajit.operator import Operator, read, require, table, write
 
 INDEXED = table(
@@ -62,4 +74,18 @@ class SCATTER(Operator):
         target = access(use.outputs[0], [along(0, 3), place, along(2, 3)])
         reads = (repeated(input, at.shape), access(indices, [along(0, 3), along(1, 3)]))
         replaced = Nest("move", at.axes, reads, (Write(target, element(0, input)),), None, (use.name,))
-        return [move_nest(use, repeated(values_in, shape_of(values_in))), replaced]
+        checks = [_written_once(use)] if use.checked else []
+        return [*checks, move_nest(use, repeated(values_in, shape_of(values_in))), replaced]
+
+
+def _written_once(use: Use) -> Nest:
+    """A nest that counts, for each index, those before it that are equal."""
+    indices = use.inputs[1]
+    N, W = shape_of(indices)
+    at = space({"n": N, "w": W}, {"before": W})
+    reads = [access(indices, [at(n=1), at(w=1)]), access(indices, [at(n=1), at(before=1)])]
+    same = apply("eq", element(0, indices), element(1, indices), type="bool")
+    earlier = apply("gt", at.coordinate("w"), at.coordinate("before"), type="bool")
+    count = Reduction("add", 0, "i32", convert(same & earlier, "i32"))
+    target = Access(f"{use.name}.repeated", "i32", (N, W), (at(n=1), at(w=1)))
+    return reduce_nest(use, "reduce", at, reads, count, call("first_write", acc("i32"), type="i32"), target)

@@ -16,7 +16,8 @@ from tosajit.graph import Block, Graph, Node
 from tosajit.order import topological
 from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.context import Context
-from tosajit.runtime.steps import Branch, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
+from tosajit.runtime.steps import Branch, CheckLate, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
+from tosajit.validate import late_operands
 
 if TYPE_CHECKING:
     from tosajit.runtime.options import Options
@@ -65,13 +66,16 @@ class Body:
 
     def _make_steps(self) -> Iterator[Compute | Step]:
         nodes = [node for node in self.block.nodes if node.operator.opcode not in DATA]
-        groups = _stretches(topological(nodes))
+        groups = _stretches(topological(nodes), self._constants)
         read_later: list[set[str]] = [set(self.block.outputs)]
         for group in reversed(groups):
             read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
         read_later.reverse()
         alone = len(groups) == 1
         for group, later in zip(groups, read_later[1:], strict=True):
+            late = late_operands(group[0], self._constants)
+            if late:
+                yield CheckLate(group[0], self.block, late)
             if group[0].operator.opcode in EXECUTED:
                 yield self._executed(group[0])
             else:
@@ -82,7 +86,7 @@ class Body:
         nests: list[Nest] = []
         constants = dict(self._constants)
         for node in nodes:
-            use = use_of(node, block, self._constants)
+            use = replace(use_of(node, block, self._constants), checked=self._options.checked)
             nests += self._lowered(use)
             constants |= use.tables
         made = {name for node in nodes for name in node.outputs}
@@ -103,7 +107,7 @@ class Body:
         if lower is None:
             raise CompileError(f"{use.name} ({use.operator.opcode}): cannot be compiled yet")
         nests: list[Nest] = lower(use)
-        if self._options.checked:
+        if use.checked:
             # Reports of violated requirements call nests by their members.
             nests = [replace(nest, members=(f"{use.name} ({use.operator.opcode})",)) for nest in nests]
         return nests
@@ -143,13 +147,16 @@ def _temporaries(nest: Nest, known: Mapping[str, Tensor]) -> Iterator[Tensor]:
             yield tensor_of(name, write.access.type, write.access.shape)
 
 
-def _stretches(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Runs of nodes that compile together, and nodes for the executor on their own."""
+def _stretches(nodes: Sequence[Node], constants: Mapping[str, Array]) -> list[list[Node]]:
+    """Runs of nodes that compile together, and nodes for the executor on their own.
+
+    A node whose checks have to wait for data starts a run: the data are there when the run before is done.
+    """
     groups: list[list[Node]] = []
     open_group = False
     for node in nodes:
         alone = node.operator.opcode in EXECUTED
-        if alone or not open_group:
+        if alone or not open_group or late_operands(node, constants):
             groups.append([node])
         else:
             groups[-1].append(node)
