@@ -133,17 +133,10 @@ def _finished(
     shared = found.rows[0] if found.rows else None
     done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, shared, 32))
     spec = ContractSpec("convolution", request.left.type, request.right.type, request.library)
-    geometry = replace(found.geometry, out_strides=_out_strides(request.group, found))
+    geometry = replace(found.geometry, out_strides=_out_strides(request.group, found), in_strides=found.strides)
     words = [0] * (Slot.EPILOGUE + len(text.accesses))
     for slot, number in geometry.slots().items():
         words[slot] = number
-    size = geometry.element_bytes
-    for slot, elements in zip((Slot.IN_N, Slot.IN_Z, Slot.IN_Y, Slot.IN_X), found.strides, strict=True):
-        words[slot] = elements * size
-    if geometry.kernel[2] > 1 and found.strides[3] != geometry.in_channels:
-        words[Slot.RUNS], words[Slot.RUN_TAPS] = geometry.kernel[2], 1
-    direct = _row_bytes_in_place(found)
-    words[Slot.DIRECT], words[Slot.ROW_BYTES] = int(direct > 0), direct or geometry.row_bytes
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
     if scaled is not None:
         words[Slot.SIGN], words[Slot.LOW], words[Slot.HIGH] = scaled.table.sign, scaled.low, scaled.high
@@ -156,18 +149,6 @@ def _finished(
     derived = derived_words(done, found, bases, Slot, text, shared)
     made.units[done] = Unit(source, helpers, tuple(words), tuple(derived), geometry.scratch_bytes)
     return done
-
-
-def _row_bytes_in_place(found: Match) -> int:
-    """Bytes from row to row if the rows lie in the input as the kernel wants them, else 0."""
-    shape = found.geometry
-    if shape.kernel != (1, 1, 1) or any(shape.pad) or shape.row_bytes != shape.depth * shape.element_bytes:
-        return 0
-    strides = zip(shape.output, found.strides, (1, *shape.stride), strict=True)
-    steps = [(extent, elements * stride) for extent, elements, stride in strides if extent > 1]
-    if any(outer != inner * extent for (_, outer), (extent, inner) in zip(steps, steps[1:], strict=False)):
-        return 0
-    return (steps[-1][1] if steps else shape.depth) * shape.element_bytes
 
 
 def _out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:

@@ -12,9 +12,11 @@ from tiling.program import Program
 from tiling.target import HOST, Target
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Graph, Value
+from tosajit.kernels.objects import prepare
 from tosajit.runtime.body import Body
 from tosajit.runtime.context import Context
 from tosajit.runtime.options import Custom, Options
+from tosajit.runtime.segment import driver_text
 from tosajit.validate import validate
 
 Array = np.ndarray[Any, Any]
@@ -37,6 +39,7 @@ def compile(
     `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives CUSTOM
     operators their meaning; `progress(done, total)` follows the compilation of kernels.
     """
+    prepare((driver_text(),))
     if threads < 1:
         raise CompileError(f"threads is {threads}, but must be at least 1")
     limits: dict[str, Any] = {"level": level}

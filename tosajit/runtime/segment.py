@@ -193,7 +193,13 @@ def driver() -> Callable[[int], None]:
 @cache
 def driver_address() -> int:
     """Where the compiled driver is."""
-    return compile_kernel(Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")).address
+    return compile_kernel(driver_text()).address
+
+
+@cache
+def driver_text() -> str:
+    """The source of the driver."""
+    return Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")
 
 
 def _fold(

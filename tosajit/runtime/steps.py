@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tosajit.errors import CompileError, InputError
-from tosajit.graph import Node, Value
+from tosajit.errors import CompileError, GraphError, InputError
+from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
 from tosajit.runtime.options import Custom, Options
+from tosajit.validate import late_faults
 
 if TYPE_CHECKING:
     from tosajit.runtime.body import Body
@@ -38,6 +39,22 @@ class Step(Protocol):
 
     def run(self, frame: Frame) -> None:
         """Carry it out; results go to the frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLate:
+    """The checks of a node that had to wait for data, because EXT-DYNAMIC lets an operand come from elsewhere."""
+
+    node: Node
+    block: Block
+    operands: tuple[str, ...]
+
+    def run(self, frame: Frame) -> None:
+        """Raise if the data make the node illegal."""
+        arrays = dict(zip(self.operands, frame.take(self.operands), strict=True))
+        faults = late_faults(self.node, self.block, {**frame.constants, **arrays})
+        if faults:
+            raise GraphError(faults)
 
 
 @dataclass(frozen=True, slots=True)
