@@ -275,7 +275,7 @@ class TRANSPOSE_CONV2D(Convolution):
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
     def lower(self, use: Use) -> list[Nest]:
-        """A contraction for each residue of the output's coordinates that has taps, with every stride-th tap."""
+        """A contraction for each residue of the coordinates that has taps, with every stride-th tap."""
         integers_only(use)
         _, OH, OW, _ = shape_of(use.outputs[0])
         _, KH, KW, _ = shape_of(use.inputs[1])
@@ -283,7 +283,8 @@ class TRANSPOSE_CONV2D(Convolution):
         columns = list(residues(OW, KW, self.stride[1], self.out_pad[2]))
         tapped = [(y, x) for y in rows for x in columns if y.taps and x.taps]
         bare = len(tapped) < len(rows) * len(columns)
-        return [*([self._bias_everywhere(use)] if bare else []), *(self._residue(use, y, x) for y, x in tapped)]
+        first = [self._bias_everywhere(use)] if bare else []
+        return first + [self._residue(use, y, x) for y, x in tapped]
 
     def _bias_everywhere(self, use: Use) -> Nest:
         """What outputs without taps keep: they can be most, if the stride is larger than the kernel."""
