@@ -54,7 +54,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) 
 
 def test_help_is_quick_and_imports_no_numpy() -> None:
     code = "import sys; from tosajit.cli import main\ntry: main(['--help'])\n"
-    code += "except SystemExit as end: print(end.code)\nprint(sorted({'numpy', 'numba', 'llvmlite', 'pydantic'} & set(sys.modules)))"
+    code += "except SystemExit as end: print(end.code)\n"
+    code += "print(sorted({'numpy', 'numba', 'llvmlite', 'pydantic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-2:] == ["0", "[]"]
 

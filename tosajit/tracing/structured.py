@@ -52,7 +52,7 @@ def cond_if(condition: Any, then_function: Function, else_function: Function, *i
         regions.append(region)
         trees.append(tree)
     if trees[0] != trees[1]:
-        raise TraceError("COND_IF: the two functions return tensors in different structures")
+        raise TraceError("COND_IF: the functions return tensors in different structures")
     operands = [chosen, *tensors, *_joined(trace, regions)]
     results = trace.add_all(COND_IF(then_graph=names[0], else_graph=names[1]), operands)
     return trees[0].build(iter(results))
@@ -76,7 +76,7 @@ def while_loop(cond_function: Function, body_function: Function, *inputs: Any) -
     condition, _, _ = _region(trace, names[0], cond_function, tensors, {})
     body, _, count = _region(trace, names[1], body_function, tensors, condition.captured)
     if count != len(tensors):
-        raise TraceError(f"WHILE_LOOP: body_function gives {count} tensors, but takes {len(tensors)}")
+        raise TraceError(f"WHILE_LOOP: body_function gives {count} tensors, not {len(tensors)}")
     captured = _joined(trace, [condition, body])
     body.builder.output(*(tensor.name for tensor in body.captured.values()))
     results = trace.add_all(WHILE_LOOP(cond_graph=names[0], body_graph=names[1]), [*tensors, *captured])

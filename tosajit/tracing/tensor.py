@@ -215,9 +215,9 @@ def binary(symbol: str, left: Any, right: Any) -> Tensor:
     if symbol in _SWAPPED:
         return binary(_SWAPPED[symbol], right, left)
     trace = active(left if isinstance(left, Tensor) else right)
-    first, second = _operand(trace, left, right), _operand(trace, right, left)
-    rank = max(first.ndim, second.ndim)
-    pair = [_aligned(trace, tensor, rank) for tensor in (first, second)]
+    rank = max(_rank(left, right), _rank(right, left))
+    first, second = _aligned(trace, left, rank), _aligned(trace, right, rank)
+    pair = [first, second]
     is_bool = first.dtype is BOOL and second.dtype is BOOL
     operator = _LOGICAL.get(symbol) if is_bool else None
     if symbol == "!=" and operator is None:
@@ -233,25 +233,28 @@ def number_fault(value: object, like: Tensor | None = None) -> TraceError:
     return TraceError(f"the Python number {value!r} has no TOSA type: write np.{storage}({value!r})")
 
 
-def _operand(trace: Trace, value: Any, other: Any) -> Tensor:
+def _rank(value: Any, other: Any) -> int:
+    """The rank of an operand, if it can be one."""
     match value:
-        case Tensor():
-            return value
-        case np.ndarray() | np.generic():
-            return trace.constant(*typed(value))
+        case Tensor() | np.ndarray() | np.generic():
+            return value.ndim
         case int() | float():
             raise number_fault(value, other if isinstance(other, Tensor) else None)
     raise TraceError(f"expected a traced tensor or an array, got {type(value).__name__}")
 
 
-def _aligned(trace: Trace, tensor: Tensor, rank: int) -> Tensor:
-    if tensor.ndim == rank:
-        return tensor
-    shape = (1,) * (rank - tensor.ndim) + tensor.shape
-    data = tensor.value.data
+def _aligned(trace: Trace, value: Any, rank: int) -> Tensor:
+    """An operand with leading dimensions of one."""
+    shape = (1,) * (rank - value.ndim) + value.shape
+    if not isinstance(value, Tensor):
+        array, dtype = typed(value)
+        return trace.constant(array if value.ndim == rank else array.reshape(shape), dtype)
+    if value.ndim == rank:
+        return value
+    data = value.value.data
     if data is not None:
-        return trace.constant(data.reshape(shape), tensor.dtype)
-    return trace.add(RESHAPE(), [tensor, trace.shape(shape)])
+        return trace.constant(data.reshape(shape), value.dtype)
+    return trace.add(RESHAPE(), [value, trace.shape(shape)])
 
 
 def _numpy(function: Any, tensor: Tensor) -> TraceError:
