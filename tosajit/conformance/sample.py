@@ -12,7 +12,7 @@ from pathlib import Path
 from tosajit.conformance.suite import Test, find_tests
 
 ARCHIVE = Path(__file__).parents[2] / "tests" / "data" / "conformance.tar.xz"
-SMALL = 8 << 10
+SMALL = 32 << 10
 LIMIT = 2 << 20
 
 # The parts of a test's name that tell sizes, places and sets of special values, which do not make a kind.
