@@ -16,7 +16,7 @@ from tosajit.dtypes import BOOL, INT8, INT16, INT32, INT48
 from tosajit.files import to_bytes
 from tosajit.graph import Graph
 from tosajit.operators import ADD, COND_IF, GREATER, IDENTITY, MUL, REVERSE, SELECT, SUB, WHILE_LOOP
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 
 def add(block: GraphBuilder, a: str, b: str | int) -> str:

@@ -15,7 +15,7 @@ from tosajit.files import from_bytes, to_bytes
 from tosajit.graph import Graph
 from tosajit.operators import ADD, CUSTOM
 from tosajit.runtime import options
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 DOMAIN = "tests.example"
 

@@ -19,7 +19,7 @@ from tosajit.files.encode import write_graph
 from tosajit.files.variables import store_variables
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import CLAMP, COND_IF, CONST, OPERATORS, VARIABLE, VARIABLE_READ
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from file_seeds import constant, constants, counter, graph_of, region, seeds, tensor

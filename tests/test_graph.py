@@ -25,7 +25,7 @@ from tosajit.operators import (
     WHILE_LOOP,
 )  # fmt: skip
 from tosajit.order import cycle, topological
-from tosajit.validate import check, validate
+from tosajit.validation import check, validate
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)

@@ -20,7 +20,7 @@ from tosajit import ops
 from tosajit.graph import Node, Value
 from tosajit.operators import OPERATORS, RoundingMode
 from tosajit.tracing import TraceError
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 ROOT = Path(__file__).parents[1]
 CASES = [

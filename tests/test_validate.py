@@ -30,7 +30,7 @@ from tosajit.operators import (
     WHILE_LOOP,
 )
 from tosajit.profiles import EXTENSIONS
-from tosajit.validate import check, late_faults, late_operands, validate
+from tosajit.validation import check, late_faults, late_operands, validate
 
 STATIC = set(EXTENSIONS) - {"EXT-DYNAMIC"}
 

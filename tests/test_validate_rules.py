@@ -9,7 +9,7 @@ from validate_samples import SAMPLES
 from tosajit.dtypes import INT8
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.operator import OPERATORS
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)

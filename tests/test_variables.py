@@ -17,7 +17,7 @@ from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.files import from_bytes, to_bytes
 from tosajit.graph import Graph, Region
 from tosajit.operators import BITWISE_XOR, CAST, GREATER, IDENTITY, SUB
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 
 def bytes_(*values: int) -> np.ndarray:

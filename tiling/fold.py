@@ -173,7 +173,8 @@ def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None
     if source.fill is not None or not is_permutation(source, producer.extents):
         return None
     access = consumer.reads[number]
-    index = tuple(i.compose([j for j in access.index if isinstance(j, Affine)]) for i in source.index if isinstance(i, Affine))
+    through = [index for index in access.index if isinstance(index, Affine)]
+    index = tuple(i.compose(through, len(consumer.axes)) for i in source.index if isinstance(i, Affine))
     if any(not any(i.coefficients) for i in index) and len(index) != len(access.index):
         return None
     reads = list(consumer.reads)

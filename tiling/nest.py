@@ -36,10 +36,9 @@ class Affine:
             low, high = low + min(ends), high + max(ends)
         return low, high
 
-    def compose(self, axes: Sequence[Affine]) -> Affine:
-        """This index with each axis replaced by an index over other axes."""
-        size = len(axes[0].coefficients) if axes else 0
-        total, offset = [0] * size, self.offset
+    def compose(self, axes: Sequence[Affine], count: int) -> Affine:
+        """The index with each axis replaced by an index over `count` other axes."""
+        total, offset = [0] * count, self.offset
         for coefficient, inner in zip(self.coefficients, axes, strict=True):
             if coefficient:
                 offset += coefficient * inner.offset
@@ -184,7 +183,7 @@ def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest
         return affine_expr(old[int(expr.args[0])])  # type: ignore[arg-type]
 
     def access(item: Access) -> Access:
-        index = tuple(i.compose(old) if isinstance(i, Affine) else i for i in item.index)
+        index = tuple(i.compose(old, len(axes)) if isinstance(i, Affine) else i for i in item.index)
         return rewrite_access(replace(item, index=index), leaf)
 
     reduction = nest.reduction

@@ -31,7 +31,7 @@ from tosajit.dtypes import DTYPES
 from tosajit.errors import FileError, TosaError
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.graph import Graph
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 ROOT = Path(__file__).parents[1]
 MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))

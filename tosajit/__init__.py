@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tosajit.runtime.executable import Executable, compile
     from tosajit.runtime.options import Custom, register_custom
     from tosajit.tracing import jit, trace
-    from tosajit.validate import validate
+    from tosajit.validation import validate
 
 __version__ = "0.1.0"
 
@@ -61,7 +61,7 @@ _WHERE = {
     "tosajit.runtime.executable": "Executable compile",
     "tosajit.runtime.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
-    "tosajit.validate": "validate",
+    "tosajit.validation": "validate",
     "tiling.target": "HOST TINY Target",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}

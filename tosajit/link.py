@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiling.expr import BYTES
-from tiling.nest import Access, Affine, Nest
-from tiling.program import Image, Program, Section, dense_strides
-from tosajit.kernels.emit import Emitted, Strided, emit, strided
+from tiling.nest import Access, Affine, Nest, dense_strides
+from tiling.program import Image, Program, Section
+from tosajit.kernels import layout as at
+from tosajit.kernels.emit import Emitted, emit, strided
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.objects import compile_kernels
 
 ALIGNMENT = 64
-ARGUMENT_BYTES = 8192
-"""What the driver keeps at the start of each thread's memory: the argument array, the odometer of copies."""
 
 Progress = Callable[[int, int], None]
 
@@ -59,7 +59,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """How an array kernel does a section: its text, its words, those that depend on the tile, thread memory."""
+    """How an array kernel does a section: its text, its words, which of them depend on the tile."""
 
     source: str
     helpers: Mapping[int, str]
@@ -69,10 +69,17 @@ class Unit:
     scratch_bytes: int
 
 
-def link(program: Program, slots: Mapping[str, int], units: Mapping[Nest, Unit], checked: bool = False, progress: Progress | None = None) -> Image64:
+def link(
+    program: Program,
+    slots: Mapping[str, int],
+    units: Mapping[Nest, Unit],
+    checked: bool = False,
+    progress: Progress | None = None,
+) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
     parts = [
-        units.get(s.nest) or emit_section(s, number if checked else None) for number, s in enumerate(program.sections)
+        units.get(s.nest) or emit_section(s, number if checked else None)
+        for number, s in enumerate(program.sections)
     ]
     sources = list(dict.fromkeys(text for part in parts for text in _sources(part)))
     addresses = {text: k.address for text, k in zip(sources, compile_kernels(sources, progress), strict=True)}
@@ -83,7 +90,7 @@ def link(program: Program, slots: Mapping[str, int], units: Mapping[Nest, Unit],
         numbers += _record(section, part, addresses, len(numbers), slots, program.scratch_bytes)
         own_bytes = max(own_bytes, part.scratch_bytes if isinstance(part, Unit) else _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
-    size = ARGUMENT_BYTES + scratch + own_bytes + ALIGNMENT
+    size = at.OWN_BYTES + scratch + own_bytes + ALIGNMENT
     checks = tuple(() if isinstance(part, Unit) else part.checks for part in parts)
     return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks)
 
@@ -115,31 +122,48 @@ def _record(
     payload, derived, job = _payload(part, addresses, layout)
     arguments = [0] * layout.payload + payload
     arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
-    assert 8 * len(arguments) <= ARGUMENT_BYTES // 2
+    assert 8 * len(arguments) <= at.ARGUMENT_BYTES
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
-    outer = [row for row in loops if not row[1].reduced]
-    inner = [row for row in loops if row[1].reduced]
-    counts = [_product(loop.count for loop, _ in part) for part in (outer, inner)]
+    kept = [row for row in loops if not row[1].reduced]
+    reduced = [row for row in loops if row[1].reduced]
     transfers = _transfers(section, slots)
-    accumulator = section.accumulator.address if section.accumulator is not None else -(-scratch_bytes // 64) * 64
-    places = start + 17
-    loop_table = places + 2 * len(accesses)
-    images = loop_table + 4 * len(loops)
-    rows = images + sum(map(len, transfers))
-    template = rows + sum(map(len, derived))
-    record = [
-        addresses[part.source], axes, len(outer), len(inner), *counts, len(accesses), len(arguments), template, accumulator,
-        len(transfers), loop_table, places, images, rows, len(derived), job,
-    ]  # fmt: skip
-    for access, image in zip(accesses, section.images, strict=True):
-        start_bytes = _start(access, access.strides) * BYTES[access.type]
-        record += [slots[access.operand], start_bytes] if image is None else [-1, 0]
-    for loop, axis in (*outer, *inner):
-        record += [loop.axis, axis.extent, loop.step, loop.count]
-    return record + [number for row in (*transfers, *derived) for number in row] + arguments
+    tables = {
+        at.PLACES: [number for pair in _places(section, slots) for number in pair],
+        at.LOOPS: [
+            n for loop, axis in (*kept, *reduced) for n in (loop.axis, axis.extent, loop.step, loop.count)
+        ],
+        at.IMAGES: [number for row in transfers for number in row],
+        at.WORDS: [number for row in derived for number in row],
+        at.TEMPLATE: arguments,
+    }
+    record = [0] * at.SECTION
+    record[at.KERNEL], record[at.AXES], record[at.ACCESSES] = addresses[part.source], axes, len(accesses)
+    record[at.KEPT_LOOPS], record[at.REDUCED_LOOPS] = len(kept), len(reduced)
+    record[at.KEPT_TILES] = prod(loop.count for loop, _ in kept)
+    record[at.REDUCED_TILES] = prod(loop.count for loop, _ in reduced)
+    record[at.ARGUMENTS], record[at.TRANSFERS] = len(arguments), len(transfers)
+    record[at.WORD_COUNT], record[at.JOB] = len(derived), job
+    own = section.accumulator
+    record[at.ACCUMULATORS] = own.address if own is not None else -(-scratch_bytes // ALIGNMENT) * ALIGNMENT
+    for field, table in tables.items():
+        record[field] = start + len(record)
+        record += table
+    return record
 
 
-def _payload(part: Emitted | Unit, addresses: Mapping[str, int], layout: Layout) -> tuple[list[int], list[list[int]], int]:
+def _places(section: Section, slots: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Table entry and offset of the operands that are used where they are; -1 for those in the scratchpad."""
+    return [
+        (slots[access.operand], _start(access, access.strides) * BYTES[access.type])
+        if image is None
+        else (-1, 0)
+        for access, image in zip(section.accesses, section.images, strict=True)
+    ]
+
+
+def _payload(
+    part: Emitted | Unit, addresses: Mapping[str, int], layout: Layout
+) -> tuple[list[int], list[list[int]], int]:
     """The words of a kernel behind the header, those to derive for each tile, and where the kernel looks."""
     if isinstance(part, Emitted):
         return list(part.payload), [], 0
@@ -164,8 +188,10 @@ def _transfer(
     """A record of the driver: what to copy, and how its box follows from the tile's."""
     size, axes = BYTES[access.type], len(section.nest.axes)
     strides = dense_strides(image.shape)
-    period = _product(loop.count for loop in section.loops[image.level :])
-    row = [number, int(store), image.address, size, len(access.shape), _start(access, strides) * size, period, slot]
+    row = [0] * at.TRANSFER
+    row[at.ACCESS], row[at.STORE], row[at.ADDRESS], row[at.SIZE] = number, int(store), image.address, size
+    row[at.RANK], row[at.START], row[at.OPERAND] = len(access.shape), _start(access, strides) * size, slot
+    row[at.PERIOD] = prod(loop.count for loop in section.loops[image.level :])
     for index, extent, large, small in zip(access.index, access.shape, access.strides, strides, strict=True):
         affine = index if isinstance(index, Affine) else None
         coefficients = affine.coefficients if affine else (0,) * axes
@@ -177,10 +203,3 @@ def _transfer(
 def _start(access: Access, strides: Sequence[int]) -> int:
     pairs = zip(access.index, strides, strict=True)
     return sum(index.offset * stride for index, stride in pairs if isinstance(index, Affine))
-
-
-def _product(values: object) -> int:
-    total = 1
-    for value in values:  # type: ignore[attr-defined]
-        total *= value
-    return total

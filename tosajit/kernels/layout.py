@@ -1,19 +1,41 @@
-"""The argument array of every kernel: one header for all, then what the kernel's own text asks for."""
+"""Where numbers are: in the argument array of every kernel, and in the image that the driver walks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FLAGS = 0
-"""Bit 0: first tile of a reduction (start from the initial value); bit 1: last tile (write the results)."""
-ACCUMULATOR = 1
-"""Address of the accumulators of the tile, or of one row of them."""
-SCRATCH = 2
-"""Address of memory that belongs to the calling thread."""
-REPORT = 3
-"""Address of the record of violated requirements (checked execution)."""
-BOX = 4
-"""From here: first point of the tile along each axis, then the end along each axis, then a base per access."""
+FLAGS, ACCUMULATOR, SCRATCH, REPORT, BOX = range(5)
+"""The argument array: flags (bit 0: first tile of a reduction, bit 1: last), address of the accumulators
+of the tile or of one row of it, address of memory of the thread's own, address for a report of a broken
+requirement; from BOX on: first point of the tile along each axis, the end along each axis, a base
+address per access, and then what the kernel's own text asks for."""
+
+KERNEL, AXES, KEPT_LOOPS, REDUCED_LOOPS, KEPT_TILES, REDUCED_TILES, ACCESSES = range(7)
+ARGUMENTS, TEMPLATE, ACCUMULATORS, TRANSFERS, LOOPS, PLACES, IMAGES, WORDS, WORD_COUNT, JOB, SECTION = range(
+    7, 18
+)
+"""The record of a section: address of its kernel, counts; size and place of the template of its argument
+array, accumulators in the scratchpad, number of transfers; places in the image of the tables of loops,
+of operands, of transfers, of words to derive, the number of these, and the slot that the kernel takes
+for its first; its size."""
+
+LOOP_AXIS, LOOP_EXTENT, LOOP_STEP, LOOP_COUNT, LOOP = range(5)
+"""A loop over tiles."""
+
+ACCESS, STORE, ADDRESS, SIZE, RANK, START, PERIOD, OPERAND, TRANSFER = range(9)
+"""A transfer: which access, whether it is written, address in the scratchpad, bytes of an element,
+dimensions that follow, bytes from the box's origin to the element at the origin of the axes, tiles
+between loads, table entry."""
+
+EXTENT, FAR, NEAR, OFFSET, REACH, COEFFICIENTS = range(6)
+"""A dimension of a transfer: extent, strides in bytes in memory and in the scratchpad, the index at the
+origin, how much further the box reaches on its own; and a coefficient for each axis."""
+
+WORD_SLOT, CONSTANT, FIRST, FIRST_FACTOR, SECOND, SECOND_FACTOR, WORD = range(7)
+"""A word to derive: `args[slot] = constant + args[first] * factor + args[second] * factor`."""
+
+ARGUMENT_BYTES, ODOMETER, OWN_BYTES = 4096, 4096, 8192
+"""A thread's own memory: argument array, counters of copies, and then its scratchpad."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tosajit.order import topological
 from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.context import Context
 from tosajit.runtime.steps import Branch, CheckLate, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
-from tosajit.validate import late_operands
+from tosajit.validation import late_operands
 
 if TYPE_CHECKING:
     from tosajit.runtime.options import Options

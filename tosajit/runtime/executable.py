@@ -17,7 +17,7 @@ from tosajit.runtime.body import Body
 from tosajit.runtime.context import Context
 from tosajit.runtime.options import Custom, Options
 from tosajit.runtime.segment import driver_text
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 Array = np.ndarray[Any, Any]
 

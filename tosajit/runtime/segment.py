@@ -22,11 +22,12 @@ from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
 from tosajit import kernels
 from tosajit.host.library import array_library
+from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared, prepare, supports
 from tosajit.kernels import threads
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.scalars import requirement_text
-from tosajit.link import ARGUMENT_BYTES, Image64, link
+from tosajit.link import Image64, link
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[int, int], None]
@@ -93,7 +94,10 @@ class Segment:
             return Prepared(list(nests))
         if target.scratch_bytes is not None:
             return Prepared(list(fuse(nests, set(self.outputs))))
-        return prepare(fuse(nests, set(self.outputs), supports), self.constants, array_library())
+        simple = simplify(fuse(nests, set(self.outputs), supports), self.constants)
+        prepared = prepare(simple.groups, {**self.constants, **simple.constants}, array_library())
+        prepared.constants |= simple.constants
+        return prepared
 
     def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
         kinds = dict.fromkeys(self.constants, "constant")
@@ -132,7 +136,7 @@ class Segment:
         call, seconds = workspace.calls[0], []
         call[2] = 0
         for number in range(self._image.sections):
-            call[6:8] = number, number + 1
+            call[5:7] = number, number + 1
             start = perf_counter()
             driver()(workspace.addresses[0])
             seconds.append(perf_counter() - start)
@@ -172,7 +176,7 @@ class _Workspace:
     def _arguments(self, image: Image64, memory: Array, shared: bool) -> Array:
         """The arguments of the driver on one thread."""
         words = [_address(image.numbers), _address(self.table), int(shared), _address(self.counters)]
-        words += [_address(memory), ARGUMENT_BYTES, 0, image.sections, _address(self.report)]
+        words += [_address(memory), 0, image.sections, _address(self.report)]
         return np.array(words, np.int64)
 
     def run(self) -> None:

@@ -12,7 +12,7 @@ from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
 from tosajit.runtime.options import Custom, Options
-from tosajit.validate import late_faults
+from tosajit.validation import late_faults
 
 if TYPE_CHECKING:
     from tosajit.runtime.body import Body
