@@ -3,12 +3,13 @@
 GATHER = """
     n, y, x = load_i64(args, DEPTHWISE_N), load_i64(args, DEPTHWISE_Y), load_i64(args, DEPTHWISE_X)
     columns, channel = load_i64(args, DEPTHWISE_COLUMNS), load_i64(args, DEPTHWISE_CHANNEL)
-    channels = load_i64(args, DEPTHWISE_CHANNELS)
+    channels, lines = load_i64(args, DEPTHWISE_CHANNELS), load_i64(args, DEPTHWISE_LINES)
     args = load_i64(args, DEPTHWISE_ARGS)
     out, blank_byte = load_i64(args, SCRATCH), load_i64(args, BLANK_BYTE)
     blank = out + load_i64(args, BLANK)
     expand, expand_bytes = out + load_i64(args, EXPAND), load_i64(args, EXPAND_BYTES)
-    I_h, I_w, K_h = load_i64(args, I_H), load_i64(args, I_W), load_i64(args, K_H)
+    I_h, I_w = load_i64(args, I_H), load_i64(args, I_W)
+    K_h = load_i64(args, K_H) + lines - 1
     in_y, in_x, step_y = load_i64(args, IN_Y), load_i64(args, IN_X), load_i64(args, DILATION_Y)
     multiplier, group_bytes = load_i64(args, CHANNEL_MULTIPLIER), load_i64(args, GROUP_BYTES)
     image = load_i64(args, SOURCE) + n * load_i64(args, IN_N)
@@ -60,6 +61,7 @@ PROLOGUE = """
     out_n, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Y), load_i64(args, OUT_X)
     reach, step_x, K_w = load_i64(args, REACH), load_i64(args, DILATION_X), load_i64(args, K_W)
     table, taps, parts = panel + load_i64(args, TAP_TABLE), load_i64(args, TAPS), load_i64(args, PARTS)
+    pair_bytes = load_i64(args, PAIR_BYTES)
     group_bytes, gather = load_i64(args, GROUP_BYTES), load_i64(args, GATHER)
     job = local(64)
     store_i64(job, DEPTHWISE_ARGS, args)
@@ -77,31 +79,40 @@ LOOPS = """
         for t in range(taps):
             slice = t // parts
             store_i64(table, t, slice // K_w * group_bytes + slice % K_w * step_x * columns * 4)
-        for m in range(m_lo, m_hi):
+        m = m_lo
+        while m < m_hi:
             n, y = m // O_h, m % O_h
+            lines = 2 if pair_bytes > 0 and y + 1 < O_h and m + 1 < m_hi else 1
             store_i64(job, DEPTHWISE_N, n)
             store_i64(job, DEPTHWISE_Y, y * stride_y - top)
+            store_i64(job, DEPTHWISE_LINES, lines)
             for x in range(0, O_w, pixel_block):
                 height = min(pixel_block, O_w - x)
                 store_i64(job, DEPTHWISE_X, x * stride_x - left)
                 store_i64(job, DEPTHWISE_COLUMNS, (height - 1) * stride_x + reach)
                 call(gather, job)
-                first_place = n * out_n + y * out_y + x * out_x
+                for line in range(lines):
+                    first_place = n * out_n + (y + line) * out_y + x * out_x
+                    taken = b + line * pair_bytes
+"""
+
+NEXT = """
+            m += lines
 """
 
 TILE_I8 = """
-                depthwise_i8(panel, pixel_bytes, table, taps, b, initial + column * 4, words, pitch * 4, height, pitch // 16)
+                    depthwise_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, words, pitch * 4, height, pitch // 16)
 """
 
 TILE_I16 = """
-                for i in range(height):
-                    copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
-                for t in range(0, taps, 255):
-                    depthwise_i16(panel, pixel_bytes, table + t * 8, min(255, taps - t), b + t * 64, taps, words,
-                                  pitch * 8, height, pitch // 16)
+                    for i in range(height):
+                        copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
+                    for t in range(0, taps, 255):
+                        depthwise_i16(panel, pixel_bytes, table + t * 8, min(255, taps - t), taken + t * 64, taps, words,
+                                      pitch * 8, height, pitch // 16)
 """
 
 RESCALE = """
-                depthwise_rescale_i8(panel, pixel_bytes, table, taps, b, initial + column * 4, {where}, height, columns,
-                                     parameters + column * 16, sign, low, high)
+                    depthwise_rescale_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, {where}, height, columns,
+                                         parameters + column * 16, sign, low, high)
 """

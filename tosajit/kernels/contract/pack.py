@@ -46,7 +46,8 @@ def pack_depthwise(
 ) -> tuple[NDArray[np.int8] | NDArray[np.int16], int]:
     """Return [channels / 16][groups, KW, parts][16][vertical taps] of weights [KH][KW][C][M], and the number of parts.
 
-    A weight less its zero point may need nine bits: it is then the sum of three parts.
+    A weight less its zero point may need nine bits: it is then the sum of three parts. Where the last group has room,
+    all is followed by weights shifted down by a tap: the second of two output rows that share their input.
     """
     kh, kw = weights.shape[:2]
     group = 4 // element_bytes
@@ -56,10 +57,13 @@ def pack_depthwise(
     for _ in range(3 if weight_zp else 1):
         parts.append(np.clip(rest, -128, 127))
         rest = rest - parts[-1]
-    padded = np.zeros((groups * group, kw, len(parts), _padded(channels)), storage)
-    padded[:kh, :, :, :channels] = np.stack(parts, axis=2)
-    split = padded.reshape(groups, group, kw, len(parts), -1, COLUMNS)
-    return np.ascontiguousarray(split.transpose(4, 0, 2, 3, 5, 1)), len(parts)
+    variants = []
+    for shift in range(1 if kh % group == 0 else 2):
+        padded = np.zeros((groups * group, kw, len(parts), _padded(channels)), storage)
+        padded[shift : kh + shift, :, :, :channels] = np.stack(parts, axis=2)
+        split = padded.reshape(groups, group, kw, len(parts), -1, COLUMNS)
+        variants.append(split.transpose(4, 0, 2, 3, 5, 1))
+    return np.ascontiguousarray(np.stack(variants)), len(parts)
 
 
 def pack_halves(matrix: NDArray[np.int16]) -> NDArray[np.int16]:

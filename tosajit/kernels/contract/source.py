@@ -106,12 +106,8 @@ def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
         parts += [depthwise.TILE_I8 if type_ == "i8" else depthwise.TILE_I16]
     words = ("reload_i8" if epilogue.rescale else f"reload_{spec.accumulator}", "words")
     parts += [
-        _body(
-            epilogue,
-            words,
-            "columns" if epilogue.rescale else "pitch",
-            "first_place + i * out_x",
-        )
+        _body(epilogue, words, "columns" if epilogue.rescale else "pitch", "first_place + i * out_x", 4),
+        depthwise.NEXT,
     ]
     return _fill("".join(parts), {"flip": 128 if type_ == "i8" else 0})
 
@@ -212,16 +208,11 @@ def _portable(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str) -> str:
+def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str, deeper: int = 0) -> str:
     """Return the loops of the caller's text over the sums of a tile."""
     if epilogue.rescale and not epilogue.body:
         return ""
     load = f"{words[0]}({words[1]}, base + part + j)"
     body = _fill(text.BODY, {"load": load, "pitch": pitch, "place": place})
-    return _fill(
-        body,
-        {
-            "body": indent(epilogue.body, " " * 28),
-            "rest": indent(epilogue.body, " " * 24),
-        },
-    )
+    body = _fill(body, {"body": indent(epilogue.body, " " * 28), "rest": indent(epilogue.body, " " * 24)})
+    return indent(body, " " * deeper)

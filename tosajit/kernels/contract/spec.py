@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
-from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +178,8 @@ class DepthwiseSlot(IntEnum):
     """Entries of the packed weights per channel: groups of vertical taps, times KW, times PARTS."""
     PARTS = auto()
     """int8 numbers that a weight less its zero point is the sum of."""
+    PAIR_BYTES = auto()
+    """Bytes from the packed weights to those shifted down by a tap, or 0: two output rows then share their input."""
     IN_N = auto()
     IN_Y = auto()
     IN_X = auto()
@@ -209,7 +210,7 @@ class DepthwiseJob(IntEnum):
     """The arguments of the kernel that interleaves rows."""
 
     DEPTHWISE_ARGS, DEPTHWISE_N, DEPTHWISE_Y, DEPTHWISE_X = range(4)
-    DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS = range(4, 7)
+    DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS, DEPTHWISE_LINES = range(4, 8)
 
 
 class PackSlot(IntEnum):
@@ -260,8 +261,6 @@ class Geometry:
     element_bytes: int = 1
     out_strides: tuple[int, int, int, int] | None = None
     """Elements between neighbours along N, D, H, W of the output; dense if not given."""
-    in_strides: tuple[int, int, int, int] | None = None
-    """The same of the input."""
 
     @property
     def positions(self) -> int:
@@ -285,26 +284,9 @@ class Geometry:
         return self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
 
     @property
-    def _in_elements(self) -> tuple[int, int, int, int]:
-        _, d, h, w = self.input
-        ic = self.in_channels
-        return self.in_strides or (d * h * w * ic, h * w * ic, w * ic, ic)
-
-    @property
-    def direct_bytes(self) -> int:
-        """Return the bytes from row to row of A if they lie in the input as the kernel wants them, else 0."""
-        if self.kernel != (1, 1, 1) or any(self.pad) or self.row_bytes != self.depth * self.element_bytes:
-            return 0
-        strides = zip(self.output, self._in_elements, (1, *self.stride), strict=True)
-        steps = [(extent, elements * stride) for extent, elements, stride in strides if extent > 1]
-        if any(far != near * extent for (_, far), (extent, near) in pairwise(steps)):
-            return 0
-        return (steps[-1][1] if steps else self.depth) * self.element_bytes
-
-    @property
     def is_direct(self) -> bool:
-        """Tell whether the rows of A are used in place."""
-        return self.direct_bytes > 0
+        """Tell whether the rows of A lie in the input as the kernel wants them."""
+        return self.is_plain and self.row_bytes == self.depth * self.element_bytes
 
     @property
     def panel_rows(self) -> int:
@@ -318,8 +300,7 @@ class Geometry:
     @property
     def _runs(self) -> tuple[int, int]:
         """Return the pieces of a kernel row that are contiguous in the input, and the taps in each."""
-        joined = self.dilation[2] == 1 and self._in_elements[3] == self.in_channels
-        return (1, self.kernel[2]) if joined else (self.kernel[2], 1)
+        return (1, self.kernel[2]) if self.dilation[2] == 1 else (self.kernel[2], 1)
 
     @property
     def _table_bytes(self) -> int:
@@ -333,7 +314,7 @@ class Geometry:
     @property
     def _collapsed(self) -> "Geometry":
         """Return the same with all positions along x, if input and output are dense and nothing else is."""
-        if not self.is_plain or self.out_strides or self.in_strides:
+        if not self.is_plain or self.out_strides:
             return self
         row = (1, 1, 1, self.positions)
         return replace(self, input=row, output=row)
@@ -343,7 +324,7 @@ class Geometry:
         return self._collapsed._slots()
 
     def _slots(self) -> Mapping[Slot, int]:
-        d, h, w = self.input[1:]
+        n, d, h, w = self.input
         tap = self.in_channels * self.element_bytes
         od, oh, ow = self.output[1:]
         oc = self.out_channels
@@ -366,14 +347,24 @@ class Geometry:
         )
         numbers += [*self.stride, *self.pad, *self.dilation]
         names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K".split()
-        numbers += [elements * self.element_bytes for elements in self._in_elements]
-        numbers += [*strides, 0, self.positions, 0, oc, self.depth]
+        numbers += [
+            d * h * w * tap,
+            h * w * tap,
+            w * tap,
+            tap,
+            *strides,
+            0,
+            self.positions,
+            0,
+            oc,
+            self.depth,
+        ]
         names += "PANEL_ROWS DIRECT ROW_BYTES".split()
-        numbers += [self.panel_rows, int(self.is_direct), self.direct_bytes or self.row_bytes]
+        numbers += [self.panel_rows, int(self.is_direct), self.row_bytes]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
 
 
-ROW_BLOCK_BYTES = 12 * 1024
+ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
 
 
@@ -415,17 +406,25 @@ class DepthwiseGeometry:
     @property
     def blocks(self) -> tuple[int, int]:
         """Return how many channels and pixels to work on at a time."""
-        columns = (self.output[2] - 1) * self.stride[1] + self.reach
+        width = self.output[2]
+        columns = (width - 1) * self.stride[1] + self.reach
         budget = ROW_BLOCK_BYTES // (4 * self.groups)
-        channels = self.out_channels
-        pieces = 1
-        while pieces < 64 and -(-channels // pieces) * min(columns, 3 * self.reach + 8) > budget:
+        channels, pieces = self.out_channels, 1
+        while pieces < 64 and channels * min(columns, 3 * self.reach + 8) > budget:
             pieces += 1
-        if pieces > 1:
-            channels = min(channels, max(16, -(-channels // pieces // 64) * 64))
+            channels = max(16, -(-self.out_channels // pieces // 64) * 64)
+        channels = min(channels, self.out_channels)
         fitting = max(0, budget // channels - self.reach) // self.stride[1] + 1
-        parts = -(-self.output[2] // fitting)
-        return channels, -(-self.output[2] // parts)
+        pixels = -(-width // -(-width // fitting))
+        return channels, min(width, -(-pixels // 8) * 8 if pixels > 8 else pixels)
+
+    @property
+    def pair_bytes(self) -> int:
+        """Return where the weights of the second of two output rows are; 0 if rows cannot share their input."""
+        group = 4 // self.element_bytes
+        if self.kernel[0] % group == 0 or self.stride[0] != self.dilation[0]:
+            return 0
+        return -(-self.out_channels // 16) * self.groups * self.kernel[1] * self.parts * 64
 
     def _scratch(self) -> Mapping[str, int]:
         channels, pixels = self.blocks
@@ -485,6 +484,7 @@ class DepthwiseGeometry:
                 f"{name}_{'H' if name == 'K' else 'Y'}": y,
                 f"{name}_{'W' if name == 'K' else 'X'}": x,
             }
+        numbers["PAIR_BYTES"] = self.pair_bytes
         numbers |= {
             "PAD_TOP": self.pad[0],
             "PAD_LEFT": self.pad[1],
