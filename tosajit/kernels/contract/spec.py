@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +262,8 @@ class Geometry:
     element_bytes: int = 1
     out_strides: tuple[int, int, int, int] | None = None
     """Elements between neighbours along N, D, H, W of the output; dense if not given."""
+    in_strides: tuple[int, int, int, int] | None = None
+    """The same of the input."""
 
     @property
     def positions(self) -> int:
@@ -284,9 +287,26 @@ class Geometry:
         return self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
 
     @property
+    def _in_elements(self) -> tuple[int, int, int, int]:
+        _, d, h, w = self.input
+        ic = self.in_channels
+        return self.in_strides or (d * h * w * ic, h * w * ic, w * ic, ic)
+
+    @property
+    def direct_bytes(self) -> int:
+        """Return the bytes from row to row of A if they lie in the input as the kernel wants them, else 0."""
+        if self.kernel != (1, 1, 1) or any(self.pad) or self.row_bytes != self.depth * self.element_bytes:
+            return 0
+        strides = zip(self.output, self._in_elements, (1, *self.stride), strict=True)
+        steps = [(extent, elements * stride) for extent, elements, stride in strides if extent > 1]
+        if any(far != near * extent for (_, far), (extent, near) in pairwise(steps)):
+            return 0
+        return (steps[-1][1] if steps else self.depth) * self.element_bytes
+
+    @property
     def is_direct(self) -> bool:
-        """Tell whether the rows of A lie in the input as the kernel wants them."""
-        return self.is_plain and self.row_bytes == self.depth * self.element_bytes
+        """Tell whether the rows of A are used in place."""
+        return self.direct_bytes > 0
 
     @property
     def panel_rows(self) -> int:
@@ -300,7 +320,8 @@ class Geometry:
     @property
     def _runs(self) -> tuple[int, int]:
         """Return the pieces of a kernel row that are contiguous in the input, and the taps in each."""
-        return (1, self.kernel[2]) if self.dilation[2] == 1 else (self.kernel[2], 1)
+        joined = self.dilation[2] == 1 and self._in_elements[3] == self.in_channels
+        return (1, self.kernel[2]) if joined else (self.kernel[2], 1)
 
     @property
     def _table_bytes(self) -> int:
@@ -314,7 +335,7 @@ class Geometry:
     @property
     def _collapsed(self) -> "Geometry":
         """Return the same with all positions along x, if input and output are dense and nothing else is."""
-        if not self.is_plain or self.out_strides:
+        if not self.is_plain or self.out_strides or self.in_strides:
             return self
         row = (1, 1, 1, self.positions)
         return replace(self, input=row, output=row)
@@ -324,7 +345,7 @@ class Geometry:
         return self._collapsed._slots()
 
     def _slots(self) -> Mapping[Slot, int]:
-        n, d, h, w = self.input
+        d, h, w = self.input[1:]
         tap = self.in_channels * self.element_bytes
         od, oh, ow = self.output[1:]
         oc = self.out_channels
@@ -347,20 +368,10 @@ class Geometry:
         )
         numbers += [*self.stride, *self.pad, *self.dilation]
         names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K".split()
-        numbers += [
-            d * h * w * tap,
-            h * w * tap,
-            w * tap,
-            tap,
-            *strides,
-            0,
-            self.positions,
-            0,
-            oc,
-            self.depth,
-        ]
+        numbers += [elements * self.element_bytes for elements in self._in_elements]
+        numbers += [*strides, 0, self.positions, 0, oc, self.depth]
         names += "PANEL_ROWS DIRECT ROW_BYTES".split()
-        numbers += [self.panel_rows, int(self.is_direct), self.row_bytes]
+        numbers += [self.panel_rows, int(self.is_direct), self.direct_bytes or self.row_bytes]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
 
 
