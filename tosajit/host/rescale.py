@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tiling.expr import Expr, walk
-from tiling.nest import Nest
+from tiling.nest import Nest, access_exprs
 from tosajit.host.match import Match
 from tosajit.kernels.contract.pack import RescaleTable, rescale_table
 
@@ -31,7 +31,8 @@ class Rescale:
 
 def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound: Array) -> Rescale | None:
     """The rescale to int8 that every use of the sum goes through; None if there is none that is exact."""
-    uses = [node for write in group.writes for node in walk(write.value) if _is_rescale(node)]
+    roots = _roots(group)
+    uses = [node for root in roots for node in walk(root) if _is_rescale(node)]
     if not uses:
         return None
     node = uses[0]
@@ -46,12 +47,18 @@ def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound:
     double = inner.op == "rescale_32_double"
     reach = bound + np.abs(bias.astype(np.int64))
     table = rescale_table(factors, shifts, double, out, found.geometry.out_channels, reach)
-    if table is None or not all(_only_through(write.value, node) for write in group.writes):
+    if table is None or not all(_only_through(root, node) for root in roots):
         return None
     clipped, low, high = reader.clipped(group, node)
     values = [write.value for write in group.writes]
     steps = [write.access.type for write in group.writes]
     return Rescale(clipped, table, bias, low, high, values == [clipped] and steps == ["i8"])
+
+
+def _roots(group: Nest) -> list[Expr]:
+    """All that is computed from the sums: results, and what they are looked up by."""
+    roots = [expr for write in group.writes for expr in (write.value, *access_exprs(write.access))]
+    return roots + [expr for access in group.reads for expr in access_exprs(access)]
 
 
 def _is_rescale(node: Expr) -> bool:
@@ -118,8 +125,9 @@ class _Reader:
 
     def clipped(self, group: Nest, node: Expr) -> tuple[Expr, int, int]:
         """The rescale with the clamp around it if every use has the same one with constant bounds."""
-        users = {user for write in group.writes for user in walk(write.value) if node in user.operands}
-        direct = any(write.value is node for write in group.writes)
+        roots = _roots(group)
+        users = {user for root in roots for user in walk(root) if node in user.operands}
+        direct = any(root is node for root in roots)
         if len(users) == 1 and not direct:
             (user,) = users
             if user.op == "clip_i8" and user.operands[0] is node:

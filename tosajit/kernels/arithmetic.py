@@ -151,6 +151,11 @@ def clip(value: Number, min_val: Number, max_val: Number) -> Number:
     return T(min(max(np.int64(value), np.int64(min_val)), np.int64(max_val)))
 
 
+def mul_high_i32(a: Number, b: Number) -> Number:
+    """Take the upper half of a product."""
+    return np.int32(np.int64(np.int64(a) * np.int64(b)) >> 32)
+
+
 def mul_shift_i32(a: Number, b: Number, shift: Number) -> Number:
     """Multiply, add half and shift right; with shift 0 the low bits (TOSA 1.0.1 section 2.5.14)."""
     amount = np.int64(np.int64(shift) & 63)

@@ -54,6 +54,14 @@ def scalar(name: str) -> Callable[..., Any]:
     return namespace[name]  # type: ignore[no-any-return]
 
 
+@functools.cache
+def vectorised(name: str) -> Callable[..., Any]:
+    """Return a scalar as a function of whole arrays."""
+    namespace: dict[str, Any] = {"np": np, "min": np.minimum, "max": np.maximum}
+    exec(scalar_source([name]), namespace)
+    return namespace[name]  # type: ignore[no-any-return]
+
+
 def requirement(name: str) -> str | None:
     """Return the name of the scalar that tells whether `name` may have its arguments, if it has a REQUIRE."""
     return f"{name}_ok" if f"{name}_ok" in scalars() else None

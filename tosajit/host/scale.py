@@ -1,0 +1,179 @@
+"""Cheaper exact forms of scaling by constants: `(u * factor + addend - (correction if u < 0)) >> shift`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tiling.expr import Expr, call
+from tosajit.host.ranges import Range
+
+Number = Callable[[int], Expr]
+"""Makes an operand of a number of 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What is scaled: an expression less a number; and the values that the difference has."""
+
+    expr: Expr
+    less: int
+    values: Range
+
+    def plain(self, number: Number) -> Expr:
+        """The difference."""
+        return call("sub_i32", self.expr, number(self.less), type="i32") if self.less else self.expr
+
+
+LIMIT = 1 << 31
+FEW = 1 << 16
+"""So many values are few enough to try them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Scaling in exact integers; all forms below agree with it for every value of a range."""
+
+    factor: int
+    addend: int
+    correction: int
+    shift: int
+
+    def within(self, values: Range) -> Scale:
+        """The same for a range of values, without what they make needless."""
+        low, high = values
+        scale = self
+        if low >= 0:
+            scale = replace(scale, correction=0)
+        elif high < 0:
+            scale = replace(scale, addend=scale.addend - scale.correction, correction=0)
+        common = _zeros(scale.factor, scale.addend, scale.correction, 1 << scale.shift)
+        return Scale(
+            scale.factor >> common, scale.addend >> common, scale.correction >> common, scale.shift - common
+        )
+
+
+def scale_of(multiplier: int, shift: int, double: bool, output_zp: int, ahead: int) -> Scale:
+    """RESCALE (TOSA 1.0.1 section 2.13.2) of values that are shifted left by `ahead`."""
+    twice = double and shift > 31
+    addend = (1 << (shift - 1)) + (twice << 30) + (output_zp << shift)
+    return Scale(multiplier << ahead, addend, twice << 31, shift)
+
+
+def scaled(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """The cheapest form for the values of a term; None if 64 bits are needed."""
+    scale = scale.within(term.values)
+    for form in (_exact, _fitted, _narrow, _high):
+        found = form(term, scale, number)
+        if found is not None:
+            return found
+    return None
+
+
+def _exact(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """A factor that is a whole number, nothing to round."""
+    whole, rest = scale.addend >> scale.shift, scale.addend & ((1 << scale.shift) - 1)
+    if scale.factor & ((1 << scale.shift) - 1) or rest < scale.correction:
+        return None
+    return _linear(term, scale.factor >> scale.shift, whole, 0, number)
+
+
+def _narrow(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """A product that fits 32 bits."""
+    if scale.correction:
+        if scale.factor != 1 or not _fits(term.values, 1, scale.addend - scale.correction, scale.addend):
+            return None
+        value = term.plain(number)
+        sign = call("ashr_i32", value, number(31), type="i32")
+        less = call("and_i32", sign, number(-scale.correction), type="i32")
+        return _shifted(_plus(_plus_expr(value, less), scale.addend, number), scale.shift, number)
+    return _linear(term, scale.factor, scale.addend, scale.shift, number)
+
+
+def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """A shorter factor that gives the same for all of few values."""
+    low, high = term.values
+    largest = max(-low, high) * scale.factor + abs(scale.addend) + scale.correction
+    if high - low >= FEW or max(largest, scale.factor << FEW.bit_length()) >= 1 << 62:
+        return None
+    every = np.arange(low, high + 1, dtype=np.int64)
+    wanted = (every * scale.factor + scale.addend - scale.correction * (every < 0)) >> scale.shift
+    reach = max(abs(low), abs(high)).bit_length()
+    widest = min(scale.shift, 31, 30 - reach - scale.factor.bit_length() + scale.shift)
+    for shift in range(widest, max(widest - 4, -1), -1):
+        for factor in {scale.factor >> (scale.shift - shift), (scale.factor >> (scale.shift - shift)) + 1}:
+            below = int(((wanted << shift) - every * factor).max())
+            above = int((((wanted + 1) << shift) - 1 - every * factor).min())
+            if below <= above:
+                addend = 0 if below <= 0 <= above else below
+                return _linear(term, factor, addend, shift, number)
+    return None
+
+
+def _high(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """The upper half of a product, where nothing that is added lies in the lower one."""
+    value, values = term.plain(number), term.values
+    reach = 31 - max(map(abs, values)).bit_length()
+    dropped = min(_zeros(scale.addend, scale.correction, 1 << scale.shift), 32)
+    factor_shift = min(31 - scale.factor.bit_length(), 32 - dropped)
+    ahead = 32 - dropped - factor_shift
+    if factor_shift < 0 or not 0 <= ahead <= reach:
+        return None
+    addend, correction = scale.addend >> dropped, scale.correction >> dropped
+    products = tuple((v * scale.factor) >> dropped for v in values)
+    if min(products[0], 0) + min(addend, 0) - correction < -LIMIT or max(products[1], 0) + max(addend, 0) >= LIMIT:
+        return None
+    total = call("mul_high_i32", _left(value, ahead, number), number(scale.factor << factor_shift), type="i32")
+    if correction:
+        sign = call("ashr_i32", value, number(31), type="i32")
+        total = _plus_expr(total, call("and_i32", sign, number(-correction), type="i32"))
+    return _shifted(_plus(total, addend, number), scale.shift - dropped, number)
+
+
+def _linear(term: Term, factor: int, addend: int, shift: int, number: Number) -> Expr | None:
+    """`(value * factor + addend) >> shift` in 32 bits; what the term subtracts goes into the addend."""
+    if not _fits(term.values, factor, addend, addend):
+        return None
+    value, addend = term.expr, _wrapped(addend - term.less * factor)
+    if factor & (factor - 1) == 0 and factor:
+        product = _left(value, factor.bit_length() - 1, number)
+    else:
+        product = call("mul_i32", value, number(factor), type="i32")
+    return _shifted(_plus(product, addend, number), shift, number)
+
+
+def _fits(values: Range, factor: int, least: int, most: int) -> bool:
+    ends = [value * factor for value in values]
+    both = [factor, *ends, *(end + addend for end in ends for addend in (least, most)), least, most]
+    return -LIMIT <= min(both) and max(both) < LIMIT
+
+
+def _left(value: Expr, amount: int, number: Number) -> Expr:
+    return call("shl_i32", value, number(amount), type="i32") if amount else value
+
+
+def _shifted(value: Expr, amount: int, number: Number) -> Expr:
+    return call("ashr_i32", value, number(amount), type="i32") if amount else value
+
+
+def _plus(value: Expr, addend: int, number: Number) -> Expr:
+    return _plus_expr(value, number(addend)) if addend else value
+
+
+def _plus_expr(first: Expr, second: Expr) -> Expr:
+    return call("add_i32", first, second, type="i32")
+
+
+def _wrapped(number: int) -> int:
+    """What is left of a number in 32 bits: sums of 32 bits may wrap on the way to a result that does not."""
+    return (number + LIMIT) % (2 * LIMIT) - LIMIT
+
+
+def _zeros(*numbers: int) -> int:
+    """How many low bits all of the numbers leave zero."""
+    together = 0
+    for number in numbers:
+        together |= number
+    return (together & -together).bit_length() - 1
