@@ -78,7 +78,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     reduction = nest.reduction
     if nest.verb != "contract" or reduction is None or reduction.op != "add" or reduction.initial != 0:
         return None
-    value = reduction.value
+    value = _unwrapped(reduction.value)
     if not value.op.startswith("mul_") or len(value.operands) != 2:
         return None
     sides = [_factor(operand, nest) for operand in value.operands]
