@@ -22,7 +22,9 @@ def allocate(buffers: Mapping[str, Lifetime], alignment: int) -> tuple[dict[str,
     order = sorted(buffers.items(), key=lambda item: (-item[1].bytes, item[1].first, item[0]))
     for name, life in order:
         size = -(-life.bytes // alignment) * alignment
-        busy = sorted((lo, hi) for lo, hi, other in placed if other.first <= life.last and life.first <= other.last)
+        busy = sorted(
+            (lo, hi) for lo, hi, other in placed if other.first <= life.last and life.first <= other.last
+        )
         offsets[name] = offset = _tightest_gap(busy, size)
         placed.append((offset, offset + size, life))
     return offsets, max((hi for _, hi, _ in placed), default=0)

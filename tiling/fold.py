@@ -107,7 +107,9 @@ def pure_move(nest: Nest) -> bool:
 def identity_write(write: Write, axes: int) -> bool:
     """Whether dimension d of the result is axis d, so that axes can be replaced by a reader's indices."""
     return len(write.access.index) <= axes and all(
-        isinstance(item, Affine) and item.offset == 0 and item.coefficients == tuple(int(d == p) for p in range(axes))
+        isinstance(item, Affine)
+        and item.offset == 0
+        and item.coefficients == tuple(int(d == p) for p in range(axes))
         for d, item in enumerate(write.access.index)
     )
 
@@ -186,10 +188,18 @@ def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool)
     """The producer going on with the consumer's work on its result `result`; None if the points differ."""
     write = producer.writes[result]
     outer = producer.outer
-    if consumer.reduction is not None or not identity_write(write, len(producer.axes)) or len(write.access.index) != outer:
+    if (
+        consumer.reduction is not None
+        or not identity_write(write, len(producer.axes))
+        or len(write.access.index) != outer
+    ):
         return None
     reshaped = reshape_read(consumer, number, write.access.shape)
-    if reshaped is None or not is_permutation(reshaped.reads[number], reshaped.extents) or reshaped.reads[number].fill is not None:
+    if (
+        reshaped is None
+        or not is_permutation(reshaped.reads[number], reshaped.extents)
+        or reshaped.reads[number].fill is not None
+    ):
         return None
     old = [Affine((0,) * len(producer.axes))] * len(reshaped.axes)
     for dimension, item in enumerate(reshaped.reads[number].index):

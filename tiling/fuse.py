@@ -27,7 +27,9 @@ def fuse(
 class _Fusion:
     """The nests so far (None: gone into others), and who writes and who reads each value."""
 
-    def __init__(self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool]) -> None:
+    def __init__(
+        self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool]
+    ) -> None:
         self.kept, self.supports = frozenset(kept), supports
         self.nests: list[Nest | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
@@ -90,7 +92,13 @@ class _Fusion:
         """Whether a computed value is better kept in memory than computed where it is read."""
         shared = self.readers[access.operand] != {number} or access.operand in self.kept
         several = sum(other.operand == access.operand for other in consumer.reads) > 1
-        return shared or several or consumer.verb == "contract" or access.fill is not None or not _once(access, consumer)
+        return (
+            shared
+            or several
+            or consumer.verb == "contract"
+            or access.fill is not None
+            or not _once(access, consumer)
+        )
 
     def _single_writer(self, operand: str) -> Nest | None:
         numbers = self.writers.get(operand, set())
@@ -116,10 +124,16 @@ class _Fusion:
                     self._put(number, normalise(group))
                     break
 
-    def _attached(self, origin: int, number: int, consumer: Nest, position: int, access: Access) -> Nest | None:
+    def _attached(
+        self, origin: int, number: int, consumer: Nest, position: int, access: Access
+    ) -> Nest | None:
         """The group of a reduction and this consumer, to stand where the consumer stands."""
         producer = self._single_writer(access.operand)
-        if producer is None or producer.reduction is None or len(producer.reads) + len(consumer.reads) > MAX_READS:
+        if (
+            producer is None
+            or producer.reduction is None
+            or len(producer.reads) + len(consumer.reads) > MAX_READS
+        ):
             return None
         results = [write.access.operand for write in producer.writes]
         if any(origin < reader < number for name in results for reader in self.readers.get(name, ())):

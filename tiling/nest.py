@@ -235,7 +235,10 @@ def split_axis(nest: Nest, position: int, inner: int) -> Nest:
     """Axis `position` as two: steps of `inner`, and within them. The extent must be a multiple."""
     axis = nest.axes[position]
     assert axis.extent % inner == 0
-    pieces = (replace(axis, name=f"{axis.name}o", extent=axis.extent // inner), replace(axis, name=f"{axis.name}i", extent=inner))
+    pieces = (
+        replace(axis, name=f"{axis.name}o", extent=axis.extent // inner),
+        replace(axis, name=f"{axis.name}i", extent=inner),
+    )
     axes = nest.axes[:position] + pieces + nest.axes[position + 1 :]
     old = []
     for number in range(len(nest.axes)):

@@ -85,7 +85,9 @@ def drop_unit_dimensions(access: Access) -> Access:
     kept = [d for d, extent in enumerate(access.shape) if extent != 1 or not _constant_zero(access, d)]
     if len(kept) == len(access.shape):
         return access
-    return replace(access, shape=tuple(access.shape[d] for d in kept), index=tuple(access.index[d] for d in kept))
+    return replace(
+        access, shape=tuple(access.shape[d] for d in kept), index=tuple(access.index[d] for d in kept)
+    )
 
 
 def _constant_zero(access: Access, dimension: int) -> bool:
@@ -166,7 +168,11 @@ def _uses_axis(nest: Nest, position: int) -> bool:
 def _merge_in_access(access: Access, position: int, extent: int) -> Access | None:
     """The access over merged axes: same dimension, or a full inner dimension joined to its outer one."""
     shape, index = list(access.shape), list(access.index)
-    users = [d for d, i in enumerate(index) if isinstance(i, Affine) and any(i.coefficients[position : position + 2])]
+    users = [
+        d
+        for d, i in enumerate(index)
+        if isinstance(i, Affine) and any(i.coefficients[position : position + 2])
+    ]
     if len(users) == 2:
         outer, inner = users
         a, b = index[outer], index[inner]

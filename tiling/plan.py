@@ -12,7 +12,6 @@ from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape, dense_box
 from tiling.target import Target
 
-
 ARRAY_SPEED = 16
 """How many points an array unit does while other units do one: its tiles have to be larger."""
 
@@ -69,7 +68,11 @@ def place(
 def schedule(nest: Nest, target: Target) -> Section | Infeasible:
     """Tile one nest for the target."""
     if target.scratch_bytes is None:
-        return Section(nest, _shared_loops(nest, target), (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared)))
+        return Section(
+            nest,
+            _shared_loops(nest, target),
+            (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared)),
+        )
     return _fit(nest, target, target.scratch_bytes)
 
 
@@ -98,7 +101,9 @@ def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
 
     def demand(tile: tuple[int, ...]) -> int:
         resident = _resident(accesses, nest, tile, capacity)
-        total = sum(_aligned(box_bytes(a, tile), target) for a, r in zip(accesses, resident, strict=True) if r)
+        total = sum(
+            _aligned(box_bytes(a, tile), target) for a, r in zip(accesses, resident, strict=True) if r
+        )
         return total + _accumulator_bytes(nest, tile, target)
 
     while (needed := demand(tile)) > capacity:
@@ -114,14 +119,19 @@ def _shrunk(tile: tuple[int, ...], number: int) -> tuple[int, ...]:
     return tile[:number] + (-(-tile[number] // 2),) + tile[number + 1 :]
 
 
-def _resident(accesses: Sequence[Access], nest: Nest, tile: tuple[int, ...], capacity: int) -> tuple[bool, ...]:
+def _resident(
+    accesses: Sequence[Access], nest: Nest, tile: tuple[int, ...], capacity: int
+) -> tuple[bool, ...]:
     """Which operands come into the scratchpad.
 
     Not those that data index, unless they are small, nor results that a tile leaves gaps in: storing their box
     would overwrite what other tiles wrote.
     """
     count = len(nest.reads)
-    return tuple(_small(a, tile, capacity) if number < count else dense_box(a, tile) for number, a in enumerate(accesses))
+    return tuple(
+        _small(a, tile, capacity) if number < count else dense_box(a, tile)
+        for number, a in enumerate(accesses)
+    )
 
 
 def _small(access: Access, tile: tuple[int, ...], capacity: int) -> bool:

@@ -123,7 +123,15 @@ class Program:
             for access, (item, image) in enumerate(zip(section.accesses, section.images, strict=True)):
                 if image is not None:
                     opcode = Opcode.LOAD if access < count else Opcode.STORE
-                    row = (opcode, number, access, image.level, numbers[item.operand], image.address, image.bytes)
+                    row = (
+                        opcode,
+                        number,
+                        access,
+                        image.level,
+                        numbers[item.operand],
+                        image.address,
+                        image.bytes,
+                    )
                     body.append(row)
             loads = [row for row in body if row[0] == Opcode.LOAD]
             stores = [row for row in body if row[0] == Opcode.STORE]

@@ -41,7 +41,9 @@ def whole(name: str, shape: Shape, count: int | None = None) -> Access:
 def move(chain: Chain, source: Access, shape: Shape) -> None:
     """A nest that copies."""
     name = chain.result(shape)
-    chain.nests.append(Nest("move", axes(shape), (source,), (Write(whole(name, shape), read(0, "i32")),), None, (name,)))
+    chain.nests.append(
+        Nest("move", axes(shape), (source,), (Write(whole(name, shape), read(0, "i32")),), None, (name,))
+    )
 
 
 @st.composite
@@ -53,7 +55,9 @@ def chains(draw: st.DrawFn) -> Chain:
         chain.inputs[f"x{number}"] = chain.shapes[f"x{number}"] = shape
     for _ in range(draw(st.integers(1, 8))):
         name = draw(st.sampled_from(sorted(chain.shapes)))
-        step = draw(st.sampled_from([transpose, reshape, cut, reverse, pad, elementwise, window, reduce, gather]))
+        step = draw(
+            st.sampled_from([transpose, reshape, cut, reverse, pad, elementwise, window, reduce, gather])
+        )
         step(draw, chain, name, chain.shapes[name])
     return chain
 
@@ -97,16 +101,23 @@ def pad(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
 
 
 def elementwise(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
-    fits = [n for n, s in chain.shapes.items() if len(s) == len(shape) and all(a in (1, b) for a, b in zip(s, shape, strict=True))]
+    fits = [
+        n
+        for n, s in chain.shapes.items()
+        if len(s) == len(shape) and all(a in (1, b) for a, b in zip(s, shape, strict=True))
+    ]
     other = draw(st.sampled_from(sorted(fits)))
     index = tuple(
-        Affine((0,) * len(shape)) if e == 1 else i for e, i in zip(chain.shapes[other], identity(len(shape)), strict=True)
+        Affine((0,) * len(shape)) if e == 1 else i
+        for e, i in zip(chain.shapes[other], identity(len(shape)), strict=True)
     )
     operation = draw(st.sampled_from(["add_i32", "sub_i32", "mul_i32", "max_i32"]))
     result = chain.result(shape)
     value = call(operation, read(0, "i32"), read(1, "i32"), type="i32")
     reads = (whole(name, shape), Access(other, "i32", chain.shapes[other], index))
-    chain.nests.append(Nest("map", axes(shape), reads, (Write(whole(result, shape), value),), None, (result,)))
+    chain.nests.append(
+        Nest("map", axes(shape), reads, (Write(whole(result, shape), value),), None, (result,))
+    )
 
 
 def window(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
@@ -123,7 +134,11 @@ def window(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
     every = (*axes(kept), Axis("k", taps, True))
     source = Access(name, "i32", shape, index, const(7, "i32"))
     reduction = Reduction("add", 0, "i32", read(0, "i32"))
-    chain.nests.append(Nest("reduce", every, (source,), (Write(whole(result, kept, size), acc("i32")),), reduction, (result,)))
+    chain.nests.append(
+        Nest(
+            "reduce", every, (source,), (Write(whole(result, kept, size), acc("i32")),), reduction, (result,)
+        )
+    )
 
 
 def reduce(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
@@ -140,7 +155,9 @@ def reduce(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
     every = (*axes(kept), Axis("k", shape[axis], True))
     result = chain.result(kept)
     write = Write(whole(result, kept, size), acc("i32"))
-    chain.nests.append(Nest("reduce", every, (Access(name, "i32", shape, index),), (write,), reduction, (result,)))
+    chain.nests.append(
+        Nest("reduce", every, (Access(name, "i32", shape, index),), (write,), reduction, (result,))
+    )
 
 
 def gather(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
@@ -151,6 +168,11 @@ def gather(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
     picker = draw(st.sampled_from(sorted(vectors)))
     size = (*chain.shapes[picker], *shape[1:])
     index = (Indirect(read(1, "i32")), *identity(len(shape) - 1, 1, len(size)))
-    reads = (Access(name, "i32", shape, index), Access(picker, "i32", chain.shapes[picker], identity(1, 0, len(size))))
+    reads = (
+        Access(name, "i32", shape, index),
+        Access(picker, "i32", chain.shapes[picker], identity(1, 0, len(size))),
+    )
     result = chain.result(size)
-    chain.nests.append(Nest("map", axes(size), reads, (Write(whole(result, size), read(0, "i32")),), None, (result,)))
+    chain.nests.append(
+        Nest("map", axes(size), reads, (Write(whole(result, size), read(0, "i32")),), None, (result,))
+    )

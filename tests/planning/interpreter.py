@@ -28,7 +28,9 @@ def wrap(value: int) -> int:
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def interpret(nests: Sequence[Nest], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+def interpret(
+    nests: Sequence[Nest], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> dict[str, np.ndarray]:
     """Run nests in order over flat arrays; what they write is added to the result."""
     memory = {name: np.array(array).reshape(-1) for name, array in arrays.items()}
     for nest in nests:
@@ -74,7 +76,9 @@ def _value(expr: Expr, nest: Nest, point: Sequence[int], memory: Mapping[str, np
     return FUNCTIONS[expr.op](*(_value(arg, nest, point, memory, total) for arg in expr.operands))
 
 
-def _offset(access: Access, nest: Nest, point: Sequence[int], memory: Mapping[str, np.ndarray], total: Any) -> int | None:
+def _offset(
+    access: Access, nest: Nest, point: Sequence[int], memory: Mapping[str, np.ndarray], total: Any
+) -> int | None:
     offset = 0
     for index, extent, stride in zip(access.index, access.shape, access.strides, strict=True):
         if isinstance(index, Affine):

@@ -16,7 +16,9 @@ from tiling.normal import normalise
 
 def arrays(chain: Chain, seed: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(seed)
-    return {name: random.integers(-9, 10, prod(shape)).astype(np.int32) for name, shape in chain.inputs.items()}
+    return {
+        name: random.integers(-9, 10, prod(shape)).astype(np.int32) for name, shape in chain.inputs.items()
+    }
 
 
 @given(chains(), st.integers(0, 99))
