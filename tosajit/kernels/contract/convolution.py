@@ -154,18 +154,11 @@ BODY = """
                 for i in range(height):
                     place = {place} + column
                     base = i * {pitch}
-                    for part in range(0, columns - 15, 16):
-                        for j in range(16):
-                            acc = {load}
-                            channel = column + part + j
-                            index = place + part + j
-{body}
-                    part = columns & ~15
-                    for j in range(columns & 15):
+                    for j in range(columns):
                         acc = {load}
-                        channel = column + part + j
-                        index = place + part + j
-{rest}
+                        channel = column + j
+                        index = place + j
+{body}
 """
 
 NEXT = """

@@ -212,7 +212,7 @@ def _body(epilogue: Epilogue, words: tuple[str, str], pitch: str, place: str, de
     """Return the loops of the caller's text over the sums of a tile."""
     if epilogue.rescale and not epilogue.body:
         return ""
-    load = f"{words[0]}({words[1]}, base + part + j)"
+    load = f"{words[0]}({words[1]}, base + j)"
     body = _fill(text.BODY, {"load": load, "pitch": pitch, "place": place})
-    body = _fill(body, {"body": indent(epilogue.body, " " * 28), "rest": indent(epilogue.body, " " * 24)})
+    body = body.replace("{body}", indent(epilogue.body, " " * 24))
     return indent(body, " " * deeper)
