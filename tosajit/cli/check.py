@@ -8,7 +8,7 @@ from dataclasses import asdict
 from tosajit.cli.building import limits
 from tosajit.cli.output import print_json
 from tosajit.files import load
-from tosajit.validate import validate
+from tosajit.validation import validate
 
 
 def run(options: Namespace) -> int:

@@ -10,7 +10,7 @@ from math import prod
 from tosajit.binding import Use, constants_of, use_of
 from tosajit.graph import Block, Graph, Value
 from tosajit.profiles import EXTENSIONS
-from tosajit.validate import validate
+from tosajit.validation import validate
 from tosajit.variables import declared_variables
 
 PRODUCTS = {
