@@ -137,6 +137,8 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
     if [s.axis for s in spatials if s.axis is not None] != list(rows):
         return None
     padded = [Spatial(1, 0, None)] * (4 - len(spatials)) + spatials
+    if len(spatials) == 3 and _is_batch(spatials[0], nest):
+        padded[:2] = padded[1::-1]
     columns_count = nest.axes[column].extent if column is not None else 1
     geometry = _geometry(nest, padded, channels, columns_count, BYTES[a.type]) if len(padded) == 4 else None
     if geometry is None:
@@ -154,7 +156,7 @@ def _channel_axis(access: Access, nest: Nest) -> int | None:
     steps = access.steps(len(nest.axes))
     dense = [axis for axis in range(nest.outer, len(nest.axes)) if steps[axis] == 1]
     inside = [axis for axis in dense if last.coefficients[axis] == 1]
-    shared = any(c == 1 for axis, c in enumerate(last.coefficients) if axis not in inside)
+    shared = any(c for axis, c in enumerate(last.coefficients) if axis not in inside)
     return inside[0] if len(inside) == 1 and not shared and last.offset == 0 else None
 
 
@@ -211,7 +213,7 @@ def _geometry(
 ) -> Geometry | None:
     """The shape of the convolution; a leading dimension without a window can be its batch."""
     batch = padded[0]
-    if batch.window is not None or batch.stride != 1 or batch.offset or batch.extent != _extent(nest, batch.axis):
+    if not _is_batch(batch, nest):
         return None
     d, h, w = padded[1:]
 
@@ -229,6 +231,12 @@ def _geometry(
         dilation=triple(lambda s: s.dilation),
         element_bytes=element_bytes,
     )
+
+
+def _is_batch(spatial: Spatial, nest: Nest) -> bool:
+    """Whether the output walks over a whole dimension of the input, step by step."""
+    plain = spatial.window is None and spatial.stride == 1 and spatial.offset == 0
+    return plain and spatial.extent == _extent(nest, spatial.axis)
 
 
 def _extent(nest: Nest, axis: int | None) -> int:
