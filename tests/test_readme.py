@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -63,3 +64,13 @@ def test_the_generated_sections_are_up_to_date() -> None:
         command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_demo_shows_a_program_and_the_golden_bits() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "demo.py")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("equals the golden bits") == 2
+    for text in ("group 0: contract", "load  [", "runs in", "MACs"):
+        assert text in done.stdout
