@@ -118,6 +118,17 @@ def test_it_is_traced_once_for_each_shape_and_type() -> None:
     assert function.executable(X) is function.executable(X * 2)
 
 
+def test_every_way_of_passing_arrays_gives_the_same() -> None:
+    @tj.jit
+    def function(x: Any, y: Any = X) -> Any:
+        return x - y
+
+    for _ in range(2):
+        for result in (function(X * 3, X), function(x=X * 3), function(X * 3, y=X), function(X * 3)):
+            np.testing.assert_array_equal(result, X * 2)
+        np.testing.assert_array_equal(function((X * 3).astype(">i4"), X), X * 2)
+
+
 def test_captured_arrays_are_constants_of_the_first_call() -> None:
     captured = np.int32([1, 2, 3])
     function = tj.jit(lambda x: x + captured)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, cast, overload
 
@@ -45,6 +45,20 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
+class Runner:
+    """An executable, and where its outputs go."""
+
+    executable: Executable
+    traced: Traced
+
+    def run(self, arrays: Sequence[Any], context: Context) -> Any:
+        """What the function returns for these arrays."""
+        given = self.executable(*arrays, context=context)
+        outputs = given if isinstance(given, tuple) else (given,)
+        return self.traced.structure.build(outputs[place] for place in self.traced.order)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How `jit` compiles."""
 
@@ -73,20 +87,27 @@ class Jitted(Generic[P]):
         self._lock = threading.RLock()
         self._graphs: dict[object, Traced] = {}
         self._executables: dict[object, Executable] = {}
+        self._quick: dict[object, Runner] = {}
+        """What runs for arrays that need no conversion, by their types and shapes."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run on arrays; inside of another traced function, become a part of its graph."""
         if current_trace() is not None:
             return self.function(*args, **kwargs)
+        plain = _plain(args) if not kwargs else None
+        found = self._quick.get(plain)
+        if found is not None:
+            return found.run(args, self.context)
         key, tree, leaves = self._key(args, kwargs)
-        executable = self._executables.get(key) or self._compiled(key, tree, leaves)
         missing = [leaf.name for leaf in leaves if leaf.array is None]
         if missing:
             raise TraceError(f"{', '.join(missing)}: there is a type, but no array to run on")
-        given = executable(*(leaf.array for leaf in leaves), context=self.context)
-        outputs = given if isinstance(given, tuple) else (given,)
-        traced = self._graphs[key]
-        return traced.structure.build(outputs[place] for place in traced.order)
+        with self._lock:
+            runner = Runner(self._compiled(key, tree, leaves), self._graphs[key])
+            as_given = len(leaves) == len(args) and all(map(_is, leaves, args))
+            if plain is not None and as_given:
+                self._quick[plain] = runner
+        return runner.run([leaf.array for leaf in leaves], self.context)
 
     def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph for these arguments."""
@@ -100,6 +121,7 @@ class Jitted(Generic[P]):
     def clear(self) -> None:
         """Forget all graphs and executables, so that captured arrays are read again; variables stay."""
         with self._lock:
+            self._quick.clear()
             self._executables.clear()
             self._graphs.clear()
 
@@ -179,6 +201,17 @@ def _flattened(signature: inspect.Signature, args: Any, kwargs: Any) -> tuple[Tr
 
     tree = flatten(dict(bound.arguments), "", collect)
     return tree, leaves
+
+
+def _plain(args: Sequence[Any]) -> object | None:
+    """Types and shapes of arguments that are all arrays, one after the other."""
+    if any(type(argument) is not np.ndarray for argument in args):
+        return None
+    return tuple((argument.dtype, argument.shape) for argument in args)
+
+
+def _is(leaf: Leaf, argument: object) -> bool:
+    return leaf.array is argument
 
 
 def _leaf(name: str, leaf: Any) -> Leaf:
