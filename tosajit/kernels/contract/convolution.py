@@ -27,7 +27,7 @@ GATHER = """
     in_n, in_z, in_y, in_x = load_i64(args, IN_N), load_i64(args, IN_Z), load_i64(args, IN_Y), load_i64(args, IN_X)
     out_n, out_z, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Z), load_i64(args, OUT_Y), load_i64(args, OUT_X)
     direct, a_row = load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
-    panel, reach = table + load_i64(args, TABLE_BYTES), load_i64(args, REACH)
+    panel, reach = (table + load_i64(args, TABLE_BYTES) + 63) & ~63, load_i64(args, REACH)
     x, y = m % OW, m // OW
     z, y = y // OH, y % OH
     n, z = z // OD, z % OD
@@ -100,7 +100,7 @@ PROLOGUE = """
     store_i64(gather_job, JOB_ARGS, args)
     store_i64(gather_job, JOB_OFFSETS, offsets)
     store_i64(gather_job, JOB_TABLE, panel)
-    panel += load_i64(args, TABLE_BYTES)
+    panel = (panel + load_i64(args, TABLE_BYTES) + 63) & ~63
     store_i64(tile_job, TILE_A_ROW, a_row)
     store_i64(tile_job, TILE_STEPS, steps)
     store_i64(tile_job, TILE_B_PANEL, b_panel)

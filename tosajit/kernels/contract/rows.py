@@ -1,6 +1,7 @@
 """Runs of bytes: copying, filling and summing rows of A, for AVX-512."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -9,7 +10,6 @@ from tosajit.kernels.contract.code import (
     B64,
     I1,
     I8,
-    I16,
     I32,
     I64,
     Q8,
@@ -89,128 +89,140 @@ def _clamped(b: Builder, value: Value, limit: Value) -> Value:
     return b.select(b.icmp_signed("<", value, limit), value, limit)
 
 
-def _small_runs(
-    b: Builder,
-    target: Value,
-    table: Value,
-    runs: Value,
-    size: Value,
-    shift: Value,
-    zeros: Value,
-) -> None:
-    """Copy runs of at most 16 bytes."""
-    mask, register = (
-        lanes_below(b, size, 16),
-        splat(b, b.extract_element(zeros, number(0, I32)), 16),
-    )
-
-    def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
-        entry = b.add(table, b.mul(index, number(RUN_ENTRY)))
-        known = b.bitcast(b.trunc(load(b, address(b, entry, 16), I64), I16), mask.type)
-        where = b.add(load(b, entry, I64), shift)
-        store(
-            b,
-            masked_load(b, where, b.and_(mask, known), register.type, register),
-            to[0],
-        )
-        return [b.add(to[0], size)]
-
-    loop(b, runs, [target], run)
-
-
-def _long_runs(
-    b: Builder,
-    target: Value,
-    table: Value,
-    runs: Value,
-    size: Value,
-    bounds: Callable[[Value], tuple[Value, Value, Value]],
-    zeros: Value,
-) -> None:
-    """Copy runs of any length; `bounds(entry)` gives the address of a run and which of its bytes exist."""
-    chunks = b.lshr(b.add(size, number(63)), number(6))
-
-    def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
-        entry = b.add(table, b.mul(index, number(RUN_ENTRY)))
-        known, (where, first, last) = load(b, address(b, entry, 16), I64), bounds(entry)
-        last = b.and_(last, known)
-
-        def chunk(position: Value, _: Any) -> list[Value]:
-            done = b.shl(position, number(6))
-            inside = lanes_below(b, _clamped(b, b.sub(last, done), number(64)), 64)
-            before = lanes_below(b, _clamped(b, b.sub(first, done), number(64)), 64)
-            mask = b.and_(inside, b.xor(before, number(1, before.type)))
-            store(
-                b,
-                masked_load(b, b.add(where, done), mask, B64, zeros),
-                b.add(to[0], done),
-            )
-            return []
-
-        loop(b, chunks, [], chunk)
-        return [b.add(to[0], size)]
-
-    loop(b, runs, [target], run)
-
-
 RUN_ENTRY = 24
 """Bytes of an entry of the table of runs: address of its first byte for input column 0, column of its first tap,
 and -1 or, for a run in the padding, 0."""
 
 
+def _between(b: Builder, low: Value, high: Value) -> Value:
+    """Return the bits from low, below 64, and below high."""
+    ones = b.lshr(number(-1), b.and_(b.sub(number(64), high), number(63)))
+    ones = b.select(b.icmp_signed(">", high, number(0)), ones, number(0))
+    return b.and_(ones, b.shl(number(-1), low))
+
+
+def _copy_part(b: Builder, to: Value, where: Value, bits: Value, zeros: Value) -> None:
+    """Copy a register, with zero points where the bits are 0."""
+    lanes = zeros.type.count
+    bits = bits if lanes == 64 else b.trunc(bits, ir.IntType(lanes))
+    mask = b.bitcast(bits, vector(I1, lanes))
+    store(b, masked_load(b, where, mask, zeros.type, zeros), to)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The runs of one position: where their table is, and what they have in common."""
+
+    table: Value
+    count: Value
+    size: Value
+    shift: Value
+    zeros: Value
+
+    def each(self, b: Builder, target: Value, copy: Callable[[Value, Value, Value], None]) -> None:
+        """Run `copy(to, entry, known bits)` for each."""
+
+        def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
+            entry = b.add(self.table, b.mul(index, number(RUN_ENTRY)))
+            copy(to[0], entry, load(b, address(b, entry, 16), I64))
+            return [b.add(to[0], self.size)]
+
+        loop(b, self.count, [target], run)
+
+    def within(self, b: Builder, target: Value, bits: Value, lanes: int) -> None:
+        """Copy runs that fit a register, of which the same bits exist in all."""
+        zeros = splat(b, b.extract_element(self.zeros, number(0, I32)), lanes)
+
+        def copy(to: Value, entry: Value, known: Value) -> None:
+            where = b.add(load(b, entry, I64), self.shift)
+            _copy_part(b, to, where, b.and_(bits, known), zeros)
+
+        self.each(b, target, copy)
+
+    def whole(self, b: Builder, target: Value) -> None:
+        """Copy long runs that exist, but for those in the padding above and below."""
+        full, rest = b.lshr(self.size, number(6)), b.and_(self.size, number(63))
+        tail = _between(b, number(0), rest)
+
+        def copy(to: Value, entry: Value, known: Value) -> None:
+            where = b.add(load(b, entry, I64), self.shift)
+
+            def chunk(position: Value, _: Any) -> list[Value]:
+                done = b.shl(position, number(6))
+                _copy_part(b, b.add(to, done), b.add(where, done), known, self.zeros)
+                return []
+
+            loop(b, full, [], chunk)
+            with b.if_then(b.icmp_signed("!=", rest, number(0))):
+                done = b.shl(full, number(6))
+                _copy_part(b, b.add(to, done), b.add(where, done), b.and_(tail, known), self.zeros)
+
+        self.each(b, target, copy)
+
+    def clipped(self, b: Builder, target: Value, bounds: Callable[[Value], tuple[Value, Value]]) -> None:
+        """Copy runs of which only the bytes within bounds(entry) exist."""
+        chunks = b.lshr(b.add(self.size, number(63)), number(6))
+
+        def copy(to: Value, entry: Value, known: Value) -> None:
+            where = b.add(load(b, entry, I64), self.shift)
+            low, high = bounds(entry)
+
+            def chunk(position: Value, _: Any) -> list[Value]:
+                done = b.shl(position, number(6))
+                last = _clamped(b, b.sub(high, done), number(64))
+                first = _clamped(b, b.sub(low, done), number(64))
+                bits = b.select(b.icmp_signed("<", first, last), _between(b, first, last), number(0))
+                _copy_part(b, b.add(to, done), b.add(where, done), b.and_(bits, known), self.zeros)
+                return []
+
+            loop(b, chunks, [], chunk)
+
+        self.each(b, target, copy)
+
+
 def _gather_rows(b: Builder, *arguments: Value) -> None:
-    (
-        target,
-        row_bytes,
-        count,
-        table,
-        runs,
-        run_taps,
-        tap_bytes,
-        column,
-        stride,
-        width,
-        reach,
-        in_x,
-        zero,
-    ) = arguments
-    size, zeros = (
-        b.mul(run_taps, tap_bytes),
-        b.bitcast(splat(b, b.trunc(zero, I8), 64), B64),
+    target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero = (
+        arguments
     )
+    size, zeros = b.mul(run_taps, tap_bytes), splat(b, b.trunc(zero, I8), 64)
+    joined = b.icmp_signed("==", run_taps, reach)
+    every = _between(b, number(0), size)
 
     def position(index: Value, _: Any) -> list[Value]:
         first = b.add(column, b.mul(index, stride))
-        to, shift = b.add(target, b.mul(index, row_bytes)), b.mul(first, in_x)
-        inside = b.and_(
-            b.icmp_signed(">=", first, number(0)),
-            b.icmp_signed("<=", b.add(first, reach), width),
-        )
+        to = b.add(target, b.mul(index, row_bytes))
+        row = _Runs(table, runs, size, b.mul(first, in_x), zeros)
+        last = b.add(first, reach)
+        inside = b.and_(b.icmp_signed(">=", first, number(0)), b.icmp_signed("<=", last, width))
 
-        def whole(entry: Value) -> tuple[Value, Value, Value]:
-            return b.add(load(b, entry, I64), shift), number(0), size
-
-        def part(entry: Value) -> tuple[Value, Value, Value]:
-            start = b.add(first, load(b, address(b, entry, 8), I64))
+        def bounds(start: Value) -> tuple[Value, Value]:
             low = _clamped(b, b.sub(number(0), start), run_taps)
             high = _clamped(b, b.sub(width, start), run_taps)
-            return (
-                b.add(load(b, entry, I64), shift),
-                b.mul(low, tap_bytes),
-                b.mul(high, tap_bytes),
-            )
+            return b.mul(low, tap_bytes), b.mul(high, tap_bytes)
 
-        with b.if_else(inside) as (interior, edge):
-            with (
-                interior,
-                b.if_else(b.icmp_signed("<=", size, number(16))) as (short, long),
-            ):
-                with short:
-                    _small_runs(b, to, table, runs, size, shift, zeros)
-                with long:
-                    _long_runs(b, to, table, runs, size, whole, zeros)
-            with edge:
-                _long_runs(b, to, table, runs, size, part, zeros)
+        def of_entry(entry: Value) -> tuple[Value, Value]:
+            return bounds(b.add(first, load(b, address(b, entry, 8), I64)))
+
+        with b.if_else(b.and_(joined, b.icmp_signed("<=", size, number(64)))) as (short, long):
+            with short:
+                before = b.block
+                with b.if_then(b.not_(inside), likely=False):
+                    low, high = bounds(first)
+                    some = b.select(b.icmp_signed("<", low, high), _between(b, low, high), number(0))
+                    clipping = b.block
+                bits = b.phi(I64)
+                bits.add_incoming(every, before)
+                bits.add_incoming(some, clipping)
+                with b.if_else(b.icmp_signed("<=", size, number(16))) as (least, most):
+                    with least:
+                        row.within(b, to, bits, 16)
+                    with most:
+                        row.within(b, to, bits, 64)
+            with long, b.if_else(inside) as (interior, edge):
+                with interior:
+                    row.whole(b, to)
+                with edge:
+                    row.clipped(b, to, of_entry)
         return []
 
     loop(b, count, [], position)

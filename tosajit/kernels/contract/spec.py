@@ -330,7 +330,7 @@ class Geometry:
     @property
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
-        return 0 if self.is_direct else self._table_bytes + self.panel_rows * self.row_bytes + 128
+        return 0 if self.is_direct else self._table_bytes + self.panel_rows * self.row_bytes + 192
 
     @property
     def _collapsed(self) -> "Geometry":
