@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import attrgetter
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
@@ -26,6 +27,7 @@ class Expr:
     _known: ClassVar[WeakValueDictionary[Hashable, Expr]] = WeakValueDictionary()
 
     def __new__(cls, op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
+        """The expression, made now or before."""
         key = (op, type, *(arg.hex() if isinstance(arg, float) else arg for arg in args))
         found = cls._known.get(key)
         if found is None:
@@ -76,6 +78,13 @@ class Expr:
         """The expressions that this one is a function of."""
         return tuple(arg for arg in self.args if isinstance(arg, Expr))
 
+    @property
+    def number(self) -> int:
+        """Which read or axis a leaf stands for."""
+        number = self.args[0]
+        assert isinstance(number, int)
+        return number
+
 
 def apply(name: str, *args: Expr, type: str | None = None) -> Expr:
     """The function `name` for the type of its first argument, such as `add_i32`."""
@@ -107,10 +116,10 @@ def axis(number: int) -> Expr:
     return Expr("axis", (number,), "i64")
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Every distinct expression below and including `expr`, operands first."""
+def walk(*roots: Expr, parts: Callable[[Expr], Sequence[Expr]] = attrgetter("operands")) -> Iterator[Expr]:
+    """Every distinct expression that the roots need, and they themselves, parts first."""
     seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    stack = [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
         if node in seen:
@@ -120,7 +129,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
             yield node
         else:
             stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(node.operands))
+            stack.extend((part, False) for part in reversed(parts(node)))
 
 
 def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
@@ -137,4 +146,4 @@ def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
 
 def reads_of(expr: Expr) -> frozenset[int]:
     """The numbers of the reads that `expr` uses."""
-    return frozenset(int(node.args[0]) for node in walk(expr) if node.op == "read")  # type: ignore[arg-type]
+    return frozenset(node.number for node in walk(expr) if node.op == "read")

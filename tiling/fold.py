@@ -13,7 +13,9 @@ from tiling.nest import (
     Indirect,
     Nest,
     Write,
+    along,
     dense_strides,
+    fixed,
     rewrite_access,
     rewrite_nest,
     split_axis,
@@ -38,8 +40,7 @@ def reshape_read(nest: Nest, number: int, shape: tuple[int, ...]) -> Nest | None
         elif nest.axes[position].extent % inner or step < 0:
             return None
         else:
-            nest = split_axis(nest, position, inner)
-            position += 1
+            nest = split_axis(nest, position, inner)  # its outer part may leave the next dimension too
     access = nest.reads[number]
     index = _indices(access.steps(len(nest.axes)), access.start(), nest.extents, shape, strides)
     if index is None:
@@ -107,10 +108,7 @@ def pure_move(nest: Nest) -> bool:
 def identity_write(write: Write, axes: int) -> bool:
     """Whether dimension d of the result is axis d, so that axes can be replaced by a reader's indices."""
     return len(write.access.index) <= axes and all(
-        isinstance(item, Affine)
-        and item.offset == 0
-        and item.coefficients == tuple(int(d == p) for p in range(axes))
-        for d, item in enumerate(write.access.index)
+        item == along(d, axes) for d, item in enumerate(write.access.index)
     )
 
 
@@ -122,12 +120,12 @@ def append_reads(nest: Nest, extra: Sequence[Access]) -> tuple[Nest, int]:
 
 def shifted(first: int) -> Callable[[Expr], Expr]:
     """Moves the numbers of reads up by `first`."""
-    return lambda leaf: read(int(leaf.args[0]) + first, leaf.type) if leaf.op == "read" else leaf  # type: ignore[arg-type]
+    return lambda leaf: read(leaf.number + first, leaf.type) if leaf.op == "read" else leaf
 
 
 def replacing(number: int, value: Expr) -> Callable[[Expr], Expr]:
     """Puts an expression in the place of read `number`."""
-    return lambda leaf: value if leaf.op == "read" and leaf.args[0] == number else leaf
+    return lambda leaf: value if leaf.op == "read" and leaf.number == number else leaf
 
 
 def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
@@ -157,8 +155,8 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
 
 
 def _renamed(move: Nest) -> str | None:
-    """The operand whose elements a move gives in their order, so that a view of one is a view of the other."""
-    source, target = move.reads[int(move.writes[0].value.args[0])], move.writes[0].access  # type: ignore[arg-type]
+    """The operand whose elements a move gives in their order: a view of one is a view of the other."""
+    source, target = move.reads[move.writes[0].value.number], move.writes[0].access
     axes = len(move.axes)
     if source.fill is not None or source.indirect or not is_permutation(target, move.extents):
         return None
@@ -171,7 +169,7 @@ def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None
     """Inline a pure permutation below a read with a fill: the bounds are then the same."""
     if not pure_move(producer):
         return None
-    source = producer.reads[int(producer.writes[0].value.args[0])]  # type: ignore[arg-type]
+    source = producer.reads[producer.writes[0].value.number]
     if source.fill is not None or not is_permutation(source, producer.extents):
         return None
     access = consumer.reads[number]
@@ -186,51 +184,50 @@ def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None
 
 def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool) -> Nest | None:
     """The producer going on with the consumer's work on its result `result`; None if the points differ."""
-    write = producer.writes[result]
-    outer = producer.outer
-    if (
-        consumer.reduction is not None
-        or not identity_write(write, len(producer.axes))
-        or len(write.access.index) != outer
-    ):
+    moved = _on_results(producer, producer.writes[result], consumer, number)
+    if moved is None:
         return None
-    reshaped = reshape_read(consumer, number, write.access.shape)
-    if (
-        reshaped is None
-        or not is_permutation(reshaped.reads[number], reshaped.extents)
-        or reshaped.reads[number].fill is not None
-    ):
-        return None
-    old = [Affine((0,) * len(producer.axes))] * len(reshaped.axes)
-    for dimension, item in enumerate(reshaped.reads[number].index):
-        assert isinstance(item, Affine)
-        for position, coefficient in enumerate(item.coefficients):
-            if coefficient and reshaped.axes[position].extent > 1:
-                old[position] = Affine(tuple(int(p == dimension) for p in range(len(producer.axes))))
-    moved = with_axes(reshaped, producer.axes, old)
     merged, first = append_reads(producer, moved.reads)
-
     known = _own_results(merged, first, producer)
     if known is None:
         return None
     move = shifted(first)
 
     def fold(leaf: Expr) -> Expr:
-        return known.get(int(leaf.args[0]), leaf) if leaf.op == "read" else leaf  # type: ignore[arg-type]
+        return known.get(leaf.number, leaf) if leaf.op == "read" else leaf
 
-    merged = replace(merged, reads=tuple(rewrite_access(a, fold) for a in merged.reads))
+    reads = tuple(rewrite_access(access, fold) for access in merged.reads)
     added = tuple(
         Write(rewrite_access(rewrite_access(w.access, move), fold), rewrite(rewrite(w.value, move), fold))
         for w in moved.writes
     )
     kept = producer.writes if keep else producer.writes[:result] + producer.writes[result + 1 :]
-    merged = replace(merged, writes=kept + added, members=producer.members + consumer.members)
-    verb = "map" if producer.verb == "move" and not pure_move(merged) else producer.verb
-    return replace(merged, verb=verb)
+    return replace(merged, reads=reads, writes=kept + added, members=producer.members + consumer.members)
+
+
+def _on_results(producer: Nest, write: Write, consumer: Nest, number: int) -> Nest | None:
+    """The consumer over the producer's axes, if it meets each element that `write` leaves once."""
+    axes = len(producer.axes)
+    whole = len(write.access.index) == producer.outer and identity_write(write, axes)
+    if not whole or consumer.reduction is not None:
+        return None
+    reshaped = reshape_read(consumer, number, write.access.shape)
+    if reshaped is None:
+        return None
+    access = reshaped.reads[number]
+    if access.fill is not None or not is_permutation(access, reshaped.extents):
+        return None
+    old = [fixed(0, axes)] * len(reshaped.axes)
+    for dimension, item in enumerate(access.index):
+        assert isinstance(item, Affine)
+        for position, coefficient in enumerate(item.coefficients):
+            if coefficient and reshaped.axes[position].extent > 1:
+                old[position] = along(dimension, axes)
+    return with_axes(reshaped, producer.axes, old)
 
 
 def _own_results(merged: Nest, first: int, producer: Nest) -> dict[int, Expr] | None:
-    """The values of the reads, from `first` on, of the producer's own results; None if one meets another element."""
+    """The values of reads, from `first` on, of the producer's own results; None if elements differ."""
     axes = len(merged.axes)
     results = {write.access.operand: write for write in producer.writes}
     known: dict[int, Expr] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
@@ -35,6 +35,13 @@ class Affine:
             ends = (coefficient * first, coefficient * (end - 1))
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+    def __add__(self, other: Affine) -> Affine:
+        pairs = zip(self.coefficients, other.coefficients, strict=True)
+        return Affine(tuple(a + b for a, b in pairs), self.offset + other.offset)
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine(tuple(factor * c for c in self.coefficients), factor * self.offset)
 
     def compose(self, axes: Sequence[Affine], count: int) -> Affine:
         """The index with each axis replaced by an index over `count` other axes."""
@@ -166,36 +173,27 @@ def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def along(position: int, axes: int, coefficient: int = 1, offset: int = 0) -> Affine:
+    """The index that follows one axis."""
+    return Affine(tuple(coefficient * int(position == axis) for axis in range(axes)), offset)
+
+
+def fixed(offset: int, axes: int) -> Affine:
+    """The index that does not move."""
+    return Affine((0,) * axes, offset)
+
+
 def identity(size: int, first: int = 0, axes: int | None = None) -> tuple[Affine, ...]:
     """The indices that are the axes `first`, `first + 1`, … themselves."""
     total = size if axes is None else axes
-    return tuple(
-        Affine(tuple(int(position == first + number) for position in range(total))) for number in range(size)
-    )
+    return tuple(along(first + number, total) for number in range(size))
 
 
-def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest:
-    """The same nest over other axes; `old[i]` is the former axis i in terms of the new ones."""
-
-    def leaf(expr: Expr) -> Expr:
-        if expr.op != "axis":
-            return expr
-        return affine_expr(old[int(expr.args[0])])  # type: ignore[arg-type]
-
-    def access(item: Access) -> Access:
-        index = tuple(i.compose(old, len(axes)) if isinstance(i, Affine) else i for i in item.index)
-        return rewrite_access(replace(item, index=index), leaf)
-
-    reduction = nest.reduction
-    if reduction is not None:
-        reduction = replace(reduction, value=rewrite(reduction.value, leaf))
-    return replace(
-        nest,
-        axes=axes,
-        reads=tuple(map(access, nest.reads)),
-        writes=tuple(Write(access(w.access), rewrite(w.value, leaf)) for w in nest.writes),
-        reduction=reduction,
-    )
+def map_accesses(nest: Nest, change: Callable[[Access], Access]) -> Nest:
+    """The nest with `change` applied to every access."""
+    reads = tuple(change(access) for access in nest.reads)
+    writes = tuple(Write(change(write.access), write.value) for write in nest.writes)
+    return replace(nest, reads=reads, writes=writes)
 
 
 def rewrite_access(access: Access, leaf: Callable[[Expr], Expr]) -> Access:
@@ -219,6 +217,19 @@ def rewrite_nest(nest: Nest, leaf: Callable[[Expr], Expr]) -> Nest:
     )
 
 
+def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest:
+    """The same nest over other axes; `old[i]` is the former axis i in terms of the new ones."""
+
+    def moved(access: Access) -> Access:
+        index = tuple(i.compose(old, len(axes)) if isinstance(i, Affine) else i for i in access.index)
+        return replace(access, index=index)
+
+    def leaf(expr: Expr) -> Expr:
+        return affine_expr(old[expr.number]) if expr.op == "axis" else expr
+
+    return rewrite_nest(replace(map_accesses(nest, moved), axes=axes), leaf)
+
+
 def affine_expr(index: Affine) -> Expr:
     """An affine index as an expression over the axes."""
     total = const(index.offset, "i64")
@@ -239,30 +250,37 @@ def split_axis(nest: Nest, position: int, inner: int) -> Nest:
         replace(axis, name=f"{axis.name}o", extent=axis.extent // inner),
         replace(axis, name=f"{axis.name}i", extent=inner),
     )
-    axes = nest.axes[:position] + pieces + nest.axes[position + 1 :]
-    old = []
-    for number in range(len(nest.axes)):
-        row = [0] * len(axes)
-        if number == position:
-            row[position], row[position + 1] = inner, 1
-        else:
-            row[number + (number > position)] = 1
-        old.append(Affine(tuple(row)))
+    axes = (*nest.axes[:position], *pieces, *nest.axes[position + 1 :])
+    old = [along(number + (number > position), len(axes)) for number in range(len(nest.axes))]
+    old[position] = along(position, len(axes), inner) + along(position + 1, len(axes))
     return with_axes(nest, axes, old)
 
 
 def used_reads(nest: Nest) -> frozenset[int]:
     """Reads that a result, a fill or an indirect index still needs."""
-    exprs = [write.value for write in nest.writes]
-    exprs += [expr for write in nest.writes for expr in access_exprs(write.access)]
-    if nest.reduction is not None:
-        exprs.append(nest.reduction.value)
+    exprs = list(result_exprs(nest))
     used: set[int] = set()
     while exprs:
         for number in reads_of(exprs.pop()) - used:
             used.add(number)
             exprs.extend(access_exprs(nest.reads[number]))
     return frozenset(used)
+
+
+def nest_exprs(nest: Nest) -> Iterator[Expr]:
+    """Every expression that the nest evaluates at a point."""
+    yield from result_exprs(nest)
+    for access in nest.reads:
+        yield from access_exprs(access)
+
+
+def result_exprs(nest: Nest) -> Iterator[Expr]:
+    """The expressions of the results and of where they go, and the step of the reduction."""
+    if nest.reduction is not None:
+        yield nest.reduction.value
+    for write in nest.writes:
+        yield write.value
+        yield from access_exprs(write.access)
 
 
 def access_exprs(access: Access) -> list[Expr]:

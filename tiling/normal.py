@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tiling.expr import Expr, axis, read, rewrite, walk
@@ -13,7 +13,10 @@ from tiling.nest import (
     Indirect,
     Nest,
     Write,
-    access_exprs,
+    along,
+    fixed,
+    map_accesses,
+    nest_exprs,
     rewrite_access,
     rewrite_nest,
     used_reads,
@@ -32,13 +35,6 @@ def normalise(nest: Nest) -> Nest:
     return map_accesses(nest, lambda access: split_dimensions(access, nest))
 
 
-def map_accesses(nest: Nest, change: Callable[[Access], Access]) -> Nest:
-    """The nest with `change` applied to every access."""
-    reads = tuple(change(access) for access in nest.reads)
-    writes = tuple(Write(change(write.access), write.value) for write in nest.writes)
-    return replace(nest, reads=reads, writes=writes)
-
-
 def share_reads(nest: Nest) -> Nest:
     """The nest without unused reads, equal reads as one."""
     used = used_reads(nest)
@@ -47,7 +43,7 @@ def share_reads(nest: Nest) -> Nest:
     known: dict[Access, int] = {}
 
     def leaf(expr: Expr) -> Expr:
-        return read(place(int(expr.args[0])), expr.type) if expr.op == "read" else expr  # type: ignore[arg-type]
+        return read(place(expr.number), expr.type) if expr.op == "read" else expr
 
     def place(number: int) -> int:
         if number not in numbers:
@@ -111,21 +107,21 @@ def split_dimensions(access: Access, nest: Nest) -> Access:
 
 
 def _blocks(size: int, item: Affine, nest: Nest) -> tuple[list[int], list[Affine]] | None:
-    """A dimension as blocks of blocks; None if it is walked otherwise, or as by windows: by kept and reduced axes."""
-    used = sorted(((c, axis) for axis, c in enumerate(item.coefficients) if c), reverse=True)
-    if len(used) < 2 or used[-1][0] < 0 or len({nest.axes[axis].reduced for _, axis in used}) > 1:
+    """A dimension as blocks of blocks; None if it is walked otherwise, or by kept and reduced axes."""
+    used = sorted(((c, number) for number, c in enumerate(item.coefficients) if c), reverse=True)
+    if len(used) < 2 or used[-1][0] < 0 or len({nest.axes[number].reduced for _, number in used}) > 1:
         return None
     shape, index, block, rest = [], [], size, item.offset
-    for coefficient, axis in used:
+    for coefficient, number in used:
         count, first = block // coefficient, rest // coefficient
-        if block % coefficient or not 0 <= first <= count - nest.axes[axis].extent:
+        if block % coefficient or not 0 <= first <= count - nest.axes[number].extent:
             return None
         shape.append(count)
-        index.append(Affine(tuple(int(axis == other) for other in range(len(nest.axes))), first))
+        index.append(along(number, len(nest.axes), offset=first))
         block, rest = coefficient, rest % coefficient
     if block > 1:
         shape.append(block)
-        index.append(Affine((0,) * len(nest.axes), rest))
+        index.append(fixed(rest, len(nest.axes)))
     return shape, index
 
 
@@ -144,52 +140,54 @@ def merge_axes(nest: Nest, position: int) -> Nest | None:
     count = len(nest.reads)
     merged_nest = replace(
         nest,
-        axes=nest.axes[:position] + (merged_axis,) + nest.axes[position + 2 :],
+        axes=(*nest.axes[:position], merged_axis, *nest.axes[position + 2 :]),
         reads=tuple(accesses[:count]),
         writes=tuple(Write(a, w.value) for a, w in zip(accesses[count:], nest.writes, strict=True)),
     )
 
     def leaf(expr: Expr) -> Expr:
-        moved = expr.op == "axis" and int(expr.args[0]) > position  # type: ignore[arg-type]
-        return axis(int(expr.args[0]) - 1) if moved else expr  # type: ignore[arg-type]
+        return axis(expr.number - 1) if expr.op == "axis" and expr.number > position else expr
 
     return rewrite_nest(merged_nest, leaf)
 
 
 def _uses_axis(nest: Nest, position: int) -> bool:
-    exprs = [write.value for write in nest.writes]
-    exprs += [expr for access in nest.reads for expr in access_exprs(access)]
-    exprs += [expr for write in nest.writes for expr in access_exprs(write.access)]
-    if nest.reduction is not None:
-        exprs.append(nest.reduction.value)
-    return any(node.op == "axis" and node.args[0] == position for expr in exprs for node in walk(expr))
+    nodes = walk(*nest_exprs(nest))
+    return any(node.op == "axis" and node.number == position for node in nodes)
 
 
 def _merge_in_access(access: Access, position: int, extent: int) -> Access | None:
     """The access over merged axes: same dimension, or a full inner dimension joined to its outer one."""
-    shape, index = list(access.shape), list(access.index)
     users = [
         d
-        for d, i in enumerate(index)
-        if isinstance(i, Affine) and any(i.coefficients[position : position + 2])
+        for d, item in enumerate(access.index)
+        if isinstance(item, Affine) and any(item.coefficients[position : position + 2])
     ]
-    if len(users) == 2:
-        outer, inner = users
-        a, b = index[outer], index[inner]
-        assert isinstance(a, Affine) and isinstance(b, Affine)
-        alone = b.offset == 0 and sum(map(bool, b.coefficients)) == 1 and b.coefficients[position + 1] == 1
-        if inner != outer + 1 or not alone or shape[inner] != extent or access.fill is not None:
-            return None
-        joined = tuple(x * extent + y for x, y in zip(a.coefficients, b.coefficients, strict=True))
-        shape[outer : inner + 1] = [shape[outer] * extent]
-        index[outer : inner + 1] = [Affine(joined, a.offset * extent)]
-    elif len(users) > 2:
+    joined = _join_dimensions(access, users, position, extent)
+    if joined is None:
         return None
+    index = list(joined.index)
     for d, item in enumerate(index):
         if isinstance(item, Affine):
             high, low = item.coefficients[position : position + 2]
             if high != low * extent:
                 return None
-            rest = item.coefficients[:position] + (low,) + item.coefficients[position + 2 :]
+            rest = (*item.coefficients[:position], low, *item.coefficients[position + 2 :])
             index[d] = Affine(rest, item.offset)
-    return replace(access, shape=tuple(shape), index=tuple(index))
+    return replace(joined, index=tuple(index))
+
+
+def _join_dimensions(access: Access, users: Sequence[int], position: int, extent: int) -> Access | None:
+    """The access with its two dimensions that walk the axes as one; None if that is not the same."""
+    if len(users) < 2:
+        return access
+    outer, inner = users[:2]
+    a, b = access.index[outer], access.index[inner]
+    assert isinstance(a, Affine)
+    assert isinstance(b, Affine)
+    whole = b == along(position + 1, len(a.coefficients)) and access.shape[inner] == extent
+    if len(users) > 2 or inner != outer + 1 or not whole or access.fill is not None:
+        return None
+    shape = (*access.shape[:outer], access.shape[outer] * extent, *access.shape[inner + 1 :])
+    index = (*access.index[:outer], a * extent + b, *access.index[inner + 1 :])
+    return replace(access, shape=shape, index=index)

@@ -77,7 +77,7 @@ def schedule(nest: Nest, target: Target) -> Section | Infeasible:
 
 
 def _shared_loops(nest: Nest, target: Target) -> tuple[Loop, ...]:
-    """Loops that cut the outermost axes into tiles for several cores, and those that the array unit asks for."""
+    """Loops that cut the outermost axes into tiles for several cores, and those that array units need."""
     scatters = any(not isinstance(i, Affine) for w in nest.writes for i in w.access.index)
     work = target.tile_points * (ARRAY_SPEED if nest.prepared else 1)
     tiles = 1 if target.cores == 1 or scatters else min(nest.points // work, 8 * target.cores)
@@ -116,7 +116,7 @@ def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
 
 
 def _shrunk(tile: tuple[int, ...], number: int) -> tuple[int, ...]:
-    return tile[:number] + (-(-tile[number] // 2),) + tile[number + 1 :]
+    return (*tile[:number], -(-tile[number] // 2), *tile[number + 1 :])
 
 
 def _resident(
@@ -124,8 +124,8 @@ def _resident(
 ) -> tuple[bool, ...]:
     """Which operands come into the scratchpad.
 
-    Not those that data index, unless they are small, nor results that a tile leaves gaps in: storing their box
-    would overwrite what other tiles wrote.
+    Not those that data index, unless they are small, nor results that a tile leaves gaps in: storing their
+    box would overwrite what other tiles wrote.
     """
     count = len(nest.reads)
     return tuple(

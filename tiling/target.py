@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Target:
     """A machine's capacities.
 
-    `scratch_bytes` None means that operands are used where they are, as on a CPU whose scratchpad is its cache;
-    then `tile_points` says how much work a tile should have, so that `cores` can share a group.
+    `scratch_bytes` None means that operands are used where they are, as on a CPU whose scratchpad is its
+    cache; then `tile_points` says how much work a tile should have, so that `cores` can share a group.
     """
 
     name: str

@@ -6,12 +6,12 @@ Names `t1`, `t2`, … stand for values that are used more than once, and for par
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import count
 from math import prod
 
-from tiling.expr import BYTES, LEAVES, Expr
+from tiling.expr import BYTES, LEAVES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs
 from tiling.program import Image, Program, Section
 
@@ -149,14 +149,13 @@ class _Lines:
         self.nest, self.numbers = nest, numbers
         self.found: list[str] = []
         self._texts: dict[Expr, str] = {}
-        self._order = list(_walk(nest, roots))
-        self._uses = Counter(part for expr in self._order for part in _parts(nest, expr))
+        self._uses = Counter(part for expr in self._walk(*roots) for part in self._parts(expr))
         self._uses.update(roots)
 
     def text(self, expr: Expr) -> str:
         """The expression, after the lines for its parts."""
         if expr not in self._texts:
-            for part in _walk(self.nest, [expr]):
+            for part in self._walk(expr):
                 if part not in self._texts:
                     self._texts[part] = self._made(part)
         return self._texts[expr]
@@ -187,7 +186,7 @@ class _Lines:
         """The text of an expression all of whose parts have theirs: its name if it is shared."""
         text = self._plain(expr)
         while len(text) > LONGEST:
-            inline = [part for part in _parts(self.nest, expr) if len(self._texts[part]) > SHORTEST]
+            inline = [part for part in self._parts(expr) if len(self._texts[part]) > SHORTEST]
             if not inline:
                 break
             longest = max(inline, key=lambda part: len(self._texts[part]))
@@ -195,6 +194,13 @@ class _Lines:
             text = self._plain(expr)
         is_leaf = expr.op in LEAVES and len(text) <= LONGEST // 2
         return text if is_leaf or self._uses[expr] < 2 else self._name(text)
+
+    def _parts(self, expr: Expr) -> tuple[Expr, ...]:
+        """What an expression needs; of a read, its indices and its fill."""
+        return tuple(access_exprs(self.nest.reads[expr.number])) if expr.op == "read" else expr.operands
+
+    def _walk(self, *roots: Expr) -> Iterator[Expr]:
+        return walk(*roots, parts=self._parts)
 
     def _name(self, text: str) -> str:
         name = f"t{next(self.numbers)}"
@@ -204,9 +210,9 @@ class _Lines:
     def _plain(self, expr: Expr) -> str:
         match expr.op:
             case "read":
-                return self.access(self.nest.reads[_number(expr)])
+                return self.access(self.nest.reads[expr.number])
             case "axis":
-                return self.nest.axes[_number(expr)].name
+                return self.nest.axes[expr.number].name
             case "const":
                 return str(expr.args[0])
             case "acc":
@@ -220,33 +226,6 @@ class _Lines:
         left, right = parts
         same = bool(expr.operands) and expr.operands[0].op == expr.op
         return f"({_bare(left) if same and symbol in _ASSOCIATIVE else left} {symbol} {right})"
-
-
-def _parts(nest: Nest, expr: Expr) -> tuple[Expr, ...]:
-    """What an expression needs; of a read, its indices and its fill."""
-    return tuple(access_exprs(nest.reads[_number(expr)])) if expr.op == "read" else expr.operands
-
-
-def _walk(nest: Nest, roots: Iterable[Expr]) -> Iterator[Expr]:
-    """Every distinct expression that the roots need, parts first."""
-    seen: set[Expr] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
-    while stack:
-        expr, ready = stack.pop()
-        if expr in seen:
-            continue
-        if ready:
-            seen.add(expr)
-            yield expr
-        else:
-            stack.append((expr, True))
-            stack += [(part, False) for part in reversed(_parts(nest, expr))]
-
-
-def _number(expr: Expr) -> int:
-    number = expr.args[0]
-    assert isinstance(number, int)
-    return number
 
 
 def _wrapped(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tiling.expr import Expr, acc, axis, call, read
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
 from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, dtype_of
 from tosajit.errors import CompileError
@@ -53,16 +53,6 @@ def space(kept: Mapping[str, int], reduced: Mapping[str, int] | None = None) -> 
 def over(shape: Sequence[int], first: str = "i") -> Space:
     """An axis for each dimension of a shape."""
     return space({f"{first}{number}": extent for number, extent in enumerate(shape)})
-
-
-def along(position: int, axes: int, coefficient: int = 1, offset: int = 0) -> Affine:
-    """The index that follows one axis."""
-    return Affine(tuple(coefficient * int(position == axis) for axis in range(axes)), offset)
-
-
-def fixed(offset: int, axes: int) -> Affine:
-    """The index that does not move."""
-    return Affine((0,) * axes, offset)
 
 
 def shape_of(value: Value) -> Shape:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from tiling.expr import Expr, call
-from tiling.nest import Nest
+from tiling.nest import Nest, along, fixed
 from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, INT48, DType
 from tosajit.graph import Array
 from tosajit.lowering import (
     access,
-    along,
     convert,
     element,
-    fixed,
     integers_only,
     map_nest,
     repeated,

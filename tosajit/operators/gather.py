@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tiling.expr import acc, apply, call
-from tiling.nest import Access, Indirect, Nest, Reduction, Write
+from tiling.nest import Access, Indirect, Nest, Reduction, Write, along
 from tosajit.binding import Use
 from tosajit.lowering import (
     access,
-    along,
     convert,
     element,
     move_nest,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tiling.nest import Nest, Write
+from tiling.nest import Nest, Write, along
 from tosajit.binding import Use
 from tosajit.lowering import (
     access,
-    along,
     element,
     move_nest,
     over,
