@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from tiling.expr import BYTES
 from tiling.fold import attach, inline, is_permutation, pure_move
 from tiling.nest import Access, Indirect, Nest
 from tiling.normal import normalise
 
 MAX_READS = 48
 """How many operands a group may have: each needs an address, and a stream of the memory system."""
+BEHIND = 4
+"""How many steps behind a contraction are looked at, such as bias, rescale and clamp."""
 
 
 def fuse(
@@ -84,7 +87,7 @@ class _Fusion:
                 return None
         elif self._repeats_work(number, consumer, access):
             return None
-        elif consumer.reduction is not None and not into_reductions:
+        elif not into_reductions and (consumer.reduction is not None or self._goes_behind(producer)):
             return None
         return inline(consumer, position, producer)
 
@@ -99,6 +102,22 @@ class _Fusion:
             or access.fill is not None
             or not _once(access, consumer)
         )
+
+    def _goes_behind(self, nest: Nest) -> bool:
+        """Whether a nest goes on with a contraction's results and does not widen them: it is best done there."""
+        for _ in range(BEHIND):
+            size = BYTES[nest.writes[0].access.type]
+            writers = [
+                self._single_writer(access.operand) for access in nest.reads if BYTES[access.type] >= size
+            ]
+            origins = [writer for writer in writers if writer is not None]
+            if any(origin.verb == "contract" for origin in origins):
+                return True
+            following = [origin for origin in origins if origin.reduction is None]
+            if len(following) != 1:
+                return False
+            (nest,) = following
+        return False
 
     def _single_writer(self, operand: str) -> Nest | None:
         numbers = self.writers.get(operand, set())

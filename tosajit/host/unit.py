@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tiling.expr import BYTES
+from tiling.expr import BYTES, reads_of, walk
 from tiling.nest import Access, Nest
 from tosajit.host.epilogue import Text, epilogue, substituted
 from tosajit.host.match import Match, match
@@ -84,9 +84,20 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
 
 
 def supports(group: Nest) -> bool:
-    """Whether an array kernel can do all of a group, work on its results included."""
+    """Whether an array kernel does all of a group well: beside sums, one scaling of them and a clamp.
+
+    More work on the results is faster on its own, over rows longer than those of register tiles.
+    """
     found = match(group)
-    return found is None or epilogue(group, found, FIRST) is not None
+    if found is None:
+        return True
+    exprs = [write.value for write in group.writes]
+    scalings = {node for expr in exprs for node in walk(expr) if node.op.startswith("rescale_")}
+    beside = [group.reads[number] for expr in exprs for number in reads_of(expr)]
+    steps = [access.steps(len(group.axes)) for access in beside]
+    if len(scalings) > 1 or any(access.indirect for access in beside) or any(s[axis] for s in steps for axis in found.rows):
+        return False
+    return epilogue(group, found, FIRST) is not None
 
 
 def _request(
