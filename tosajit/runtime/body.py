@@ -14,9 +14,19 @@ from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
 from tosajit.order import topological
-from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.context import Context
-from tosajit.runtime.steps import Branch, CheckLate, Declare, Frame, Loop, ReadVariable, Step, WriteVariable, custom_call
+from tosajit.runtime.segment import Segment, Tensor, tensor_of
+from tosajit.runtime.steps import (
+    Branch,
+    CheckLate,
+    Declare,
+    Frame,
+    Loop,
+    ReadVariable,
+    Step,
+    WriteVariable,
+    custom_call,
+)
 from tosajit.validation import late_operands
 
 if TYPE_CHECKING:
@@ -89,18 +99,17 @@ class Body:
             use = replace(use_of(node, block, self._constants), checked=self._options.checked)
             nests += self._lowered(use)
             constants |= use.tables
-        made = {name for node in nodes for name in node.outputs}
-        taken = dict.fromkeys(name for node in nodes for name in node.inputs)
-        inputs = [name for name in taken if name not in made and name not in self._constants]
-        outputs = [name for name in dict.fromkeys(n for node in nodes for n in node.outputs) if name in later]
         if whole:
             inputs, outputs = list(block.inputs), list(block.outputs)
         else:
-            outputs = [name for name in outputs if name not in self._constants]
-        tensors = {n: Tensor(n, v.dtype, v.shape or ()) for n, v in block.values.items() if v.shape is not None}
-        tensors |= {n: Tensor(n, dtype_of(a.dtype), a.shape) for n, a in constants.items() if n not in tensors}
-        tensors |= {t.name: t for nest in nests for t in _temporaries(nest, tensors)}
-        return Segment(nests, tensors, inputs, outputs, constants, options.target, options.checked, options.progress)
+            made = dict.fromkeys(name for node in nodes for name in node.outputs)
+            taken = dict.fromkeys(name for node in nodes for name in node.inputs)
+            inputs = [name for name in taken if name not in made and name not in self._constants]
+            outputs = [name for name in made if name in later and name not in self._constants]
+        tensors = _tensors(block, constants, nests)
+        return Segment(
+            nests, tensors, inputs, outputs, constants, options.target, options.checked, options.progress
+        )
 
     def _lowered(self, use: Use) -> list[Nest]:
         lower = getattr(use.operator, "lower", None)
@@ -115,13 +124,12 @@ class Body:
     def _executed(self, node: Node) -> Step:
         block, options = self.block, self._options
         values = block.values
-        match node.operator.opcode:
+        operator: Any = node.operator
+        match operator.opcode:
             case "COND_IF":
-                bodies = [self._region(name) for name in (node.operator.then_graph, node.operator.else_graph)]  # type: ignore[attr-defined]
-                return Branch(node, *bodies)
+                return Branch(node, *map(self._region, (operator.then_graph, operator.else_graph)))
             case "WHILE_LOOP":
-                bodies = [self._region(name) for name in (node.operator.cond_graph, node.operator.body_graph)]  # type: ignore[attr-defined]
-                return Loop(node, *bodies)
+                return Loop(node, *map(self._region, (operator.cond_graph, operator.body_graph)))
             case "VARIABLE":
                 return Declare(node, values[node.outputs[0]])
             case "CUSTOM":
@@ -130,13 +138,22 @@ class Body:
                 return ReadVariable(node, values[node.outputs[0]])
             case "VARIABLE_WRITE":
                 return WriteVariable(node, values[node.inputs[0]])
-        raise AssertionError(node.operator.opcode)
+        raise AssertionError(operator.opcode)
 
     def _region(self, name: str) -> Body:
         for region in self._graph.regions:
             if region.name == name:
                 return Body(self._graph, region.blocks[0], self._options)
         raise CompileError(f"region {name} is not in the graph")
+
+
+def _tensors(block: Block, constants: Mapping[str, Array], nests: Sequence[Nest]) -> dict[str, Tensor]:
+    """All that nests may read or write, by name."""
+    shaped = [value for value in block.values.values() if value.shape is not None]
+    found = {value.name: Tensor(value.name, value.dtype, value.shape or ()) for value in shaped}
+    ours = {name: array for name, array in constants.items() if name not in found}
+    found |= {name: Tensor(name, dtype_of(array.dtype), array.shape) for name, array in ours.items()}
+    return found | {t.name: t for nest in nests for t in _temporaries(nest, found)}
 
 
 def _temporaries(nest: Nest, known: Mapping[str, Tensor]) -> Iterator[Tensor]:

@@ -52,7 +52,8 @@ class Context:
     def declare(self, node: str, variable: Variable, again: bool) -> None:
         """Carry out VARIABLE (TOSA 1.0.1 section 2.17.1)."""
         if again:
-            raise RequireError(f"{node} (VARIABLE): {variable.name} is declared twice [TOSA 1.0.1 section 2.17.1]")
+            text = f"{variable.name} is declared twice [TOSA 1.0.1 section 2.17.1]"
+            raise RequireError(f"{node} (VARIABLE): {text}")
         if variable.name not in self.variables:
             initial = None if variable.data is None else variable.data.copy()
             self.variables[variable.name] = Variable(variable.name, variable.dtype, variable.shape, initial)
@@ -62,7 +63,9 @@ class Context:
         """Carry out VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
         where = f"{node} (VARIABLE_WRITE)"
         if name not in self.seen:
-            raise RequireError(f"{where}: {name} is written before it is declared [TOSA 1.0.1 section 2.17.2]")
+            raise RequireError(
+                f"{where}: {name} is written before it is declared [TOSA 1.0.1 section 2.17.2]"
+            )
         self._match(where, name, dtype, array.shape, "2.17.2").data = array.copy()
 
     def read(self, node: str, name: str, dtype: DType, shape: tuple[int, ...]) -> Array:

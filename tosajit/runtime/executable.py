@@ -36,8 +36,8 @@ def compile(
 ) -> Executable:
     """Check a graph in full and build it for this machine, or for a modelled `target`.
 
-    `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives CUSTOM
-    operators their meaning; `progress(done, total)` follows the compilation of kernels.
+    `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives
+    CUSTOM operators their meaning; `progress(done, total)` follows the compilation of kernels.
     """
     prepare((driver_text(),))
     if threads < 1:
@@ -77,7 +77,8 @@ class Executable:
         """Run on inputs by name; the outputs by name."""
         names = [name for name, _, _ in self._inputs]
         if unknown := sorted(set(inputs) - set(names)):
-            raise InputError(f"there is no input {', '.join(unknown)}; the inputs are {', '.join(names) or 'none'}")
+            there = ", ".join(names) or "none"
+            raise InputError(f"there is no input {', '.join(unknown)}; the inputs are {there}")
         if missing := [name for name in names if name not in inputs]:
             raise InputError(f"input {', '.join(missing)} is missing")
         results = self._run([inputs[name] for name in names], context)
@@ -105,7 +106,7 @@ class Executable:
     def profile(self, *arrays: Any) -> list[tuple[str, float]]:
         """The members of each group and the seconds it took; for graphs without control flow."""
         if len(self.body.segments) != 1 or len(self.body.steps) != 1:
-            raise InputError("only graphs without control flow, variables and CUSTOM operators have a profile")
+            raise InputError("a graph with control flow, variables or CUSTOM operators has no profile")
         return self.body.segments[0].profile(self._checked(arrays))[1]
 
     def __repr__(self) -> str:
@@ -140,21 +141,30 @@ class Executable:
         if len(arrays) != len(declared):
             raise InputError(f"{len(arrays)} arrays given, but the graph has {len(declared)} inputs")
         return [
-            array
-            if type(array) is np.ndarray and array.dtype == storage and array.shape == shape and array.flags.c_contiguous
-            else _dense(value, array)
+            array if _fits(array, storage, shape) else _dense(value, array)
             for (_, storage, shape), array, value in zip(declared, arrays, self.graph.inputs, strict=True)
         ]
+
+
+def _fits(array: Any, storage: np.dtype[Any], shape: tuple[int, ...] | None) -> bool:
+    plain = type(array) is np.ndarray and array.dtype == storage
+    return plain and array.shape == shape and bool(array.flags.c_contiguous)
 
 
 def _dense(value: Value, given: Any) -> Array:
     """The array as the graph wants it, or why it cannot be."""
     if not isinstance(given, np.ndarray | np.generic):
-        raise InputError(f"{value}: expected an array, got {type(given).__name__}; np.asarray(…, {value.dtype.storage}) makes one")
+        kind = type(given).__name__
+        raise InputError(
+            f"{value}: expected an array, got {kind}; np.asarray(…, {value.dtype.storage}) makes one"
+        )
     array = np.asarray(given)
     if array.dtype != value.dtype.storage:
         if array.dtype.newbyteorder("=") != value.dtype.storage:
-            raise InputError(f"{value}: the array has type {array.dtype}, but the input is stored as {value.dtype.storage}")
+            stored = value.dtype.storage
+            raise InputError(
+                f"{value}: the array has type {array.dtype}, but the input is stored as {stored}"
+            )
         array = array.astype(value.dtype.storage)
     if array.shape != value.shape:
         raise InputError(f"{value}: the array has shape {list(array.shape)}")

@@ -19,8 +19,9 @@ ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
 class Custom:
     """The meaning of a CUSTOM operator.
 
-    `function(*arrays, attributes=bytes)` gives an array or a sequence of arrays; it may be a Numba function, which
-    is then called without `attributes`. `shape(*shapes)` gives the shapes of the outputs, checked when compiling.
+    `function(*arrays, attributes=bytes)` gives an array or a sequence of arrays; it may be a Numba function,
+    which is then called without `attributes`. `shape(*shapes)` gives the shapes of the outputs, checked when
+    compiling.
     """
 
     function: Callable[..., Any]
@@ -51,7 +52,7 @@ class Options:
         found = self.custom.get((domain, name)) or _registered.get((domain, name))
         if found is None:
             raise CompileError(
-                f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; "
-                f"tj.register_custom({domain!r}, {name!r}, function, shape) does it [TOSA 1.0.1 section 2.15.1]"
+                f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; tj.register_custom("
+                f"{domain!r}, {name!r}, function, shape) does it [TOSA 1.0.1 section 2.15.1]"
             )
         return found

@@ -18,13 +18,14 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
+from tosajit import kernels
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
-from tosajit import kernels
 from tosajit.host.library import array_library
 from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared, prepare, supports
 from tosajit.kernels import threads
+from tosajit.kernels.layout import COUNTERS
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import Image64, link
@@ -73,13 +74,17 @@ class Segment:
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.results = [tensors[name] for name in outputs]
-        folded, rest = _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
-        self.constants = {name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()}
+        folded, rest = (
+            _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
+        )
+        self.constants = {
+            name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()
+        }
         prepared = self._prepared(rest, target, checked)
         self.constants |= prepared.constants
         tensors = {**tensors, **_own_tensors(prepared)}
         self.program = _planned(prepared.groups, self._operands(tensors), target)
-        self.threads = target.cores
+        self.threads = target.cores if any(section.shared for section in self.program.sections) else 1
         self._slots = {name: number for number, name in enumerate(self.program.operands)}
         self._image = link(self.program, self._slots, prepared.units, checked, progress)
         self._free: list[_Workspace] = []
@@ -125,7 +130,6 @@ class Segment:
             results[number][...] = source.reshape(results[number].shape)
         return results
 
-
     def profile(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[str, float]]]:
         """Run group by group on one thread: the results, and the seconds that each group took."""
         results = [tensor.empty() for tensor in self.results]
@@ -167,15 +171,16 @@ class _Workspace:
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = _address(segment.constants[name])
-        self.counters = np.zeros((image.sections + 1, 8), np.int64)
+        self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self.memory = [_aligned(image.thread_bytes) for _ in range(segment.threads)]
-        self.calls = [self._arguments(image, memory, segment.threads > 1) for memory in self.memory]
+        first = int(segment.threads > 1)
+        self.calls = [self._arguments(image, m, n) for n, m in enumerate(self.memory, first)]
         self.addresses = [_address(call) for call in self.calls]
 
-    def _arguments(self, image: Image64, memory: Array, shared: bool) -> Array:
+    def _arguments(self, image: Image64, memory: Array, thread: int) -> Array:
         """The arguments of the driver on one thread."""
-        words = [_address(image.numbers), _address(self.table), int(shared), _address(self.counters)]
+        words = [_address(image.numbers), _address(self.table), thread, _address(self.counters) + COUNTERS]
         words += [_address(memory), 0, image.sections, _address(self.report)]
         return np.array(words, np.int64)
 
@@ -207,7 +212,10 @@ def driver_text() -> str:
 
 
 def _fold(
-    nests: Sequence[Nest], tensors: Mapping[str, Tensor], constants: Mapping[str, Array], outputs: Sequence[str]
+    nests: Sequence[Nest],
+    tensors: Mapping[str, Tensor],
+    constants: Mapping[str, Array],
+    outputs: Sequence[str],
 ) -> tuple[dict[str, Array], list[Nest]]:
     """Run at once what depends on constants alone; what is left reads the results."""
     known = _foldable(nests, set(constants), set(outputs))

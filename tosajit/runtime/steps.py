@@ -43,7 +43,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckLate:
-    """The checks of a node that had to wait for data, because EXT-DYNAMIC lets an operand come from elsewhere."""
+    """The checks of a node that wait for data, because EXT-DYNAMIC lets an operand come from elsewhere."""
 
     node: Node
     block: Block
@@ -144,7 +144,8 @@ class CustomCall:
         given = self.call(*(array.copy() for array in frame.take(self.node.inputs)))
         arrays = list(given) if isinstance(given, tuple | list) else [given]
         if len(arrays) != len(self.outputs):
-            raise InputError(f"{self.node.name} (CUSTOM): gave {len(arrays)} arrays, but has {len(self.outputs)} outputs")
+            counts = f"gave {len(arrays)} arrays, but has {len(self.outputs)} outputs"
+            raise InputError(f"{self.node.name} (CUSTOM): {counts}")
         for value, array in zip(self.outputs, map(np.asarray, arrays), strict=True):
             if array.shape != value.shape or array.dtype != value.dtype.storage:
                 raise InputError(
@@ -163,7 +164,8 @@ def custom_call(node: Node, values: Mapping[str, Value], options: Options) -> Cu
         shapes = [tuple(shape) for shape in custom.shape(*(values[name].shape for name in node.inputs))]
         declared = [value.shape for value in outputs]
         if shapes != declared:
-            raise CompileError(f"{node.name} (CUSTOM): its shape rule gives {shapes}, but the outputs are {declared}")
+            text = f"its shape rule gives {shapes}, but the outputs are {declared}"
+            raise CompileError(f"{node.name} (CUSTOM): {text}")
     return CustomCall(node, _bound(custom, operator.implementation_attrs), outputs)
 
 
