@@ -1,4 +1,4 @@
-"""Contraction kernels against a plain oracle in 64-bit integers, every shape of edge, nothing written outside."""
+"""Contraction kernels against a plain oracle in 64-bit integers; nothing is written outside."""
 
 import ctypes
 from dataclasses import replace
@@ -184,6 +184,12 @@ def test_int8_convolutions_are_exact(library, g, seed, input_zp, weight_zp):
     np.testing.assert_array_equal(
         out.array, (convolve(x, weights, g, input_zp, weight_zp) + bias).astype(np.int32)
     )
+
+
+def test_padding_behind_the_input_alone_is_not_read_from_memory():
+    assert Geometry((1, 1, 1, 2), (1, 1, 1, 2), 16, 1).is_direct
+    assert not Geometry((1, 1, 1, 1), (1, 1, 1, 2), 16, 1).is_direct
+    assert not Geometry((1, 1, 3, 1), (1, 1, 3, 1), 16, 1, stride=(1, 2, 1)).is_direct
 
 
 @libraries

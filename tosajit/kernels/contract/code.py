@@ -1,7 +1,7 @@
 """A small vocabulary for writing vector code in LLVM's language, and turning it into Numba intrinsics."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba.core import types
@@ -9,8 +9,8 @@ from numba.extending import intrinsic
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 VOID = ir.VoidType()
-Builder = ir.IRBuilder
-Value = Any
+Builder: TypeAlias = Any
+Value: TypeAlias = Any
 
 
 def vector(element: Any, lanes: int) -> Any:
@@ -106,12 +106,12 @@ Emit = Callable[..., Value | None]
 
 
 def define(module: Any, name: str, arguments: int, emit: Emit) -> Any:
-    """Return the private function `name` of int64 arguments, written by `emit(builder, *arguments)` if new."""
+    """Return the private function `name` of int64 arguments; `emit(builder, *arguments)` writes it if new."""
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * arguments), name)
     function.linkage = "internal"
-    b = Builder(function.append_basic_block("entry"))
+    b = ir.IRBuilder(function.append_basic_block("entry"))
     emit(b, *function.args)
     b.ret_void()
     return function
@@ -136,4 +136,4 @@ def procedure(name: str, arguments: int, emit: Emit, inline: bool = False) -> Ca
         f"def {name}(typing_context, {parameters}): return typed(typing_context, {parameters})",
         namespace,
     )
-    return intrinsic(namespace[name])  # type: ignore[no-any-return]
+    return intrinsic(namespace[name])

@@ -21,11 +21,14 @@ GATHER = """
     ID, IH, IW = load_i64(args, I_D), load_i64(args, I_H), load_i64(args, I_W)
     KD, KH, runs = load_i64(args, K_D), load_i64(args, K_H), load_i64(args, RUNS)
     run_taps, tap_bytes = load_i64(args, RUN_TAPS), load_i64(args, TAP_BYTES)
-    stride_z, stride_y, stride_x = load_i64(args, STRIDE_Z), load_i64(args, STRIDE_Y), load_i64(args, STRIDE_X)
+    stride_z, stride_y = load_i64(args, STRIDE_Z), load_i64(args, STRIDE_Y)
+    stride_x, step_x = load_i64(args, STRIDE_X), load_i64(args, DILATION_X)
     front, top, left = load_i64(args, PAD_FRONT), load_i64(args, PAD_TOP), load_i64(args, PAD_LEFT)
-    step_z, step_y, step_x = load_i64(args, DILATION_Z), load_i64(args, DILATION_Y), load_i64(args, DILATION_X)
-    in_n, in_z, in_y, in_x = load_i64(args, IN_N), load_i64(args, IN_Z), load_i64(args, IN_Y), load_i64(args, IN_X)
-    out_n, out_z, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Z), load_i64(args, OUT_Y), load_i64(args, OUT_X)
+    step_z, step_y = load_i64(args, DILATION_Z), load_i64(args, DILATION_Y)
+    in_n, in_z = load_i64(args, IN_N), load_i64(args, IN_Z)
+    in_y, in_x = load_i64(args, IN_Y), load_i64(args, IN_X)
+    out_n, out_z = load_i64(args, OUT_N), load_i64(args, OUT_Z)
+    out_y, out_x = load_i64(args, OUT_Y), load_i64(args, OUT_X)
     direct, a_row = load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
     panel, reach = (table + load_i64(args, TABLE_BYTES) + 63) & ~63, load_i64(args, REACH)
     x, y = m % OW, m // OW
@@ -81,7 +84,8 @@ TILE_I16 = """
     sums, zero = local(1536), local(192)
     fill_run(zero, 0, 128)
     for step in range(0, steps, {chunk}):
-        tile_i16(a + step * 4, a_row, min({chunk}, steps - step), b + step * 64, b_panel, zero, sums, rows, panels)
+        some = min({chunk}, steps - step)
+        tile_i16(a + step * 4, a_row, some, b + step * 64, b_panel, zero, sums, rows, panels)
         widen_add_rows(sums, words, rows, panels, factor)
 """
 """Sums of chunks that cannot overflow 32 bits are added to quad words."""
@@ -110,6 +114,7 @@ PROLOGUE = """
 """
 
 TILES = """
+    far = (n_hi - n_lo) * depth > {near_bytes}
     for m in range(m_lo, m_hi, panel_rows):
         rows = min(panel_rows, m_hi - m)
         store_i64(gather_job, JOB_M, m)
@@ -123,8 +128,13 @@ TILES = """
             store_i64(tile_job, TILE_B, weight + column // 16 * b_panel * {parts})
             store_i64(tile_job, TILE_INITIAL, initial + column * 4)
             store_i64(tile_job, TILE_PANELS, panels * {parts})
+            ahead = weight + (column + {tile_columns} if column + {tile_columns} < n_hi else n_lo) // 16 * b_panel * {parts}
+            share = (panels * b_panel * {parts} // tiles + 63) // 64 * 64
             row = 0
             for t in range(tiles):
+                if far:
+                    for line in range(ahead + t * share, ahead + (t + 1) * share, 64):
+                        prefetch(line)
                 height = (rows - row + tiles - t - 1) // (tiles - t)
                 store_i64(tile_job, TILE_A, a + row * a_row)
                 store_i64(tile_job, TILE_HEIGHT, height){start}

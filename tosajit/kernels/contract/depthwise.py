@@ -101,18 +101,20 @@ NEXT = """
 """
 
 TILE_I8 = """
-                    depthwise_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, words, pitch * 4, height, pitch // 16)
+                    depthwise_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, words, pitch *
+                    4, height, pitch // 16)
 """
 
 TILE_I16 = """
                     for i in range(height):
                         copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
                     for t in range(0, taps, 255):
-                        depthwise_i16(panel, pixel_bytes, table + t * 8, min(255, taps - t), taken + t * 64, taps, words,
+                        some = min(255, taps - t)
+                        depthwise_i16(panel, pixel_bytes, table + t * 8, some, taken + t * 64, taps, words,
                                       pitch * 8, height, pitch // 16)
 """
 
 RESCALE = """
-                    depthwise_rescale_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, {where}, height, columns,
-                                         parameters + column * 16, sign, low, high)
+                    depthwise_rescale_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4,
+                    {where}, height, columns, parameters + column * 16, sign, low, high)
 """

@@ -1,7 +1,7 @@
-"""Depthwise convolution for AVX-512: rows of the input interleaved by vertical taps, then multiplied by channel.
+"""Depthwise convolution for AVX-512: rows interleaved by vertical taps, then multiplied by channel.
 
-The input of an output row is laid out as [x][channels][4 bytes]: four (int8) or two (int16) vertical taps of one
-channel side by side, as vpdpbusd and vpdpwssd add them up.
+The input of an output row is laid out as [x][channels][4 bytes]: four (int8) or two (int16) vertical taps of
+one channel side by side, as vpdpbusd and vpdpwssd add them up.
 """
 
 from collections.abc import Callable, Sequence
@@ -274,14 +274,15 @@ def _depthwise_rescale_i8(b: Builder, *arguments: Value) -> None:
     def emit(limits: Rescaling) -> None:
         panels(b, columns, lambda index, mask: panel(index, mask, limits))
 
-    switched(b, *scalars, emit)
+    sign, low, high = scalars
+    switched(b, sign, low, high, emit)
 
 
 depthwise_i8 = procedure("depthwise_i8", 10, _depthwise_i8)
 """`depthwise_i8(source, pixel_bytes, offsets, taps, weights, initial, words, word_bytes, pixels, panels)`."""
 depthwise_i16 = procedure("depthwise_i16", 10, _depthwise_i16)
-"""`depthwise_i16(source, pixel_bytes, offsets, taps, weights, panel_taps, words, word_bytes, pixels, panels)` adds to
-quad words; `panel_taps` are the taps of a whole panel of weights, of which `taps` are taken."""
+"""`depthwise_i16(source, pixel_bytes, offsets, taps, weights, panel_taps, words, word_bytes, pixels, panels)`
+adds to quad words; `panel_taps` are the taps of a whole panel of weights, of which `taps` are taken."""
 depthwise_rescale_i8 = procedure("depthwise_rescale_i8", 14, _depthwise_rescale_i8)
-"""`depthwise_rescale_i8(source, pixel_bytes, offsets, taps, weights, initial, out, out_pixel, pixels, columns,
-parameters, sign, low, high)` stores int8."""
+"""`depthwise_rescale_i8(source, pixel_bytes, offsets, taps, weights, initial, out, out_pixel, pixels,
+columns, parameters, sign, low, high)` stores int8."""

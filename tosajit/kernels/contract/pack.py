@@ -1,4 +1,4 @@
-"""Packing what does not change between runs: weights, start values of the columns, parameters of a rescale."""
+"""Packing what does not change between runs: weights, start values of columns, parameters of a rescale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def start_values(
     weight_zp: int,
     rescale: bool = False,
 ) -> NDArray[np.int32]:
-    """Return what each column's sum starts from for int8: bias, corrections for the zero points, and for `rescale` 2**31."""
+    """Return where each column's sum starts, int8: bias, zero point corrections, and for `rescale` 2**31."""
     columns, depth = matrix.shape
     sums = matrix.astype(np.int64).sum(axis=1)
     values = np.zeros(_padded(columns), np.int64)
@@ -44,10 +44,11 @@ def start_values(
 def pack_depthwise(
     weights: NDArray[np.int8], weight_zp: int = 0, element_bytes: int = 1
 ) -> tuple[NDArray[np.int8] | NDArray[np.int16], int]:
-    """Return [channels / 16][groups, KW, parts][16][vertical taps] of weights [KH][KW][C][M], and the number of parts.
+    """Return [channels / 16][groups, KW, parts][16][vertical taps] of [KH][KW][C][M]; the number of parts.
 
-    A weight less its zero point may need nine bits: it is then the sum of three parts. Where the last group has room,
-    all is followed by weights shifted down by a tap: the second of two output rows that share their input.
+    A weight less its zero point may need nine bits: it is then the sum of three parts. Where the last group
+    has room, all is followed by weights shifted down by a tap: the second of two output rows that share their
+    input.
     """
     kh, kw = weights.shape[:2]
     group = 4 // element_bytes
@@ -67,7 +68,7 @@ def pack_depthwise(
 
 
 def pack_halves(matrix: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Return int16 columns [columns][depth] packed in pairs of panels: upper bytes (signed), lower bytes (unsigned)."""
+    """Return int16 [columns][depth] packed in pairs of panels: upper bytes, lower bytes (unsigned)."""
     upper, lower = (pack_weights(half, 2) for half in (matrix >> 8, matrix & 255))
     return np.ascontiguousarray(np.stack([upper, lower], axis=1))
 
@@ -107,15 +108,16 @@ def rescale_table(
     signed = double_round and low < output_zp
     addend = rounding - m + (output_zp << exponent) - int(signed)
     quads = (addend << 32) + (int(double_round) << 31)
-    padded = _padded(channels)
-    lanes = np.zeros((padded // COLUMNS, 4, COLUMNS), np.int32)
-    pad = lambda a, t: np.concatenate([a.astype(t), np.zeros(padded - channels, t)]).reshape(-1, COLUMNS)  # noqa: E731
-    lanes[:, 0] = pad(2 * m, np.uint32).view(np.int32)
-    both = pad(quads, np.int64)
-    lanes[:, 1] = np.ascontiguousarray(both[:, 0::2]).view(np.int32)
-    lanes[:, 2] = np.ascontiguousarray(both[:, 1::2]).view(np.int32)
-    lanes[:, 3] = pad(exponent, np.int32)
-    return RescaleTable(lanes.reshape(-1), 31 if signed else 32)
+    both = _panels(quads)
+    even, odd = (np.ascontiguousarray(both[:, first::2]).view(np.int32) for first in range(2))
+    lanes = np.stack([_panels(2 * m).astype(np.uint32).view(np.int32), even, odd, _panels(exponent)], axis=1)
+    return RescaleTable(np.ascontiguousarray(lanes.astype(np.int32)).reshape(-1), 31 if signed else 32)
+
+
+def _panels(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    padded = np.zeros(_padded(len(values)), np.int64)
+    padded[: len(values)] = values
+    return padded.reshape(-1, COLUMNS)
 
 
 def sum_bound(

@@ -81,7 +81,7 @@ def _pack_i8(b: Builder, *arguments: Value) -> None:
         def step(position: Value, rows: Sequence[Value], _: Any) -> list[Value]:
             first, second, third, fourth = rows
             low, high = zipped(b, first, second), zipped(b, third, fourth)
-            registers = []
+            registers: list[Value] = []
             for half in range(2):
                 registers += zipped(b, b.bitcast(low[half], H32), b.bitcast(high[half], H32))
             for panel, register in enumerate(registers):
@@ -145,7 +145,7 @@ def _pack_halves(b: Builder, *arguments: Value) -> None:
 
 
 pack_i8 = procedure("pack_i8", 6, _pack_i8)
-"""`pack_i8(source, row_bytes, depth, columns, out, sums)`: rows of B to panels of 16 columns, and the sum of each
-column; `out` and `sums` hold whole panels, `sums` a multiple of 64 columns."""
+"""`pack_i8(source, row_bytes, depth, columns, out, sums)`: rows of B to panels of 16 columns, and the sum of
+each column; `out` and `sums` hold whole panels, `sums` a multiple of 64 columns."""
 pack_halves = procedure("pack_halves", 5, _pack_halves)
 """`pack_halves(source, row_bytes, depth, columns, out)`: as `pack.pack_halves`."""

@@ -1,13 +1,14 @@
-"""What contraction kernels call on any other CPU: plain loops over the same packed forms; their text is copied.
+"""What contraction kernels call on any other CPU: plain loops over the same forms; their text is copied.
 
 Everything here has its namesake, and its meaning, in `avx512`.
 """
 
+from typing import Any
+
 import numpy as np
 
+from tosajit.kernels import intrinsics
 from tosajit.kernels.intrinsics import (
-    copy_bytes,
-    fill_bytes,
     load_i8,
     load_i16,
     load_i32,
@@ -20,6 +21,9 @@ from tosajit.kernels.intrinsics import (
     store_i32,
     store_i64,
 )
+
+copy_bytes: Any = intrinsics.copy_bytes
+fill_bytes: Any = intrinsics.fill_bytes
 
 
 def copy_run(target: int, source: int, size: int) -> None:
@@ -168,7 +172,7 @@ def widen_add_rows(sums: int, words: int, rows: int, panels: int, split: int) ->
                     )
 
 
-def rescaled(value: int, parameters: int, lane: int, sign: int, low: int, high: int) -> int:
+def rescaled(value: Any, parameters: int, lane: int, sign: int, low: int, high: int) -> Any:
     """Return one sum (plus 2**31) as int8; the parameters are those of its panel."""
     bits = np.int64(value) & 0xFFFFFFFF
     addend = load_i64(parameters + 64 + (lane & 1) * 64, lane >> 1)

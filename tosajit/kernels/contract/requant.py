@@ -1,9 +1,10 @@
 """RESCALE of 32-bit sums to int8 for AVX-512: one multiplication a lane, no branch, no 64-bit shift.
 
-With v' = v + 2**31 (the start values of the columns hold the 2**31) the product of v' and 2 * multiplier is unsigned,
-and its upper word is floor(v * multiplier / 2**31) + multiplier. What remains of TOSA 1.0.1's apply_scale_32
-(section 4.5.5) for shifts above 31 then fits 32-bit lanes: the step of double rounding for negative v, the rounding
-term, and the output zero point are added ahead of one arithmetic shift by shift - 31.
+With v' = v + 2**31 (the start values of the columns hold the 2**31) the product of v' and 2 * multiplier is
+unsigned, and its upper word is floor(v * multiplier / 2**31) + multiplier. What remains of TOSA 1.0.1's
+apply_scale_32 (section 4.5.5) for shifts above 31 then fits 32-bit lanes: the step of double rounding for
+negative v, the rounding term, and the output zero point are added ahead of one arithmetic shift by shift -
+31.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,8 +35,8 @@ from tosajit.kernels.contract.rows import lanes_below, masked_store
 
 B16 = vector(I8, 16)
 PANEL_BYTES = 256
-"""Parameters of 16 channels: 2 * multiplier (16 words), addends of the even and of the odd channels (8 quad words
-each), shift - 31 (16 words)."""
+"""Parameters of 16 channels: 2 * multiplier (16 words), addends of the even and of the odd channels (8 quad
+words each), shift - 31 (16 words)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,8 @@ def _clamped(b: Builder, value: Value, limit: Value) -> Value:
 
 
 RUN_ENTRY = 24
-"""Bytes of an entry of the table of runs: address of its first byte for input column 0, column of its first tap,
-and -1 or, for a run in the padding, 0."""
+"""Bytes of an entry of the table of runs: address of its first byte for input column 0, column of its first
+tap, and -1 or, for a run in the padding, 0."""
 
 
 def _between(b: Builder, low: Value, high: Value) -> Value:
@@ -311,14 +311,15 @@ def _widen_add_rows(b: Builder, sums: Value, words: Value, rows: Value, panels: 
 
 
 widen_add_rows = procedure("widen_add_rows", 5, _widen_add_rows)
-"""`widen_add_rows(sums, words, rows, panels, split)`: rows of 32 words are added to rows of 32 quad words; if `split`,
-the two panels are the upper and the lower bytes of the same 16 columns."""
+"""`widen_add_rows(sums, words, rows, panels, split)`: rows of 32 words are added to rows of 32 quad words; if
+`split`, the two panels are the upper and the lower bytes of the same 16 columns."""
 copy_run = procedure("copy_run", 3, _copy_run, inline=True)
-"""`copy_run(target, source, size)` copies bytes; it may write up to RUN_SLACK bytes past the end of the target."""
+"""`copy_run(target, source, size)` copies bytes; it may write RUN_SLACK bytes past the end."""
 fill_run = procedure("fill_run", 3, _fill_run, inline=True)
-"""`fill_run(target, value, size)` fills bytes; it may write up to RUN_SLACK bytes past the end of the target."""
+"""`fill_run(target, value, size)` fills bytes; it may write RUN_SLACK bytes past the end."""
 gather_rows = procedure("gather_rows", 13, _gather_rows)
-"""`gather_rows(target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero)`:
-`count` rows of A for outputs along x, the first starting at input `column`, from a table of runs (see RUN_ENTRY) of
-`run_taps` taps; taps outside of the input are `zero`. May write up to RUN_SLACK bytes past the end."""
+"""`gather_rows(target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach,
+in_x, zero)`: `count` rows of A for outputs along x, the first starting at input `column`, from a table of
+runs (see RUN_ENTRY) of `run_taps` taps; taps outside of the input are `zero`. May write up to RUN_SLACK bytes
+past the end."""
 add_row_sums = procedure("add_row_sums", 6, _add_row_sums)

@@ -12,6 +12,7 @@ from tosajit.kernels.contract import convolution as text
 from tosajit.kernels.contract import depthwise
 from tosajit.kernels.contract.spec import (
     MAX_PANEL_ROWS,
+    NEAR_BYTES,
     TILE_ROWS,
     ContractSpec,
     DepthwiseJob,
@@ -24,7 +25,7 @@ from tosajit.kernels.contract.spec import (
 )
 
 CHUNKS = {"i8": 255, "i16": 127}
-"""Steps of two int16 products each that stay within 32 bits: of int8, or of the unsigned lower half of int16."""
+"""Steps of two int16 products each that stay within 32 bits: of int8, or of the lower half of int16."""
 
 RUN_SLACK = 64
 """How far `copy_run` and `fill_run` may write past the end of a run."""
@@ -72,6 +73,7 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         "offset_bytes": MAX_PANEL_ROWS * 8,
         "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
+        "near_bytes": NEAR_BYTES,
     }
     return _fill("".join(parts), constants)
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 class Epilogue:
     """What happens to each sum: text over `acc`, `channel` (column) and `index` (element of the output).
 
-    `setup` runs once and may load its numbers from `load_i64(args, EPILOGUE + i)`; `functions` are definitions that
-    both use. With `rescale`, the sum first becomes an int8 by the vector code of `rescale_i8`, and without a `body`
-    that is what the kernel stores.
+    `setup` runs once and may load its numbers from `load_i64(args, EPILOGUE + i)`; `functions` are
+    definitions that both use. With `rescale`, the sum first becomes an int8 by the vector code of
+    `rescale_i8`, and without a `body` that is what the kernel stores.
     """
 
     body: str = ""
@@ -158,7 +158,7 @@ class DepthwiseSlot(IntEnum):
     """First output channel, a multiple of 16."""
     N_HI = auto()
     CHANNEL_BLOCK = auto()
-    """Channels and pixels of a row that are worked on at a time; channels a multiple of 16, or all of them."""
+    """Channels and pixels of a row to work on at a time; channels a multiple of 16, or all of them."""
     PIXEL_BLOCK = auto()
     CHANNEL_MULTIPLIER = auto()
     O_H = auto()
@@ -180,7 +180,7 @@ class DepthwiseSlot(IntEnum):
     PARTS = auto()
     """int8 numbers that a weight less its zero point is the sum of."""
     PAIR_BYTES = auto()
-    """Bytes from the packed weights to those shifted down by a tap, or 0: two output rows then share their input."""
+    """Bytes from the packed weights to those shifted down by a tap; with 0, output rows share no input."""
     IN_N = auto()
     IN_Y = auto()
     IN_X = auto()
@@ -243,13 +243,15 @@ def packed_bytes(depth: int, columns: int, element_bytes: int, halves: bool = Fa
 
 MAX_PANEL_ROWS = 240
 TILE_ROWS = 12
+NEAR_BYTES = 512 * 1024
+"""Packed weights beyond this are asked for ahead of time: they come from past the second-level cache."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A convolution's shape: (N, D, H, W) of input and output, (D, H, W) of the rest, D of 1 for two dimensions."""
+    """A convolution's shape: (N, D, H, W) of input and output, (D, H, W) of the rest."""
 
     input: tuple[int, int, int, int]
     output: tuple[int, int, int, int]
@@ -296,6 +298,9 @@ class Geometry:
     def direct_bytes(self) -> int:
         """Return the bytes from row to row of A if they lie in the input as the kernel wants them, else 0."""
         if self.kernel != (1, 1, 1) or any(self.pad) or self.row_bytes != self.depth * self.element_bytes:
+            return 0
+        inside = zip(self.output[1:], self.stride, self.input[1:], strict=True)
+        if any((extent - 1) * stride >= limit for extent, stride, limit in inside):
             return 0
         strides = zip(self.output, self._in_elements, (1, *self.stride), strict=True)
         steps = [(extent, elements * stride) for extent, elements, stride in strides if extent > 1]
@@ -431,7 +436,7 @@ class DepthwiseGeometry:
 
     @property
     def pair_bytes(self) -> int:
-        """Return where the weights of the second of two output rows are; 0 if rows cannot share their input."""
+        """Return where the weights of the second of two output rows are; 0 if rows share no input."""
         group = 4 // self.element_bytes
         if self.kernel[0] % group == 0 or self.stride[0] != self.dilation[0]:
             return 0
@@ -467,7 +472,7 @@ class DepthwiseGeometry:
 
     def slots(self) -> Mapping[DepthwiseSlot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
-        n, h, w = self.input
+        h, w = self.input[1:]
         _, oh, ow = self.output
         tap, oc = self.in_channels * self.element_bytes, self.out_channels
         numbers = {

@@ -1,7 +1,7 @@
 """Register tiles: rows of A times panels of B, for AVX-512; one body, one functor per pair of types.
 
-A step takes four bytes of each row of A (four int8, two int16, one fp32) and, per panel of 16 columns, the 64 bytes
-of B that meet them: B is packed as [columns / 16][steps][16][4 bytes].
+A step takes four bytes of each row of A (four int8, two int16, one fp32) and, per panel of 16 columns, the 64
+bytes of B that meet them: B is packed as [columns / 16][steps][16][4 bytes].
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ CHAINS = 8
 
 @dataclass(frozen=True, slots=True)
 class Functor:
-    """How one step of a pair of types is computed: `prepare` makes a register, `accept` readies four bytes of A."""
+    """How a step of a pair of types is computed; `prepare` makes what is combined with all of A by xor."""
 
     name: str
     prepare: Callable[[Builder], Value | None]
@@ -56,15 +56,15 @@ def _multiply_i16(b: Builder, total: Value, left: Value, right: Value) -> Value:
 
 
 INT8 = Functor("i8", _flip, _multiply_i8)
-"""int8 A is read as A + 128, unsigned as vpdpbusd wants it; the start values of the columns correct for it."""
+"""int8 A is read as A + 128, unsigned as vpdpbusd wants it; the columns' start values correct for it."""
 INT16 = Functor("i16", lambda b: None, _multiply_i16)
 
 
 def tile(functor: Functor) -> Callable[..., None]:
-    """Return `tile(a, a_row, steps, b, b_panel, init, out, rows, panels)`, which overwrites `out` with init + A B.
+    """Return `tile(a, a_row, steps, b, b_panel, init, out, rows, panels)`, which sets `out` to init + A B.
 
-    `a_row` and `b_panel` are distances in bytes, `init` one row of 32-bit words per panel, `out` rows of ROW_BYTES.
-    Accumulation wraps at 32 bits. Steps may be 0.
+    `a_row` and `b_panel` are distances in bytes, `init` one row of 32-bit words per panel, `out` rows of
+    ROW_BYTES. Accumulation wraps at 32 bits. Steps may be 0.
     """
 
     def emit(b: Builder, *arguments: Value) -> None:

@@ -19,7 +19,7 @@ class Subgrid:
     columns: tuple[int, ...]
 
     def weights(self, weights: NDArray[np.int8], weight_zp: int = 0) -> NDArray[np.int8]:
-        """Return its part of the weights [OC][KH][KW][IC]; of a sub-grid that no tap reaches, one that counts nothing."""
+        """Return its part of [OC][KH][KW][IC]; without any, one tap that counts nothing."""
         if not self.rows or not self.columns:
             return np.full((weights.shape[0], 1, 1, weights.shape[3]), weight_zp, weights.dtype)
         return weights[:, list(self.rows)][:, :, list(self.columns)]
@@ -66,7 +66,7 @@ def subgrids(
 
 
 def _phases(extent: int, taps: int, stride: int, pad: int) -> Iterator[tuple[int, tuple[int, ...], int, int]]:
-    """Yield, per residue of the output index, its first index, its taps in input order, the padding, the extent."""
+    """Yield, per residue of the output index: first index, taps in input order, padding, extent."""
     for first in range(min(stride, extent)):
         start = (first - pad) % stride
         mine = tuple(range(start, taps, stride))[::-1]
