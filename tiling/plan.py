@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape, dense_box
+from tiling.share import scatters, shared_loops, work
 from tiling.target import Target
 
-ARRAY_SPEED = 16
-"""How many points an array unit does while other units do one: its tiles have to be larger."""
+WORTH_THREADS = 8
+"""How many tiles of work that can be shared are worth the start of a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ def plan(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target)
         if isinstance(section, Infeasible):
             return section
         sections.append(section)
+    if sum(work(section.nest) for section in sections if section.shared) < WORTH_THREADS * target.tile_points:
+        sections = [replace(section, shared=False) for section in sections]
     placed, arena = place(nests, operands, target.alignment)
     scratch = max((_scratch_end(section) for section in sections), default=0)
     return Program(target, placed, tuple(sections), arena, scratch)
@@ -68,31 +71,10 @@ def place(
 def schedule(nest: Nest, target: Target) -> Section | Infeasible:
     """Tile one nest for the target."""
     if target.scratch_bytes is None:
-        return Section(
-            nest,
-            _shared_loops(nest, target),
-            (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared)),
-        )
+        loops, shared = shared_loops(nest, target)
+        places = (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared))
+        return Section(nest, loops, places, shared=shared)
     return _fit(nest, target, target.scratch_bytes)
-
-
-def _shared_loops(nest: Nest, target: Target) -> tuple[Loop, ...]:
-    """Loops that cut the outermost axes into tiles for several cores, and those that array units need."""
-    scatters = any(not isinstance(i, Affine) for w in nest.writes for i in w.access.index)
-    work = target.tile_points * (ARRAY_SPEED if nest.prepared else 1)
-    tiles = 1 if target.cores == 1 or scatters else min(nest.points // work, 8 * target.cores)
-    loops = []
-    for number, axis in enumerate(nest.axes[: nest.outer]):
-        grain = nest.grain[number] if nest.grain else 1
-        if grain == 0:
-            count, step = axis.extent, 1
-        else:
-            step = -(-axis.extent // min(max(tiles, 1), axis.extent) // grain) * grain
-            count = -(-axis.extent // step)
-        if count > 1:
-            loops.append(Loop(number, step, count))
-        tiles //= count
-    return tuple(loops)
 
 
 def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
@@ -170,7 +152,8 @@ def _section(
     if nest.reduction is not None:
         size = _accumulator_bytes(nest, tile, target)
         accumulator = Image(address, tile[: nest.outer], size, len(loops))
-    return Section(nest, loops, tuple(images), accumulator)
+    several = any(not nest.axes[loop.axis].reduced for loop in loops)
+    return Section(nest, loops, tuple(images), accumulator, target.cores > 1 and several and not scatters(nest))
 
 
 def _level(access: Access, loops: Sequence[Loop]) -> int:

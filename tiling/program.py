@@ -64,6 +64,8 @@ class Section:
     loops: tuple[Loop, ...]
     images: tuple[Image | None, ...]
     accumulator: Image | None = None
+    shared: bool = False
+    """Whether several cores do its tiles; other sections are left to the first core."""
 
     @property
     def accesses(self) -> tuple[Access, ...]:

@@ -17,7 +17,7 @@ class Target:
     scratch_bytes: int | None = None
     alignment: int = 16
     cores: int = 1
-    tile_points: int = 1 << 16
+    tile_points: int = 1 << 11
 
 
 HOST = Target("host", alignment=64)

@@ -143,6 +143,7 @@ def _record(
     record[at.REDUCED_TILES] = prod(loop.count for loop, _ in reduced)
     record[at.ARGUMENTS], record[at.TRANSFERS] = len(arguments), len(transfers)
     record[at.WORD_COUNT], record[at.JOB] = len(derived), job
+    record[at.SHARED] = int(section.shared)
     own = section.accumulator
     record[at.ACCUMULATORS] = own.address if own is not None else -(-scratch_bytes // ALIGNMENT) * ALIGNMENT
     for field, table in tables.items():

@@ -1,9 +1,11 @@
 """The compiled driver: walks the image of a program and calls its kernels by address.
 
-The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, whether
-threads share the tiles, two counters a section for that (zeroed, 64 bytes apart: tiles begun and tiles done),
-memory of this thread's own, the first section to run and the end, memory for reports. Threads may come late
-or not at all: a section is done when its tiles are. `layout.py` says where the image has what.
+The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, the number
+of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this thread's own,
+the first section to run and the end, memory for reports. `layout.py` says where the image has what.
+
+Threads may come late or not at all: a section is done when its tiles are. The caller does what is not shared.
+Of shared sections, threads take tiles from both ends, so that each finds the results of its own tiles in its cache.
 """
 
 from tosajit.kernels.intrinsics import (
@@ -14,6 +16,7 @@ from tosajit.kernels.intrinsics import (
     pause,
     reload_i64,
     store_i64,
+    store_release,
     yield_core,
 )
 from tosajit.kernels.layout import (
@@ -27,6 +30,8 @@ from tosajit.kernels.layout import (
     BOX,
     COEFFICIENTS,
     CONSTANT,
+    COUNTERS,
+    DONE,
     EXTENT,
     FAR,
     FIRST,
@@ -58,6 +63,7 @@ from tosajit.kernels.layout import (
     SCRATCH,
     SECOND,
     SECOND_FACTOR,
+    SHARED,
     SIZE,
     START,
     STORE,
@@ -76,7 +82,7 @@ SPINS = 2000
 def wait_for_tiles(counters, tiles):
     """Return when so many tiles of a section are done, by whichever threads came."""
     spins = 0
-    while load_acquire(counters, 1) < tiles:
+    while load_acquire(counters + DONE, 0) < tiles:
         spins += 1
         if spins < SPINS:
             pause()
@@ -234,30 +240,54 @@ def run_tile(section, image, table, memory, tile, fresh):
     store_boxes(section, image, table, memory, memory + OWN_BYTES)
 
 
-def run_section(section, image, table, shared, counters, memory, report):
-    """Run the tiles of one section that fall to this thread; shared ones fall to who comes first."""
-    tiles = reload_i64(section, KEPT_TILES)
-    tile, previous = 0, -2
-    if shared:
-        tile = fetch_add(counters, 0, 1)
-    if tile < tiles:
+def run_alone(section, image, table, memory, report):
+    """Run all tiles of a section."""
+    set_up(section, image, table, memory, report)
+    for tile in range(reload_i64(section, KEPT_TILES)):
+        run_tile(section, image, table, memory, tile, tile == 0)
+
+
+def claim(counters, thread, tiles):
+    """Take a tile that nobody has begun, threads of odd numbers the first and others the last; -1: none is left."""
+    step = 1 if thread % 2 == 1 else 1 << 32
+    begun = fetch_add(counters, 0, step)
+    front, back = begun & 0xFFFFFFFF, begun >> 32
+    if front + back >= tiles:
+        return -1
+    return front if step == 1 else tiles - 1 - back
+
+
+def run_shared(section, image, table, thread, counters, memory, report):
+    """Run the tiles of a section that fall to this thread."""
+    tiles, finished = reload_i64(section, KEPT_TILES), 0
+    tile = claim(counters, thread, tiles)
+    if tile >= 0:
         set_up(section, image, table, memory, report)
-    while tile < tiles:
-        run_tile(section, image, table, memory, tile, tile != previous + 1)
-        previous = tile
-        if shared:
-            fetch_add(counters, 1, 1)
-            tile = fetch_add(counters, 0, 1)
-        else:
-            tile += 1
-    if shared:
-        wait_for_tiles(counters, tiles)
+    while tile >= 0:
+        run_tile(section, image, table, memory, tile, True)
+        finished += 1
+        tile = claim(counters, thread, tiles)
+    if finished > 0:
+        fetch_add(counters + DONE, 0, finished)
 
 
 def kernel(args):
     """Run a program's sections from first to end."""
-    image, table, shared = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
+    image, table, thread = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
     counters, memory, report = reload_i64(args, 3), reload_i64(args, 4), reload_i64(args, 7)
+    before = 0
     for number in range(reload_i64(args, 5), reload_i64(args, 6)):
         section = image + 8 * reload_i64(image, number)
-        run_section(section, image, table, shared, counters + 64 * number, memory, report)
+        shared = reload_i64(section, SHARED)
+        if thread == 1 or (thread > 1 and shared != 0):
+            wait_for_tiles(counters - COUNTERS, before)
+        if thread != 0 and shared != 0:
+            run_shared(section, image, table, thread, counters, memory, report)
+        elif thread <= 1:
+            run_alone(section, image, table, memory, report)
+            if thread == 1:
+                store_release(counters + DONE, 0, reload_i64(section, KEPT_TILES))
+        before = reload_i64(section, KEPT_TILES)
+        counters += COUNTERS
+    if thread == 1:
+        wait_for_tiles(counters - COUNTERS, before)

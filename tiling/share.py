@@ -1,0 +1,86 @@
+"""Sharing: which axes of a group are cut, so that several cores finish it together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heapreplace
+from math import prod
+
+from tiling.nest import Affine, Nest
+from tiling.program import Loop, box_bytes
+from tiling.target import Target
+
+ARRAY_SPEED = 48
+"""How many products an array unit adds while other units do one point."""
+ARRAY_RESULTS = 2
+"""How many results it finishes in that time."""
+BYTES_PER_POINT = 6
+"""Bytes that come from a cache that all cores share, in that time."""
+TILE_OVERHEAD = 600
+"""Points for beginning a tile."""
+TILES_PER_CORE = 4
+
+
+def shared_loops(nest: Nest, target: Target) -> tuple[tuple[Loop, ...], bool]:
+    """Loops over tiles of a group that is used where it is, and whether cores share them.
+
+    Loops that an array unit asks for stand anyway. Little work is not worth the cores' waiting for each other.
+    """
+    loops = tuple(
+        Loop(number, 1, nest.axes[number].extent)
+        for number, grain in enumerate(nest.grain)
+        if grain == 0 and nest.axes[number].extent > 1
+    )
+    tiles = prod(loop.count for loop in loops)
+    parts = work(nest) // target.tile_points
+    if target.cores == 1 or parts < 2 or scatters(nest):
+        return loops, False
+    if tiles < TILES_PER_CORE * target.cores:
+        options = [loops, *((*loops, extra) for extra in _cuts(nest, target, -(-parts // tiles)))]
+        loops = min(options, key=lambda option: _finish(nest, option, target.cores))
+    return tuple(sorted(loops, key=lambda loop: loop.axis)), prod(loop.count for loop in loops) > 1
+
+
+def scatters(nest: Nest) -> bool:
+    """Whether data say where results go: then two tiles may write the same place."""
+    return any(not isinstance(index, Affine) for write in nest.writes for index in write.access.index)
+
+
+def work(nest: Nest) -> int:
+    """An estimate of a group's work, in points of a simple one."""
+    if nest.prepared and nest.verb == "contract":
+        return nest.points // ARRAY_SPEED + prod(nest.extents[: nest.outer]) // ARRAY_RESULTS
+    return nest.points
+
+
+def _cuts(nest: Nest, target: Target, parts: int) -> Iterator[Loop]:
+    """The ways to cut one axis into up to so many parts."""
+    for number, axis in enumerate(nest.axes[: nest.outer]):
+        grain = nest.grain[number] if nest.grain else _grain(nest, number)
+        for count in range(2, min(parts, TILES_PER_CORE * target.cores, axis.extent) + 1 if grain else 0):
+            step = -(-axis.extent // (count * grain)) * grain
+            if step < axis.extent:
+                yield Loop(number, step, -(-axis.extent // step))
+
+
+def _grain(nest: Nest, number: int) -> int:
+    """Whole cache lines of the innermost axis, so that cores do not write to the same one."""
+    return 64 if number == nest.outer - 1 else 1
+
+
+def _finish(nest: Nest, loops: Sequence[Loop], cores: int) -> float:
+    """When the last core is done, in points."""
+    extents = nest.extents
+    sizes = [1.0]
+    for loop in loops:
+        full = min(loop.step, extents[loop.axis])
+        pieces = [full] * (loop.count - 1) + [extents[loop.axis] - full * (loop.count - 1)]
+        sizes = [size * piece / extents[loop.axis] for size in sizes for piece in pieces]
+    ends = [0.0] * cores
+    heapify(ends)
+    for size in sizes:
+        heapreplace(ends, ends[0] + size * work(nest) + TILE_OVERHEAD)
+    tile = list(extents)
+    for loop in loops:
+        tile[loop.axis] = min(extents[loop.axis], loop.step * -(-loop.count // cores))
+    return max(ends) + sum(box_bytes(access, tuple(tile)) for access in nest.reads) / BYTES_PER_POINT
