@@ -68,18 +68,21 @@ def test_apply_scale_agrees_with_the_scalars():
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_no_function_leaves_its_range(base, data):
-    name = {"to": "to_i16", "table_index": "table_index_i8"}.get(base, f"{base}_i32")
+    name = base if base.startswith("table") else {"to": "to_i16"}.get(base, f"{base}_i32")
     count = scalars()[name].text.split("(")[1].split(")")[0].count(",") + 1
     ranges = []
     for place in range(count):
         small = base == "select" and place == 0
-        low = data.draw(st.integers(0, 1) if small else st.integers(-9, 9) | st.integers(-(1 << 31), (1 << 31) - 9))
-        high = min(low + data.draw(st.integers(0, 8)), 1 if small else (1 << 31) - 1)
+        kind = name[-3:].strip("_") if base.startswith("table") else "i32"
+        least, most = TYPES[kind]
+        low = data.draw(st.integers(0, 1) if small else st.integers(-9, 9) | st.integers(least, most - 9))
+        high = min(low + data.draw(st.integers(0, 8)), 1 if small else most)
         if base in AMOUNTS and place == count - 1:
             low = high = data.draw(st.integers(0, 31))
         ranges.append((low, high))
-    reads = tuple(Access(f"v{n}", "i32", (1,), identity(1)) for n in range(count))
-    expr = Expr(name, tuple(read(n, "i32") for n in range(count)), {"to": "i16", "table_index": "i64"}.get(base, "i32"))
+    kind = name[-3:].strip("_") if base.startswith("table") else "i32"
+    reads = tuple(Access(f"v{n}", kind, (1,), identity(1)) for n in range(count))
+    expr = Expr(name, tuple(read(n, kind) for n in range(count)), "i64" if base.startswith("table") else {"to": "i16"}.get(base, "i32"))
     nest = Nest("map", (Axis("i", 1),), reads, (Write(Access("out", expr.type, (1,), identity(1)), expr),))
     low, high = Ranges(nest, {}, {f"v{n}": r for n, r in enumerate(ranges)}).of(expr)
     with np.errstate(all="ignore"):

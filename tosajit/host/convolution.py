@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
     weights = request.weights
     if weights is None or request.match.batch:
         return _with_run_time_weights(request, made)
-    if request.right.type == "i16":
+    if request.right.type == "i16" or (request.left.type == "i16" and request.zero_points[1]):
+        # Sums of int16 have room for weights of eight bits, not for what a zero point makes of them.
         return [request.group]
     found = request.match
     axes = [*([found.column] if found.column is not None else []), *found.depth]
@@ -65,10 +67,10 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
     kind = request.right.type
     if found.column is None or len(found.depth) != 1 or steps[found.column] != 1 or kind != request.left.type:
         return [group]
-    finish = epilogue_of(request, None, Slot.EPILOGUE)
-    if finish is None:
+    finish = epilogue_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
+    if finish is None or (finish[1] is not None and finish[1].bias.any()):
         return [group]
-    text, _ = finish
+    text, scaled = finish
     axes = (*found.batch, found.depth[0], found.column)
     extents = [group.axes[axis].extent for axis in axes]
     batches, depth, columns = (1, *extents) if len(extents) == 2 else extents
@@ -95,24 +97,35 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
         members=(f"{group.members[0]}.pack",),
         grain=(0,) * batch + tuple(extents[batch:]),
     )
-    made.units[pack] = _packing(request, pack, depth, columns)
+    made.units[pack] = _packing(request, pack, depth, columns, scaled)
     count_axes = len(group.axes)
     own = [
         replace(place, index=tuple(Affine(tuple(int(a in found.batch and d == 0) for a in range(count_axes))) for d in (0, 1)))
         for place in places
     ]
     own += [] if kind == "i8" else [Access(f"{request.name}.start", "i64", (), ())]
-    return [pack, _finished(request, made, tuple(own), text, None)]
+    if scaled is not None:
+        made.constants[f"{request.name}.scale"] = scaled.table.data
+        own.append(Access(f"{request.name}.scale", f"i{8 * scaled.table.data.itemsize}", (), ()))
+    return [pack, _finished(request, made, tuple(own), text, scaled)]
 
 
-def _packing(request: Request, pack: Nest, depth: int, columns: int) -> Unit:
-    """The words of the packing kernel."""
+def _bound(request: Request) -> Array:
+    """The greatest sum of each column, for any int8 values."""
+    reaches = [max(127 - zero, 128 + zero) for zero in request.zero_points]
+    geometry = request.match.geometry
+    return np.full(geometry.out_channels, geometry.depth * prod(reaches), np.int64)
+
+
+def _packing(request: Request, pack: Nest, depth: int, columns: int, scaled: Rescale | None) -> Unit:
+    """The words of the packing kernel; what scales sums has them start at 2**31."""
     layout = Layout(len(pack.axes), 1 + len(pack.writes))
     zero, weight_zero = request.zero_points
     words = [0] * len(PackSlot)
     row = pack.reads[0].steps(len(pack.axes))[-2] * request.match.geometry.element_bytes
     words[PackSlot.PACK_ROW], words[PackSlot.PACK_DEPTH], words[PackSlot.PACK_COLUMNS] = row, depth, columns
     words[PackSlot.PACK_FACTOR], words[PackSlot.PACK_ADDEND] = -(128 + zero), zero * weight_zero * depth
+    words[PackSlot.PACK_ADDEND] += (scaled is not None) << 31
     sizes = [request.match.geometry.element_bytes, 1, 4]
     accesses = [pack.reads[0], *(write.access for write in pack.writes)]
     derived = []

@@ -67,7 +67,7 @@ class Ranges:
             return _scaled(ranges, expr.op.endswith("double"), full)
         if expr.op == "clz_i32":
             return 0, 32
-        rule = CORNERS.get(base)
+        rule = CORNERS.get(base) or CORNERS.get(expr.op)
         if rule is None or (base in AMOUNTS and not 0 <= ranges[-1][0] == ranges[-1][1] <= 31):
             return full
         if expr.op == "to_i48" and not -(1 << 47) <= ranges[0][0] <= ranges[0][1] < 1 << 47:
@@ -122,7 +122,8 @@ CORNERS: Mapping[str, Callable[..., int]] = {
     "mul_shift": lambda a, b, shift: (a * b + (1 << shift >> 1)) >> shift,
     "mul_high": lambda a, b: (a * b) >> 32,
     "to": lambda a: a,
-    "table_index": lambda a: a + 128,
+    "table_index_i8": lambda a: a + 128,
+    "table_index_i16": lambda a: (a >> 7) + 256,
     "select": lambda condition, a, b: a if condition else b,
 }
 """Functions whose extremes are at extremes of their arguments, as long as nothing wraps."""

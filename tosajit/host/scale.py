@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class Term:
 LIMIT = 1 << 31
 FEW = 1 << 16
 """So many values are few enough to try them all."""
+HALF = 16
+"""Bits of the lower half of a factor."""
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def scale_of(multiplier: int, shift: int, double: bool, output_zp: int, ahead: i
 def scaled(term: Term, scale: Scale, number: Number) -> Expr | None:
     """The cheapest form for the values of a term; None if 64 bits are needed."""
     scale = scale.within(term.values)
-    for form in (_exact, _fitted, _narrow, _high):
+    for form in (_exact, _fitted, _narrow, _split, _high):
         found = form(term, scale, number)
         if found is not None:
             return found
@@ -92,24 +96,50 @@ def _narrow(term: Term, scale: Scale, number: Number) -> Expr | None:
     return _linear(term, scale.factor, scale.addend, scale.shift, number)
 
 
-def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
-    """A shorter factor that gives the same for all of few values."""
+def _every(term: Term, scale: Scale) -> tuple[Array, Array] | None:
+    """All values of a term and what they become, if they are few."""
     low, high = term.values
     largest = max(-low, high) * scale.factor + abs(scale.addend) + scale.correction
     if high - low >= FEW or max(largest, scale.factor << FEW.bit_length()) >= 1 << 62:
         return None
     every = np.arange(low, high + 1, dtype=np.int64)
-    wanted = (every * scale.factor + scale.addend - scale.correction * (every < 0)) >> scale.shift
-    reach = max(abs(low), abs(high)).bit_length()
+    return every, (every * scale.factor + scale.addend - scale.correction * (every < 0)) >> scale.shift
+
+
+def _addends(every: Array, wanted: Array, factor: int, shift: int) -> tuple[int, int]:
+    """The least and the greatest addend that give what is wanted; the greatest is less if there is none."""
+    products = every * factor
+    return int(((wanted << shift) - products).max()), int((((wanted + 1) << shift) - 1 - products).min())
+
+
+def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """A shorter factor that gives the same for all of few values."""
+    few = _every(term, scale)
+    if few is None:
+        return None
+    reach = int(np.abs(few[0]).max()).bit_length()
     widest = min(scale.shift, 31, 30 - reach - scale.factor.bit_length() + scale.shift)
     for shift in range(widest, max(widest - 4, -1), -1):
-        for factor in {scale.factor >> (scale.shift - shift), (scale.factor >> (scale.shift - shift)) + 1}:
-            below = int(((wanted << shift) - every * factor).max())
-            above = int((((wanted + 1) << shift) - 1 - every * factor).min())
-            if below <= above:
-                addend = 0 if below <= 0 <= above else below
-                return _linear(term, factor, addend, shift, number)
+        for factor in (scale.factor >> (scale.shift - shift), (scale.factor >> (scale.shift - shift)) + 1):
+            least, most = _addends(*few, factor, shift)
+            if least <= most:
+                return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
     return None
+
+
+def _split(term: Term, scale: Scale, number: Number) -> Expr | None:
+    """Both halves of a factor on their own, with one addend for all values: two short products."""
+    few = _every(term, scale) if HALF <= scale.shift <= 31 + HALF else None
+    if few is None or max(map(abs, term.values)) >= LIMIT >> HALF:
+        return None
+    least, most = _addends(*few, scale.factor, scale.shift)
+    addend = most >> HALF
+    if addend << HALF < least or not _fits(term.values, (scale.factor >> HALF) + 1, addend, addend + 1):
+        return None
+    value, lower = term.plain(number), scale.factor & ((1 << HALF) - 1)
+    upper = call("mul_i32", value, number(scale.factor >> HALF), type="i32")
+    carried = _shifted(call("mul_i32", value, number(lower), type="i32"), HALF, number)
+    return _shifted(_plus(_plus_expr(upper, carried), addend, number), scale.shift - HALF, number)
 
 
 def _high(term: Term, scale: Scale, number: Number) -> Expr | None:

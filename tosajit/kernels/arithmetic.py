@@ -226,8 +226,10 @@ def ashr(a: Number, b: Number) -> Number:
 @of("i8", "i16", "i32")
 def ashr_round(a: Number, b: Number) -> Number:
     """Shift right, keeping the sign, and add the last bit shifted out (ARITHMETIC_RIGHT_SHIFT)."""
-    twice = np.int64(np.int64(np.int64(a) << 1) >> np.int64(np.int64(b) & 31))
-    return T(np.int64(twice >> 1) + np.int64(twice & 1))
+    amount = np.int64(np.int64(b) & 31)
+    last = np.int64(amount > 0)
+    before = T(np.int64(a) >> np.int64(amount - last))
+    return T(np.int64(np.int64(before) >> last) + np.int64(np.int64(before) & last))
 
 
 def clz_i32(a: Number) -> Number:
