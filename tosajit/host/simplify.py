@@ -22,6 +22,8 @@ Array = np.ndarray[Any, Any]
 DTYPE = {"bool": np.bool_, "u8": np.uint8, "u16": np.uint16} | {f"i{b}": np.dtype(f"int{b}") for b in (8, 16, 32, 64)}
 ENTRIES = 1024
 """The largest table that stands for a function of one value."""
+SIGNED = {"i8", "i16", "i32"}
+"""Types between which a table stands for a function."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ class _Rewriter:
         self._numbers: dict[int, Expr] = {}
         self._memo: dict[Expr, Expr] = {}
         self._roots: dict[Expr, Expr | None] = {}
+        self._lookups: dict[Expr, bool] = {}
 
     def rewritten(self) -> Nest:
         """The nest with new expressions."""
@@ -217,7 +220,7 @@ class _Rewriter:
     def _table(self, expr: Expr) -> Expr | None:
         """A table of an expression that looks up constants by a function of one value with few possibilities."""
         root = self._root(expr)
-        if root is None or root is expr or expr.type not in ("i8", "i16", "i32") or not self._looks_up(expr, root):
+        if root is None or root is expr or {root.type, expr.type} - SIGNED or not self._looks_up(expr, root):
             return None
         if expr.op == "read" and self._table_of_bytes(expr) is root:
             return None
@@ -266,9 +269,10 @@ class _Rewriter:
 
     def _looks_up(self, expr: Expr, root: Expr) -> bool:
         """Whether a table is read on the way from a value to a function of it."""
-        if expr is root:
-            return False
-        return self._lookup(expr) is not None or any(self._looks_up(arg, root) for arg in expr.operands)
+        if expr not in self._lookups:
+            inner = expr is not root and any(self._looks_up(arg, root) for arg in expr.operands)
+            self._lookups[expr] = inner or (expr is not root and self._lookup(expr) is not None)
+        return self._lookups[expr]
 
     def _evaluated(self, expr: Expr, root: Expr, values: Array) -> Array:
         """An expression for many values of what it depends on."""
