@@ -114,7 +114,6 @@ PROLOGUE = """
 """
 
 TILES = """
-    far = (n_hi - n_lo) * depth > {near_bytes}
     for m in range(m_lo, m_hi, panel_rows):
         rows = min(panel_rows, m_hi - m)
         store_i64(gather_job, JOB_M, m)
@@ -128,13 +127,8 @@ TILES = """
             store_i64(tile_job, TILE_B, weight + column // 16 * b_panel * {parts})
             store_i64(tile_job, TILE_INITIAL, initial + column * 4)
             store_i64(tile_job, TILE_PANELS, panels * {parts})
-            ahead = weight + (column + {tile_columns} if column + {tile_columns} < n_hi else n_lo) // 16 * b_panel * {parts}
-            share = (panels * b_panel * {parts} // tiles + 63) // 64 * 64
             row = 0
             for t in range(tiles):
-                if far:
-                    for line in range(ahead + t * share, ahead + (t + 1) * share, 64):
-                        prefetch(line)
                 height = (rows - row + tiles - t - 1) // (tiles - t)
                 store_i64(tile_job, TILE_A, a + row * a_row)
                 store_i64(tile_job, TILE_HEIGHT, height){start}

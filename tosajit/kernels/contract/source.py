@@ -12,7 +12,6 @@ from tosajit.kernels.contract import convolution as text
 from tosajit.kernels.contract import depthwise
 from tosajit.kernels.contract.spec import (
     MAX_PANEL_ROWS,
-    NEAR_BYTES,
     TILE_ROWS,
     ContractSpec,
     DepthwiseJob,
@@ -73,7 +72,6 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         "offset_bytes": MAX_PANEL_ROWS * 8,
         "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
-        "near_bytes": NEAR_BYTES,
     }
     return _fill("".join(parts), constants)
 

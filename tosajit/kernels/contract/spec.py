@@ -243,8 +243,6 @@ def packed_bytes(depth: int, columns: int, element_bytes: int, halves: bool = Fa
 
 MAX_PANEL_ROWS = 240
 TILE_ROWS = 12
-NEAR_BYTES = 512 * 1024
-"""Packed weights beyond this are asked for ahead of time: they come from past the second-level cache."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 
