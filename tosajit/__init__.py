@@ -1,4 +1,4 @@
-"""tosajit: compile TOSA 1.0.1 graphs with Numba, run them bit-exactly, and see the program that an NPU would run.
+"""Compile TOSA 1.0.1 graphs with Numba, run them bit-exactly, see the program that an NPU would run.
 
 ```python
 import tosajit as tj
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PlanError,
         RequireError,
         TosaError,
+        TraceError,
         Violation,
     )
     from tosajit.files import from_bytes, load, save, to_bytes
@@ -53,7 +54,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "tosajit.dtypes": "BF16 BOOL FP8E4M3 FP8E5M2 FP16 FP32 INT4 INT8 INT16 INT32 INT48 SHAPE DType",
-    "tosajit.errors": "CompileError FileError GraphError InputError PlanError RequireError TosaError Violation",
+    "tosajit.errors": (
+        "CompileError FileError GraphError InputError PlanError RequireError TosaError TraceError Violation"
+    ),
     "tosajit.files": "from_bytes load save to_bytes",
     "tosajit.graph": "Block Graph GraphBuilder Node Region Value",
     "tosajit.operator": "OPERATORS",
@@ -66,12 +69,12 @@ _WHERE = {
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
-__all__ = [  # noqa: PLE0604
-    "BF16", "BOOL", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8",
-    "OPERATORS", "SHAPE", "TINY", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "FileError",
-    "Graph", "GraphBuilder", "GraphError", "InputError", "Node", "PlanError", "Region", "RequireError", "Target",
-    "TosaError", "Value", "Violation", "compile", "from_bytes", "jit", "load", "ops", "register_custom", "save",
-    "to_bytes", "trace", "validate",
+__all__ = [
+    "BF16", "BOOL", "FP8E4M3", "FP8E5M2", "FP16", "FP32", "HOST", "INT4", "INT8", "INT16", "INT32",
+    "INT48", "OPERATORS", "SHAPE", "TINY", "Block", "CompileError", "Context", "Custom", "DType",
+    "Executable", "FileError", "Graph", "GraphBuilder", "GraphError", "InputError", "Node", "PlanError",
+    "Region", "RequireError", "Target", "TosaError", "TraceError", "Value", "Violation", "compile",
+    "from_bytes", "jit", "load", "ops", "register_custom", "save", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ TosaError
 ├── InputError      arrays do not fit the inputs of an executable
 ├── PlanError       a target is too small; names the resource, the demand, the bound and what would help
 ├── CompileError    a graph is legal but cannot be built, such as a CUSTOM operator that is not registered
+├── TraceError      a traced function does what a graph cannot record
 └── RequireError    data break a REQUIRE (only checked executables look)
 ```
 """
@@ -80,3 +81,7 @@ class CompileError(TosaError):
 
 class RequireError(TosaError):
     """Data break a REQUIRE of the specification."""
+
+
+class TraceError(TosaError, TypeError):
+    """A traced function does what cannot be recorded."""

@@ -11,8 +11,8 @@ While a function is traced, its parameters are `Tensor`s, and what it calls is r
 traces of its own.
 """
 
+from tosajit.errors import TraceError
 from tosajit.tracing.compiled import Jitted, jit, trace
-from tosajit.tracing.recorder import TraceError
 from tosajit.tracing.structured import Variable
 from tosajit.tracing.tensor import Tensor
 

@@ -11,10 +11,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from tosajit.dtypes import DTYPES, INT16, INT32, INT48, SHAPE, DType
+from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
-from tosajit.tracing.recorder import Trace, TraceError, current_trace, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, recording, typed
 from tosajit.tracing.tensor import Tensor
 
 ACCUMULATORS = (AccType.INT32, AccType.INT48, AccType.FP32, AccType.FP16)

@@ -13,11 +13,12 @@ import numpy as np
 
 from tiling.target import Target
 from tosajit.dtypes import DType
+from tosajit.errors import TraceError
 from tosajit.graph import Array, Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable, compile
 from tosajit.runtime.options import Custom
-from tosajit.tracing.recorder import Trace, TraceError, current_trace, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, recording, typed
 from tosajit.tracing.structured import placed
 from tosajit.tracing.tensor import Tensor
 from tosajit.tracing.tree import Tree, flatten

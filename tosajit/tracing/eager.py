@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operator import Operand
 from tosajit.tracing.call import Call, Given, record_alone
-from tosajit.tracing.recorder import Trace, TraceError
+from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
 if TYPE_CHECKING:

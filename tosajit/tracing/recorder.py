@@ -12,7 +12,7 @@ import numpy as np
 
 from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT4, INT48, DType, dtype_of
-from tosajit.errors import TosaError
+from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operator import Operator
 
@@ -23,10 +23,6 @@ Shape = tuple[int, ...]
 
 _SMALL = 256
 """Constants of at most so many bytes are shared if they are equal, larger ones if they are one array."""
-
-
-class TraceError(TosaError, TypeError):
-    """A traced function does what cannot be recorded."""
 
 
 class Trace:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from tosajit.dtypes import BOOL, INT4, DType
+from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operators import COND_IF, CUSTOM, WHILE_LOOP
 from tosajit.tracing.call import exactly, extents, type_named
-from tosajit.tracing.recorder import Trace, TraceError, current_trace, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, recording, typed
 from tosajit.tracing.tensor import Tensor, number_fault
 from tosajit.tracing.tree import Tree, flatten
 

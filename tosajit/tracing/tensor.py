@@ -8,6 +8,7 @@ from typing import Any, Never
 import numpy as np
 
 from tosajit.dtypes import BOOL, INT8, DType
+from tosajit.errors import TraceError
 from tosajit.graph import Value
 from tosajit.operator import Operator
 from tosajit.operators import (
@@ -30,7 +31,7 @@ from tosajit.operators import (
     RESHAPE,
     SUB,
 )
-from tosajit.tracing.recorder import Trace, TraceError, current_trace, typed
+from tosajit.tracing.recorder import Trace, current_trace, typed
 
 _SYMBOLS = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
