@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_a_section_fits_the_scratchpad_or_says_why_not(chain: Chain, capacity: i
     for section in program.sections:
         images = [image for image in (*section.images, section.accumulator) if image is not None]
         spans = sorted((image.address, image.address + image.bytes) for image in images)
-        assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+        assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
 lifetimes = st.tuples(st.integers(1, 50), st.integers(0, 9), st.integers(0, 9)).map(
