@@ -5,14 +5,15 @@ Every new expression gives the same bits for all values that can occur and that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tiling.expr import LEAVES, Expr, call, read
-from tiling.nest import Access, Affine, Indirect, Nest, Write
+from tiling.expr import LEAVES, Expr, call, read, walk
+from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
 from tosajit.host.ranges import SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
@@ -20,8 +21,12 @@ from tosajit.kernels.scalars import vectorised
 
 Array = np.ndarray[Any, Any]
 DTYPE = {"bool": np.bool_, "u8": np.uint8, "u16": np.uint16} | {f"i{b}": np.dtype(f"int{b}") for b in (8, 16, 32, 64)}
+SHORT = 8
+"""Expressions that are at most so long are as fast as a table."""
 ENTRIES = 1024
 """The largest table that stands for a function of one value."""
+CHEAP = frozenset({"add_i32", "sub_i32", "shl_i32", "to_i32"})
+"""Functions of a value and a number that cost less than the memory for their result."""
 SIGNED = {"i8", "i16", "i32"}
 """Types between which a table stands for a function."""
 
@@ -32,20 +37,49 @@ class Simplified:
 
     groups: list[Nest] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
+    narrow: dict[str, Narrow] = field(default_factory=dict)
+    """Results in memory as narrower values, from which their readers compute them."""
 
 
-def simplify(groups: Sequence[Nest], constants: Mapping[str, Array]) -> Simplified:
-    """The groups with cheaper expressions; what one writes tells the ranges of what later ones read."""
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A result as another one: where that is, and the functions of it and numbers that give the result."""
+
+    access: Access
+    steps: tuple[tuple[str, int, str], ...]
+    """Function, its second operand, type of the result; innermost first."""
+
+
+def simplify(
+    groups: Sequence[Nest], constants: Mapping[str, Array], kept: Collection[str], tables: bool
+) -> Simplified:
+    """The groups with cheaper expressions; what one writes tells the ranges of what later ones read.
+
+    Values in `kept` stay; with `tables` there is vector code that looks up bytes.
+    """
     made = Simplified()
     known: dict[str, Range] = {}
+    plain = _only_elementwise(groups) - set(kept)
     for number, group in enumerate(groups):
-        rewriter = _Rewriter(group, {**constants, **made.constants}, known, made.constants, number)
+        rewriter = _Rewriter(group, constants, known, made, number, plain, tables)
         made.groups.append(rewriter.rewritten())
-        for write in group.writes:
+        for write in rewriter.nest.writes:
             low, high = rewriter.ranges.of(write.value)
             before = known.get(write.access.operand, (low, high))
             known[write.access.operand] = min(low, before[0]), max(high, before[1])
     return made
+
+
+def _only_elementwise(groups: Sequence[Nest]) -> set[str]:
+    """Values that one group writes and that others read where nothing depends on how they lie in memory."""
+    writers = Counter(write.access.operand for group in groups for write in group.writes)
+    bound = {
+        access.operand
+        for group in groups
+        for access in group.reads
+        if group.verb == "contract" or access.fill is not None or access.indirect
+    }
+    return {name for name, count in writers.items() if count == 1} - bound
 
 
 class _Rewriter:
@@ -55,15 +89,19 @@ class _Rewriter:
         self,
         nest: Nest,
         constants: Mapping[str, Array],
-        known: Mapping[str, Range],
-        made: dict[str, Array],
+        known: dict[str, Range],
+        made: Simplified,
         number: int,
+        plain: Collection[str],
+        tables: bool,
     ) -> None:
-        self.nest, self.constants, self.made = nest, constants, made
+        self.nest, self.known, self.made, self.plain, self.tables = nest, known, made, plain, tables
+        self.constants = ChainMap(made.constants, constants)  # type: ignore[arg-type]
         self.name = f"{nest.writes[0].access.operand}.{number}"
-        self.ranges = Ranges(nest, constants, known)
         self.extra: list[Access] = []
         self._numbers: dict[int, Expr] = {}
+        self.ranges = Ranges(nest, self.constants, known)
+        self.nest = self.ranges.nest = self._widened(nest)
         self._memo: dict[Expr, Expr] = {}
         self._roots: dict[Expr, Expr | None] = {}
         self._lookups: dict[Expr, bool] = {}
@@ -71,7 +109,7 @@ class _Rewriter:
     def rewritten(self) -> Nest:
         """The nest with new expressions."""
         nest = self.nest
-        writes = tuple(Write(self._access(w.access), self.new(w.value)) for w in nest.writes)
+        writes = tuple(self._write(write) for write in nest.writes)
         reduction = nest.reduction
         if reduction is not None and nest.verb != "contract":
             reduction = replace(reduction, value=self.new(reduction.value))
@@ -79,6 +117,64 @@ class _Rewriter:
         if not self.extra and writes == nest.writes and reads == nest.reads and reduction == nest.reduction:
             return nest
         return normalise(replace(nest, reads=(*reads, *self.extra), writes=writes, reduction=reduction))
+
+    def _widened(self, nest: Nest) -> Nest:
+        """The nest computing from narrower values what it reads."""
+        known = {n: self.made.narrow[a.operand] for n, a in enumerate(nest.reads) if a.operand in self.made.narrow}
+        if not known:
+            return nest
+
+        def leaf(expr: Expr) -> Expr:
+            if expr.op != "read" or expr.number not in known:
+                return expr
+            narrow = known[expr.number]
+            found = read(expr.number, narrow.access.type)
+            for op, number, type_ in narrow.steps:
+                found = call(op, found, *([self.number(number)] if op != f"to_{type_}" else []), type=type_)
+            return found
+
+        nest = rewrite_nest(nest, leaf)
+        reads = list(nest.reads)
+        for number, narrow in known.items():
+            reads[number] = replace(reads[number], operand=narrow.access.operand, type=narrow.access.type)
+        return replace(nest, reads=tuple(reads))
+
+    def _write(self, write: Write) -> Write:
+        """A result by cheaper expressions; in memory as a narrower value if it is next to that."""
+        access, value = self._access(write.access), self.new(write.value)
+        if access.operand in self.plain and access.type == "i32":
+            access, value = self._narrowed(access, value)
+        found = self._bytes_of_bytes(value) if self.tables else None
+        return Write(access, value if found is None else found)
+
+    def _narrowed(self, access: Access, value: Expr) -> tuple[Access, Expr]:
+        """The narrower value from which readers can compute a result at no cost, if there is one."""
+        whole = value
+        steps: list[tuple[str, int, str]] = []
+        while value.op in CHEAP and value.type == "i32":
+            number = self.ranges.number(value.operands[1]) if len(value.operands) == 2 else 0
+            if number is None:
+                break
+            steps.insert(0, (value.op, number, value.type))
+            value = value.operands[0]
+        if value.type not in ("i8", "i16"):
+            return access, whole
+        narrow = replace(access, operand=f"{access.operand}.narrow", type=value.type)
+        self.made.narrow[access.operand] = Narrow(narrow, tuple(steps))
+        self.known[narrow.operand] = self.ranges.of(value)
+        return narrow, value
+
+    def _bytes_of_bytes(self, value: Expr) -> Expr | None:
+        """A table for a long way from one int8 value to another, for results that are nothing else."""
+        root = self._root(value)
+        long = self.nest.reduction is None and value.type == "i8" and len(list(walk(value))) > SHORT
+        if not long or root is None or root.op != "read" or root.type != "i8" or len(self.nest.axes) != 1:
+            return None
+        return None if self._read(root).indirect else self._tabled(value, root)
+
+    def _read(self, expr: Expr) -> Access:
+        """The access of a read, of our own too."""
+        return (*self.nest.reads, *self.extra)[expr.number]
 
     def _access(self, access: Access) -> Access:
         index = tuple(Indirect(self.new(i.value)) if isinstance(i, Indirect) else i for i in access.index)
@@ -211,7 +307,7 @@ class _Rewriter:
     def _constant(self, array: Array, index: tuple[Affine | Indirect, ...]) -> Expr:
         name = f"{self.name}.{len(self.extra)}"
         type_ = f"i{8 * array.itemsize}"
-        self.made[name] = array
+        self.made.constants[name] = array
         self.extra.append(Access(name, type_, (array.size,) if index else (), index))
         return read(len(self.nest.reads) + len(self.extra) - 1, type_)
 
@@ -224,6 +320,10 @@ class _Rewriter:
             return None
         if expr.op == "read" and self._table_of_bytes(expr) is root:
             return None
+        return self._tabled(expr, root)
+
+    def _tabled(self, expr: Expr, root: Expr) -> Expr | None:
+        """What an expression is for each value of its root."""
         low, high = TYPES["i8"] if root.type == "i8" else self.ranges.of(root)
         if high - low >= ENTRIES:
             return None
@@ -240,15 +340,15 @@ class _Rewriter:
 
     def _table_of_bytes(self, expr: Expr) -> Expr | None:
         """The int8 value that a read of a table is looked up by, if it needs no other table."""
-        index = self.nest.reads[int(expr.args[0])].index[0]  # type: ignore[arg-type]
+        index = self._read(expr).index[0]
         plain = isinstance(index, Indirect) and index.value.op == "table_index_i8"
         return index.value.operands[0] if plain and isinstance(index, Indirect) else None
 
     def _lookup(self, expr: Expr) -> Expr | None:
         """The index of a read of a constant table of one dimension."""
-        if expr.op != "read" or int(expr.args[0]) >= len(self.nest.reads):  # type: ignore[arg-type]
+        if expr.op != "read":
             return None
-        access = self.nest.reads[int(expr.args[0])]  # type: ignore[arg-type]
+        access = self._read(expr)
         known = access.operand in self.constants and access.fill is None and len(access.index) == 1
         index = access.index[0] if known else None
         return index.value if isinstance(index, Indirect) else None
@@ -286,7 +386,7 @@ class _Rewriter:
         def compute(item: Expr) -> Array:
             index = self._lookup(item)
             if index is not None:
-                table = self.constants[self.nest.reads[int(item.args[0])].operand].reshape(-1)  # type: ignore[arg-type]
+                table = self.constants[self._read(item).operand].reshape(-1)
                 return table[np.clip(value(index), 0, table.size - 1)]  # type: ignore[no-any-return]
             number = self.ranges.number(item)
             if number is not None:

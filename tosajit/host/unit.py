@@ -13,6 +13,7 @@ import numpy as np
 from tiling.expr import BYTES, reads_of, walk
 from tiling.nest import Access, Nest
 from tosajit.host.epilogue import Text, epilogue, substituted
+from tosajit.host.lookup import LIBRARY, lookup
 from tosajit.host.match import Match, match
 from tosajit.host.rescale import Rescale, rescale_of
 from tosajit.kernels.layout import SCRATCH, Layout
@@ -30,6 +31,8 @@ class Prepared:
     groups: list[Nest] = field(default_factory=list)
     units: dict[Nest, Unit] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
+    temporaries: dict[str, Access] = field(default_factory=dict)
+    """Results that only these groups know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)
+            unit = lookup(group, constants) if library == LIBRARY else None
+            made.units |= {group: unit} if unit is not None else {}
         elif request.match.depthwise:
             made.groups += depthwise(request, made)
         else:

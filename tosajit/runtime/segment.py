@@ -15,13 +15,14 @@ import numpy as np
 
 from tiling.fuse import fuse
 from tiling.nest import Nest
-from tiling.plan import Infeasible, plan
+from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
 from tosajit import kernels
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
 from tosajit.host.library import array_library
+from tosajit.host.lookup import LIBRARY
 from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared, prepare, supports
 from tosajit.kernels import threads
@@ -98,10 +99,12 @@ class Segment:
         if checked:
             return Prepared(list(nests))
         if target.scratch_bytes is not None:
-            return Prepared(list(fuse(nests, set(self.outputs))))
-        simple = simplify(fuse(nests, set(self.outputs), supports), self.constants)
-        prepared = prepare(simple.groups, {**self.constants, **simple.constants}, array_library())
+            return Prepared(list(fuse(nests, set(self.outputs), lambda group: fits(group, target))))
+        kept, library = set(self.outputs), array_library()
+        simple = simplify(fuse(nests, kept, supports), self.constants, kept, library == LIBRARY)
+        prepared = prepare(simple.groups, {**self.constants, **simple.constants}, library)
         prepared.constants |= simple.constants
+        prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
         return prepared
 
     def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
@@ -248,7 +251,7 @@ def _own_tensors(prepared: Prepared) -> dict[str, Tensor]:
     for nest in prepared.units:
         writes = [write.access for write in nest.writes if nest.verb == "move"]
         found |= {access.operand: tensor_of(access.operand, access.type, access.shape) for access in writes}
-    return found
+    return found | {n: tensor_of(n, a.type, a.shape) for n, a in prepared.temporaries.items()}
 
 
 def tensor_of(name: str, type: str, shape: tuple[int, ...]) -> Tensor:

@@ -1,0 +1,55 @@
+"""Recognising groups that do nothing but look up bytes in a table, for which there is vector code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tiling.nest import Access, Indirect, Nest
+from tosajit.kernels.layout import Layout
+from tosajit.link import Unit, Word
+
+TEXT = '''"""Bytes of one operand looked up in another."""
+
+from tosajit.kernels.intrinsics import *
+from tosajit.kernels.lookup import lookup_i8
+
+
+def kernel(args):
+    first = load_i64(args, 0)
+    lookup_i8(load_i64(args, 2) + first, load_i64(args, 3) + first, load_i64(args, 4), load_i64(args, 1) - first)
+'''
+"""First place and end, then the addresses of bytes, results and table."""
+
+Array = np.ndarray[Any, Any]
+LIBRARY = "avx512"
+"""What has the vector code."""
+
+
+def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
+    """The unit for a group whose only result is a constant table's entries for the bytes of an operand in order."""
+    if len(group.axes) != 1 or group.reduction is not None or len(group.writes) != 1:
+        return None
+    (write,) = group.writes
+    if write.value.op != "read" or not _dense(write.access):
+        return None
+    table = group.reads[write.value.number]
+    place = table.index[0] if len(table.index) == 1 else None
+    if not isinstance(place, Indirect) or table.type != "i8" or table.shape != (256,) or table.operand not in constants:
+        return None
+    if place.value.op != "table_index_i8" or place.value.operands[0].op != "read":
+        return None
+    source = group.reads[place.value.operands[0].number]
+    if not _dense(source):
+        return None
+    layout = Layout(1, len(group.reads) + 1)
+    bases = [place.value.operands[0].number, len(group.reads), write.value.number]
+    words = [Word(0, 0, ((layout.first, 1),)), Word(1, 0, ((layout.end, 1),))]
+    words += [Word(slot, 0, ((layout.base + base, 1),)) for slot, base in enumerate(bases, 2)]
+    return Unit(TEXT, {}, (0,) * 5, tuple(words), 0)
+
+
+def _dense(access: Access) -> bool:
+    return access.type == "i8" and access.fill is None and not access.indirect and access.steps(1) == (1,)
