@@ -141,7 +141,7 @@ def test_the_largest_box_of_a_tile_follows_from_its_size_alone(program: Program)
 
 @given(chains(), st.sampled_from([8, 16, 40, 100]))
 def test_what_does_not_fit_says_how_much_would(chain: Chain, capacity: int) -> None:
-    """In a larger scratchpad more operands find a place, so that the demand may grow again: but not for long."""
+    """A larger scratchpad takes more operands in, so that the demand may grow again, but not for long."""
     for _ in range(3):
         found = planned(chain, Target("small", capacity, 4))
         if isinstance(found, Program):
