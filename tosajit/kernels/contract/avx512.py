@@ -1,5 +1,6 @@
 """What contraction kernels import on a CPU with AVX-512 VNNI and VBMI."""
 
+from tosajit.kernels.contract.fused import tile_rescale_i8
 from tosajit.kernels.contract.interleave import (
     depthwise_i8,
     depthwise_i16,
@@ -33,5 +34,6 @@ __all__ = [
     "rescale_i8",
     "tile_i8",
     "tile_i16",
+    "tile_rescale_i8",
     "widen_add_rows",
 ]

@@ -69,12 +69,21 @@ GATHER = """
 
 TILE_I8 = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
-    words = load_i64(args, TILE_WORDS)
-    tile_i8(a, a_row, load_i64(args, TILE_STEPS), load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL),
-            load_i64(args, TILE_INITIAL), words, rows, load_i64(args, TILE_PANELS))
+    b, b_panel, steps = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_STEPS)
+    initial, words = load_i64(args, TILE_INITIAL), load_i64(args, TILE_WORDS)
     factor = load_i64(args, TILE_FACTOR)
-    if factor != 0:
-        add_row_sums(a, a_row, load_i64(args, TILE_DEPTH), factor, words, rows)
+    if load_i64(args, TILE_FUSED) == 1:
+        tiles = (rows + {tile_rows} - 1) // {tile_rows}
+        height = (rows + tiles - 1) // tiles
+        height += height & 1 if height > 1 else 0
+        height -= 2 if height > rows else 0
+        tile_rescale_i8(a, a_row, steps, b, b_panel, initial, rows, load_i64(args, TILE_COLUMNS),
+                        load_i64(args, TILE_PARAMETERS), load_i64(args, TILE_LOW), load_i64(args, TILE_HIGH),
+                        args + TILE_OUT * 8, height)
+    else:
+        tile_i8(a, a_row, steps, b, b_panel, initial, words, rows, load_i64(args, TILE_PANELS))
+        if factor != 0:
+            add_row_sums(a, a_row, load_i64(args, TILE_DEPTH), factor, words, rows)
 """
 
 TILE_I16 = """
@@ -100,7 +109,7 @@ PROLOGUE = """
     steps = (depth + {step_elements} - 1) // {step_elements}
     b_panel = steps * 64
     offsets, words = local({offset_bytes}), local({word_bytes})
-    gather_job, tile_job = local(64), local(128)
+    gather_job, tile_job = local(64), local(192)
     store_i64(gather_job, JOB_ARGS, args)
     store_i64(gather_job, JOB_OFFSETS, offsets)
     store_i64(gather_job, JOB_TABLE, panel)
@@ -111,6 +120,7 @@ PROLOGUE = """
     store_i64(tile_job, TILE_WORDS, words)
     store_i64(tile_job, TILE_DEPTH, depth)
     store_i64(tile_job, TILE_FACTOR, {factor})
+    store_i64(tile_job, TILE_FUSED, 0)
 """
 
 TILES = """
@@ -120,19 +130,40 @@ TILES = """
         store_i64(gather_job, JOB_ROWS, rows)
         call(gather, gather_job)
         a = source + m * a_row if direct else panel
-        tiles = (rows + {tile_rows} - 1) // {tile_rows}
         for column in range(n_lo, n_hi, {tile_columns}):
             columns = min({tile_columns}, n_hi - column)
             panels = (columns + 15) // 16
             store_i64(tile_job, TILE_B, weight + column // 16 * b_panel * {parts})
             store_i64(tile_job, TILE_INITIAL, initial + column * 4)
             store_i64(tile_job, TILE_PANELS, panels * {parts})
-            row = 0
-            for t in range(tiles):
-                height = (rows - row + tiles - t - 1) // (tiles - t)
+            row = 0{fused}
+            while row < rows:
+                left = rows - row
+                tiles = (left + {tile_rows} - 1) // {tile_rows}
+                height = (left + tiles - 1) // tiles
+                height -= height & 1 if height > 1 else 0
                 store_i64(tile_job, TILE_A, a + row * a_row)
                 store_i64(tile_job, TILE_HEIGHT, height){start}
                 call(tile, tile_job)
+"""
+
+FUSED = """
+            if sign == 32 and weight_zp == 0:
+                store_i64(tile_job, TILE_A, a)
+                store_i64(tile_job, TILE_HEIGHT, rows)
+                store_i64(tile_job, TILE_COLUMNS, columns)
+                store_i64(tile_job, TILE_PARAMETERS, parameters + column * 16)
+                store_i64(tile_job, TILE_OUT, output + column)
+                call(tile, tile_job)
+                row = rows"""
+"""Sums whose sign does not matter to their rescale do not pass through memory."""
+
+FUSED_PROLOGUE = """
+    weight_zp = load_i64(args, WEIGHT_ZP)
+    store_i64(tile_job, TILE_FUSED, 1 if sign == 32 and weight_zp == 0 else 0)
+    store_i64(tile_job, TILE_LOW, low)
+    store_i64(tile_job, TILE_HIGH, high)
+    store_i64(tile_job, TILE_OFFSETS, offsets)
 """
 
 START = """

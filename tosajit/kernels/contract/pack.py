@@ -115,9 +115,9 @@ def rescale_table(
 
 
 def _panels(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    padded = np.zeros(_padded(len(values)), np.int64)
-    padded[: len(values)] = values
-    return padded.reshape(-1, COLUMNS)
+    padded: NDArray[np.int64] = np.zeros((_padded(len(values)) // COLUMNS, COLUMNS), np.int64)
+    padded.reshape(-1)[: len(values)] = values
+    return padded
 
 
 def sum_bound(

@@ -24,6 +24,7 @@ from tosajit.kernels.intrinsics import (
 
 copy_bytes: Any = intrinsics.copy_bytes
 fill_bytes: Any = intrinsics.fill_bytes
+local: Any = intrinsics.local
 
 
 def copy_run(target: int, source: int, size: int) -> None:
@@ -203,6 +204,29 @@ def rescale_i8(
                 j,
                 rescaled(value, parameters + (j >> 4) * 256, j & 15, sign, low, high),
             )
+
+
+def tile_rescale_i8(
+    a: int,
+    a_row: int,
+    steps: int,
+    b: int,
+    b_panel: int,
+    initial: int,
+    rows: int,
+    columns: int,
+    parameters: int,
+    low: int,
+    high: int,
+    places: int,
+    height: int,
+) -> None:
+    """Sum rows of A times up to 32 columns, and rescale to int8."""
+    words = local(128)
+    for row in range(rows):
+        tile_i8(a + row * a_row, a_row, steps, b, b_panel, initial, words, 1, (columns + 15) // 16)
+        out, offsets = reload_i64(places, 0), reload_i64(places, 1)
+        rescale_i8(words, 1, columns, parameters, 32, low, high, out, offsets + row * 8)
 
 
 def interleave_i8(row0: int, row1: int, row2: int, row3: int, size: int, out: int) -> None:

@@ -57,7 +57,10 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         indent(epilogue.setup, " " * 4),
     ]
     parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
-    parts += [text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)]
+    fused = spec.left == "i8" and epilogue.rescale and not epilogue.body
+    parts += [text.FUSED_PROLOGUE] if fused else []
+    tiles = text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)
+    parts += [tiles.replace("{fused}", text.FUSED if fused else "")]
     if epilogue.rescale:
         where = "narrow, narrow_offsets" if epilogue.body else "output + column, offsets + row * 8"
         parts += [text.RESCALE.replace("{where}", where)]
@@ -134,11 +137,12 @@ def gather_source(library: str = "avx512") -> str:
 
 def tile_source(spec: ContractSpec) -> str:
     """Return the kernel of a register tile."""
-    names = ["tile_i8", "add_row_sums"] if spec.left == "i8" else ["fill_run", "tile_i16", "widen_add_rows"]
+    names = ["tile_i16", "fill_run", "widen_add_rows"]
+    if spec.left == "i8":
+        names = ["tile_i8", "tile_rescale_i8", "add_row_sums"]
     header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
-    return header + (
-        text.TILE_I8 if spec.left == "i8" else _fill(text.TILE_I16, {"chunk": CHUNKS[spec.right]})
-    )
+    constants = {"chunk": CHUNKS[spec.right], "tile_rows": TILE_ROWS}
+    return header + _fill(text.TILE_I8 if spec.left == "i8" else text.TILE_I16, constants)
 
 
 def pack_source(spec: ContractSpec) -> str:
@@ -193,6 +197,7 @@ def _library_digest() -> str:
 
 CALLED = {
     "gather_rows": ("copy_run", "fill_run"),
+    "tile_rescale_i8": ("tile_i8", "rescale_i8", "rescaled"),
     "rescale_i8": ("rescaled",),
     "depthwise_rescale_i8": ("rescaled",),
 }

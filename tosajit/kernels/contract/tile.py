@@ -26,8 +26,8 @@ from tosajit.kernels.contract.code import (
     store,
 )
 
-ROWS, PANELS = 12, 2
-"""The largest tile: 24 of the 32 registers accumulate."""
+HEIGHTS, PANELS = (1, 2, 4, 6, 8, 10, 12), 2
+"""Sizes of tiles: in the largest, 24 of the 32 registers accumulate."""
 CHAINS = 8
 """Independent accumulations that hide the latency of a multiplication (4 cycles, 2 units)."""
 
@@ -73,13 +73,13 @@ def tile(functor: Functor) -> Callable[..., None]:
         choice = b.add(b.mul(panels, number(16)), rows)
         cases = b.switch(choice, default)
         for panel_count in range(1, PANELS + 1):
-            for row_count in range(1, ROWS + 1):
+            for row_count in HEIGHTS:
                 block = b.append_basic_block("case")
                 cases.add_case(number(16 * panel_count + row_count), block)
                 b.position_at_end(block)
                 name = f"contract_tile_{functor.name}_{row_count}x{panel_count}"
                 b.call(
-                    define(b.module, name, 7, _Body(functor, row_count, panel_count)),
+                    define(b.module, name, 7, Body(functor, row_count, panel_count)),
                     operands,
                 )
                 b.branch(after)
@@ -94,7 +94,7 @@ ROW_BYTES = PANELS * 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class Body:
     """The loops of one size of tile."""
 
     functor: Functor
@@ -102,7 +102,15 @@ class _Body:
     panels: int
 
     def __call__(self, b: Builder, *arguments: Value) -> None:
-        a, a_row, steps, right, b_panel, init, out = arguments
+        """Sum, and store the words."""
+        *operands, init, out = arguments
+        for i, total in enumerate(self.sums(b, operands, init)):
+            row, panel = divmod(i, self.panels)
+            store(b, total, address(b, out, row * ROW_BYTES + panel * 64))
+
+    def sums(self, b: Builder, operands: Sequence[Value], init: Value) -> list[Value]:
+        """Return the sums of (a, a_row, steps, b, b_panel), row by row."""
+        a, a_row, steps, right, b_panel = operands
         size = self.rows * self.panels
         chains = max(1, min(4, CHAINS // size))
         first = [load(b, address(b, init, 64 * (i % self.panels)), W16) for i in range(size)]
@@ -123,12 +131,10 @@ class _Body:
             values = loop(b, b.udiv(steps, number(chains)), values, body(chains))
             steps = b.urem(steps, number(chains))
         values = loop(b, steps, values, body(1))[1 + len(groups) :]
-        for i in range(size):
-            total = values[i]
-            for chain in range(1, chains):
-                total = b.add(total, values[chain * size + i])
-            row, panel = divmod(i, self.panels)
-            store(b, total, address(b, out, row * ROW_BYTES + panel * 64))
+        totals = list(values[:size])
+        for i in range(size, len(values)):
+            totals[i % size] = b.add(totals[i % size], values[i])
+        return totals
 
     def _steps(
         self, b: Builder, values: Sequence[Value], unroll: int, fixed: Sequence[Value]
