@@ -120,7 +120,6 @@ CORNERS: Mapping[str, Callable[..., int]] = {
     "ashr": lambda a, b: a >> b,
     "ashr_round": lambda a, b: (((a << 1) >> b) + 1) >> 1,
     "mul_shift": lambda a, b, shift: (a * b + (1 << shift >> 1)) >> shift,
-    "mul_high": lambda a, b: (a * b) >> 32,
     "to": lambda a: a,
     "table_index_i8": lambda a: a + 128,
     "table_index_i16": lambda a: (a >> 7) + 256,

@@ -143,23 +143,28 @@ def _split(term: Term, scale: Scale, number: Number) -> Expr | None:
 
 
 def _high(term: Term, scale: Scale, number: Number) -> Expr | None:
-    """The upper half of a product, where nothing that is added lies in the lower one."""
-    value, values = term.plain(number), term.values
-    reach = 31 - max(map(abs, values)).bit_length()
-    dropped = min(_zeros(scale.addend, scale.correction, 1 << scale.shift), 32)
-    factor_shift = min(31 - scale.factor.bit_length(), 32 - dropped)
+    """The upper half of an unsigned product, where nothing that is added lies in the lower one.
+
+    The value is raised by 2**31 and its product by factor / 2, which is whole and goes out of the addend.
+    """
+    low, high = term.values
+    dropped = min(_zeros(scale.addend, scale.correction, 1 << scale.shift), 31)
+    factor_shift = min(32 - scale.factor.bit_length(), 32 - dropped)
     ahead = 32 - dropped - factor_shift
-    if factor_shift < 0 or not 0 <= ahead <= reach:
+    if factor_shift < 1 or ahead < 0 or not _fits((low << ahead, high << ahead), 1, 0, 0):
         return None
-    addend, correction = scale.addend >> dropped, scale.correction >> dropped
-    products = tuple((v * scale.factor) >> dropped for v in values)
-    if min(products[0], 0) + min(addend, 0) - correction < -LIMIT or max(products[1], 0) + max(addend, 0) >= LIMIT:
+    factor = scale.factor << factor_shift
+    correction = scale.correction >> dropped
+    addend = (scale.addend >> dropped) - correction
+    products = [(value * scale.factor) >> dropped for value in (low, high)]
+    if min(products) + addend < -LIMIT or max(products) + addend + correction >= LIMIT or correction >= LIMIT:
         return None
-    total = call("mul_high_i32", _left(value, ahead, number), number(scale.factor << factor_shift), type="i32")
+    raised = _plus(_left(term.expr, ahead, number), _wrapped(LIMIT - (term.less << ahead)), number)
+    total = call("mul_high_i32", raised, number(_wrapped(factor)), type="i32")
     if correction:
-        sign = call("ashr_i32", value, number(31), type="i32")
-        total = _plus_expr(total, call("and_i32", sign, number(-correction), type="i32"))
-    return _shifted(_plus(total, addend, number), scale.shift - dropped, number)
+        positive = call("ashr_i32", raised, number(31), type="i32")
+        total = _plus_expr(total, call("and_i32", positive, number(correction), type="i32"))
+    return _shifted(_plus(total, _wrapped(addend - factor // 2), number), scale.shift - dropped, number)
 
 
 def _linear(term: Term, factor: int, addend: int, shift: int, number: Number) -> Expr | None:

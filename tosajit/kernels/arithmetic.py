@@ -7,7 +7,8 @@ The rules that keep both readings equal, and loops over them fast:
 
 * each step is cast, because Numba computes in int64 where NumPy computes in the type of the operands;
 * a body is assignments and one return, without branches: it is inlined, and loops over it vectorise;
-* never uint64 with an int64: Numba makes a float64 of them.
+* never uint64 with an int64: Numba makes a float64 of them;
+* `multiply_high` of two uint32 is an intrinsic of kernels, and a function of `scalars.py` in Python.
 
 What a REQUIRE forbids gives some value and never traps; `requires.py` tells when that is. int64 holds int48.
 """
@@ -23,6 +24,7 @@ U: Any = np.uint32
 BITS: Any = 64
 LOW: Any = 0
 HIGH: Any = 0
+multiply_high: Any = None
 INTEGERS = ("i8", "i16", "i32", "i64")
 
 
@@ -152,8 +154,8 @@ def clip(value: Number, min_val: Number, max_val: Number) -> Number:
 
 
 def mul_high_i32(a: Number, b: Number) -> Number:
-    """Take the upper half of a product."""
-    return np.int32(np.int64(np.int64(a) * np.int64(b)) >> 32)
+    """Take the upper half of the product of the bits as unsigned numbers."""
+    return np.int32(multiply_high(np.uint32(a), np.uint32(b)))
 
 
 def mul_shift_i32(a: Number, b: Number, shift: Number) -> Number:

@@ -256,3 +256,18 @@ def yield_core(typing_context: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+@intrinsic
+def multiply_high(typing_context: Any, first: Any, second: Any) -> Any:
+    """Return the upper half of the product of two uint32, in a form that becomes few vector instructions."""
+    if not first == second == types.uint32:
+        raise errors.TypingError(f"the factors must be uint32, not {first} and {second}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        function_type = ir.FunctionType(word, [word] * 3)
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.umul.fix.i32")
+        return builder.call(function, [*arguments, ir.Constant(word, 32)])
+
+    return types.uint32(types.uint32, types.uint32), generate

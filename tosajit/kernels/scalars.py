@@ -49,7 +49,7 @@ def scalar_source(names: Iterable[str]) -> str:
 @functools.cache
 def scalar(name: str) -> Callable[..., Any]:
     """Return a scalar as a Python function on NumPy scalars."""
-    namespace: dict[str, Any] = {"np": np}
+    namespace: dict[str, Any] = {"np": np, "multiply_high": multiply_high}
     exec(scalar_source([name]), namespace)
     return namespace[name]  # type: ignore[no-any-return]
 
@@ -57,9 +57,14 @@ def scalar(name: str) -> Callable[..., Any]:
 @functools.cache
 def vectorised(name: str) -> Callable[..., Any]:
     """Return a scalar as a function of whole arrays."""
-    namespace: dict[str, Any] = {"np": np, "min": np.minimum, "max": np.maximum}
+    namespace: dict[str, Any] = {"np": np, "multiply_high": multiply_high, "min": np.minimum, "max": np.maximum}
     exec(scalar_source([name]), namespace)
     return namespace[name]  # type: ignore[no-any-return]
+
+
+def multiply_high(a: Any, b: Any) -> Any:
+    """Return the upper half of the product of two uint32, as the intrinsic does."""
+    return np.uint32((np.uint64(a) * np.uint64(b)) >> np.uint64(32))
 
 
 def requirement(name: str) -> str | None:
