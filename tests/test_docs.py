@@ -17,4 +17,3 @@ def test_files_and_folders_exist_under_the_names_that_pages_give(page: Path) -> 
     named = set(re.findall(r"[\w./]*\w(?:\.py|/)(?![\w<*])", page.read_text(encoding="utf-8")))
     found = {name for name in named if any(f"/{file}".find(f"/{name}") >= 0 for file in FILES)}
     assert named - found - {"docs/"} == set()
-    assert named
