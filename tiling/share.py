@@ -24,7 +24,7 @@ TILES_PER_CORE = 4
 def shared_loops(nest: Nest, target: Target) -> tuple[tuple[Loop, ...], bool]:
     """Loops over tiles of a group that is used where it is, and whether cores share them.
 
-    Loops that an array unit asks for stand anyway. Little work is not worth the cores' waiting for each other.
+    Loops that an array unit asks for stand anyway. Little work is not worth waiting for each other.
     """
     loops = tuple(
         Loop(number, 1, nest.axes[number].extent)

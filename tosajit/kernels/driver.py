@@ -1,11 +1,13 @@
 """The compiled driver: walks the image of a program and calls its kernels by address.
 
-The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, the number
-of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this thread's own,
-the first section to run and the end, memory for reports. `layout.py` says where the image has what.
+The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, the
+number of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this
+thread's own, the first section to run and the end, memory for reports, and for the arrays of the call the
+address of pairs of a table entry and an array object, their count, and where such an object keeps the
+address of its data. `layout.py` says where the image has what.
 
 Threads may come late or not at all: a section is done when its tiles are. The caller does what is not shared.
-Of shared sections, threads take tiles from both ends, so that each finds the results of its own tiles in its cache.
+Of shared sections, threads take tiles from both ends, so that each finds the results of its own in its cache.
 """
 
 from tosajit.kernels.intrinsics import (
@@ -248,7 +250,7 @@ def run_alone(section, image, table, memory, report):
 
 
 def claim(counters, thread, tiles):
-    """Take a tile that nobody has begun, threads of odd numbers the first and others the last; -1: none is left."""
+    """Take a tile that nobody has begun, odd threads the first and others the last; -1: none is left."""
     step = 1 if thread % 2 == 1 else 1 << 32
     begun = fetch_add(counters, 0, step)
     front, back = begun & 0xFFFFFFFF, begun >> 32
@@ -271,10 +273,17 @@ def run_shared(section, image, table, thread, counters, memory, report):
         fetch_add(counters + DONE, 0, finished)
 
 
+def place_arrays(table, pairs, count, offset):
+    """Put the addresses of a call's arrays into the table; every thread does, and finds the same."""
+    for k in range(count):
+        store_i64(table, reload_i64(pairs, 2 * k), reload_i64(reload_i64(pairs, 2 * k + 1) + offset, 0))
+
+
 def kernel(args):
     """Run a program's sections from first to end."""
     image, table, thread = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
     counters, memory, report = reload_i64(args, 3), reload_i64(args, 4), reload_i64(args, 7)
+    place_arrays(table, reload_i64(args, 8), reload_i64(args, 9), reload_i64(args, 10))
     before = 0
     for number in range(reload_i64(args, 5), reload_i64(args, 6)):
         section = image + 8 * reload_i64(image, number)

@@ -10,6 +10,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tosajit.kernels.objects import compile_kernel
 
@@ -19,6 +20,7 @@ from tosajit.kernels.intrinsics import (
     call,
     compare_exchange,
     exchange,
+    fill_bytes,
     load_acquire,
     pause,
     reload_i64,
@@ -28,24 +30,32 @@ from tosajit.kernels.intrinsics import (
 )
 
 IDLE, POSTED, RUNNING, ASLEEP = 0, 1, 2, 3
+SERVE, FINISH = -1, -3
+HEAD, MEMBER = 6, 3
 SPINS = 2000
 LINGER = 2400
 
 
 def post(team):
-    """Give each mailbox its work; note which owners have to be woken."""
-    for member in range(reload_i64(team, 0)):
-        entry = team + 24 * (member + 1)
+    """Give each mailbox its work; note which owners have to be woken, and how many."""
+    asleep = 0
+    fill_bytes(reload_i64(team, 4), 0, reload_i64(team, 5))
+    for member in range(reload_i64(team, 1)):
+        entry = team + 8 * (HEAD + MEMBER * member)
         mailbox = reload_i64(entry, 0)
-        store_i64(mailbox, 1, reload_i64(team, 1))
+        store_i64(mailbox, 1, reload_i64(team, 2))
         store_i64(mailbox, 2, reload_i64(entry, 1))
-        store_i64(entry, 2, exchange(mailbox, 0, POSTED))
+        state = exchange(mailbox, 0, POSTED)
+        store_i64(entry, 2, state)
+        asleep += 1 if state == ASLEEP else 0
+    store_i64(team, 0, asleep)
+    return asleep
 
 
 def join(team):
     """Take back what nobody has begun, and wait for the rest."""
-    for member in range(reload_i64(team, 0)):
-        mailbox = reload_i64(team + 24 * (member + 1), 0)
+    for member in range(reload_i64(team, 1)):
+        mailbox = reload_i64(team + 8 * (HEAD + MEMBER * member), 0)
         if compare_exchange(mailbox, 0, POSTED, IDLE) != POSTED:
             spins = 0
             while load_acquire(mailbox, 0) == RUNNING:
@@ -76,18 +86,17 @@ def serve(mailbox):
 
 def kernel(args):
     step = reload_i64(args, 0)
-    if step == 0:
+    if step == SERVE:
         serve(reload_i64(args, 1))
-    elif step == 1:
-        post(args + 8)
-    else:
+    elif step == FINISH or post(args) == 0:
         call(reload_i64(args, 2), reload_i64(args, 3))
-        join(args + 8)
+        join(args)
 '''
-SERVE, POST, FINISH = 0, 1, 2
+SERVE, START, FINISH = -1, -2, -3
 ASLEEP = 3
-HEAD = 4
-"""Words before the members: the step, then the team: members, address, arguments of the caller."""
+HEAD = 6
+"""Words of a team before its members: the step, which starting replaces by the number of workers to be woken;
+number of members, address of the kernel, arguments of the caller, address and bytes of memory to clear."""
 MEMBER = 3
 """Words of a member: mailbox, arguments, state before posting."""
 
@@ -98,22 +107,44 @@ def run(address: int, arguments: Sequence[int]) -> None:
     A worker that has not begun when the caller is done does not run at all, so that a busy machine delays
     nobody: share the work such that those who come finish it.
     """
-    first, *others = arguments
-    step = _step()
-    workers = _reserve(len(others))
-    words = [POST, len(others), address, first]
-    for worker, argument in zip(workers, others, strict=True):
-        words += [worker.mailbox_address, argument, 0]
-    team = (ctypes.c_int64 * len(words))(*words)
-    try:
-        step(ctypes.addressof(team))
-        for number, worker in enumerate(workers):
-            if team[HEAD + MEMBER * number + 2] == ASLEEP:
+    Team(address, arguments).run()
+
+
+class Team:
+    """The caller and workers that run a kernel together, time and again; `cleared` is zeroed before."""
+
+    def __init__(self, address: int, arguments: Sequence[int], cleared: Any = None) -> None:
+        first, *others = arguments
+        self._cleared = cleared
+        where = (0, 0) if cleared is None else (cleared.ctypes.data, cleared.nbytes)
+        words = [START, len(others), address, first, *where]
+        for argument in others:
+            words += [0, argument, 0]
+        self._words = (ctypes.c_int64 * len(words))(*words)
+        self._address = ctypes.c_int64(ctypes.addressof(self._words))
+        self._mailboxes = tuple(range(HEAD, len(words), MEMBER))
+
+    def run(self) -> None:
+        """Run the kernel once; not by two threads at a time."""
+        step, words = _step(), self._words
+        workers = [_worker() for _ in self._mailboxes]
+        for place, worker in zip(self._mailboxes, workers, strict=True):
+            words[place] = worker.mailbox_address
+        words[0] = START
+        try:
+            step(self._address)
+            if words[0]:
+                self._wake(workers)
+        finally:
+            if words[0]:
+                words[0] = FINISH
+                step(self._address)
+            _idle.extend(workers)
+
+    def _wake(self, workers: "Sequence[_Worker]") -> None:
+        for place, worker in zip(self._mailboxes, workers, strict=True):
+            if self._words[place + 2] == ASLEEP:
                 worker.awake.release()
-    finally:
-        team[0] = FINISH
-        step(ctypes.addressof(team))
-        _idle.extend(workers)
 
 
 class _Worker(threading.Thread):
@@ -133,26 +164,24 @@ class _Worker(threading.Thread):
         orders = (ctypes.c_int64 * 2)(SERVE, self.mailbox_address)
         while True:
             self.awake.acquire()
-            step(ctypes.addressof(orders))
+            step(ctypes.c_int64(ctypes.addressof(orders)))
 
 
 _idle: list[_Worker] = []
 
 
-def _reserve(count: int) -> list[_Worker]:
-    """Take idle workers, and start more if they do not suffice."""
-    workers = []
-    for _ in range(count):
-        try:
-            workers.append(_idle.pop())
-        except IndexError:
-            workers.append(_Worker())
-            workers[-1].start()
-    return workers
+def _worker() -> _Worker:
+    """Take an idle worker, or start one."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+        return worker
 
 
 @functools.cache
-def _step() -> Callable[[int], None]:
+def _step() -> Callable[[ctypes.c_int64], None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(SOURCE).address)
 
 

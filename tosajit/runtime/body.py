@@ -58,12 +58,13 @@ class Body:
         self._constants = constants_of(block)
         self.steps: list[Compute | Step] = list(self._make_steps())
         first = self.steps[0] if len(self.steps) == 1 else None
-        self._whole = first.segment if isinstance(first, Compute) else None
+        self.whole = first.segment if isinstance(first, Compute) else None
+        """The segment that is all of the block, if there is one."""
 
     def run(self, arrays: Sequence[Array], context: Context) -> list[Array]:
         """Run the block's steps in order."""
-        if self._whole is not None:
-            return self._whole.run(arrays)
+        if self.whole is not None:
+            return self.whole.run(arrays)
         frame = Frame(dict(zip(self.block.inputs, arrays, strict=True)), self._constants, context, set())
         for step in self.steps:
             step.run(frame)

@@ -16,7 +16,7 @@ from tosajit.kernels.objects import prepare
 from tosajit.runtime.body import Body
 from tosajit.runtime.context import Context
 from tosajit.runtime.options import Custom, Options
-from tosajit.runtime.segment import driver_text
+from tosajit.runtime.workspace import driver_text
 from tosajit.validation import validate
 
 Array = np.ndarray[Any, Any]
@@ -66,6 +66,7 @@ class Executable:
         self.options = options
         self.body = Body(graph, graph.main, options)
         self.own_context = Context()
+        self._whole = self.body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
 
     def __call__(self, *arrays: Any, context: Context | None = None) -> Any:
@@ -105,9 +106,9 @@ class Executable:
 
     def profile(self, *arrays: Any) -> list[tuple[str, float]]:
         """The members of each group and the seconds it took; for graphs without control flow."""
-        if len(self.body.segments) != 1 or len(self.body.steps) != 1:
+        if self._whole is None:
             raise InputError("a graph with control flow, variables or CUSTOM operators has no profile")
-        return self.body.segments[0].profile(self._checked(arrays))[1]
+        return self._whole.profile(self._checked(arrays))[1]
 
     def __repr__(self) -> str:
         inputs = ", ".join(value.type for value in self.graph.inputs)
@@ -131,24 +132,24 @@ class Executable:
 
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
         checked = self._checked(arrays)
+        if self._whole is not None:
+            return self._whole.run(checked)
         used = self.own_context if context is None else context
         used.begin()
         return self.body.run(checked, used)
 
-    def _checked(self, arrays: Sequence[Any]) -> list[Array]:
+    def _checked(self, arrays: Sequence[Any]) -> Sequence[Array]:
         """The arrays as dense ones of the right types and shapes."""
-        declared = self._inputs
-        if len(arrays) != len(declared):
-            raise InputError(f"{len(arrays)} arrays given, but the graph has {len(declared)} inputs")
-        return [
-            array if _fits(array, storage, shape) else _dense(value, array)
-            for (_, storage, shape), array, value in zip(declared, arrays, self.graph.inputs, strict=True)
-        ]
-
-
-def _fits(array: Any, storage: np.dtype[Any], shape: tuple[int, ...] | None) -> bool:
-    plain = type(array) is np.ndarray and array.dtype == storage
-    return plain and array.shape == shape and bool(array.flags.c_contiguous)
+        if len(arrays) != len(self._inputs):
+            raise InputError(f"{len(arrays)} arrays given, but the graph has {len(self._inputs)} inputs")
+        for array, (_, storage, shape) in zip(arrays, self._inputs):  # noqa: B905  (strict= costs a call its time)
+            if type(array) is not np.ndarray or array.dtype is not storage or array.shape != shape:
+                break
+            if not array.flags.c_contiguous:
+                break
+        else:
+            return arrays
+        return [_dense(value, array) for array, value in zip(arrays, self.graph.inputs, strict=True)]
 
 
 def _dense(value: Value, given: Any) -> Array:
@@ -168,4 +169,4 @@ def _dense(value: Value, given: Any) -> Array:
         array = array.astype(value.dtype.storage)
     if array.shape != value.shape:
         raise InputError(f"{value}: the array has shape {list(array.shape)}")
-    return np.array(array, order="C", ndmin=0)
+    return np.ascontiguousarray(array).reshape(array.shape)

@@ -6,8 +6,6 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -18,22 +16,18 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
-from tosajit import kernels
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
 from tosajit.host.library import array_library
 from tosajit.host.lookup import LIBRARY
 from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared, prepare, supports
-from tosajit.kernels import threads
-from tosajit.kernels.layout import COUNTERS
-from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.scalars import requirement_text
-from tosajit.link import Image64, link
+from tosajit.link import link
+from tosajit.runtime.workspace import ALIGNMENT, Workspace, address_of, driver
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[int, int], None]
-ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +68,7 @@ class Segment:
         fold: bool = True,
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self._checked = checked
         self.results = [tensors[name] for name in outputs]
         folded, rest = (
             _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
@@ -86,12 +81,13 @@ class Segment:
         tensors = {**tensors, **_own_tensors(prepared)}
         self.program = _planned(prepared.groups, self._operands(tensors), target)
         self.threads = target.cores if any(section.shared for section in self.program.sections) else 1
-        self._slots = {name: number for number, name in enumerate(self.program.operands)}
-        self._image = link(self.program, self._slots, prepared.units, checked, progress)
-        self._free: list[_Workspace] = []
-        self._entry = [(i, self._slots[name]) for i, name in enumerate(self.inputs) if name in self._slots]
+        slots = {name: number for number, name in enumerate(self.program.operands)}
+        self._image = link(self.program, slots, prepared.units, checked, progress)
+        self._free: list[Workspace] = []
+        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in self.results]
         written = {write.access.operand for nest in rest for write in nest.writes}
-        self._exit = [(i, self._slots[name]) for i, name in enumerate(self.outputs) if name in written]
+        entry = [slots.get(name, len(slots)) for name in self.inputs]
+        self._places = [*entry, *(slots[name] if name in written else len(slots) for name in self.outputs)]
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if name not in written]
 
     def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool) -> Prepared:
@@ -114,18 +110,14 @@ class Segment:
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run on dense arrays of the right types and shapes."""
-        results = [tensor.empty() for tensor in self.results]
+        results = [np.empty(shape, storage) for shape, storage in self._new]
         try:
             workspace = self._free.pop()
         except IndexError:
-            workspace = _Workspace(self)
-        table = workspace.table
-        for number, slot in self._entry:
-            table[slot] = arrays[number].__array_interface__["data"][0]
-        for number, slot in self._exit:
-            table[slot] = results[number].__array_interface__["data"][0]
-        workspace.run()
-        if workspace.report[0]:
+            workspace = self._workspace()
+        workspace.place((*arrays, *results))
+        workspace.step()
+        if self._checked and workspace.report[0]:
             raise self._broken(workspace)
         self._free.append(workspace)
         for number, name in self._passed:
@@ -133,24 +125,26 @@ class Segment:
             results[number][...] = source.reshape(results[number].shape)
         return results
 
+    def _workspace(self) -> Workspace:
+        return Workspace(self.program, self._image, self.constants, self._places, self.threads)
+
     def profile(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[str, float]]]:
         """Run group by group on one thread: the results, and the seconds that each group took."""
         results = [tensor.empty() for tensor in self.results]
-        workspace = _Workspace(self)
-        for places, given in ((self._entry, arrays), (self._exit, results)):
-            for number, slot in places:
-                workspace.table[slot] = _address(given[number])
+        workspace = self._workspace()
+        workspace.place((*arrays, *results))
         call, seconds = workspace.calls[0], []
         call[2] = 0
+        address = ctypes.c_int64(address_of(call))
         for number in range(self._image.sections):
             call[5:7] = number, number + 1
             start = perf_counter()
-            driver()(workspace.addresses[0])
+            driver()(address)
             seconds.append(perf_counter() - start)
         names = [", ".join(section.nest.members) for section in self.program.sections]
         return results, list(zip(names, seconds, strict=True))
 
-    def _broken(self, workspace: _Workspace) -> RequireError:
+    def _broken(self, workspace: Workspace) -> RequireError:
         """What a checked kernel has reported, as an error."""
         section, check, *point = map(int, workspace.report[1:])
         nest = self.program.sections[section].nest
@@ -158,60 +152,6 @@ class Segment:
         index = ", ".join(f"{a.name}={p}" for a, p in zip(nest.axes, point, strict=False) if p >= 0)
         rule = "an index is outside of its operand" if name == "index" else requirement_text(name)
         return RequireError(f"{', '.join(nest.members)}: {rule}, at {index or 'its only point'}")
-
-
-class _Workspace:
-    """Memory of one run at a time: arena, table of addresses, and each thread's own memory."""
-
-    def __init__(self, segment: Segment) -> None:
-        program, image = segment.program, segment._image
-        self.arena = _aligned(program.arena_bytes)
-        self.table = np.zeros(max(len(program.operands), 1), np.int64)
-        base = _address(self.arena)
-        for name, operand in program.operands.items():
-            slot = segment._slots[name]
-            if operand.kind == "temporary":
-                self.table[slot] = base + operand.offset
-            elif operand.kind == "constant":
-                self.table[slot] = _address(segment.constants[name])
-        self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
-        self.report = np.zeros(64, np.int64)
-        self.memory = [_aligned(image.thread_bytes) for _ in range(segment.threads)]
-        first = int(segment.threads > 1)
-        self.calls = [self._arguments(image, m, n) for n, m in enumerate(self.memory, first)]
-        self.addresses = [_address(call) for call in self.calls]
-
-    def _arguments(self, image: Image64, memory: Array, thread: int) -> Array:
-        """The arguments of the driver on one thread."""
-        words = [_address(image.numbers), _address(self.table), thread, _address(self.counters) + COUNTERS]
-        words += [_address(memory), 0, image.sections, _address(self.report)]
-        return np.array(words, np.int64)
-
-    def run(self) -> None:
-        """Run the whole program, on all its threads."""
-        if len(self.addresses) == 1:
-            driver()(self.addresses[0])
-            return
-        self.counters[:] = 0
-        threads.run(driver_address(), self.addresses)
-
-
-@cache
-def driver() -> Callable[[int], None]:
-    """The compiled driver."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(driver_address())
-
-
-@cache
-def driver_address() -> int:
-    """Where the compiled driver is."""
-    return compile_kernel(driver_text()).address
-
-
-@cache
-def driver_text() -> str:
-    """The source of the driver."""
-    return Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")
 
 
 def _fold(
@@ -264,13 +204,3 @@ def _planned(groups: Sequence[Nest], operands: Mapping[str, Operand], target: Ta
     if isinstance(program, Infeasible):
         raise PlanError(str(program))
     return program
-
-
-def _aligned(size: int) -> Array:
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    shift = -_address(raw) % ALIGNMENT
-    return raw[shift : shift + size]
-
-
-def _address(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])

@@ -1,0 +1,114 @@
+"""The memory of one run of a segment at a time, and calling the driver with it."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiling.program import Program
+from tosajit import kernels
+from tosajit.kernels.layout import COUNTERS
+from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.threads import Team
+from tosajit.link import Image64
+
+Array = np.ndarray[Any, Any]
+ALIGNMENT = 64
+
+
+class Workspace:
+    """Memory of one run: arena, table of addresses, each thread's own memory, and the driver's arguments.
+
+    `objects` holds, for each array of a call, its table entry (the last one if nothing uses it) and
+    `id(array)`: the driver looks up where its data are, ten times as fast as asking NumPy.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        image: Image64,
+        constants: Mapping[str, Array],
+        slots: Sequence[int],
+        threads: int,
+    ) -> None:
+        self.arena = aligned(program.arena_bytes)
+        self.table = np.zeros(len(program.operands) + 1, np.int64)
+        base = address_of(self.arena)
+        for slot, (name, operand) in enumerate(program.operands.items()):
+            if operand.kind == "temporary":
+                self.table[slot] = base + operand.offset
+            elif operand.kind == "constant":
+                self.table[slot] = address_of(constants[name])
+        self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
+        self.report = np.zeros(64, np.int64)
+        self.memory = [aligned(image.thread_bytes) for _ in range(threads)]
+        self.objects = array("q", [word for slot in slots for word in (slot, 0)] or [0])
+        self._image, self._slots = image, slots
+        self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
+        self.step = self._step()
+
+    def place(self, arrays: Sequence[Array]) -> None:
+        """Note the arrays of a call, in the order of the slots; they must live until the end of `step`."""
+        objects = self.objects
+        for number, given in enumerate(arrays):
+            objects[2 * number + 1] = id(given)
+
+    def _arguments(self, thread: int, memory: Array) -> Array:
+        """The arguments of the driver on one thread."""
+        words = [address_of(self._image.numbers), address_of(self.table), thread]
+        words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, self._image.sections]
+        words += [address_of(self.report), self.objects.buffer_info()[0], len(self._slots), data_offset()]
+        return np.array(words, np.int64)
+
+    def _step(self) -> Callable[[], None]:
+        """What runs the whole program, on all threads."""
+        addresses = [address_of(call) for call in self.calls]
+        if len(addresses) > 1:
+            return Team(driver_address(), addresses, self.counters).run
+        call, words = driver(), ctypes.c_int64(addresses[0])
+        return lambda: call(words)
+
+
+@cache
+def data_offset() -> int:
+    """Where an array object keeps the address of its data: behind what all objects have."""
+    offset, sample = object.__basicsize__, np.zeros(3, np.int8)
+    if ctypes.c_int64.from_address(id(sample) + offset).value != address_of(sample):
+        raise RuntimeError(f"NumPy {np.__version__} keeps arrays in a way that tosajit does not know")
+    return offset
+
+
+@cache
+def driver() -> Callable[[ctypes.c_int64], None]:
+    """The compiled driver."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(driver_address())
+
+
+@cache
+def driver_address() -> int:
+    """Where the compiled driver is."""
+    return compile_kernel(driver_text()).address
+
+
+@cache
+def driver_text() -> str:
+    """The source of the driver."""
+    return Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")
+
+
+def aligned(size: int) -> Array:
+    """Uninitialised memory that begins at a cache line."""
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    shift = -address_of(raw) % ALIGNMENT
+    return raw[shift : shift + size]
+
+
+def address_of(array: Array) -> int:
+    """Where an array's data are."""
+    return int(array.__array_interface__["data"][0])
