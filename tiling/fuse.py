@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from tiling.expr import BYTES
+from tiling.expr import BYTES, walk
 from tiling.fold import attach, inline, is_permutation, pure_move
-from tiling.nest import Access, Indirect, Nest
+from tiling.nest import Access, Indirect, Nest, nest_exprs
 from tiling.normal import normalise
 
-MAX_READS = 48
+MAX_OPERANDS = 48
 """How many operands a group may have: each needs an address, and a stream of the memory system."""
+MAX_STRIDES = 400
+"""How many strides a group may have: one for each operand and axis, numbers that its kernel takes."""
+MAX_STEPS = 128
+"""How many scalar steps a point of a group may take: time to compile grows faster than they do."""
 BEHIND = 4
 """How many steps behind a contraction are looked at, such as bias, rescale and clamp."""
 
@@ -18,7 +22,7 @@ BEHIND = 4
 def fuse(
     nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool] = lambda group: True
 ) -> tuple[Nest, ...]:
-    """Groups that compute the same results; values in `kept` stay, a contraction takes on what its unit `supports`."""
+    """Groups that compute the same results; values in `kept` stay, groups grow as far as a target `supports` them."""
     state = _Fusion(nests, kept, supports)
     # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
     for into_reductions in (False, True):
@@ -37,6 +41,7 @@ class _Fusion:
         self.nests: list[Nest | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
+        self.steps = [0] * len(nests)
         for number, nest in enumerate(nests):
             self._put(number, normalise(nest))
 
@@ -56,6 +61,7 @@ class _Fusion:
             for name in new - old:
                 index.setdefault(name, set()).add(number)
         self.nests[number] = nest
+        self.steps[number] = _steps(nest) if nest is not None else 0
 
     def pull(self, into_reductions: bool) -> None:
         """Inline producers without reductions into their consumers where that repeats no work."""
@@ -80,7 +86,7 @@ class _Fusion:
         producer = self._single_writer(access.operand)
         if producer is None or producer.reduction is not None or len(producer.writes) != 1:
             return None
-        if len(consumer.reads) + len(producer.reads) > MAX_READS:
+        if not self._small(access.operand, number):
             return None
         if pure_move(producer):
             if consumer.verb == "contract" and not _rows_stay_dense(producer):
@@ -89,7 +95,17 @@ class _Fusion:
             return None
         elif not into_reductions and (consumer.reduction is not None or self._goes_behind(producer)):
             return None
-        return inline(consumer, position, producer)
+        group = inline(consumer, position, producer)
+        return group if group is None or group.verb == "contract" or self.supports(group) else None
+
+    def _small(self, operand: str, consumer: int) -> bool:
+        """Whether the writer of an operand and its consumer are small enough for one group."""
+        numbers = (*self.writers[operand], consumer)
+        nests = [nest for number in numbers if (nest := self.nests[number]) is not None]
+        operands = sum(len(nest.reads) + len(nest.writes) for nest in nests)
+        axes = max(len(nest.axes) for nest in nests)
+        steps = sum(self.steps[number] for number in numbers)
+        return operands <= MAX_OPERANDS and operands * axes <= MAX_STRIDES and steps <= MAX_STEPS
 
     def _repeats_work(self, number: int, consumer: Nest, access: Access) -> bool:
         """Whether a computed value is better kept in memory than computed where it is read."""
@@ -148,18 +164,19 @@ class _Fusion:
     ) -> Nest | None:
         """The group of a reduction and this consumer, to stand where the consumer stands."""
         producer = self._single_writer(access.operand)
-        if (
-            producer is None
-            or producer.reduction is None
-            or len(producer.reads) + len(consumer.reads) > MAX_READS
-        ):
+        if producer is None or producer.reduction is None or not self._small(access.operand, number):
             return None
         results = [write.access.operand for write in producer.writes]
         if any(origin < reader < number for name in results for reader in self.readers.get(name, ())):
             return None
         keep = access.operand in self.kept or self.readers[access.operand] != {number}
         group = attach(producer, results.index(access.operand), consumer, position, keep)
-        return None if group is None or (group.verb == "contract" and not self.supports(group)) else group
+        return group if group is not None and self.supports(group) else None
+
+
+def _steps(nest: Nest) -> int:
+    """How many scalar steps a point of a nest takes."""
+    return sum(1 for _ in walk(*nest_exprs(nest)))
 
 
 def _written(nest: Nest | None) -> set[str]:

@@ -68,6 +68,11 @@ def place(
     return placed, arena
 
 
+def fits(nest: Nest, target: Target) -> bool:
+    """Whether the target has room for a tile of the nest."""
+    return not isinstance(schedule(nest, target), Infeasible)
+
+
 def schedule(nest: Nest, target: Target) -> Section | Infeasible:
     """Tile one nest for the target."""
     if target.scratch_bytes is None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest, dense_strides
 from tiling.program import Image, Program, Section
+from tosajit.errors import CompileError
 from tosajit.kernels import layout as at
 from tosajit.kernels.emit import Emitted, emit, strided
 from tosajit.kernels.layout import Layout
@@ -122,7 +123,9 @@ def _record(
     payload, derived, job = _payload(part, addresses, layout)
     arguments = [0] * layout.payload + payload
     arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
-    assert 8 * len(arguments) <= at.ARGUMENT_BYTES
+    if 8 * len(arguments) > at.ARGUMENT_BYTES:
+        names = ", ".join(dict.fromkeys(nest.members))
+        raise CompileError(f"{names}: {len(arguments)} arguments, but there is room for {at.ARGUMENT_BYTES // 8}")
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
     reduced = [row for row in loops if row[1].reduced]

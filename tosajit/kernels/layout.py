@@ -35,7 +35,7 @@ origin, how much further the box reaches on its own; and a coefficient for each 
 WORD_SLOT, CONSTANT, FIRST, FIRST_FACTOR, SECOND, SECOND_FACTOR, WORD = range(7)
 """A word to derive: `args[slot] = constant + args[first] * factor + args[second] * factor`."""
 
-ARGUMENT_BYTES, ODOMETER, OWN_BYTES = 4096, 4096, 8192
+ARGUMENT_BYTES, ODOMETER, OWN_BYTES = 24576, 24576, 28672
 """A thread's own memory: argument array, counters of copies, and then its scratchpad."""
 
 
