@@ -87,8 +87,11 @@ class Segment:
         self._new = [(tensor.shape, tensor.dtype.storage) for tensor in self.results]
         written = {write.access.operand for nest in rest for write in nest.writes}
         entry = [slots.get(name, len(slots)) for name in self.inputs]
-        self._places = [*entry, *(slots[name] if name in written else len(slots) for name in self.outputs)]
-        self._passed = [(i, name) for i, name in enumerate(self.outputs) if name not in written]
+        self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
+        self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]
+        passed = {i for i, _ in self._passed}
+        leave = (len(slots) if i in passed else slots[name] for i, name in enumerate(self.outputs))
+        self._places = [*entry, *leave]
 
     def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool) -> Prepared:
         """Fused groups; on the host, those that the array kernels do prepared for them."""
@@ -121,9 +124,15 @@ class Segment:
             raise self._broken(workspace)
         self._free.append(workspace)
         for number, name in self._passed:
-            source = self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
+            source = self._source(name, arrays, results)
             results[number][...] = source.reshape(results[number].shape)
         return results
+
+    def _source(self, name: str, arrays: Sequence[Array], results: Sequence[Array]) -> Array:
+        """Where an output that no nest writes is: another output, a constant or an input."""
+        if name in self._made:
+            return results[self._made[name]]
+        return self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
 
     def _workspace(self) -> Workspace:
         return Workspace(self.program, self._image, self.constants, self._places, self.threads)
