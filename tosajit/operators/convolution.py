@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from tiling.nest import Access, Affine, Nest, Write
 from tosajit.binding import Use
 from tosajit.dtypes import DType
-from tosajit.graph import Array
+from tosajit.graph import Array, Value
 from tosajit.lowering import (
     Space,
     access,
     contract_nest,
     element,
     integers_only,
+    move_nest,
+    over,
     padded,
     scalar,
     shape_of,
@@ -275,37 +277,87 @@ class TRANSPOSE_CONV2D(Convolution):
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
     def lower(self, use: Use) -> list[Nest]:
-        """A contraction for each residue of the coordinates that has taps, with every stride-th tap."""
+        """Contractions that have each output once, and the bias for outputs that no tap reaches."""
         integers_only(use)
-        _, OH, OW, _ = shape_of(use.outputs[0])
-        _, KH, KW, _ = shape_of(use.inputs[1])
-        rows = list(residues(OH, KH, self.stride[0], self.out_pad[0]))
-        columns = list(residues(OW, KW, self.stride[1], self.out_pad[2]))
-        tapped = [(y, x) for y in rows for x in columns if y.taps and x.taps]
-        bare = len(tapped) < len(rows) * len(columns)
-        first = [self._bias_everywhere(use)] if bare else []
-        return first + [self._residue(use, y, x) for y, x in tapped]
-
-    def _bias_everywhere(self, use: Use) -> Nest:
-        """What outputs without taps keep: they can be most, if the stride is larger than the kernel."""
         N, OH, OW, OC = shape_of(use.outputs[0])
-        at = space({"n": N, "oy": OH, "ox": OW, "oc": OC}, {})
-        target = access(use.outputs[0], [at(n=1), at(oy=1), at(ox=1), at(oc=1)])
-        bias = self._bias(use, at, oc=OC)
-        return Nest("move", at.axes, (bias,), (Write(target, element(0, bias)),), None, (use.name,))
+        _, IH, IW, _ = shape_of(use.inputs[0])
+        _, KH, KW, _ = shape_of(use.inputs[1])
+        (sy, sx), (top, _, left, _) = self.stride, self.out_pad
+        rows, columns = ways(OH, IH, KH, sy, top), ways(OW, IW, KW, sx, left)
+        y0, x0 = rows[0], columns[0]
+        shape = (N, y0.extent(OH), x0.extent(OW), OC)
+        output = use.outputs[0]
+        cut = shape != shape_of(output) or any((y0.shift(top), x0.shift(left)))
+        whole = Value(f"{use.name}.whole", output.dtype, shape) if cut else output
+        tapped = [(y, x) for y in rows for x in columns if y.taps and x.taps]
+        covered = len(tapped) == len(rows) * len(columns) and not any(isinstance(w, Spread) for w in (y0, x0))
+        nests = [] if covered else [self._bias_everywhere(use, whole)]
+        nests += [self._part(use, whole, y, x) for y, x in tapped]
+        return [*nests, self._cut(use, whole, y0.shift(top), x0.shift(left))] if cut else nests
 
-    def _residue(self, use: Use, y: Residue, x: Residue) -> Nest:
-        value, weight = use.inputs[:2]
-        N, _, _, OC = shape_of(use.outputs[0])
-        kept = {"n": N, "oy": y.count, "ox": x.count, "oc": OC}
-        taps = {"ky": y.taps, "kx": x.taps, "ic": shape_of(weight)[3]}
-        at, (sy, sx) = space(kept, taps), self.stride
-        target = access(use.outputs[0], [at(n=1), at(y.first, oy=sy), at(x.first, ox=sx), at(oc=1)])
+    def _bias_everywhere(self, use: Use, output: Value) -> Nest:
+        """What outputs without taps keep: they can be most, if the stride is larger than the kernel."""
+        N, OH, OW, OC = shape_of(output)
+        at = space({"n": N, "oy": OH, "ox": OW, "oc": OC}, {})
         bias = self._bias(use, at, oc=OC)
-        index = [at(n=1), at(y.source, oy=1, ky=1), at(x.source, ox=1, kx=1), at(ic=1)]
-        source = padded(value, index, at, element(3, use.inputs[3]))
-        factor = access(weight, [at(oc=1), at(y.tap, ky=-sy), at(x.tap, kx=-sx), at(ic=1)])
-        return contract_nest(use, at, [source, factor], bias, target)
+        return Nest("move", at.axes, (bias,), (Write(at.write(output), element(0, bias)),), None, (use.name,))
+
+    def _part(self, use: Use, whole: Value, y: Residue | Spread, x: Residue | Spread) -> Nest:
+        """The outputs of one way along each axis."""
+        value, weight = use.inputs[:2]
+        N, _, _, OC = shape_of(whole)
+        sides = [(y, "y", self.stride[0]), (x, "x", self.stride[1])]
+        kept = {"n": N} | {name: size for way, axis, _ in sides for name, size in way.kept(axis).items()}
+        taps = {name: size for way, axis, _ in sides for name, size in way.reduced(axis).items()}
+        at = space(kept | {"oc": OC}, taps | {"ic": shape_of(weight)[3]})
+        source, factor, target = (
+            [way.index(at, axis, stride)[which] for way, axis, stride in sides] for which in range(3)
+        )
+        read_input = padded(value, [at(n=1), *source, at(ic=1)], at, element(3, use.inputs[3]))
+        read_weight = access(weight, [at(oc=1), *factor, at(ic=1)])
+        write = access(whole, [at(n=1), *target, at(oc=1)])
+        return contract_nest(use, at, [read_input, read_weight], self._bias(use, at, oc=OC), write)
+
+    def _cut(self, use: Use, whole: Value, top: int, left: int) -> Nest:
+        """The outputs that are asked for, of those that there would be without padding."""
+        at = over(shape_of(use.outputs[0]))
+        index = [at(i0=1), at(-top, i1=1), at(-left, i2=1), at(i3=1)]
+        bias = self._bias(use, at, i3=shape_of(whole)[3])
+        return move_nest(use, padded(whole, index, at, element(1, bias)), fill=[bias])
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """An axis of TRANSPOSE_CONV2D along which taps stay apart: each input position and tap has an output."""
+
+    inputs: int
+    taps: int
+    stride: int
+
+    def extent(self, outputs: int) -> int:
+        """Outputs without padding."""
+        return (self.inputs - 1) * self.stride + self.taps
+
+    def shift(self, pad: int) -> int:
+        """How far the padding moves the outputs."""
+        return pad
+
+    def kept(self, axis: str) -> dict[str, int]:
+        """Axes that outputs walk."""
+        return {f"i{axis}": self.inputs, f"k{axis}": self.taps}
+
+    def reduced(self, axis: str) -> dict[str, int]:
+        """Axes that sums walk."""
+        return {}
+
+    def index(self, at: Space, axis: str, stride: int) -> tuple[Affine, Affine, Affine]:
+        """Where input, weight and output are."""
+        position, tap = f"i{axis}", f"k{axis}"
+        return at(**{position: 1}), at(**{tap: 1}), at(**{position: stride, tap: 1})
+
+
+MANY_RESIDUES = 16
+"""Beyond this a nest for each residue of a coordinate would cost more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +372,35 @@ class Residue:
     taps: int
     source: int
     """The element of the input that the first output multiplies with the last element of the kernel."""
+
+    def extent(self, outputs: int) -> int:
+        """Outputs as they are asked for."""
+        return outputs
+
+    def shift(self, pad: int) -> int:
+        """No shift: `first` has the padding."""
+        return 0
+
+    def kept(self, axis: str) -> dict[str, int]:
+        """Axes that outputs walk."""
+        return {f"o{axis}": self.count}
+
+    def reduced(self, axis: str) -> dict[str, int]:
+        """Axes that sums walk."""
+        return {f"k{axis}": self.taps}
+
+    def index(self, at: Space, axis: str, stride: int) -> tuple[Affine, Affine, Affine]:
+        """Where input, weight and output are."""
+        position, tap = f"o{axis}", f"k{axis}"
+        source, factor = at(self.source, **{position: 1, tap: 1}), at(self.tap, **{tap: -stride})
+        return source, factor, at(self.first, **{position: stride})
+
+
+def ways(outputs: int, inputs: int, kernel: int, stride: int, pad: int) -> list[Residue | Spread]:
+    """How to walk an axis: by residues, or spread out if these would be many and taps stay apart."""
+    if MANY_RESIDUES < kernel <= stride:
+        return [Spread(inputs, kernel, stride)]
+    return list(residues(outputs, kernel, stride, pad))
 
 
 def residues(outputs: int, kernel: int, stride: int, pad: int) -> Iterator[Residue]:
