@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def run(graph: tj.Graph, *arrays: np.ndarray, given: tuple[np.ndarray, ...] | No
                 assert type(array) is np.ndarray
                 assert array.flags.c_contiguous
                 assert array.flags.writeable
-            assert not any(np.shares_memory(a, b) for a, b in zip(results, results[1:], strict=False))
+            assert not any(np.shares_memory(a, b) for a, b in pairwise(results))
             assert not any(np.shares_memory(a, b) for a in results for b in (given or arrays))
 
 

@@ -22,7 +22,7 @@ BEHIND = 4
 def fuse(
     nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool] = lambda group: True
 ) -> tuple[Nest, ...]:
-    """Groups that compute the same results; values in `kept` stay, groups grow as far as a target `supports` them."""
+    """Groups that compute the same; values in `kept` stay, groups grow as far as a target `supports` them."""
     state = _Fusion(nests, kept, supports)
     # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
     for into_reductions in (False, True):
@@ -120,7 +120,7 @@ class _Fusion:
         )
 
     def _goes_behind(self, nest: Nest) -> bool:
-        """Whether a nest goes on with a contraction's results and does not widen them: it is best done there."""
+        """Whether a nest goes on with a contraction's results, and does not widen them: its place is there."""
         for _ in range(BEHIND):
             size = BYTES[nest.writes[0].access.type]
             writers = [

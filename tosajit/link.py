@@ -125,7 +125,8 @@ def _record(
     arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
     if 8 * len(arguments) > at.ARGUMENT_BYTES:
         names = ", ".join(dict.fromkeys(nest.members))
-        raise CompileError(f"{names}: {len(arguments)} arguments, but there is room for {at.ARGUMENT_BYTES // 8}")
+        room = at.ARGUMENT_BYTES // 8
+        raise CompileError(f"{names}: its kernel takes {len(arguments)} numbers, but there is room for {room}")
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
     reduced = [row for row in loops if row[1].reduced]
