@@ -128,7 +128,9 @@ def test_depthwise_convolutions(library: str, case: int, form: str, monkeypatch:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("kind", ["i8", "i16"])
-@pytest.mark.parametrize(("batches", "rows", "depth", "columns"), [(1, 3, 5, 7), (3, 14, 64, 70), (2, 1, 33, 16)])
+@pytest.mark.parametrize(
+    ("batches", "rows", "depth", "columns"), [(1, 3, 5, 7), (3, 14, 64, 70), (2, 1, 33, 16)]
+)
 def test_products_of_two_inputs(
     library: str,
     kind: str,

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tiling.expr import read
-from tiling.nest import Access, Affine, Nest, Write
-from tosajit.host.epilogue import Text, output_steps
+from tiling.expr import BYTES, read
+from tiling.nest import Access, Affine, Nest, Write, along, fixed
+from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
-from tosajit.host.rescale import Rescale
-from tosajit.host.unit import Prepared, Request, arranged, derived_words, epilogue_of, grain_of
+from tosajit.host.unit import (
+    Finish,
+    Prepared,
+    Request,
+    arranged,
+    array_unit,
+    finish_of,
+    grain_of,
+    own_constants,
+)
 from tosajit.kernels.contract.pack import pack_weights, start_values, sum_bound
-from tosajit.kernels.contract.source import contract_source, gather_source, pack_source, tile_source
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue, PackSlot, Slot, packed_bytes
+from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
+from tosajit.kernels.contract.spec import ContractSpec, PackSlot, Slot, packed_bytes
 from tosajit.kernels.layout import Layout
 from tosajit.link import Unit, Word
 
@@ -38,76 +47,69 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
     narrow = request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = epilogue_of(request, bound, Slot.EPILOGUE)
+    finish = finish_of(request, bound, Slot.EPILOGUE)
     if finish is None:
         return [request.group]
-    text, scaled = finish
+    scaled = finish.scaled
     if narrow:
         packed = pack_weights(matrix)
-        start = start_values(matrix, scaled.bias if scaled else none, *request.zero_points, rescale=scaled is not None)
+        bias = scaled.bias if scaled else none
+        start = start_values(matrix, bias, *request.zero_points, rescale=scaled is not None)
     else:
         packed, start = pack_weights(matrix.astype(np.int16), 2), np.zeros(-(-columns // 16) * 16, np.int64)
-    prepared = _constants(request, made, packed, start, scaled)
-    return [_finished(request, made, prepared, text, scaled)]
-
-
-def _constants(request: Request, made: Prepared, packed: Array, start: Array, scaled: Rescale | None) -> tuple[Access, ...]:
     arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
-    accesses = []
-    for key, array in arrays.items():
-        made.constants[f"{request.name}.{key}"] = array.reshape(-1)
-        accesses.append(Access(f"{request.name}.{key}", f"i{8 * array.itemsize}", (), ()))
-    return tuple(accesses)
+    return [_finished(request, made, own_constants(request, made, arrays), finish)]
 
 
 def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
     """A nest that packs the weights, and the contraction; for matrices whose rows are dense."""
-    group, found = request.group, request.match
+    group, found, kind = request.group, request.match, request.right.type
     steps = request.right.steps(len(group.axes))
-    kind = request.right.type
     if found.column is None or len(found.depth) != 1 or steps[found.column] != 1 or kind != request.left.type:
         return [group]
-    finish = epilogue_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
-    if finish is None or (finish[1] is not None and finish[1].bias.any()):
+    finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
+    if finish is None or (finish.scaled is not None and finish.scaled.bias.any()):
         return [group]
-    text, scaled = finish
     axes = (*found.batch, found.depth[0], found.column)
-    extents = [group.axes[axis].extent for axis in axes]
-    batches, depth, columns = (1, *extents) if len(extents) == 2 else extents
-    size = packed_bytes(depth, columns, found.geometry.element_bytes, halves=kind == "i16")
-    count = -(-columns // 64) * 64
-    batch = len(found.batch)
-    index = (Affine((int(batch > 0),) + (0,) * (len(axes) - 1)), Affine((0,) * len(axes)))
-    places = [Access(f"{request.name}.packed", "i8", (batches, size), index)]
-    if kind == "i8":
-        places.append(Access(f"{request.name}.start", "i32", (batches, count), index))
-    else:
-        made.constants[f"{request.name}.start"] = np.zeros(count, np.int64)
-    source = Access(
-        request.right.operand,
-        kind,
-        request.right.shape,
-        tuple(Affine(tuple(i.coefficients[axis] for axis in axes), i.offset) for i in request.right.index),  # type: ignore[union-attr]
-    )
-    pack = Nest(
+    places = _packed_places(request, [group.axes[axis].extent for axis in axes])
+    pack = _pack_nest(request, axes, places)
+    made.units[pack] = _packing(request, pack, finish)
+    count = len(group.axes)
+    batch = along(found.batch[0], count) if found.batch else fixed(0, count)
+    own = [replace(place, index=(batch, fixed(0, count))) for place in places]
+    if kind == "i16":
+        columns = found.geometry.out_channels
+        own += own_constants(request, made, {"start": np.zeros(-(-columns // 64) * 64, np.int64)})
+    if finish.scaled is not None:
+        own += own_constants(request, made, {"scale": finish.scaled.table.data})
+    return [pack, _finished(request, made, tuple(own), finish)]
+
+
+def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
+    """What packing writes for each batch: the matrix, and for int8 the values that sums start with."""
+    *batch, depth, columns = extents
+    kind, axes = request.right.type, len(extents)
+    size = packed_bytes(depth, columns, request.match.geometry.element_bytes, halves=kind == "i16")
+    index = (along(0, axes) if batch else fixed(0, axes), fixed(0, axes))
+    matrix = Access(f"{request.name}.packed", "i8", (prod(batch), size), index)
+    start = Access(f"{request.name}.start", "i32", (prod(batch), -(-columns // 64) * 64), index)
+    return [matrix, start] if kind == "i8" else [matrix]
+
+
+def _pack_nest(request: Request, axes: Sequence[int], places: Sequence[Access]) -> Nest:
+    """The nest that packs, over axes of the group: perhaps one of batches, depth and columns."""
+    group, right = request.group, request.right
+    affine = [item for item in right.index if isinstance(item, Affine)]
+    index = tuple(Affine(tuple(item.coefficients[axis] for axis in axes), item.offset) for item in affine)
+    kept = tuple(replace(group.axes[axis], reduced=False) for axis in axes)
+    return Nest(
         "move",
-        tuple(replace(group.axes[axis], reduced=False) for axis in axes),
-        (source,),
-        tuple(Write(place, read(0, kind)) for place in places),
+        kept,
+        (replace(right, index=index, fill=None),),
+        tuple(Write(place, read(0, right.type)) for place in places),
         members=(f"{group.members[0]}.pack",),
-        grain=(0,) * batch + tuple(extents[batch:]),
+        grain=(*(0 for _ in request.match.batch), *(axis.extent for axis in kept[-2:])),
     )
-    made.units[pack] = _packing(request, pack, depth, columns, scaled)
-    count_axes = len(group.axes)
-    own = [
-        replace(place, index=tuple(Affine(tuple(int(a in found.batch and d == 0) for a in range(count_axes))) for d in (0, 1)))
-        for place in places
-    ]
-    own += [] if kind == "i8" else [Access(f"{request.name}.start", "i64", (), ())]
-    if scaled is not None:
-        made.constants[f"{request.name}.scale"] = scaled.table.data
-        own.append(Access(f"{request.name}.scale", f"i{8 * scaled.table.data.itemsize}", (), ()))
-    return [pack, _finished(request, made, tuple(own), text, scaled)]
 
 
 def _bound(request: Request) -> Array:
@@ -117,53 +119,46 @@ def _bound(request: Request) -> Array:
     return np.full(geometry.out_channels, geometry.depth * prod(reaches), np.int64)
 
 
-def _packing(request: Request, pack: Nest, depth: int, columns: int, scaled: Rescale | None) -> Unit:
+def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
     """The words of the packing kernel; what scales sums has them start at 2**31."""
-    layout = Layout(len(pack.axes), 1 + len(pack.writes))
+    axes = len(pack.axes)
+    layout = Layout(axes, 1 + len(pack.writes))
     zero, weight_zero = request.zero_points
-    words = [0] * len(PackSlot)
-    row = pack.reads[0].steps(len(pack.axes))[-2] * request.match.geometry.element_bytes
-    words[PackSlot.PACK_ROW], words[PackSlot.PACK_DEPTH], words[PackSlot.PACK_COLUMNS] = row, depth, columns
-    words[PackSlot.PACK_FACTOR], words[PackSlot.PACK_ADDEND] = -(128 + zero), zero * weight_zero * depth
-    words[PackSlot.PACK_ADDEND] += (scaled is not None) << 31
-    sizes = [request.match.geometry.element_bytes, 1, 4]
+    depth, columns = pack.extents[-2:]
+    addend = zero * weight_zero * depth + ((finish.scaled is not None) << 31)
+    words = {
+        PackSlot.PACK_ROW: pack.reads[0].steps(axes)[-2] * request.match.geometry.element_bytes,
+        PackSlot.PACK_DEPTH: depth,
+        PackSlot.PACK_COLUMNS: columns,
+        PackSlot.PACK_FACTOR: -(128 + zero),
+        PackSlot.PACK_ADDEND: addend,
+    }
     accesses = [pack.reads[0], *(write.access for write in pack.writes)]
     derived = []
-    for slot, number in ((PackSlot.PACK_SOURCE, 0), (PackSlot.PACK_OUT, 1), (PackSlot.PACK_INITIAL, 2)):
-        if number < len(accesses):
-            step = accesses[number].steps(len(pack.axes))[0] if len(pack.axes) == 3 else 0
-            terms = [(layout.base + number, 1)] + ([(layout.first, step * sizes[number])] if step else [])
-            derived.append(Word(slot, 0, tuple(terms)))
+    slots = (PackSlot.PACK_SOURCE, PackSlot.PACK_OUT, PackSlot.PACK_INITIAL)
+    for number, (slot, access) in enumerate(zip(slots, accesses, strict=False)):
+        step = access.steps(axes)[0] * BYTES[access.type] if axes == 3 else 0
+        terms = [(layout.base + number, 1), *([(layout.first, step)] if step else [])]
+        derived.append(Word(slot, 0, tuple(terms)))
     spec = ContractSpec("convolution", request.left.type, request.right.type, request.library)
-    return Unit(pack_source(spec), {}, tuple(words), tuple(derived), 0)
+    return Unit(pack_source(spec), {}, tuple(words.get(slot, 0) for slot in PackSlot), tuple(derived), 0)
 
 
-def _finished(
-    request: Request, made: Prepared, prepared: tuple[Access, ...], text: Text, scaled: Rescale | None
-) -> Nest:
+def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], finish: Finish) -> Nest:
     """The group with its prepared operands, and its unit."""
-    found = request.match
-    shared = found.rows[0] if found.rows else None
-    done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, shared, 32))
+    found, group = request.match, request.group
+    done = replace(group, prepared=prepared, grain=grain_of(group, found, 32))
     spec = ContractSpec("convolution", request.left.type, request.right.type, request.library)
-    geometry = replace(found.geometry, out_strides=_out_strides(request.group, found), in_strides=found.strides)
-    words = [0] * (Slot.EPILOGUE + len(text.accesses))
-    for slot, number in geometry.slots().items():
-        words[slot] = number
+    geometry = replace(found.geometry, out_strides=_out_strides(group, found), in_strides=found.strides)
+    words = {int(slot): number for slot, number in geometry.slots().items()}
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
-    if scaled is not None:
-        words[Slot.SIGN], words[Slot.LOW], words[Slot.HIGH] = scaled.table.sign, scaled.low, scaled.high
-    words += text.numbers
-    first = len(done.reads) + len(done.writes)
-    bases: dict[int, int] = {Slot.SOURCE: found.left.read, Slot.OUTPUT: len(done.reads)}
-    bases |= dict(zip((Slot.WEIGHT, Slot.INITIAL, Slot.PARAMETERS), range(first, first + len(prepared)), strict=False))
     helpers = {int(Slot.GATHER): gather_source(request.library), int(Slot.TILE): tile_source(spec)}
-    source = contract_source(spec, Epilogue(text.body, text.setup, text.functions, scaled is not None))
-    derived = derived_words(done, found, bases, Slot, text, shared)
-    made.units[done] = Unit(source, helpers, tuple(words), tuple(derived), geometry.scratch_bytes)
+    scratch = geometry.scratch_bytes
+    made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done
 
 
 def _out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:
     steps = output_steps(group)
-    return tuple(steps[axis] if axis is not None else 0 for axis in found.places)  # type: ignore[return-value]
+    n, d, h, w = (steps[axis] if axis is not None else 0 for axis in found.places)
+    return n, d, h, w

@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 from tiling.nest import Access, Nest
-from tosajit.host.epilogue import Text, output_steps
+from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
-from tosajit.host.rescale import Rescale
-from tosajit.host.unit import Prepared, Request, arranged, derived_words, epilogue_of, grain_of
+from tosajit.host.unit import (
+    Finish,
+    Prepared,
+    Request,
+    arranged,
+    array_unit,
+    finish_of,
+    grain_of,
+    own_constants,
+)
 from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_bound
-from tosajit.kernels.contract.source import contract_source, depthwise_gather_source
-from tosajit.kernels.contract.spec import ContractSpec, DepthwiseGeometry, DepthwiseSlot, Epilogue
-from tosajit.link import Unit
+from tosajit.kernels.contract.source import depthwise_gather_source
+from tosajit.kernels.contract.spec import ContractSpec, DepthwiseGeometry, DepthwiseSlot
 
 Array = np.ndarray[Any, Any]
 
@@ -31,21 +38,20 @@ def depthwise(request: Request, made: Prepared) -> list[Nest]:
     matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
     narrow, none = request.left.type == "i8", np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = epilogue_of(request, bound, DepthwiseSlot.EPILOGUE)
+    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE)
     if finish is None:
         return [request.group]
-    text, scaled = finish
+    scaled = finish.scaled
     zero, weight_zero = request.zero_points
     packed, parts = pack_depthwise(taps[..., np.newaxis], weight_zero, shape.element_bytes)
     if narrow:
         centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
-        start = start_values(centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None)  # type: ignore[arg-type]
+        start = start_values(centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None)
     else:
         start = np.zeros(-(-columns // 16) * 16, np.int64)
     arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
-    made.constants |= {f"{request.name}.{key}": array.reshape(-1) for key, array in arrays.items()}
-    prepared = tuple(Access(f"{request.name}.{k}", f"i{8 * a.itemsize}", (), ()) for k, a in arrays.items())
-    return [_finished(request, made, prepared, replace(shape, parts=parts), text, scaled)]
+    prepared = own_constants(request, made, arrays)
+    return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]
 
 
 def _geometry(found: Match) -> DepthwiseGeometry | None:
@@ -74,15 +80,12 @@ def _taps(request: Request, weights: Array, shape: DepthwiseGeometry) -> Array:
 
 
 def _finished(
-    request: Request, made: Prepared, prepared: tuple[Access, ...], shape: DepthwiseGeometry, text: Text, scaled: Rescale | None
+    request: Request, made: Prepared, prepared: tuple[Access, ...], shape: DepthwiseGeometry, finish: Finish
 ) -> Nest:
+    """The group with its prepared operands, and its unit."""
     found, slots = request.match, DepthwiseSlot
-    rows = [axis for axis in (found.places[0], found.places[2]) if axis is not None]
-    shared = rows[0] if rows else None
-    done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, shared, 64))
-    words = [0] * (slots.EPILOGUE + len(text.accesses))
-    for slot, number in shape.slots().items():
-        words[slot] = number
+    done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, 64))
+    words = {int(slot): number for slot, number in shape.slots().items()}
     steps = output_steps(request.group)
     for slot, place in ((slots.OUT_N, 0), (slots.OUT_Y, 2), (slots.OUT_X, 3)):
         axis = found.places[place]
@@ -90,15 +93,7 @@ def _finished(
     for slot, place in ((slots.IN_N, 0), (slots.IN_Y, 2), (slots.IN_X, 3)):
         words[slot] = found.strides[place] * shape.element_bytes
     words[slots.BLANK_BYTE] = request.zero_points[0] + 128 if shape.element_bytes == 1 else 0
-    if scaled is not None:
-        words[slots.SIGN], words[slots.LOW], words[slots.HIGH] = scaled.table.sign, scaled.low, scaled.high
-    words += text.numbers
-    first = len(done.reads) + len(done.writes)
-    bases: dict[int, int] = {slots.SOURCE: found.left.read, slots.OUTPUT: len(done.reads)}
-    bases |= dict(zip((slots.WEIGHT, slots.INITIAL, slots.PARAMETERS), range(first, first + len(prepared)), strict=False))
     spec = ContractSpec("depthwise", request.left.type, "i8", request.library)
-    source = contract_source(spec, Epilogue(text.body, text.setup, text.functions, scaled is not None))
-    derived = derived_words(done, found, bases, slots, text, shared)
     helpers = {int(slots.GATHER): depthwise_gather_source(spec)}
-    made.units[done] = Unit(source, helpers, tuple(words), tuple(derived), shape.scratch_bytes)
+    made.units[done] = array_unit(request, done, finish, spec, slots, words, helpers, shape.scratch_bytes)
     return done

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tiling.expr import Expr, walk
+from tiling.expr import LEAVES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write
 from tosajit.host.match import Match
 from tosajit.kernels.emit import literal
 from tosajit.kernels.scalars import scalar_source
-
-LEAVES = frozenset({"read", "const", "acc", "axis"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Text:
 
 
 def epilogue(nest: Nest, match: Match, first_slot: int) -> Text | None:
-    """The text for a nest's results; None if an operand or a result does not go along with rows and columns."""
+    """The text for a nest's results; None if an operand or a result does not go with rows and columns."""
     return _Writer(nest, match, first_slot).write()
 
 
@@ -138,7 +136,7 @@ class _Writer:
             case "axis":
                 raise _Unfit
             case "read":
-                return self._read(int(node.args[0]), node.type)  # type: ignore[arg-type]
+                return self._read(node.number, node.type)
         args = ", ".join(self._value(arg) for arg in node.operands)
         name = f"e_t{len(self.names)}"
         self.body.append(f"{name} = {node.op}({args})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tiling.expr import BYTES, Expr
@@ -60,6 +60,11 @@ class Match:
         """The axes that walk over positions, slowest first."""
         return tuple(axis for axis in self.places if axis is not None)
 
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The axes that the kernel's positions count, slowest first: whole rows of a depthwise one."""
+        return tuple(axis for axis in self.rows if not self.depthwise or axis != self.places[3])
+
 
 def match(nest: Nest) -> Match | None:
     """How the array kernels see a nest, or None if it is not one of theirs."""
@@ -91,24 +96,22 @@ def _factor(expr: Expr, nest: Nest) -> Factor | None:
     zero: int | None = None
     if expr.op.startswith("sub_") and len(expr.operands) == 2:
         expr, point = (_unwrapped(operand) for operand in expr.operands)
-        if point.op != "read" or any(nest.reads[_number(point)].steps(len(nest.axes))):
+        if point.op != "read" or any(nest.reads[point.number].steps(len(nest.axes))):
             return None
-        zero = _number(point)
+        zero = point.number
     if expr.op != "read":
         return None
-    access = nest.reads[_number(expr)]
-    pads_with_zero = access.fill is None or (_unwrapped(access.fill).op == "read" and _number(_unwrapped(access.fill)) == zero)
-    return Factor(_number(expr), zero) if pads_with_zero and not access.indirect else None
+    access = nest.reads[expr.number]
+    pads_with_zero = access.fill is None or (
+        _unwrapped(access.fill).op == "read" and _unwrapped(access.fill).number == zero
+    )
+    return Factor(expr.number, zero) if pads_with_zero and not access.indirect else None
 
 
 def _unwrapped(expr: Expr) -> Expr:
     while expr.op.startswith("to_") and len(expr.operands) == 1:
         (expr,) = expr.operands
     return expr
-
-
-def _number(expr: Expr) -> int:
-    return int(expr.args[0])  # type: ignore[arg-type]
 
 
 def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
@@ -217,8 +220,8 @@ def _geometry(
         return None
     d, h, w = padded[1:]
 
-    def triple(pick: object) -> Triple:
-        return tuple(pick(s) for s in (d, h, w))  # type: ignore[operator,return-value]
+    def triple(pick: Callable[[Spatial], int]) -> Triple:
+        return pick(d), pick(h), pick(w)
 
     return Geometry(
         input=(batch.extent, d.extent, h.extent, w.extent),

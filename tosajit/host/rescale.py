@@ -1,4 +1,4 @@
-"""Recognising `RESCALE` of a sum to int8 with constant parameters, for which the array kernels have vector code."""
+"""Recognising RESCALE of a sum to int8 by constants, for which the array kernels have vector code."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class _Reader:
         """The constant that an expression reads."""
         if expr.op != "read":
             return None
-        return self.constants.get(self.group.reads[int(expr.args[0])].operand)  # type: ignore[arg-type]
+        return self.constants.get(self.group.reads[expr.number].operand)
 
     def number(self, expr: Expr) -> int | None:
         """A constant of one element."""
         if expr.op == "const":
-            return int(expr.args[0])  # type: ignore[arg-type]
+            return expr.number
         array = self.array(expr)
         return int(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
 
@@ -107,7 +107,7 @@ class _Reader:
         if array.size == 1:
             return array.reshape(-1)
         axes = len(self.group.axes)
-        steps = self.group.reads[int(expr.args[0])].steps(axes)  # type: ignore[arg-type]
+        steps = self.group.reads[expr.number].steps(axes)
         along = all(step == (axis == self.found.column) for axis, step in enumerate(steps))
         return array.reshape(-1) if along and array.size == self.found.geometry.out_channels else None
 
@@ -121,7 +121,7 @@ class _Reader:
         first, second = value.operands
         other = second if first.op == "acc" else first if second.op == "acc" else None
         array = self.channels(other) if other is not None else None
-        return None if array is None else np.ascontiguousarray(np.broadcast_to(array, (columns,)).astype(np.int32))
+        return None if array is None else np.full(columns, array, np.int32)
 
     def clipped(self, group: Nest, node: Expr) -> tuple[Expr, int, int]:
         """The rescale with the clamp around it if every use has the same one with constant bounds."""

@@ -20,8 +20,9 @@ from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import PlanError, RequireError
 from tosajit.host.library import array_library
 from tosajit.host.lookup import LIBRARY
+from tosajit.host.prepare import prepare, supports
 from tosajit.host.simplify import simplify
-from tosajit.host.unit import Prepared, prepare, supports
+from tosajit.host.unit import Prepared
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
 from tosajit.runtime.workspace import ALIGNMENT, Workspace, address_of, driver

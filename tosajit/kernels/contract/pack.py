@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def pack_weights(
 
 
 def start_values(
-    matrix: NDArray[np.int8],
+    matrix: NDArray[np.integer[Any]],
     bias: NDArray[np.int32],
     input_zp: int,
     weight_zp: int,
@@ -125,7 +126,8 @@ def sum_bound(
 ) -> NDArray[np.int64]:
     """Return a bound of each column's absolute sum, for any int8 activations."""
     reach = max(127 - input_zp, 128 + input_zp)
-    return np.abs(matrix.astype(np.int64) - weight_zp).sum(axis=1) * reach + np.abs(bias.astype(np.int64))
+    total: NDArray[np.int64] = np.abs(matrix.astype(np.int64) - weight_zp).sum(axis=1)
+    return total * reach + np.abs(bias.astype(np.int64))
 
 
 def arguments(slots: type, values: Sequence[int]) -> NDArray[np.int64]:

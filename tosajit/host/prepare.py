@@ -1,0 +1,77 @@
+"""Which groups the array kernels do, and preparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tiling.expr import reads_of, walk
+from tiling.nest import Nest
+from tosajit.host.convolution import convolution
+from tosajit.host.depthwise import depthwise
+from tosajit.host.epilogue import epilogue
+from tosajit.host.lookup import LIBRARY, lookup
+from tosajit.host.match import Match, match
+from tosajit.host.unit import Array, Prepared, Request
+
+FIRST = 64
+"""A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
+
+
+def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str | None) -> Prepared:
+    """Give the contractions that the array kernels can do to them; the others stay as they are."""
+    made = Prepared()
+    for number, group in enumerate(groups):
+        request = _request(group, constants, library, number)
+        if request is None:
+            made.groups.append(group)
+            unit = lookup(group, constants) if library == LIBRARY else None
+            made.units |= {group: unit} if unit is not None else {}
+        elif request.match.depthwise:
+            made.groups += depthwise(request, made)
+        else:
+            made.groups += convolution(request, made)
+    return made
+
+
+def supports(group: Nest) -> bool:
+    """Whether an array kernel does all of a group well: beside sums, one scaling of them and a clamp.
+
+    More work on the results is faster on its own, over rows longer than those of register tiles.
+    """
+    found = match(group)
+    if found is None:
+        return True
+    exprs = [write.value for write in group.writes]
+    scalings = {node for expr in exprs for node in walk(expr) if node.op.startswith("rescale_")}
+    beside = [group.reads[number] for expr in exprs for number in reads_of(expr)]
+    steps = [access.steps(len(group.axes)) for access in beside]
+    moving = any(access.indirect for access in beside) or any(s[axis] for s in steps for axis in found.rows)
+    return len(scalings) <= 1 and not moving and epilogue(group, found, FIRST) is not None
+
+
+def _request(group: Nest, constants: Mapping[str, Array], library: str | None, number: int) -> Request | None:
+    found = match(group) if library else None
+    if found is None or library is None:
+        return None
+    points = _zero_points(group, found, constants)
+    types = group.reads[found.left.read].type, group.reads[found.right.read].type
+    if points is None or types not in (("i8", "i8"), ("i16", "i8"), ("i16", "i16")):
+        return None
+    if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
+        return None
+    return Request(group, found, constants, points, library, number)
+
+
+def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:
+    """Both zero points if they are constants."""
+    points = []
+    for factor in (found.left, found.right):
+        array: Array | None = np.zeros(1, np.int8)
+        if factor.zero_point is not None:
+            array = constants.get(group.reads[factor.zero_point].operand)
+        if array is None:
+            return None
+        points.append(int(array.reshape(-1)[0]))
+    return points[0], points[1]
