@@ -20,10 +20,13 @@ class Expr:
     Equal expressions are one object, so that comparing, hashing and sharing cost nothing.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "type")
+    __slots__ = ("__weakref__", "_inner_leaves", "args", "op", "operands", "type")
     op: str
     args: tuple[Expr | int | float, ...]
     type: str
+    operands: tuple[Expr, ...]
+    """The expressions that this one is a function of."""
+    _inner_leaves: tuple[Expr, ...]
     _known: ClassVar[WeakValueDictionary[Hashable, Expr]] = WeakValueDictionary()
 
     def __new__(cls, op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
@@ -32,7 +35,9 @@ class Expr:
         found = cls._known.get(key)
         if found is None:
             found = super().__new__(cls)
-            for name, value in (("op", op), ("args", args), ("type", type)):
+            operands = tuple(arg for arg in args if isinstance(arg, Expr))
+            leaves = dict.fromkeys(leaf for operand in operands for leaf in operand.leaves)
+            for name, value in zip(_FIELDS, (op, args, type, operands, tuple(leaves)), strict=True):
                 object.__setattr__(found, name, value)
             found = cls._known.setdefault(key, found)
         return found
@@ -74,9 +79,9 @@ class Expr:
         return f"{self.op}({', '.join(map(str, self.args))})"
 
     @property
-    def operands(self) -> tuple[Expr, ...]:
-        """The expressions that this one is a function of."""
-        return tuple(arg for arg in self.args if isinstance(arg, Expr))
+    def leaves(self) -> tuple[Expr, ...]:
+        """The distinct leaves below this expression, in order; of a leaf, it alone."""
+        return self._inner_leaves if self.operands else (self,)
 
     @property
     def number(self) -> int:
@@ -84,6 +89,9 @@ class Expr:
         number = self.args[0]
         assert isinstance(number, int)
         return number
+
+
+_FIELDS = ("op", "args", "type", "operands", "_inner_leaves")
 
 
 def apply(name: str, *args: Expr, type: str | None = None) -> Expr:
@@ -134,16 +142,21 @@ def walk(*roots: Expr, parts: Callable[[Expr], Sequence[Expr]] = attrgetter("ope
 
 def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
     """`expr` with every leaf replaced by `leaf(it)`; equal subtrees stay shared."""
-    done: dict[Expr, Expr] = {}
-    for node in walk(expr):
-        if node.op in LEAVES:
-            done[node] = leaf(node)
-        else:
-            args = tuple(done[arg] if isinstance(arg, Expr) else arg for arg in node.args)
-            done[node] = node if args == node.args else Expr(node.op, args, node.type)
+    done = {old: new for old in expr.leaves if (new := leaf(old)) is not old}
+    if not done:
+        return expr
+
+    def changed(node: Expr) -> tuple[Expr, ...]:
+        return tuple(part for part in node.operands if any(item in changing for item in part.leaves))
+
+    changing = frozenset(done)
+    for node in walk(expr, parts=changed):
+        if node not in done:
+            args = tuple(done.get(arg, arg) if isinstance(arg, Expr) else arg for arg in node.args)
+            done[node] = Expr(node.op, args, node.type)
     return done[expr]
 
 
 def reads_of(expr: Expr) -> frozenset[int]:
     """The numbers of the reads that `expr` uses."""
-    return frozenset(node.number for node in walk(expr) if node.op == "read")
+    return frozenset(leaf.number for leaf in expr.leaves if leaf.op == "read")

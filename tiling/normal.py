@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tiling.expr import Expr, axis, read, rewrite, walk
+from tiling.expr import Expr, axis, read, rewrite
 from tiling.nest import (
     Access,
     Affine,
@@ -152,8 +152,8 @@ def merge_axes(nest: Nest, position: int) -> Nest | None:
 
 
 def _uses_axis(nest: Nest, position: int) -> bool:
-    nodes = walk(*nest_exprs(nest))
-    return any(node.op == "axis" and node.number == position for node in nodes)
+    leaves = (leaf for expr in nest_exprs(nest) for leaf in expr.leaves)
+    return any(leaf.op == "axis" and leaf.number == position for leaf in leaves)
 
 
 def _merge_in_access(access: Access, position: int, extent: int) -> Access | None:

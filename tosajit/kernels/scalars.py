@@ -7,7 +7,7 @@ The definitions are in `arithmetic.py` and `requires.py`.
 import ast
 import copy
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,14 @@ class Definition:
 
 def scalar_source(names: Iterable[str]) -> str:
     """Return the text of the named scalars and of all that they call, callees first."""
-    known = scalars()
     ordered: dict[str, str] = {}
 
     def add(name: str) -> None:
-        if name not in known:
-            raise KeyError(f"no scalar is named {name}")
         if name not in ordered:
-            for callee in known[name].calls:
+            known = definition(name)
+            for callee in known.calls:
                 add(callee)
-            ordered[name] = known[name].text
+            ordered[name] = known.text
 
     for name in names:
         add(name)
@@ -69,40 +67,65 @@ def multiply_high(a: Any, b: Any) -> Any:
 
 def requirement(name: str) -> str | None:
     """Return the name of the scalar that tells whether `name` may have its arguments, if it has a REQUIRE."""
-    return f"{name}_ok" if f"{name}_ok" in scalars() else None
+    return f"{name}_ok" if f"{name}_ok" in _declared() else None
 
 
 def requirement_text(name: str) -> str:
     """Return what the REQUIRE of a scalar asks for, in words."""
-    rule = scalars()[f"{name}_ok"].summary.rstrip(".")
+    rule = definition(f"{name}_ok").summary.rstrip(".")
     return f"{name} needs: {rule[0].lower()}{rule[1:]}"
 
 
-@functools.cache
 def scalars() -> dict[str, Definition]:
     """Return all scalars by name."""
-    functions = {}
+    return {name: definition(name) for name in _declared()}
+
+
+@functools.cache
+def definition(name: str) -> Definition:
+    """Return one scalar: a function's text, without docstring, annotations and decorators."""
+    if name not in _declared():
+        raise KeyError(f"no scalar is named {name}")
+    declared, type = _declared()[name]
+    node = copy.deepcopy(declared)
+    node.name, node.returns, node.decorator_list = name, None, []
+    summary = ast.get_docstring(node) or ""
+    node.body = node.body[1:]
+    for argument in node.args.args:
+        argument.annotation = None
+    if type is not None:
+        node = _Instance(type).visit(node)
+    named = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    calls = tuple(dict.fromkeys(name for name in named if name in _declared()))
+    return Definition(ast.unparse(node), calls, summary)
+
+
+@functools.cache
+def _declared() -> dict[str, tuple[ast.FunctionDef, str | None]]:
+    """Return, by name, what a scalar is an instance of, and the type that it is for."""
+    found: dict[str, tuple[ast.FunctionDef, str | None]] = {}
     for file in FILES:
         for node in ast.parse(Path(__file__).with_name(file).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name != "of":
-                functions.update(_expand(node))
-    return {name: _define(node, functions) for name, node in functions.items()}
+                types = _types(node)
+                base = node.name.removesuffix("_ok")
+                for type in types:
+                    found[f"{base.rstrip('_')}_{type}{node.name[len(base) :]}"] = node, type
+                if not types:
+                    found[node.name] = node, None
+    return found
 
 
-def _expand(node: ast.FunctionDef) -> dict[str, ast.FunctionDef]:
-    """Return the functions that a definition stands for, one per type."""
-    types = [
-        ast.unparse(argument) for d in node.decorator_list if isinstance(d, ast.Call) for argument in d.args
-    ]
-    expanded = {}
-    for type in [t.strip("'") for group in types for t in (BITS if group == "*INTEGERS" else [group])]:
-        if type == "bool" and "'bool'" not in types:
-            continue
-        function = copy.deepcopy(node)
-        base = node.name.removesuffix("_ok")
-        function.name = f"{base.rstrip('_')}_{type}" + node.name[len(base) :]
-        expanded[function.name] = _Instance(type).visit(function)
-    return expanded or {node.name: node}
+def _types(node: ast.FunctionDef) -> list[str]:
+    """Return the types of `@of`; a starred argument stands for all integers."""
+    types: list[str] = []
+    for decorator in node.decorator_list:
+        for argument in decorator.args if isinstance(decorator, ast.Call) else ():
+            if isinstance(argument, ast.Constant):
+                types.append(str(argument.value))
+            else:
+                types += [type for type in BITS if type != "bool"]
+    return types
 
 
 class _Instance(ast.NodeTransformer):
@@ -118,16 +141,3 @@ class _Instance(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.values.get(node.id, node))
-
-
-def _define(node: ast.FunctionDef, functions: Mapping[str, object]) -> Definition:
-    """Return a function's text, without docstring, annotations and decorators."""
-    named = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    summary = ast.get_docstring(node) or ""
-    node = copy.deepcopy(node)
-    node.returns, node.decorator_list = None, []
-    node.body = node.body[1:]
-    for argument in node.args.args:
-        argument.annotation = None
-    calls = tuple(dict.fromkeys(name for name in named if name in functions))
-    return Definition(ast.unparse(node), calls, summary)
