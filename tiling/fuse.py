@@ -120,7 +120,7 @@ class _Fusion:
         )
 
     def _goes_behind(self, nest: Nest) -> bool:
-        """Whether a nest goes on with a contraction's results, and does not widen them: its place is there."""
+        """Whether a nest goes on with a contraction's results and does not widen them: its place is there."""
         for _ in range(BEHIND):
             size = BYTES[nest.writes[0].access.type]
             writers = [

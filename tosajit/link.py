@@ -126,7 +126,9 @@ def _record(
     if 8 * len(arguments) > at.ARGUMENT_BYTES:
         names = ", ".join(dict.fromkeys(nest.members))
         room = at.ARGUMENT_BYTES // 8
-        raise CompileError(f"{names}: its kernel takes {len(arguments)} numbers, but there is room for {room}")
+        raise CompileError(
+            f"{names}: its kernel takes {len(arguments)} numbers, but there is room for {room}"
+        )
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
     reduced = [row for row in loops if row[1].reduced]
