@@ -31,9 +31,9 @@ class Context:
     seen: set[str] = field(default_factory=set)
     """Variables that the execution at hand has declared."""
 
-    def begin(self) -> None:
-        """Start an execution: nothing has been declared in it."""
-        self.seen.clear()
+    def execution(self) -> Context:
+        """The same variables for one execution, which has declared none of them yet."""
+        return Context(self.variables)
 
     def __getitem__(self, name: str) -> Array:
         """A copy of what a variable holds."""
@@ -56,7 +56,8 @@ class Context:
             raise RequireError(f"{node} (VARIABLE): {text}")
         if variable.name not in self.variables:
             initial = None if variable.data is None else variable.data.copy()
-            self.variables[variable.name] = Variable(variable.name, variable.dtype, variable.shape, initial)
+            made = Variable(variable.name, variable.dtype, variable.shape, initial)
+            self.variables.setdefault(variable.name, made)
         self.seen.add(variable.name)
 
     def write(self, node: str, name: str, dtype: DType, array: Array) -> None:

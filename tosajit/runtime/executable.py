@@ -135,8 +135,7 @@ class Executable:
         if self._whole is not None:
             return self._whole.run(checked)
         used = self.own_context if context is None else context
-        used.begin()
-        return self.body.run(checked, used)
+        return self.body.run(checked, used.execution())
 
     def _checked(self, arrays: Sequence[Any]) -> Sequence[Array]:
         """The arrays as dense ones of the right types and shapes."""
