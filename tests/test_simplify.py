@@ -42,7 +42,11 @@ def scalings(draw):
 def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data):
     (low, high), multiplier, shift, double = scaling
     ends = [apply_scale(v << ahead, multiplier, shift, double) + out for v in (low, high)]
-    if low << ahead < INT32_RANGE[0] or high << ahead > INT32_RANGE[1] or not all(INT32_RANGE[0] <= e <= INT32_RANGE[1] for e in ends):
+    if (
+        low << ahead < INT32_RANGE[0]
+        or high << ahead > INT32_RANGE[1]
+        or not all(INT32_RANGE[0] <= e <= INT32_RANGE[1] for e in ends)
+    ):
         return
     if not INT32_RANGE[0] <= low + zero <= high + zero <= INT32_RANGE[1]:
         return
@@ -51,8 +55,16 @@ def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data):
     if found is None:
         return
     with np.errstate(all="ignore"):
-        for value in {low, high, min(max(0, low), high), min(max(-1, low), high), *data.draw(st.lists(st.integers(low, high), max_size=20))}:
-            assert value_of(found, value + zero) == apply_scale(value << ahead, multiplier, shift, double) + out
+        for value in {
+            low,
+            high,
+            min(max(0, low), high),
+            min(max(-1, low), high),
+            *data.draw(st.lists(st.integers(low, high), max_size=20)),
+        }:
+            assert (
+                value_of(found, value + zero) == apply_scale(value << ahead, multiplier, shift, double) + out
+            )
 
 
 def test_apply_scale_agrees_with_the_scalars():
@@ -82,7 +94,11 @@ def test_no_function_leaves_its_range(base, data):
         ranges.append((low, high))
     kind = name[-3:].strip("_") if base.startswith("table") else "i32"
     reads = tuple(Access(f"v{n}", kind, (1,), identity(1)) for n in range(count))
-    expr = Expr(name, tuple(read(n, kind) for n in range(count)), "i64" if base.startswith("table") else {"to": "i16"}.get(base, "i32"))
+    expr = Expr(
+        name,
+        tuple(read(n, kind) for n in range(count)),
+        "i64" if base.startswith("table") else {"to": "i16"}.get(base, "i32"),
+    )
     nest = Nest("map", (Axis("i", 1),), reads, (Write(Access("out", expr.type, (1,), identity(1)), expr),))
     low, high = Ranges(nest, {}, {f"v{n}": r for n, r in enumerate(ranges)}).of(expr)
     with np.errstate(all="ignore"):
@@ -96,7 +112,9 @@ def rescale(builder, value, zero, multiplier, shift, out, dtype, double=True):
     source = builder.value(value).dtype
     numbers = ((multiplier, INT32), (shift, INT8), (zero, source), (out, dtype))
     constants = [builder.const(np.array([number], kind.storage), kind) for number, kind in numbers]
-    operator = RESCALE(scale32=True, rounding_mode=mode, per_channel=False, input_unsigned=False, output_unsigned=False)
+    operator = RESCALE(
+        scale32=True, rounding_mode=mode, per_channel=False, input_unsigned=False, output_unsigned=False
+    )
     return builder.add(operator, [value, *constants], dtype=dtype)
 
 

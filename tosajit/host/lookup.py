@@ -19,7 +19,8 @@ from tosajit.kernels.lookup import lookup_i8
 
 def kernel(args):
     first = load_i64(args, 0)
-    lookup_i8(load_i64(args, 2) + first, load_i64(args, 3) + first, load_i64(args, 4), load_i64(args, 1) - first)
+    source, target, table = load_i64(args, 2) + first, load_i64(args, 3) + first, load_i64(args, 4)
+    lookup_i8(source, target, table, load_i64(args, 1) - first)
 '''
 """First place and end, then the addresses of bytes, results and table."""
 
@@ -29,7 +30,7 @@ LIBRARY = "avx512"
 
 
 def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
-    """The unit for a group whose only result is a constant table's entries for the bytes of an operand in order."""
+    """The unit for a group whose only result is a table's entries for the bytes of an operand in order."""
     if len(group.axes) != 1 or group.reduction is not None or len(group.writes) != 1:
         return None
     (write,) = group.writes
@@ -37,7 +38,12 @@ def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
         return None
     table = group.reads[write.value.number]
     place = table.index[0] if len(table.index) == 1 else None
-    if not isinstance(place, Indirect) or table.type != "i8" or table.shape != (256,) or table.operand not in constants:
+    if (
+        not isinstance(place, Indirect)
+        or table.type != "i8"
+        or table.shape != (256,)
+        or table.operand not in constants
+    ):
         return None
     if place.value.op != "table_index_i8" or place.value.operands[0].op != "read":
         return None

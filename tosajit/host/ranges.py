@@ -30,7 +30,7 @@ class Ranges:
         self._memo: dict[Expr, Range] = {}
 
     def of(self, expr: Expr) -> Range:
-        """The smallest and the largest value, or limits of them; the range of its type for what is unknown."""
+        """Limits of the values; those of its type for what is unknown."""
         if expr not in self._memo:
             full = TYPES.get(expr.type, TYPES["i64"])
             low, high = self._of(expr, full)
@@ -39,7 +39,8 @@ class Ranges:
 
     def learn(self, expr: Expr, values: Range) -> None:
         """Take it that an expression has only these values."""
-        self._memo.setdefault(expr, values)
+        low, high = self._memo.get(expr, values)
+        self._memo[expr] = max(low, values[0]), min(high, values[1])
 
     def number(self, expr: Expr) -> int | None:
         """The only value of an expression."""
@@ -56,8 +57,10 @@ class Ranges:
                 return self._read(int(expr.args[0]), full)  # type: ignore[arg-type]
             case "acc":
                 return self._sum(full)
-        if expr.type not in TYPES or any(arg.type not in TYPES for arg in expr.operands):
-            return full
+        numbers = {expr.type, *(arg.type for arg in expr.operands)}
+        return self._function(expr, full) if numbers <= set(TYPES) else full
+
+    def _function(self, expr: Expr, full: Range) -> Range:
         base = expr.op.rpartition("_")[0]
         ranges = [self.of(arg) for arg in expr.operands]
         if base == "saturate":
@@ -132,7 +135,7 @@ AMOUNTS = frozenset({"shl", "ashr", "ashr_round", "mul_shift"})
 
 
 def _scaled(ranges: list[Range], double: bool, full: Range) -> Range:
-    """What RESCALE gives for ranges of its five operands; it rises with the value, the limits are at corners."""
+    """What RESCALE gives for ranges of its operands; it rises with the value, the limits are at corners."""
     (low, high), zero, multiplier, shift, out = ranges
     if multiplier[0] < 0 or not 2 <= shift[0] <= shift[1] <= 62:
         return full

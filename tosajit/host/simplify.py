@@ -15,18 +15,18 @@ import numpy as np
 from tiling.expr import LEAVES, Expr, call, read, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
+from tosajit.host.functions import Functions
 from tosajit.host.ranges import SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
-from tosajit.kernels.scalars import vectorised
 
 Array = np.ndarray[Any, Any]
-DTYPE = {"bool": np.bool_, "u8": np.uint8, "u16": np.uint16} | {f"i{b}": np.dtype(f"int{b}") for b in (8, 16, 32, 64)}
 SHORT = 8
 """Expressions that are at most so long are as fast as a table."""
 ENTRIES = 1024
 """The largest table that stands for a function of one value."""
 CHEAP = frozenset({"add_i32", "sub_i32", "shl_i32", "to_i32"})
 """Functions of a value and a number that cost less than the memory for their result."""
+NARROW = ("i8", "i16")
 SIGNED = {"i8", "i16", "i32"}
 """Types between which a table stands for a function."""
 
@@ -103,8 +103,7 @@ class _Rewriter:
         self.ranges = Ranges(nest, self.constants, known)
         self.nest = self.ranges.nest = self._widened(nest)
         self._memo: dict[Expr, Expr] = {}
-        self._roots: dict[Expr, Expr | None] = {}
-        self._lookups: dict[Expr, bool] = {}
+        self.functions = Functions(self.ranges, self.constants, self._read, self._kept)
 
     def rewritten(self) -> Nest:
         """The nest with new expressions."""
@@ -120,7 +119,9 @@ class _Rewriter:
 
     def _widened(self, nest: Nest) -> Nest:
         """The nest computing from narrower values what it reads."""
-        known = {n: self.made.narrow[a.operand] for n, a in enumerate(nest.reads) if a.operand in self.made.narrow}
+        known = {
+            n: self.made.narrow[a.operand] for n, a in enumerate(nest.reads) if a.operand in self.made.narrow
+        }
         if not known:
             return nest
 
@@ -151,22 +152,34 @@ class _Rewriter:
         """The narrower value from which readers can compute a result at no cost, if there is one."""
         whole = value
         steps: list[tuple[str, int, str]] = []
-        while value.op in CHEAP and value.type == "i32":
+        options: list[tuple[str, Expr, tuple[tuple[str, int, str], ...]]] = []
+        while True:
+            kind = value.type if value.type in NARROW else self._narrowest(value)
+            if kind:
+                options.append((kind, value, tuple(steps)))
             number = self.ranges.number(value.operands[1]) if len(value.operands) == 2 else 0
-            if number is None:
+            if value.op not in CHEAP or number is None:
                 break
             steps.insert(0, (value.op, number, value.type))
             value = value.operands[0]
-        if value.type not in ("i8", "i16"):
+        if not options:
             return access, whole
-        narrow = replace(access, operand=f"{access.operand}.narrow", type=value.type)
-        self.made.narrow[access.operand] = Narrow(narrow, tuple(steps))
+        kind, value, after = min(options, key=lambda option: (NARROW.index(option[0]), len(option[2])))
+        if value.type != kind:
+            value, after = call(f"to_{kind}", value, type=kind), (("to_i32", 0, "i32"), *after)
+        narrow = replace(access, operand=f"{access.operand}.narrow", type=kind)
+        self.made.narrow[access.operand] = Narrow(narrow, after)
         self.known[narrow.operand] = self.ranges.of(value)
         return narrow, value
 
+    def _narrowest(self, value: Expr) -> str:
+        """The narrowest type that has all values of an int32 expression; empty if it needs 32 bits."""
+        low, high = self.ranges.of(value)
+        return next((kind for kind in NARROW if TYPES[kind][0] <= low and high <= TYPES[kind][1]), "")
+
     def _bytes_of_bytes(self, value: Expr) -> Expr | None:
         """A table for a long way from one int8 value to another, for results that are nothing else."""
-        root = self._root(value)
+        root = self.functions.root(value)
         long = self.nest.reduction is None and value.type == "i8" and len(list(walk(value))) > SHORT
         if not long or root is None or root.op != "read" or root.type != "i8" or len(self.nest.axes) != 1:
             return None
@@ -244,7 +257,9 @@ class _Rewriter:
         if least <= low and high <= most:
             return self.new(value)
         if value.op == f"saturate_{value.type}" and value.operands[0].type == "i32" and not self._kept(value):
-            return call("clip_i32", self.new(value.operands[0]), self.number(least), self.number(most), type="i32")
+            return call(
+                "clip_i32", self.new(value.operands[0]), self.number(least), self.number(most), type="i32"
+            )
         return self._again(expr)
 
     def _rescaled(self, expr: Expr) -> Expr | None:
@@ -258,6 +273,8 @@ class _Rewriter:
         term, ahead = self._term(value, zero)
         if term is None:
             return None
+        if shift < 32:
+            term = _required(term, shift - 1 - ahead)
         found = scaled(term, scale_of(multiplier, shift, double, out, ahead), self.number)
         if found is None and out == 0 and ahead == 0:
             name = f"apply_scale_32{'_double' * double}"
@@ -277,24 +294,27 @@ class _Rewriter:
         return None if term is None else scaled(term, scale, self.number)
 
     def _term(self, value: Expr, less: int) -> tuple[Term | None, int]:
-        """`value - less` as a term that is shifted left: shifts and numbers that do not wrap are taken apart."""
+        """`value - less` as a term that is shifted left: what does not wrap is taken apart."""
         expr, ahead = self.new(value), 0
-        if less == 0 and expr.op == "shl_i32":
-            inner, amount = expr.operands
-            bits = self.ranges.number(amount) or 0
+        while True:
+            inner = expr.operands[0] if expr.operands else expr
             low, high = self.ranges.of(inner)
-            if 0 < bits < 31 and -LIMIT <= low << bits and high << bits < LIMIT:
-                expr, ahead = inner, bits
-        if expr.op in ("add_i32", "sub_i32"):
-            inner, other = expr.operands
-            number = self.ranges.number(other)
-            low, high = self.ranges.of(inner)
-            if number is not None:
-                step = number if expr.op == "sub_i32" else -number
-                if -LIMIT <= low - step and high - step < LIMIT:
-                    expr, less = inner, less + step
+            step = self.ranges.number(expr.operands[1]) if len(expr.operands) == 2 else None
+            if expr.op == f"to_{expr.type}" and inner.type == "i32" and self.ranges.of(expr) == (low, high):
+                expr = inner
+            elif expr.op in ("add_i32", "sub_i32") and step is not None:
+                step = step if expr.op == "sub_i32" else -step
+                if not _fits(low - step, high - step):
+                    break
+                expr, less = inner, less + step
+            elif expr.op == "shl_i32" and step is not None and 0 <= step < 31 and less % (1 << step) == 0:
+                if not _fits(low << step, high << step):
+                    break
+                expr, less, ahead = inner, less >> step, ahead + step
+            else:
+                break
         low, high = (limit - less for limit in self.ranges.of(expr))
-        known = -LIMIT <= low and high < LIMIT and -LIMIT <= less < LIMIT
+        known = _fits(low, high) and _fits(less, less)
         return (Term(expr, less, (low, high)) if known else None), ahead
 
     def number(self, value: int) -> Expr:
@@ -314,11 +334,16 @@ class _Rewriter:
     # Functions of one value that can be few, as tables.
 
     def _table(self, expr: Expr) -> Expr | None:
-        """A table of an expression that looks up constants by a function of one value with few possibilities."""
-        root = self._root(expr)
-        if root is None or root is expr or {root.type, expr.type} - SIGNED or not self._looks_up(expr, root):
+        """A table of an expression that looks up constants by a function of one value of few."""
+        root = self.functions.root(expr)
+        if (
+            root is None
+            or root is expr
+            or {root.type, expr.type} - SIGNED
+            or not self.functions.looks_up(expr, root)
+        ):
             return None
-        if expr.op == "read" and self._table_of_bytes(expr) is root:
+        if expr.op == "read" and _byte(self._read(expr)) is root:
             return None
         return self._tabled(expr, root)
 
@@ -329,7 +354,7 @@ class _Rewriter:
             return None
         every = np.arange(low, high + 1, dtype=np.int64).astype(f"int{root.type[1:]}")
         with np.errstate(all="ignore"):
-            values = np.broadcast_to(self._evaluated(expr, root, every), every.shape)
+            values = np.broadcast_to(self.functions.evaluated(expr, root, every), every.shape)
         first = self.new(root)
         place = (
             call("table_index_i8", first, type="i64")
@@ -338,60 +363,21 @@ class _Rewriter:
         )
         return self._constant(values.astype(f"int{expr.type[1:]}"), (Indirect(place),))
 
-    def _table_of_bytes(self, expr: Expr) -> Expr | None:
-        """The int8 value that a read of a table is looked up by, if it needs no other table."""
-        index = self._read(expr).index[0]
-        plain = isinstance(index, Indirect) and index.value.op == "table_index_i8"
-        return index.value.operands[0] if plain and isinstance(index, Indirect) else None
 
-    def _lookup(self, expr: Expr) -> Expr | None:
-        """The index of a read of a constant table of one dimension."""
-        if expr.op != "read":
-            return None
-        access = self._read(expr)
-        known = access.operand in self.constants and access.fill is None and len(access.index) == 1
-        index = access.index[0] if known else None
-        return index.value if isinstance(index, Indirect) else None
+def _required(term: Term, bits: int) -> Term:
+    """The term with the values that apply_scale_32 may have (TOSA 1.0.1 section 4.5.5)."""
+    limit = 1 << max(bits, 0)
+    low, high = max(term.values[0], -limit), min(term.values[1], limit - 1)
+    return replace(term, values=(low, high)) if low <= high else term
 
-    def _root(self, expr: Expr) -> Expr | None:
-        """The one value that an expression is a function of, itself if there are several; None for a number."""
-        if expr not in self._roots:
-            index = self._lookup(expr)
-            if index is not None:
-                found = self._root(index)
-            elif expr.op in LEAVES or self._kept(expr):
-                found = None if self.ranges.number(expr) is not None else expr
-            else:
-                roots = {root for arg in expr.operands if (root := self._root(arg)) is not None}
-                found = roots.pop() if len(roots) == 1 else expr if roots else None
-            self._roots[expr] = found
-        return self._roots[expr]
 
-    def _looks_up(self, expr: Expr, root: Expr) -> bool:
-        """Whether a table is read on the way from a value to a function of it."""
-        if expr not in self._lookups:
-            inner = expr is not root and any(self._looks_up(arg, root) for arg in expr.operands)
-            self._lookups[expr] = inner or (expr is not root and self._lookup(expr) is not None)
-        return self._lookups[expr]
+def _fits(low: int, high: int) -> bool:
+    """Whether a range is one of int32."""
+    return -LIMIT <= low and high < LIMIT
 
-    def _evaluated(self, expr: Expr, root: Expr, values: Array) -> Array:
-        """An expression for many values of what it depends on."""
-        known: dict[Expr, Array] = {root: values}
 
-        def value(item: Expr) -> Array:
-            if item not in known:
-                known[item] = compute(item)
-            return known[item]
-
-        def compute(item: Expr) -> Array:
-            index = self._lookup(item)
-            if index is not None:
-                table = self.constants[self._read(item).operand].reshape(-1)
-                return table[np.clip(value(index), 0, table.size - 1)]  # type: ignore[no-any-return]
-            number = self.ranges.number(item)
-            if number is not None:
-                return np.full(values.shape, number, DTYPE[item.type])
-            computed: Array = vectorised(item.op)(*map(value, item.operands))
-            return computed
-
-        return value(expr)
+def _byte(table: Access) -> Expr | None:
+    """The int8 value that a table is looked up by as TABLE does it."""
+    index = table.index[0]
+    plain = isinstance(index, Indirect) and index.value.op == "table_index_i8"
+    return index.value.operands[0] if plain and isinstance(index, Indirect) else None

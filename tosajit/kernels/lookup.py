@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from tosajit.kernels.contract.code import B64, Builder, Value, address, instruction, load, loop, number, procedure, store
+from tosajit.kernels.contract.code import (
+    B64,
+    Builder,
+    Value,
+    address,
+    instruction,
+    load,
+    loop,
+    number,
+    procedure,
+    store,
+)
 from tosajit.kernels.contract.rows import lanes_below, masked_load, masked_store
 
 

@@ -55,7 +55,12 @@ def scalar(name: str) -> Callable[..., Any]:
 @functools.cache
 def vectorised(name: str) -> Callable[..., Any]:
     """Return a scalar as a function of whole arrays."""
-    namespace: dict[str, Any] = {"np": np, "multiply_high": multiply_high, "min": np.minimum, "max": np.maximum}
+    namespace: dict[str, Any] = {
+        "np": np,
+        "multiply_high": multiply_high,
+        "min": np.minimum,
+        "max": np.maximum,
+    }
     exec(scalar_source([name]), namespace)
     return namespace[name]  # type: ignore[no-any-return]
 
