@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tiling.expr import Expr, walk
-from tiling.nest import Access, Affine, Indirect, Nest
+from tiling.expr import BYTES, LEAVES, Expr, reads_of, walk
+from tiling.nest import Access, Affine, Indirect, Nest, nest_exprs
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
 from tosajit.kernels.scalars import requirement, scalar_source
 
@@ -46,14 +46,16 @@ def strided(access: Access, strides: Sequence[int], axes: int) -> Strided:
 def emit(nest: Nest, accesses: Sequence[Strided], split: bool, section: int | None = None) -> Emitted:
     """The kernel of one nest; `split` if a tile may be a part of a reduction.
 
-    With a `section` number the kernel is checked: it reports the first requirement that the data break, as the
-    number of the section, the number of the check, and the coordinates along the axes.
+    With a `section` number the kernel is checked: it reports the first requirement that the data break, as
+    the number of the section, the number of the check, and the coordinates along the axes.
     """
     return _Emitter(nest, accesses, split, section).emit()
 
 
 @dataclass
 class _Emitter:
+    """The text of one kernel while it is written."""
+
     nest: Nest
     accesses: Sequence[Strided]
     split: bool
@@ -61,38 +63,35 @@ class _Emitter:
     checks: list[str] = field(default_factory=list)
     payload: list[int] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-    constants: dict[int, str] = field(default_factory=dict)
 
     def emit(self) -> Emitted:
+        """The whole module."""
         nest, size = self.nest, len(self.nest.axes)
-        layout = Layout(size, len(self.accesses))
-        head = [f"    lo{a}, hi{a} = load_i64(args, {layout.first + a}), load_i64(args, {layout.end + a})" for a in range(size)]
-        head += [f"    p{k} = load_i64(args, {layout.base + k})" for k in range(len(self.accesses))]
         if nest.reduction is None:
-            order = list(range(size))
-            _Phase(self, [], order, self._write_results).emit()
+            _Phase(self, [], list(range(size)), self._write_results).emit()
         else:
             self._reduction()
-        head += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
-        names = {node.op for expr in self._all_exprs() for node in walk(expr)}
-        if nest.reduction is not None:
-            names.add(f"{nest.reduction.op}_{nest.reduction.type}")
+        layout = Layout(size, len(self.accesses))
+        lines = ["def kernel(args):"]
+        for axis in range(size):
+            first, end = layout.first + axis, layout.end + axis
+            lines.append(f"    lo{axis}, hi{axis} = load_i64(args, {first}), load_i64(args, {end})")
+        lines += [f"    p{k} = load_i64(args, {layout.base + k})" for k in range(len(self.accesses))]
+        lines += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
         if self.section is not None:
-            head.append(f"    report = load_i64(args, {REPORT})")
-            names |= {found for name in names if (found := requirement(name))}
-        scalars = scalar_source(sorted(names - {"read", "const", "acc", "axis"}))
-        body = head + self.lines
-        return Emitted(f"{HEADER}\n{scalars}\n\ndef kernel(args):\n" + "\n".join(body) + "\n", tuple(self.payload), tuple(self.checks))
+            lines.append(f"    report = load_i64(args, {REPORT})")
+        text = "\n".join([HEADER, self._scalars(), "", *lines, *self.lines, ""])
+        return Emitted(text, tuple(self.payload), tuple(self.checks))
 
-    def _all_exprs(self) -> list[Expr]:
-        nest = self.nest
-        exprs = [write.value for write in nest.writes]
-        if nest.reduction is not None:
-            exprs.append(nest.reduction.value)
-        for item in self.accesses:
-            exprs += [index.value for index in item.access.index if isinstance(index, Indirect)]
-            exprs += [item.access.fill] if item.access.fill is not None else []
-        return exprs
+    def _scalars(self) -> str:
+        """The scalar functions that the kernel calls, and in a checked one their requirements."""
+        reduction = self.nest.reduction
+        names = {node.op for node in walk(*nest_exprs(self.nest))} - LEAVES
+        if reduction is not None:
+            names.add(f"{reduction.op}_{reduction.type}")
+        if self.section is not None:
+            names |= {found for name in names if (found := requirement(name))}
+        return scalar_source(sorted(names))
 
     def number(self, value: int) -> str:
         """The name of an argument of the kernel's own; small structural numbers stand in the text."""
@@ -108,12 +107,10 @@ class _Emitter:
             phase.last(f"store_{carrier(write.access.type)}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
-        nest, outer = self.nest, self.nest.outer
-        reduction = nest.reduction
-        assert reduction is not None
-        kind = reduction.type
+        """Three phases over each row of accumulators: set them, combine, and make results of them."""
+        outer, kind = self.nest.outer, self._reduction_type
         inner = [outer - 1] if outer else []
-        reduced = list(range(outer, len(nest.axes)))
+        reduced = list(range(outer, len(self.nest.axes)))
         shared = list(range(outer - 1)) if outer else []
         indent = "    "
         self.lines += [f"    flags, row0 = load_i64(args, {FLAGS}), load_i64(args, {ACCUMULATOR})"]
@@ -125,40 +122,58 @@ class _Emitter:
         if self.split:
             for axis in shared:
                 place = f"({place} * (hi{axis} - lo{axis}) + a{axis} - lo{axis})"
-        self.lines.append(f"{indent}row = row0 + {place} * {width} * {_SIZES[kind]}")
-        column = f"a{inner[0]} - lo{inner[0]}" if inner else "0"
-        initial = literal(reduction.initial, kind)
-        combine = f"{reduction.op}_{kind}"
-
-        def start(phase: _Phase) -> None:
-            phase.last(f"store_{kind}(row, {column}, {initial})")
-
-        def vector(phase: _Phase) -> None:
-            value = phase.value(reduction.value)
-            phase.last(f"total = reload_{kind}(row, {column})")
-            phase.check(combine, ["total", value], phase.depth)
-            phase.last(f"store_{kind}(row, {column}, {combine}(total, {value}))")
-
-        def scalar(phase: _Phase) -> None:
-            phase.before(len(shared) + len(inner), f"total = reload_{kind}(row, {column})")
-            value = phase.value(reduction.value)
-            phase.check(combine, ["total", value], phase.depth)
-            phase.last(f"total = {combine}(total, {value})")
-            phase.after(len(shared) + len(inner), f"store_{kind}(row, {column}, total)")
-
-        def finish(phase: _Phase) -> None:
-            phase.last(f"total = reload_{kind}(row, {column})")
-            phase.acc = "total"
-            self._write_results(phase)
-
+        self.lines.append(f"{indent}row = row0 + {place} * {width} * {BYTES[kind]}")
         self.lines.append(f"{indent}if flags & 1:")
-        _Phase(self, shared, inner, start, indent + "    ").emit()
+        _Phase(self, shared, inner, self._start, indent + "    ").emit()
         if self._along_rows():
-            _Phase(self, shared, reduced + inner, vector, indent).emit()
+            _Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
         else:
-            _Phase(self, shared, inner + reduced, scalar, indent).emit()
+            _Phase(self, shared, inner + reduced, self._combine, indent).emit()
         self.lines.append(f"{indent}if flags & 2:")
-        _Phase(self, shared, inner, finish, indent + "    ").emit()
+        _Phase(self, shared, inner, self._finish, indent + "    ").emit()
+
+    @property
+    def _reduction_type(self) -> str:
+        assert self.nest.reduction is not None
+        return self.nest.reduction.type
+
+    @property
+    def _column(self) -> str:
+        """Where in a row the accumulator of a point is."""
+        last = self.nest.outer - 1
+        return f"a{last} - lo{last}" if last >= 0 else "0"
+
+    def _start(self, phase: _Phase) -> None:
+        reduction = self.nest.reduction
+        assert reduction is not None
+        initial = literal(reduction.initial, reduction.type)
+        phase.last(f"store_{reduction.type}(row, {self._column}, {initial})")
+
+    def _combine_in_memory(self, phase: _Phase) -> None:
+        """With the reduced axes outside: a row of accumulators at a time."""
+        reduction = self.nest.reduction
+        assert reduction is not None
+        kind, combine = reduction.type, f"{reduction.op}_{reduction.type}"
+        value = phase.value(reduction.value)
+        phase.last(f"total = reload_{kind}(row, {self._column})")
+        phase.check(combine, ["total", value], phase.depth)
+        phase.last(f"store_{kind}(row, {self._column}, {combine}(total, {value}))")
+
+    def _combine(self, phase: _Phase) -> None:
+        """With the reduced axes inside: the accumulator is a local variable."""
+        reduction = self.nest.reduction
+        assert reduction is not None
+        kind, combine, level = reduction.type, f"{reduction.op}_{reduction.type}", self.nest.outer
+        phase.before(level, f"total = reload_{kind}(row, {self._column})")
+        value = phase.value(reduction.value)
+        phase.check(combine, ["total", value], phase.depth)
+        phase.last(f"total = {combine}(total, {value})")
+        phase.after(level, f"store_{kind}(row, {self._column}, total)")
+
+    def _finish(self, phase: _Phase) -> None:
+        phase.last(f"total = reload_{self._reduction_type}(row, {self._column})")
+        phase.acc = "total"
+        self._write_results(phase)
 
     def _along_rows(self) -> bool:
         """Whether to vectorise over the last kept axis rather than over the last reduced one."""
@@ -166,13 +181,12 @@ class _Emitter:
         if last < 0:
             return False
         assert nest.reduction is not None
-        steps = [self.accesses[int(node.args[0])].steps for node in walk(nest.reduction.value) if node.op == "read"]  # type: ignore[arg-type]
+        steps = [self.accesses[number].steps for number in reads_of(nest.reduction.value)]
         kept = any(s[last] == 1 for s in steps) and all(s[last] in (0, 1) for s in steps)
         dense = all(s[-1] in (0, 1) for s in steps)
         return kept and not (dense and any(s[-1] == 1 for s in steps) and nest.axes[-1].extent >= 16)
 
 
-_SIZES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
@@ -183,6 +197,7 @@ def carrier(type: str) -> str:
 
 
 def literal(value: object, type: str) -> str:
+    """A number in the text of a kernel."""
     return f"{_NUMPY[type]}({value!r})"
 
 
@@ -217,7 +232,8 @@ class _Phase:
         for level, axis in enumerate(self.order, known + 1):
             lines.append(f"{indent}for a{axis} in range(lo{axis}, hi{axis}):")
             indent += "    "
-            lines += [indent + line for line in self.statements[level]] or ([indent + "pass"] if level == self.depth else [])
+            empty = ["pass"] if level == self.depth else []
+            lines += [indent + line for line in self.statements[level] or empty]
         for level in range(self.depth, known, -1):
             lines += [indent + line for line in self.endings[level]]
             indent = indent[:-4]
@@ -249,11 +265,11 @@ class _Phase:
             case "const":
                 found = literal(node.args[0], node.type), 0
             case "axis":
-                found = f"a{node.args[0]}", self._level(int(node.args[0]))  # type: ignore[arg-type]
+                found = f"a{node.number}", self._level(node.number)
             case "acc":
                 found = self.acc, self.depth
             case "read":
-                found = self._read(int(node.args[0]), node.type)  # type: ignore[arg-type]
+                found = self._read(node.number, node.type)
             case _:
                 args = [self._place(arg) for arg in node.operands]
                 level = max((level for _, level in args), default=0)
@@ -274,7 +290,8 @@ class _Phase:
         numbers = [kernel.number(kernel.section or 0), kernel.number(len(kernel.checks) - 1)]
         numbers += [f"a{axis}" if axis in known else "-1" for axis in range(len(kernel.nest.axes))]
         lines = [f"if not {test}:", "    if fetch_add(report, 0, 1) == 0:"]
-        lines += [f"        store_i64(report, {place}, np.int64({number}))" for place, number in enumerate(numbers, 1)]
+        for place, number in enumerate(numbers, 1):
+            lines.append(f"        store_i64(report, {place}, np.int64({number}))")
         self.statements[level] += lines
 
     def _name(self, prefix: str, level: int, text: str) -> str:
@@ -288,6 +305,10 @@ class _Phase:
         if axis in self.opened:
             return self.opened.index(axis) + 1
         return len(self.opened) + self.order.index(axis) + 1
+
+    def _times(self, axis: int, factor: int) -> str:
+        """A coordinate times a number."""
+        return f"a{axis}" if factor == 1 else f"a{axis} * {self.kernel.number(factor)}"
 
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
@@ -314,10 +335,7 @@ class _Phase:
         item = self.kernel.accesses[number]
         text, level = "0", 0
         axes = [axis for axis in (*self.opened, *self.order) if item.steps[axis]]
-        terms: list[tuple[str, int]] = []
-        for axis in axes:
-            step = item.steps[axis]
-            terms.append((f"a{axis}" if step == 1 else f"a{axis} * {self.kernel.number(step)}", self._level(axis)))
+        terms = [(self._times(axis, item.steps[axis]), self._level(axis)) for axis in axes]
         for index, stride, extent in zip(item.access.index, item.strides, item.access.shape, strict=True):
             if isinstance(index, Indirect):
                 value = self.value(index.value)
@@ -361,6 +379,6 @@ class _Phase:
         for axis, coefficient in enumerate(index.coefficients):
             if coefficient:
                 level = max(level, self._level(axis))
-                terms.append(f"a{axis}" if coefficient == 1 else f"a{axis} * {self.kernel.number(coefficient)}")
+                terms.append(self._times(axis, coefficient))
         where = self._name("q", level, " + ".join(terms))
         return f"0 <= {where} < {self.kernel.number(extent)}", level
