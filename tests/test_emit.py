@@ -1,0 +1,82 @@
+"""Emitted kernels read as they did, hold no numbers of the graph, and are texts of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.test_text import chain, product
+from tiling.expr import acc, call, const, read
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
+from tiling.plan import schedule
+from tiling.program import Section
+from tiling.target import HOST, Target
+from tosajit.link import emit_section
+
+
+def section(nest: Nest, target: Target = HOST) -> Section:
+    found = schedule(nest, target)
+    assert isinstance(found, Section)
+    return found
+
+
+def window() -> Nest:
+    """The greatest of three neighbours, with a number outside."""
+    source = Access("a", "i8", (20,), (Affine((1, 1), -1),), const(-128, "i8"))
+    target = Access("b", "i8", (20,), (Affine((1, 0)),))
+    reduction = Reduction("max", -128, "i8", read(0, "i8"))
+    axes = (Axis("x", 20), Axis("k", 3, reduced=True))
+    return Nest("reduce", axes, (source,), (Write(target, acc("i8")),), reduction, ("pool",))
+
+
+def gather() -> Nest:
+    """Rows picked by an operand."""
+    rows = Access("rows", "i32", (5,), (Affine((1, 0)),))
+    source = Access("a", "i8", (9, 7), (Indirect(read(1, "i32")), Affine((0, 1))))
+    target = Access("b", "i8", (5, 7), identity(2))
+    write = Write(target, call("neg_i8", read(0, "i8"), type="i8"))
+    return Nest("map", (Axis("y", 5), Axis("x", 7)), (source, rows), (write,), None, ("gather",))
+
+
+NESTS = {"chain": chain(2), "product": product(), "window": window(), "gather": gather()}
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_a_kernel_reads_as_it_did(name: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"kernel_{name}", emit_section(section(NESTS[name])).source.rstrip())
+
+
+def test_a_checked_kernel_reads_as_it_did(golden: Callable[[str, str], None]) -> None:
+    golden("kernel_gather_checked", emit_section(section(gather()), number=0).source.rstrip())
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_a_kernel_in_tiles_is_a_module(name: str) -> None:
+    emitted = emit_section(section(NESTS[name], Target("small", 256, 4)))
+    functions = [node.name for node in ast.parse(emitted.source).body if isinstance(node, ast.FunctionDef)]
+    assert functions.count("kernel") == 1
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_twice_the_extent_is_the_same_kernel(name: str) -> None:
+    nest = NESTS[name]
+    first = replace(nest.axes[0], extent=2 * nest.axes[0].extent)
+
+    def larger(access: Access) -> Access:
+        grown = [2 * size if _walks(i) else size for size, i in zip(access.shape, access.index, strict=True)]
+        return replace(access, shape=tuple(grown))
+
+    other = replace(
+        nest,
+        axes=(first, *nest.axes[1:]),
+        reads=tuple(map(larger, nest.reads)),
+        writes=tuple(Write(larger(write.access), write.value) for write in nest.writes),
+    )
+    assert emit_section(section(other)).source == emit_section(section(nest)).source
+
+
+def _walks(index: object) -> bool:
+    return isinstance(index, Affine) and index.coefficients[0] != 0
