@@ -32,7 +32,7 @@ from tosajit.kernels.objects import compile_kernel
 
 LIBRARIES = sorted({library_of_host(), "portable"})
 CANARY = 256
-SOME = settings(max_examples=30, deadline=None)
+SOME = settings(max_examples=20, deadline=None)
 
 HOST = {"i8": np.int8, "i16": np.int16}
 
@@ -184,6 +184,32 @@ def test_int8_convolutions_are_exact(library, g, seed, input_zp, weight_zp):
     np.testing.assert_array_equal(
         out.array, (convolve(x, weights, g, input_zp, weight_zp) + bias).astype(np.int32)
     )
+
+
+@libraries
+@pytest.mark.parametrize("weight_zp", [0, 9])
+@pytest.mark.parametrize(
+    ("width", "channels", "kernel", "stride"), [(28, 16, 3, 1), (21, 4, 2, 2), (260, 68, 5, 1)]
+)
+def test_overlapping_rows_of_a_share_their_input(library, weight_zp, width, channels, kernel, stride):
+    extent = extent_out(width, kernel, stride, 1, 1, 1)
+    rows = extent_out(5, kernel, stride, 1, 1, 1)
+    square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1)
+    g = Geometry((2, 1, 5, width), (2, 1, rows, extent), channels, 40, *square)
+    assert g.segments == kernel
+    rng = np.random.default_rng(width)
+    x = integers(rng, np.int8, (*g.input, channels))
+    weights = integers(rng, np.int8, (40, *g.kernel, channels))
+    bias = integers(rng, np.int32, 40)
+    out = Guarded((*g.output, 40), np.int32)
+    expected = out.array.copy()
+    first, last = 7, g.positions - 3
+    whole = (convolve(x, weights, g, -5, weight_zp) + bias).astype(np.int32)
+    expected.reshape(-1, 40)[first:last] = whole.reshape(-1, 40)[first:last]
+    box = (first, last, 0, 40)
+    convolution(g, library, x, weights, bias, out.address, zero_points=(-5, weight_zp), box=box)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, expected)
 
 
 def test_padding_behind_the_input_alone_is_not_read_from_memory():

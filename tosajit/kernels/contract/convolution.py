@@ -29,7 +29,7 @@ GATHER = """
     in_y, in_x = load_i64(args, IN_Y), load_i64(args, IN_X)
     out_n, out_z = load_i64(args, OUT_N), load_i64(args, OUT_Z)
     out_y, out_x = load_i64(args, OUT_Y), load_i64(args, OUT_X)
-    direct, a_row = load_i64(args, DIRECT), load_i64(args, ROW_BYTES)
+    direct, a_row, segments = load_i64(args, DIRECT), load_i64(args, ROW_BYTES), load_i64(args, SEGMENTS)
     panel, reach = (table + load_i64(args, TABLE_BYTES) + 63) & ~63, load_i64(args, REACH)
     x, y = m % OW, m // OW
     z, y = y // OH, y % OH
@@ -53,8 +53,13 @@ GATHER = """
                         store_i64(entry, 1, kx * step_x)
                         store_i64(entry, 2, known)
                         entry += 24
-            gather_rows(panel + row * a_row, a_row, count, table, KD * KH * runs, run_taps, tap_bytes,
-                        x * stride_x - left, stride_x, IW, reach, in_x, input_zp)
+            if segments > 0:
+                taps = (count - 1) * stride_x + reach
+                gather_rows(panel, 0, 1, table, segments, (taps * tap_bytes + 63) & ~63, taps, tap_bytes,
+                            x * stride_x - left, stride_x, IW, taps, in_x, input_zp)
+            else:
+                gather_rows(panel + row * a_row, a_row, count, table, KD * KH * runs, run_taps * tap_bytes,
+                            run_taps, tap_bytes, x * stride_x - left, stride_x, IW, reach, in_x, input_zp)
         row += count
         x = 0
         y += 1
@@ -70,32 +75,42 @@ GATHER = """
 TILE_I8 = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
     b, b_panel, steps = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_STEPS)
+    segments, segment = load_i64(args, TILE_SEGMENTS), load_i64(args, TILE_SEGMENT)
     initial, words = load_i64(args, TILE_INITIAL), load_i64(args, TILE_WORDS)
     factor = load_i64(args, TILE_FACTOR)
     if load_i64(args, TILE_FUSED) == 1:
-        tiles = (rows + {tile_rows} - 1) // {tile_rows}
-        height = (rows + tiles - 1) // tiles
-        height += height & 1 if height > 1 else 0
-        height -= 2 if height > rows else 0
-        tile_rescale_i8(a, a_row, steps, b, b_panel, initial, rows, load_i64(args, TILE_COLUMNS),
-                        load_i64(args, TILE_PARAMETERS), load_i64(args, TILE_LOW), load_i64(args, TILE_HIGH),
-                        args + TILE_OUT * 8, height)
+        height = rows if rows < 4 else 4
+        height -= height & 1 if height > 1 else 0
+        least = (rows + height - 1) // height * height
+        for taller in range(6, 14, 2):
+            if taller <= rows and (rows + taller - 1) // taller * taller <= least + 1:
+                height = taller
+                least = (rows + taller - 1) // taller * taller
+        tile_rescale_i8(a, a_row, segments, segment, steps, b, b_panel, initial, rows,
+                        load_i64(args, TILE_COLUMNS), load_i64(args, TILE_PARAMETERS),
+                        load_i64(args, TILE_LOW), load_i64(args, TILE_HIGH), args + TILE_OUT * 8, height)
     else:
-        tile_i8(a, a_row, steps, b, b_panel, initial, words, rows, load_i64(args, TILE_PANELS))
+        panels = load_i64(args, TILE_PANELS)
+        tile_i8(a, a_row, segments, segment, steps, b, b_panel, initial, words, rows, panels)
         if factor != 0:
-            add_row_sums(a, a_row, load_i64(args, TILE_DEPTH), factor, words, rows)
+            for part in range(segments):
+                size = load_i64(args, TILE_DEPTH) // segments
+                add_row_sums(a + part * segment, a_row, size, factor, words, rows)
 """
 
 TILE_I16 = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
     b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
     steps, words, factor = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS), load_i64(args, TILE_FACTOR)
+    segments, segment = load_i64(args, TILE_SEGMENTS), load_i64(args, TILE_SEGMENT)
     sums, zero = local(1536), local(192)
     fill_run(zero, 0, 128)
-    for step in range(0, steps, {chunk}):
-        some = min({chunk}, steps - step)
-        tile_i16(a + step * 4, a_row, some, b + step * 64, b_panel, zero, sums, rows, panels)
-        widen_add_rows(sums, words, rows, panels, factor)
+    for part in range(segments):
+        for step in range(0, steps, {chunk}):
+            some = min({chunk}, steps - step)
+            tile_i16(a + part * segment + step * 4, a_row, 1, 0, some, b + (part * steps + step) * 64,
+                     b_panel, zero, sums, rows, panels)
+            widen_add_rows(sums, words, rows, panels, factor)
 """
 """Sums of chunks that cannot overflow 32 bits are added to quad words."""
 
@@ -115,7 +130,12 @@ PROLOGUE = """
     store_i64(gather_job, JOB_TABLE, panel)
     panel = (panel + load_i64(args, TABLE_BYTES) + 63) & ~63
     store_i64(tile_job, TILE_A_ROW, a_row)
-    store_i64(tile_job, TILE_STEPS, steps)
+    segments, O_w = load_i64(args, SEGMENTS), load_i64(args, O_W)
+    store_i64(tile_job, TILE_STEPS, steps // max(segments, 1))
+    store_i64(tile_job, TILE_SEGMENTS, max(segments, 1))
+    store_i64(tile_job, TILE_SEGMENT, 0)
+    tap_bytes, stride_x = load_i64(args, TAP_BYTES), load_i64(args, STRIDE_X)
+    reach = load_i64(args, REACH)
     store_i64(tile_job, TILE_B_PANEL, b_panel)
     store_i64(tile_job, TILE_WORDS, words)
     store_i64(tile_job, TILE_DEPTH, depth)
@@ -124,8 +144,12 @@ PROLOGUE = """
 """
 
 TILES = """
-    for m in range(m_lo, m_hi, panel_rows):
+    m = m_lo
+    while m < m_hi:
         rows = min(panel_rows, m_hi - m)
+        if segments > 0:
+            rows = min(rows, O_w - m % O_w)
+            store_i64(tile_job, TILE_SEGMENT, (((rows - 1) * stride_x + reach) * tap_bytes + 63) & ~63)
         store_i64(gather_job, JOB_M, m)
         store_i64(gather_job, JOB_ROWS, rows)
         call(gather, gather_job)
@@ -198,6 +222,7 @@ BODY = """
 
 NEXT = """
                 row += height
+        m += rows
 """
 
 PACK_I8 = """

@@ -9,7 +9,7 @@ from tosajit.kernels.contract.requant import PANEL_BYTES, Rescaling, load_panel,
 from tosajit.kernels.contract.rows import lanes_below
 from tosajit.kernels.contract.tile import HEIGHTS, INT8, PANELS, Body
 
-OPERANDS = 12
+OPERANDS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class _Fused:
     panels: int
 
     def __call__(self, b: Builder, *arguments: Value) -> None:
-        a, a_row, steps, right, b_panel, init, rows, columns, parameters, low, high, places = arguments
+        a, a_row, *inner, init, rows, columns, parameters, low, high, places = arguments
         limits = Rescaling(False, b.trunc(low, I8), b.trunc(high, I8))
         masks = [self._mask(b, columns, panel) for panel in range(self.panels)]
         out, offsets = (load(b, address(b, places, 8 * i), a.type) for i in range(2))
@@ -30,7 +30,7 @@ class _Fused:
         def tile(index: Value, _: Any) -> list[Value]:
             start = b.mul(index, height)
             start = b.select(b.icmp_signed("<", start, last), start, last)
-            operands = (b.add(a, b.mul(start, a_row)), a_row, steps, right, b_panel)
+            operands = (b.add(a, b.mul(start, a_row)), a_row, *inner)
             totals = body.sums(b, operands, init)
             for panel, mask in enumerate(masks):
                 loaded = load_panel(b, address(b, parameters, panel * PANEL_BYTES))
@@ -63,7 +63,7 @@ class _Fused:
 
 def _tile_rescale_i8(b: Builder, *arguments: Value) -> None:
     *operands, height = arguments
-    columns = operands[7]
+    columns = operands[9]
     wide = b.select(b.icmp_signed(">", columns, number(16)), number(16 * 2), number(16))
     default, after = b.append_basic_block("default"), b.append_basic_block("after")
     cases = b.switch(b.add(wide, height), default)
@@ -81,6 +81,7 @@ def _tile_rescale_i8(b: Builder, *arguments: Value) -> None:
 
 
 tile_rescale_i8 = procedure("tile_rescale_i8", OPERANDS + 1, _tile_rescale_i8)
-"""`tile_rescale_i8(a, a_row, steps, b, b_panel, init, rows, columns, parameters, low, high, places, height)`:
-rows of A times up to 32 columns, rescaled where no sum's sign matters, to int8 at out + offsets[row]; `places` is
-the address of the two addresses `out` and `offsets`. `height` is one of HEIGHTS and at most `rows`."""
+"""`tile_rescale_i8(a, a_row, segments, segment, steps, b, b_panel, init, rows, columns, parameters, low,
+high, places, height)`: rows of A times up to 32 columns, rescaled where no sum's sign matters, to int8 at
+out + offsets[row]; `places` is the address of the two addresses `out` and `offsets`. `height` is one of
+HEIGHTS and at most `rows`."""

@@ -45,6 +45,7 @@ def gather_rows(
     count: int,
     table: int,
     runs: int,
+    run_bytes: int,
     run_taps: int,
     tap_bytes: int,
     column: int,
@@ -67,12 +68,14 @@ def gather_rows(
             fill_run(to, zero, low * tap_bytes)
             copy_run(to + low * tap_bytes, source + low * tap_bytes, (high - low) * tap_bytes)
             fill_run(to + high * tap_bytes, zero, (run_taps - high) * tap_bytes)
-            to += run_taps * tap_bytes
+            to += run_bytes
 
 
 def tile_i8(
     a: int,
     a_row: int,
+    segments: int,
+    segment: int,
     steps: int,
     b: int,
     b_panel: int,
@@ -84,21 +87,18 @@ def tile_i8(
     """Sum rows of A, taken as A + 128, times panels of B."""
     for row in range(rows):
         for panel in range(panels):
-            out, left, right = (
-                words + row * 128 + panel * 64,
-                a + row * a_row,
-                b + panel * b_panel,
-            )
+            out, right = words + row * 128 + panel * 64, b + panel * b_panel
             for j in range(16):
                 store_i32(out, j, load_i32(initial + panel * 64, j))
-            for step in range(steps):
+            for step in range(segments * steps):
+                left = a + row * a_row + step // steps * segment + step % steps * 4
                 a0, a1 = (
-                    np.int32(load_i8(left, 4 * step) + 128),
-                    np.int32(load_i8(left, 4 * step + 1) + 128),
+                    np.int32(load_i8(left, 0) + 128),
+                    np.int32(load_i8(left, 1) + 128),
                 )
                 a2, a3 = (
-                    np.int32(load_i8(left, 4 * step + 2) + 128),
-                    np.int32(load_i8(left, 4 * step + 3) + 128),
+                    np.int32(load_i8(left, 2) + 128),
+                    np.int32(load_i8(left, 3) + 128),
                 )
                 column = right + step * 64
                 for j in range(16):
@@ -110,6 +110,8 @@ def tile_i8(
 def tile_i16(
     a: int,
     a_row: int,
+    segments: int,
+    segment: int,
     steps: int,
     b: int,
     b_panel: int,
@@ -121,17 +123,14 @@ def tile_i16(
     """Sum rows of A times panels of B."""
     for row in range(rows):
         for panel in range(panels):
-            out, left, right = (
-                words + row * 128 + panel * 64,
-                a + row * a_row,
-                b + panel * b_panel,
-            )
+            out, right = words + row * 128 + panel * 64, b + panel * b_panel
             for j in range(16):
                 store_i32(out, j, load_i32(initial + panel * 64, j))
-            for step in range(steps):
+            for step in range(segments * steps):
+                left = a + row * a_row + step // steps * segment + step % steps * 4
                 a0, a1 = (
-                    np.int32(load_i16(left, 2 * step)),
-                    np.int32(load_i16(left, 2 * step + 1)),
+                    np.int32(load_i16(left, 0)),
+                    np.int32(load_i16(left, 1)),
                 )
                 column = right + step * 64
                 for j in range(16):
@@ -209,6 +208,8 @@ def rescale_i8(
 def tile_rescale_i8(
     a: int,
     a_row: int,
+    segments: int,
+    segment: int,
     steps: int,
     b: int,
     b_panel: int,
@@ -224,7 +225,19 @@ def tile_rescale_i8(
     """Sum rows of A times up to 32 columns, and rescale to int8."""
     words = local(128)
     for row in range(rows):
-        tile_i8(a + row * a_row, a_row, steps, b, b_panel, initial, words, 1, (columns + 15) // 16)
+        tile_i8(
+            a + row * a_row,
+            a_row,
+            segments,
+            segment,
+            steps,
+            b,
+            b_panel,
+            initial,
+            words,
+            1,
+            (columns + 15) // 16,
+        )
         out, offsets = reload_i64(places, 0), reload_i64(places, 1)
         rescale_i8(words, 1, columns, parameters, 32, low, high, out, offsets + row * 8)
 

@@ -116,6 +116,7 @@ class _Runs:
     table: Value
     count: Value
     size: Value
+    stride: Value
     shift: Value
     zeros: Value
 
@@ -125,7 +126,7 @@ class _Runs:
         def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
             entry = b.add(self.table, b.mul(index, number(RUN_ENTRY)))
             copy(to[0], entry, load(b, address(b, entry, 16), I64))
-            return [b.add(to[0], self.size)]
+            return [b.add(to[0], self.stride)]
 
         loop(b, self.count, [target], run)
 
@@ -169,9 +170,16 @@ class _Runs:
 
             def chunk(position: Value, _: Any) -> list[Value]:
                 done = b.shl(position, number(6))
-                last = _clamped(b, b.sub(high, done), number(64))
-                first = _clamped(b, b.sub(low, done), number(64))
-                bits = b.select(b.icmp_signed("<", first, last), _between(b, first, last), number(0))
+                last, first = b.sub(high, done), b.sub(low, done)
+                all_ = b.and_(b.icmp_signed(">=", last, number(64)), b.icmp_signed("<=", first, number(0)))
+                before = b.block
+                with b.if_then(b.not_(all_), likely=False):
+                    last, first = _clamped(b, last, number(64)), _clamped(b, first, number(64))
+                    some = b.select(b.icmp_signed("<", first, last), _between(b, first, last), number(0))
+                    clipping = b.block
+                bits = b.phi(I64)
+                bits.add_incoming(number(-1), before)
+                bits.add_incoming(some, clipping)
                 _copy_part(b, b.add(to, done), b.add(where, done), b.and_(bits, known), self.zeros)
                 return []
 
@@ -181,9 +189,22 @@ class _Runs:
 
 
 def _gather_rows(b: Builder, *arguments: Value) -> None:
-    target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach, in_x, zero = (
-        arguments
-    )
+    (
+        target,
+        row_bytes,
+        count,
+        table,
+        runs,
+        run_bytes,
+        run_taps,
+        tap_bytes,
+        column,
+        stride,
+        width,
+        reach,
+        in_x,
+        zero,
+    ) = arguments
     size, zeros = b.mul(run_taps, tap_bytes), splat(b, b.trunc(zero, I8), 64)
     joined = b.icmp_signed("==", run_taps, reach)
     every = _between(b, number(0), size)
@@ -191,7 +212,7 @@ def _gather_rows(b: Builder, *arguments: Value) -> None:
     def position(index: Value, _: Any) -> list[Value]:
         first = b.add(column, b.mul(index, stride))
         to = b.add(target, b.mul(index, row_bytes))
-        row = _Runs(table, runs, size, b.mul(first, in_x), zeros)
+        row = _Runs(table, runs, size, run_bytes, b.mul(first, in_x), zeros)
         last = b.add(first, reach)
         inside = b.and_(b.icmp_signed(">=", first, number(0)), b.icmp_signed("<=", last, width))
 
@@ -317,9 +338,9 @@ copy_run = procedure("copy_run", 3, _copy_run, inline=True)
 """`copy_run(target, source, size)` copies bytes; it may write RUN_SLACK bytes past the end."""
 fill_run = procedure("fill_run", 3, _fill_run, inline=True)
 """`fill_run(target, value, size)` fills bytes; it may write RUN_SLACK bytes past the end."""
-gather_rows = procedure("gather_rows", 13, _gather_rows)
-"""`gather_rows(target, row_bytes, count, table, runs, run_taps, tap_bytes, column, stride, width, reach,
-in_x, zero)`: `count` rows of A for outputs along x, the first starting at input `column`, from a table of
-runs (see RUN_ENTRY) of `run_taps` taps; taps outside of the input are `zero`. May write up to RUN_SLACK bytes
-past the end."""
+gather_rows = procedure("gather_rows", 14, _gather_rows)
+"""`gather_rows(target, row_bytes, count, table, runs, run_bytes, run_taps, tap_bytes, column, stride, width,
+reach, in_x, zero)`: `count` rows of A for outputs along x, the first starting at input `column`, from a
+table of runs (see RUN_ENTRY) of `run_taps` taps; taps outside of the input are `zero`. May write up to
+RUN_SLACK bytes past the end."""
 add_row_sums = procedure("add_row_sums", 6, _add_row_sums)

@@ -69,6 +69,9 @@ class Slot(IntEnum):
     """Rows of A that are gathered, and used by all columns, before the next; at most MAX_PANEL_ROWS."""
     DIRECT = auto()
     """1: rows of A are used in place, STEP bytes apart from position to position; see `is_direct`."""
+    SEGMENTS = auto()
+    """0: rows of A are gathered one by one. Else the input of a whole output row is gathered, as so many
+    segments (one for each kernel row), and a row of A is a part of each: neighbours overlap."""
     ROW_BYTES = auto()
     """Bytes from row to row of A, gathered or in place."""
     INPUT_ZP = auto()
@@ -138,6 +141,7 @@ class TileJob(IntEnum):
     TILE_A, TILE_A_ROW, TILE_STEPS, TILE_B, TILE_B_PANEL, TILE_INITIAL, TILE_WORDS = range(7)
     TILE_HEIGHT, TILE_PANELS, TILE_DEPTH, TILE_FACTOR = range(7, 11)
     TILE_FUSED, TILE_COLUMNS, TILE_PARAMETERS, TILE_LOW, TILE_HIGH, TILE_OUT, TILE_OFFSETS = range(11, 18)
+    TILE_SEGMENTS, TILE_SEGMENT = range(18, 20)
 
 
 class DepthwiseSlot(IntEnum):
@@ -313,13 +317,43 @@ class Geometry:
         return self.direct_bytes > 0
 
     @property
+    def segments(self) -> int:
+        """Return the segments of a row of A if rows overlap in the gathered input, else 0."""
+        tap, width = self.in_channels * self.element_bytes, self.output[3]
+        dense = self._runs[0] == 1 and self._in_elements[3] == self.in_channels
+        joined = dense and self.kernel[2] * tap % 4 == 0 and self.kernel != (1, 1, 1)
+        tiled = min(-(-width // height) * height for height in range(6, TILE_ROWS + 1, 2))
+        if (
+            self.is_direct
+            or not joined
+            or width < 6
+            or tiled > width * 1.15
+            or self.stride[2] > self.kernel[2]
+        ):
+            return 0
+        return self.kernel[0] * self.kernel[1]
+
+    def _segment_bytes(self, rows: int) -> int:
+        exact = ((rows - 1) * self.stride[2] + self.kernel[2]) * self.in_channels * self.element_bytes
+        return -(-exact // 64) * 64
+
+    @property
     def panel_rows(self) -> int:
         """Return how many rows of A to work on at a time."""
+        if self.segments:
+            rows = min(self.output[3], MAX_PANEL_ROWS)
+            while rows > 2 * TILE_ROWS and self.segments * self._segment_bytes(rows) > PANEL_BYTES:
+                rows -= TILE_ROWS
+            return rows
         fitting = PANEL_BYTES // max(self.row_bytes, 1) // TILE_ROWS * TILE_ROWS
-        return max(
-            TILE_ROWS,
-            min(fitting, MAX_PANEL_ROWS, -(-self.positions // TILE_ROWS) * TILE_ROWS),
-        )
+        everything = -(-self.positions // TILE_ROWS) * TILE_ROWS
+        return max(TILE_ROWS, min(fitting, MAX_PANEL_ROWS, everything))
+
+    @property
+    def _panel_bytes(self) -> int:
+        if self.segments:
+            return self.segments * self._segment_bytes(self.panel_rows)
+        return self.panel_rows * self.row_bytes
 
     @property
     def _runs(self) -> tuple[int, int]:
@@ -334,7 +368,7 @@ class Geometry:
     @property
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
-        return 0 if self.is_direct else self._table_bytes + self.panel_rows * self.row_bytes + 192
+        return 0 if self.is_direct else self._table_bytes + self._panel_bytes + 192
 
     @property
     def _collapsed(self) -> "Geometry":
@@ -374,8 +408,9 @@ class Geometry:
         names += "IN_N IN_Z IN_Y IN_X OUT_N OUT_Z OUT_Y OUT_X M_LO M_HI N_LO N_HI K".split()
         numbers += [elements * self.element_bytes for elements in self._in_elements]
         numbers += [*strides, 0, self.positions, 0, oc, self.depth]
-        names += "PANEL_ROWS DIRECT ROW_BYTES".split()
-        numbers += [self.panel_rows, int(self.is_direct), self.direct_bytes or self.row_bytes]
+        names += "PANEL_ROWS DIRECT SEGMENTS ROW_BYTES".split()
+        step = self.stride[2] * tap if self.segments else self.direct_bytes or self.row_bytes
+        numbers += [self.panel_rows, int(self.is_direct), self.segments, step]
         return {Slot[name]: number for name, number in zip(names, numbers, strict=True)}
 
 

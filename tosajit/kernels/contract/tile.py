@@ -61,10 +61,10 @@ INT16 = Functor("i16", lambda b: None, _multiply_i16)
 
 
 def tile(functor: Functor) -> Callable[..., None]:
-    """Return `tile(a, a_row, steps, b, b_panel, init, out, rows, panels)`, which sets `out` to init + A B.
+    """Return `tile(a, a_row, segments, segment, steps, b, b_panel, init, out, rows, panels)`: init + A B.
 
-    `a_row` and `b_panel` are distances in bytes, `init` one row of 32-bit words per panel, `out` rows of
-    ROW_BYTES. Accumulation wraps at 32 bits. Steps may be 0.
+    A row of A has segments of `steps`; `a_row`, `segment` and `b_panel` are distances in bytes, `init` one
+    row of 32-bit words per panel, `out` rows of ROW_BYTES. Accumulation wraps at 32 bits. Steps may be 0.
     """
 
     def emit(b: Builder, *arguments: Value) -> None:
@@ -79,7 +79,7 @@ def tile(functor: Functor) -> Callable[..., None]:
                 b.position_at_end(block)
                 name = f"contract_tile_{functor.name}_{row_count}x{panel_count}"
                 b.call(
-                    define(b.module, name, 7, Body(functor, row_count, panel_count)),
+                    define(b.module, name, 9, Body(functor, row_count, panel_count)),
                     operands,
                 )
                 b.branch(after)
@@ -87,7 +87,7 @@ def tile(functor: Functor) -> Callable[..., None]:
         b.unreachable()
         b.position_at_end(after)
 
-    return procedure(f"tile_{functor.name}", 9, emit)
+    return procedure(f"tile_{functor.name}", 11, emit)
 
 
 ROW_BYTES = PANELS * 64
@@ -109,17 +109,14 @@ class Body:
             store(b, total, address(b, out, row * ROW_BYTES + panel * 64))
 
     def sums(self, b: Builder, operands: Sequence[Value], init: Value) -> list[Value]:
-        """Return the sums of (a, a_row, steps, b, b_panel), row by row."""
-        a, a_row, steps, right, b_panel = operands
+        """Return the sums of (a, a_row, segments, segment, steps, b, b_panel), row by row."""
+        a, a_row, segments, segment, steps, right, b_panel = operands
         size = self.rows * self.panels
         chains = max(1, min(4, CHAINS // size))
         first = [load(b, address(b, init, 64 * (i % self.panels)), W16) for i in range(size)]
         rest = [number(0, W16)] * (size * (chains - 1))
         twice, flip = b.add(a_row, a_row), self.functor.prepare(b)
-        groups = [a]
-        while len(groups) * 3 < self.rows:
-            groups.append(b.add(b.add(groups[-1], twice), a_row))
-        values: Sequence[Value] = [right, *groups, *first, *rest]
+        count = -(-self.rows // 3)
 
         def body(unroll: int) -> Callable[[Value, Sequence[Value]], Sequence[Value]]:
             def steps_of(index: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -127,10 +124,19 @@ class Body:
 
             return steps_of
 
-        if chains > 1:
-            values = loop(b, b.udiv(steps, number(chains)), values, body(chains))
-            steps = b.urem(steps, number(chains))
-        values = loop(b, steps, values, body(1))[1 + len(groups) :]
+        def part(index: Value, values: Sequence[Value]) -> Sequence[Value]:
+            groups = [b.add(a, b.mul(index, segment))]
+            while len(groups) < count:
+                groups.append(b.add(b.add(groups[-1], twice), a_row))
+            inner: Sequence[Value] = [values[0], *groups, *values[1:]]
+            left = steps
+            if chains > 1:
+                inner = loop(b, b.udiv(steps, number(chains)), inner, body(chains))
+                left = b.urem(steps, number(chains))
+            inner = loop(b, left, inner, body(1))
+            return [inner[0], *inner[1 + count :]]
+
+        values = loop(b, segments, [right, *first, *rest], part)[1:]
         totals = list(values[:size])
         for i in range(size, len(values)):
             totals[i % size] = b.add(totals[i % size], values[i])
