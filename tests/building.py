@@ -11,7 +11,7 @@ import tosajit as tj
 from tests import oracle
 from tests.strategies import difference
 from tosajit.builder import GraphBuilder
-from tosajit.dtypes import BOOL, INT32, DType
+from tosajit.dtypes import INT32, DType
 from tosajit.graph import Graph
 from tosajit.operator import Operator
 from tosajit.operators import COND_IF, WHILE_LOOP
@@ -100,4 +100,3 @@ def truth(value: bool, *shape: int) -> np.ndarray:
 
 
 ONE = (INT32, (1,))
-YES = (BOOL, (1,))

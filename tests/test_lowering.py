@@ -86,7 +86,7 @@ def kernels_of(graph: Graph) -> list[str]:
     """The texts of the kernels of the last node."""
     texts = []
     for nest in map(normalise, nests_of(graph.main)):
-        accesses = (*nest.reads, *(write.access for write in nest.writes))
+        accesses = nest.accesses
         texts.append(
             emit(nest, [strided(a, a.strides, len(nest.axes)) for a in accesses], split=False).source
         )

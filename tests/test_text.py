@@ -26,7 +26,7 @@ def planned(nests: list[Nest], inputs: set[str], outputs: set[str]) -> Program:
     kinds = dict.fromkeys(inputs, "input") | dict.fromkeys(outputs, "output")
     operands: dict[str, Operand] = {}
     for nest in nests:
-        for access in (*nest.reads, *(write.access for write in nest.writes)):
+        for access in nest.accesses:
             size = access.bytes // {"i8": 1, "i32": 4}[access.type]
             kind = kinds.get(access.operand, "temporary")
             operands[access.operand] = Operand(access.operand, access.type, size, kind)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_transfers_name_the_bytes_that_they_fill() -> None:
     program = planned([product()], {"a", "b", "zero"}, {"c"})
     section = program.sections[0]
     text = "\n".join(section_lines(0, section))
-    for access, image in zip(section.accesses, section.images, strict=True):
+    for access, image in zip(section.nest.accesses, section.images, strict=True):
         assert image is not None
         assert f"[{image.address}..{image.address + image.bytes}]" in text
         assert access.operand in text
@@ -107,7 +107,7 @@ def test_transfers_stand_in_the_loops_that_move_them() -> None:
     program = planned([product()], {"a", "b", "zero"}, {"c"})
     section = program.sections[0]
     lines = list(section_lines(0, section))
-    for access, image in zip(section.accesses, section.images, strict=True):
+    for access, image in zip(section.nest.accesses, section.images, strict=True):
         assert image is not None
         (line,) = (line for line in lines if f" {access.operand} " in line and "<-" in line)
         assert len(line) - len(line.lstrip()) == 2 * (image.level + 1)

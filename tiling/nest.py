@@ -153,10 +153,14 @@ class Nest:
         return prod(self.extents)
 
     @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Reads, writes, and what the array unit reads, in the order in which sections and kernels count."""
+        return (*self.reads, *(write.access for write in self.writes), *self.prepared)
+
+    @property
     def operands(self) -> tuple[str, ...]:
-        """Names of all operands, read then written."""
-        accesses = (*self.reads, *(write.access for write in self.writes), *self.prepared)
-        return tuple(dict.fromkeys(access.operand for access in accesses))
+        """Names of all operands, in the order of the accesses."""
+        return tuple(dict.fromkeys(access.operand for access in self.accesses))
 
     def __str__(self) -> str:
         from tiling.text import nest_text

@@ -158,7 +158,8 @@ def _section(
         size = _accumulator_bytes(nest, tile, target)
         accumulator = Image(address, tile[: nest.outer], size, len(loops))
     several = any(not nest.axes[loop.axis].reduced for loop in loops)
-    return Section(nest, loops, tuple(images), accumulator, target.cores > 1 and several and not scatters(nest))
+    shared = target.cores > 1 and several and not scatters(nest)
+    return Section(nest, loops, tuple(images), accumulator, shared)
 
 
 def _level(access: Access, loops: Sequence[Loop]) -> int:

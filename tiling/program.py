@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiling.expr import BYTES
-from tiling.nest import Access, Affine, Nest, dense_strides
+from tiling.nest import Access, Affine, Nest
 from tiling.target import Target
 
 Kind = Literal["input", "output", "constant", "temporary"]
@@ -63,14 +63,10 @@ class Section:
     nest: Nest
     loops: tuple[Loop, ...]
     images: tuple[Image | None, ...]
+    """By access of the nest; None for operands that are used where they are."""
     accumulator: Image | None = None
     shared: bool = False
     """Whether several cores do its tiles; other sections are left to the first core."""
-
-    @property
-    def accesses(self) -> tuple[Access, ...]:
-        """Reads, writes, and what the array unit reads, as `images` counts them."""
-        return (*self.nest.reads, *(write.access for write in self.nest.writes), *self.nest.prepared)
 
     @property
     def tiles(self) -> int:
@@ -122,7 +118,7 @@ class Program:
         for number, section in enumerate(self.sections):
             count = len(section.nest.reads)
             body: list[tuple[int, ...]] = []
-            for access, (item, image) in enumerate(zip(section.accesses, section.images, strict=True)):
+            for access, (item, image) in enumerate(zip(section.nest.accesses, section.images, strict=True)):
                 if image is not None:
                     opcode = Opcode.LOAD if access < count else Opcode.STORE
                     row = (
@@ -194,8 +190,3 @@ def dense_box(access: Access, tile: tuple[int, ...]) -> bool:
 def box_bytes(access: Access, tile: tuple[int, ...]) -> int:
     """Size of the box in the scratchpad."""
     return prod(box_shape(access, tile)) * BYTES[access.type]
-
-
-def box_strides(image: Image) -> tuple[int, ...]:
-    """Elements between neighbours of a box in the scratchpad."""
-    return dense_strides(image.shape)

@@ -77,7 +77,7 @@ def section_lines(number: int, section: Section) -> Iterator[str]:
     nest = section.nest
     yield f"group {number}: {nest.verb} {members_text(nest.members)}"
     reads = len(nest.reads)
-    pairs = list(zip(section.accesses, section.images, strict=True))
+    pairs = list(zip(section.nest.accesses, section.images, strict=True))
     for depth in range(len(section.loops) + 1):
         yield from (
             f"{_indent(depth)}load  {line}" for line in _transfers(pairs[:reads], depth, "{1} <- {0}")

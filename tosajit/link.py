@@ -39,7 +39,7 @@ def emit_section(section: Section, number: int | None = None) -> Emitted:
     axes = len(section.nest.axes)
     views = [
         strided(access, dense_strides(image.shape if image is not None else access.shape), axes)
-        for access, image in zip(section.accesses, section.images, strict=True)
+        for access, image in zip(section.nest.accesses, section.images, strict=True)
     ]
     return emit(section.nest, views, section.splits_reduction, number)
 
@@ -118,7 +118,7 @@ def _record(
     scratch_bytes: int,
 ) -> list[int]:
     nest = section.nest
-    axes, accesses = len(nest.axes), section.accesses
+    axes, accesses = len(nest.axes), section.nest.accesses
     layout = Layout(axes, len(accesses))
     payload, derived, job = _payload(part, addresses, layout)
     arguments = [0] * layout.payload + payload
@@ -164,7 +164,7 @@ def _places(section: Section, slots: Mapping[str, int]) -> list[tuple[int, int]]
         (slots[access.operand], _start(access, access.strides) * BYTES[access.type])
         if image is None
         else (-1, 0)
-        for access, image in zip(section.accesses, section.images, strict=True)
+        for access, image in zip(section.nest.accesses, section.images, strict=True)
     ]
 
 
@@ -183,7 +183,7 @@ def _payload(
 def _transfers(section: Section, slots: Mapping[str, int]) -> list[list[int]]:
     rows = []
     reads = len(section.nest.reads)
-    for number, (access, image) in enumerate(zip(section.accesses, section.images, strict=True)):
+    for number, (access, image) in enumerate(zip(section.nest.accesses, section.images, strict=True)):
         if image is not None:
             rows.append(_transfer(section, number, access, image, number >= reads, slots[access.operand]))
     return rows

@@ -54,7 +54,7 @@ def test_reduced_axes_are_cut_by_the_innermost_loops(program: Program) -> None:
 @given(programs())
 def test_boxes_in_the_scratchpad_hold_all_that_a_tile_touches(program: Program) -> None:
     for section in program.sections:
-        for access, image in zip(section.accesses, section.images, strict=True):
+        for access, image in zip(section.nest.accesses, section.images, strict=True):
             for _, box in tiles(section):
                 within = operand_box(access, box)
                 if image is not None:
@@ -69,7 +69,7 @@ def test_boxes_in_the_scratchpad_hold_all_that_a_tile_touches(program: Program) 
 def test_boxes_that_are_stored_are_written_in_full(program: Program) -> None:
     for section in program.sections:
         first = len(section.nest.reads)
-        for access, image in list(zip(section.accesses, section.images, strict=True))[first:]:
+        for access, image in list(zip(section.nest.accesses, section.images, strict=True))[first:]:
             if image is not None:
                 for _, box in tiles(section):
                     assert touched(access, box) == set(points(operand_box(access, box)))
@@ -90,7 +90,7 @@ def test_results_with_gaps_are_written_where_they_are() -> None:
 @given(programs())
 def test_a_box_stays_where_it_is_while_only_inner_loops_move(program: Program) -> None:
     for section in program.sections:
-        for access, image in zip(section.accesses, section.images, strict=True):
+        for access, image in zip(section.nest.accesses, section.images, strict=True):
             if image is not None:
                 seen = {}
                 for counts, box in tiles(section):
@@ -109,7 +109,7 @@ def test_commands_and_loops_say_what_the_sections_say(program: Program) -> None:
         assert rows == [(loop.axis, extents[loop.axis], loop.step, loop.count) for loop in section.loops]
         own = commands[commands["section"] == number]
         transfers = own[own["opcode"] != Opcode.COMPUTE]
-        accesses = section.accesses
+        accesses = section.nest.accesses
         assert [names[row["operand"]] for row in transfers] == [
             accesses[row["access"]].operand for row in transfers
         ]
@@ -134,7 +134,7 @@ def test_a_section_loads_then_computes_then_stores(program: Program) -> None:
 @given(programs())
 def test_the_largest_box_of_a_tile_follows_from_its_size_alone(program: Program) -> None:
     for section in program.sections:
-        for access in section.accesses:
+        for access in section.nest.accesses:
             sizes = [[e - f for f, e in operand_box(access, box)] for _, box in tiles(section)]
             assert all(np.all(np.array(size) <= box_shape(access, section.tile)) for size in sizes)
 

@@ -50,7 +50,7 @@ def live(program: Any) -> int:
 
     steps: dict[str, list[int]] = {}
     for number, section in enumerate(program.sections):
-        for access in section.accesses:
+        for access in section.nest.accesses:
             if program.operands[access.operand].kind == "temporary":
                 steps.setdefault(access.operand, []).append(number)
     lives = {name: Lifetime(program.operands[name].bytes, min(at), max(at)) for name, at in steps.items()}

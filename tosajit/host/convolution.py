@@ -133,10 +133,9 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
         PackSlot.PACK_FACTOR: -(128 + zero),
         PackSlot.PACK_ADDEND: addend,
     }
-    accesses = [pack.reads[0], *(write.access for write in pack.writes)]
     derived = []
     slots = (PackSlot.PACK_SOURCE, PackSlot.PACK_OUT, PackSlot.PACK_INITIAL)
-    for number, (slot, access) in enumerate(zip(slots, accesses, strict=False)):
+    for number, (slot, access) in enumerate(zip(slots, pack.accesses, strict=False)):
         step = access.steps(axes)[0] * BYTES[access.type] if axes == 3 else 0
         terms = [(layout.base + number, 1), *([(layout.first, step)] if step else [])]
         derived.append(Word(slot, 0, tuple(terms)))

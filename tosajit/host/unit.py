@@ -154,7 +154,7 @@ def derived_words(
     Slots of prepared operands and epilogues count as the others do.
     """
     axes = len(group.axes)
-    accesses = (*group.reads, *(write.access for write in group.writes), *group.prepared)
+    accesses = group.accesses
     layout = Layout(axes, len(accesses))
 
     def base(slot: int, number: int) -> Word:
