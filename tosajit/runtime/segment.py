@@ -77,7 +77,7 @@ class Segment:
         self.constants = {
             name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()
         }
-        prepared = self._prepared(rest, target, checked)
+        prepared = self._prepared(rest, target, checked, once=not fold)
         self.constants |= prepared.constants
         tensors = {**tensors, **_own_tensors(prepared)}
         self.program = _planned(prepared.groups, self._operands(tensors), target)
@@ -94,13 +94,15 @@ class Segment:
         leave = (len(slots) if i in passed else slots[name] for i, name in enumerate(self.outputs))
         self._places = [*entry, *leave]
 
-    def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool) -> Prepared:
-        """Fused groups; on the host, those that the array kernels do prepared for them."""
+    def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool, once: bool) -> Prepared:
+        """Fused groups; on the host, prepared for the array kernels, and simplified unless they run once."""
         if checked:
             return Prepared(list(nests))
         if target.scratch_bytes is not None:
             return Prepared(list(fuse(nests, set(self.outputs), lambda group: fits(group, target))))
         kept, library = set(self.outputs), array_library()
+        if once:
+            return prepare(fuse(nests, kept, supports), self.constants, library)
         simple = simplify(fuse(nests, kept, supports), self.constants, kept, library == LIBRARY)
         prepared = prepare(simple.groups, {**self.constants, **simple.constants}, library)
         prepared.constants |= simple.constants
