@@ -25,10 +25,13 @@ from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
+from tosajit.runtime.memory import check_memory, too_large
 from tosajit.runtime.workspace import ALIGNMENT, Workspace, address_of, driver
 
 Array = np.ndarray[Any, Any]
 Progress = Callable[[int, int], None]
+FOLDED_BYTES = 1 << 26
+"""The largest value that is computed once and kept, where it depends on constants alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Segment:
         self.constants |= prepared.constants
         tensors = {**tensors, **_own_tensors(prepared)}
         self.program = _planned(prepared.groups, self._operands(tensors), target)
+        check_memory(self.program)
         self.threads = target.cores if any(section.shared for section in self.program.sections) else 1
         slots = {name: number for number, name in enumerate(self.program.operands)}
         self._image = link(self.program, slots, prepared.units, checked, progress)
@@ -116,11 +120,13 @@ class Segment:
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run on dense arrays of the right types and shapes."""
-        results = [np.empty(shape, storage) for shape, storage in self._new]
         try:
-            workspace = self._free.pop()
-        except IndexError:
+            results = [np.empty(shape, storage) for shape, storage in self._new]
+            workspace = self._free.pop() if self._free else self._workspace()
+        except IndexError:  # another thread has taken it
             workspace = self._workspace()
+        except MemoryError:
+            raise too_large(self.program) from None
         workspace.place((*arrays, *results))
         workspace.step()
         if self._checked and workspace.report[0]:
@@ -190,7 +196,8 @@ def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> 
     known = set(constants)
     for nest in nests:
         name = nest.writes[0].access.operand
-        if name not in outputs and all(access.operand in known for access in nest.reads):
+        reads_constants = all(access.operand in known for access in nest.reads)
+        if name not in outputs and reads_constants and nest.writes[0].access.bytes <= FOLDED_BYTES:
             writers[name] -= 1
             if writers[name] == 0:
                 known.add(name)
