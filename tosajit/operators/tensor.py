@@ -203,7 +203,21 @@ class AVG_POOL2D(Pool):
         return [reduce_nest(use, "reduce", at, reads, Reduction("add", 0, "i32", difference), result)]
 
 
-class FFT2D(Operator):
+class Transform(Operator):
+    """What the Fourier transforms share."""
+
+    @error_if("input_real")
+    def no_power_of_two(self, H: int, W: int) -> bool:
+        """H and W are {H} and {W}, but must be powers of two."""
+        return H & (H - 1) != 0 or W & (W - 1) != 0
+
+    @level_check()
+    def size_limits(self, H: int, W: int, level: Level) -> Iterator[str]:
+        """The images within the level."""
+        yield from beyond("MAX_KERNEL", level.MAX_KERNEL, H=H, W=W)
+
+
+class FFT2D(Transform):
     """The discrete Fourier transform of complex images, forward or inverse."""
 
     section, modes = "2.3.6", FFT
@@ -215,16 +229,6 @@ class FFT2D(Operator):
 
     inverse: bool = False
     local_bound: bool = False
-
-    @error_if("input_real")
-    def no_power_of_two(self, H: int, W: int) -> bool:
-        """H and W are {H} and {W}, but must be powers of two."""
-        return H & (H - 1) != 0 or W & (W - 1) != 0
-
-    @level_check()
-    def size_limits(self, H: int, W: int, level: Level) -> Iterator[str]:
-        """The images within the level."""
-        yield from beyond("MAX_KERNEL", level.MAX_KERNEL, H=H, W=W)
 
 
 class MATMUL(Operator):
@@ -299,7 +303,7 @@ class MAX_POOL2D(Pool):
         return [reduce_nest(use, "reduce", at, [source], Reduction("max", least, kind, element(0, value)))]
 
 
-class RFFT2D(Operator):
+class RFFT2D(Transform):
     """The discrete Fourier transform of real images; the half that symmetry does not give."""
 
     section, modes = "2.3.9", FFT
@@ -314,13 +318,3 @@ class RFFT2D(Operator):
     def infer(self, W: int) -> Dims:
         """The columns that are not mirrored."""
         return {"OW": W // 2 + 1}
-
-    @error_if("input_real")
-    def no_power_of_two(self, H: int, W: int) -> bool:
-        """H and W are {H} and {W}, but must be powers of two."""
-        return H & (H - 1) != 0 or W & (W - 1) != 0
-
-    @level_check()
-    def size_limits(self, H: int, W: int, level: Level) -> Iterator[str]:
-        """The images within the level."""
-        yield from beyond("MAX_KERNEL", level.MAX_KERNEL, H=H, W=W)
