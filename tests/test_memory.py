@@ -187,6 +187,33 @@ def test_a_loop_holds_a_large_tensor_twice_at_most() -> None:
     assert peak < 3.2 * state.nbytes
 
 
+def test_bodies_of_several_steps_copy_nothing_either() -> None:
+    graph = tj.GraphBuilder()
+    count, state = graph.input("count", tj.INT32, (1,)), graph.input("state", tj.INT32, (1 << 20,))
+    called = CUSTOM(operator_name="call", domain_name="test", implementation_attrs=b"")
+
+    def again(region: tj.GraphBuilder, count: str, state: str) -> str:
+        return region.add(GREATER(), [count, region.const(np.zeros(1, np.int32), tj.INT32)])
+
+    def step(region: tj.GraphBuilder, count: str, state: str) -> list[str]:
+        (less,) = region.add_all(called, [count], [(tj.INT32, (1,))])
+        return [less, region.add(REVERSE(axis=0), [state])]
+
+    graph.output(*while_loop(graph, [count, state], again, step))
+    custom = {("test", "call"): tj.Custom(lambda array: array - 1)}
+    executable = tj.compile(graph.build(), custom=custom)
+    numbers = np.arange(1 << 20, dtype=np.int32)
+    executable(np.array([2], np.int32), numbers)
+    for rounds in (7, 0, -1):
+        tracemalloc.start()
+        _, result = executable(np.array([rounds], np.int32), numbers)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert np.array_equal(result, numbers[:: -1 if rounds == 7 else 1])
+        assert not np.shares_memory(result, numbers)
+        assert peak < 2.2 * numbers.nbytes
+
+
 def test_calls_leave_nothing_behind() -> None:
     graph = tj.GraphBuilder()
     called = CUSTOM(operator_name="call", domain_name="test", implementation_attrs=b"")

@@ -60,6 +60,9 @@ class Body:
         first = self.steps[0] if len(self.steps) == 1 else None
         self.whole = first.segment if isinstance(first, Compute) else None
         """The segment that is all of the block, if there is one."""
+        elsewhere, outputs = {*block.inputs, *self._constants}, block.outputs
+        self._shared = [n in elsewhere or n in outputs[:place] for place, n in enumerate(outputs)]
+        """Whether an output's array is another's as well; steps themselves make new ones."""
 
     def run(self, arrays: Sequence[Array], context: Context) -> list[Array]:
         """Run the block's steps in order."""
@@ -68,7 +71,10 @@ class Body:
         frame = Frame(dict(zip(self.block.inputs, arrays, strict=True)), self._constants, context, set())
         for step in self.steps:
             step.run(frame)
-        return [array.copy() for array in frame.take(self.block.outputs)]
+        results = frame.take(self.block.outputs)
+        return [
+            array.copy() if shared else array for array, shared in zip(results, self._shared, strict=True)
+        ]
 
     @property
     def segments(self) -> list[Segment]:

@@ -82,9 +82,11 @@ class Loop:
 
     def run(self, frame: Frame) -> None:
         """Run the body as long as the condition gives true."""
-        arrays = frame.take(self.node.inputs)
+        given = arrays = frame.take(self.node.inputs)
         while self.condition.run(arrays, frame.context)[0].reshape(-1)[0]:
             arrays = self.body.run(arrays, frame.context)
+        if arrays is given:
+            arrays = [array.copy() for array in given]
         frame.values.update(zip(self.node.outputs, arrays, strict=True))
 
 
