@@ -14,7 +14,13 @@ from tosajit.operators import CONV2D, CONV3D, DEPTHWISE_CONV2D, IDENTITY, MATMUL
 
 # Operator, attributes, shapes of the operands.
 CASES: dict[str, tuple[Any, dict[str, Any], tuple[int, ...], tuple[int, ...], int]] = {
-    "CONV2D": (CONV2D, {"pad": (1, 1, 1, 0), "stride": (1, 1), "dilation": (1, 1)}, (2, 6, 5, 3), (4, 3, 3, 3), 4),
+    "CONV2D": (
+        CONV2D,
+        {"pad": (1, 1, 1, 0), "stride": (1, 1), "dilation": (1, 1)},
+        (2, 6, 5, 3),
+        (4, 3, 3, 3),
+        4,
+    ),
     "CONV2D of one channel": (
         CONV2D,
         {"pad": (1, 1, 1, 1), "stride": (1, 1), "dilation": (1, 1)},
@@ -110,9 +116,7 @@ def test_convolutions_subtract_both_zero_points(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("points", [(0, 0), (-128, 127), (127, -128)])
 @pytest.mark.parametrize("kind", [tj.INT8, tj.INT16], ids=str)
-def test_matrix_products_subtract_both_zero_points(
-    kind: tj.DType, points: tuple[int, int], way: str
-) -> None:
+def test_matrix_products_subtract_both_zero_points(kind: tj.DType, points: tuple[int, int], way: str) -> None:
     drawn = Drawn()
     a = drawn.input(kind, drawn.random_array(kind, (2, 5, 7)))
     b = drawn.input(kind, drawn.random_array(kind, (2, 7, 9)))
