@@ -26,6 +26,7 @@ from tosajit.host.unit import Prepared
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
 from tosajit.runtime.memory import check_memory, too_large
+from tosajit.runtime.moving import moved
 from tosajit.runtime.workspace import ALIGNMENT, Workspace, address_of, driver
 
 Array = np.ndarray[Any, Any]
@@ -86,6 +87,8 @@ class Segment:
         self.program = _planned(prepared.groups, self._operands(tensors), target)
         check_memory(self.program)
         self.threads = target.cores if any(section.shared for section in self.program.sections) else 1
+        needed = {*self.program.operands, *self.outputs}
+        self.constants = {name: array for name, array in self.constants.items() if name in needed}
         slots = {name: number for number, name in enumerate(self.program.operands)}
         self._image = link(self.program, slots, prepared.units, checked, progress)
         self._free: list[Workspace] = []
@@ -186,8 +189,14 @@ def _fold(
     needed = [name for name in known if name in wanted and name not in constants]
     if not needed:
         return {}, rest
-    before = Segment(early, tensors, (), needed, constants, Target("host", alignment=ALIGNMENT), fold=False)
-    return dict(zip(needed, before.run(()), strict=True)), rest
+    made, early = moved(early, constants)
+    shaped = {n: a.view(tensors[n].dtype.storage).reshape(tensors[n].shape) for n, a in made.items()}
+    later = [name for name in needed if name not in made]
+    if later:
+        host = Target("host", alignment=ALIGNMENT)
+        before = Segment(early, tensors, (), later, {**constants, **shaped}, host, fold=False)
+        shaped |= zip(later, before.run(()), strict=True)
+    return {name: shaped[name] for name in needed}, rest
 
 
 def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> set[str]:

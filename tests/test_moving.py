@@ -1,0 +1,50 @@
+"""Moves of constants give what kernels give for the same operators on inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit.dtypes import INT8, INT16, INT32, DType
+from tosajit.operators import ADD, CAST, CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE
+from tosajit.runtime import segment
+
+SHAPE = (2, 3, 4)
+
+
+def chain(dtype: DType, constant: bool) -> tj.Graph:
+    """Layout operators on a tensor that is a constant or an input, added to an input."""
+    b = tj.GraphBuilder()
+    x = b.const(numbers(dtype), dtype) if constant else b.input("x", dtype, SHAPE)
+    y = b.add(TRANSPOSE(perms=(2, 0, 1)), [x])
+    y = b.add(REVERSE(axis=1), [y])
+    y = b.add(SLICE(), [y, b.shape([1, 0, 1]), b.shape([3, 2, 2])])
+    y = b.add(TILE(), [y, b.shape([1, 3, 2])])
+    y = b.add(RESHAPE(), [y, b.shape([6, 12])])
+    y = b.add(CONCAT(axis=0), [y, y])
+    y = b.add(PAD(), [y, b.shape([1, 0, 0, 2]), b.const(np.array([7], dtype.storage), dtype)])
+    wide = y if dtype is INT32 else b.add(CAST(), [y], dtype=INT32)
+    b.output(b.add(ADD(), [wide, b.input("z", INT32, (13, 14))]))
+    return b.build()
+
+
+def numbers(dtype: DType) -> np.ndarray:
+    return np.arange(24).reshape(SHAPE).astype(dtype.storage)
+
+
+@pytest.mark.parametrize("dtype", [INT8, INT16, INT32], ids=lambda dtype: dtype.name)
+def test_moved_constants_are_what_kernels_move(dtype: DType) -> None:
+    z = np.full((13, 14), 5, np.int32)
+    folded, whole = tj.compile(chain(dtype, constant=True)), tj.compile(chain(dtype, constant=False))
+    np.testing.assert_array_equal(folded(z), whole(numbers(dtype), z))
+
+
+def test_a_transposed_constant_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = tj.GraphBuilder()
+    moved = b.add(TRANSPOSE(perms=(2, 0, 1)), [b.const(numbers(INT32), INT32)])
+    b.output(b.add(ADD(), [moved, b.input("z", INT32, (4, 2, 3))]))
+    links = []
+    monkeypatch.setattr(segment, "link", lambda *a, link=segment.link: links.append(a[0]) or link(*a))
+    tj.compile(b.build())
+    assert len(links) == 1
