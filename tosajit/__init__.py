@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tiling.target import HOST, TINY, Target
     from tosajit import ops
+    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import (
         BF16,
         BOOL,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
         Violation,
     )
     from tosajit.files import from_bytes, load, save, to_bytes
-    from tosajit.graph import Block, Graph, GraphBuilder, Node, Region, Value
+    from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.operator import OPERATORS
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, compile
@@ -53,12 +54,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
+    "tosajit.builder": "GraphBuilder",
     "tosajit.dtypes": "BF16 BOOL FP8E4M3 FP8E5M2 FP16 FP32 INT4 INT8 INT16 INT32 INT48 SHAPE DType",
     "tosajit.errors": (
         "CompileError FileError GraphError InputError PlanError RequireError TosaError TraceError Violation"
     ),
     "tosajit.files": "from_bytes load save to_bytes",
-    "tosajit.graph": "Block Graph GraphBuilder Node Region Value",
+    "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.runtime.executable": "Executable compile",

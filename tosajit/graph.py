@@ -11,7 +11,6 @@ import numpy as np
 from tosajit.dtypes import DType
 
 if TYPE_CHECKING:
-    from tosajit.builder import GraphBuilder as GraphBuilder
     from tosajit.operator import Operator
 
 Array = np.ndarray[Any, Any]
@@ -145,11 +144,3 @@ class Graph:
         from tosajit.listing import graph_html
 
         return graph_html(self)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "GraphBuilder":  # it needs the operators, and they need this module
-        from tosajit.builder import GraphBuilder
-
-        return GraphBuilder
-    raise AttributeError(f"module {__name__} has no attribute {name}")
