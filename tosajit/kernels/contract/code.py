@@ -77,6 +77,22 @@ def instruction(b: Builder, name: str, result: Any, arguments: Sequence[Value]) 
     return b.call(function, arguments)
 
 
+class _LoopName(ir.MDValue):  # type: ignore[misc]
+    """The identity of a loop, which LLVM wants to be distinct and to refer to itself."""
+
+    def descr(self, buffer: Any) -> None:
+        """Write the node."""
+        operands = ", ".join([self.get_reference(), *(operand.get_reference() for operand in self.operands)])
+        buffer += ("distinct !{ ", operands, " }\n")
+
+
+def _as_written(branch: Any, module: Any) -> None:
+    """Keep LLVM from unrolling a loop: these are, as far as it pays, and it takes long."""
+    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    name = str(len(module.metadata))
+    branch.set_metadata("llvm.loop", _LoopName(module, [hint], name=name))
+
+
 def loop(
     b: Builder,
     count: Value,
@@ -97,7 +113,7 @@ def loop(
     for phi, first, then in zip([index, *values], [number(0), *carried], [following, *results], strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, b.block)
-    b.branch(head)
+    _as_written(b.branch(head), b.module)
     b.position_at_end(after)
     return values
 

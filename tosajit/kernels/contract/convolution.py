@@ -79,10 +79,9 @@ TILE_I8 = """
     initial, words = load_i64(args, TILE_INITIAL), load_i64(args, TILE_WORDS)
     factor = load_i64(args, TILE_FACTOR)
     if load_i64(args, TILE_FUSED) == 1:
-        height = rows if rows < 4 else 4
-        height -= height & 1 if height > 1 else 0
+        height = 4 if rows > 3 else max(rows & 2, 1)
         least = (rows + height - 1) // height * height
-        for taller in range(6, 14, 2):
+        for taller in range(8, 14, 2):
             if taller <= rows and (rows + taller - 1) // taller * taller <= least + 1:
                 height = taller
                 least = (rows + taller - 1) // taller * taller
@@ -165,7 +164,7 @@ TILES = """
                 left = rows - row
                 tiles = (left + {tile_rows} - 1) // {tile_rows}
                 height = (left + tiles - 1) // tiles
-                height -= height & 1 if height > 1 else 0
+                height = 12 if height > 11 else 8 if height > 7 else 4 if height > 3 else max(height & 2, 1)
                 store_i64(tile_job, TILE_A, a + row * a_row)
                 store_i64(tile_job, TILE_HEIGHT, height){start}
                 call(tile, tile_job)

@@ -7,8 +7,9 @@ from typing import Any
 from tosajit.kernels.contract.code import I8, Builder, Value, address, define, load, loop, number, procedure
 from tosajit.kernels.contract.requant import PANEL_BYTES, Rescaling, load_panel, narrow, put, scale
 from tosajit.kernels.contract.rows import lanes_below
-from tosajit.kernels.contract.tile import HEIGHTS, INT8, PANELS, Body
+from tosajit.kernels.contract.tile import INT8, PANELS, Body
 
+HEIGHTS = (1, 2, 4, 8, 10, 12)
 OPERANDS = 14
 
 

@@ -144,8 +144,8 @@ class _Panel:
 
         def tap(position: Value, totals: Sequence[Value]) -> Sequence[Value]:
             offset = load(b, address(b, self.offsets, position, 8), I64)
-            weight = load(b, address(b, self.weights, position, 64), W16)
-            inputs = [load(b, b.add(start, offset), W16) for start in starts]
+            weight = load(b, address(b, self.weights, position, 64), self.functor.lanes)
+            inputs = [load(b, b.add(start, offset), self.functor.lanes) for start in starts]
             pairs = zip(totals, inputs, strict=True)
             return [self.functor.multiply(b, total, value, weight) for total, value in pairs]
 

@@ -322,7 +322,7 @@ class Geometry:
         tap, width = self.in_channels * self.element_bytes, self.output[3]
         dense = self._runs[0] == 1 and self._in_elements[3] == self.in_channels
         joined = dense and self.kernel[2] * tap % 4 == 0 and self.kernel != (1, 1, 1)
-        tiled = min(-(-width // height) * height for height in range(6, TILE_ROWS + 1, 2))
+        tiled = min(-(-width // height) * height for height in (8, 10, 12))
         if (
             self.is_direct
             or not joined

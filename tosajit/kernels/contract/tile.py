@@ -6,6 +6,7 @@ bytes of B that meet them: B is packed as [columns / 16][steps][16][4 bytes].
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tosajit.kernels.contract.code import (
     B64,
@@ -26,7 +27,7 @@ from tosajit.kernels.contract.code import (
     store,
 )
 
-HEIGHTS, PANELS = (1, 2, 4, 6, 8, 10, 12), 2
+HEIGHTS, PANELS = (1, 2, 4, 8, 12), 2
 """Sizes of tiles: in the largest, 24 of the 32 registers accumulate."""
 CHAINS = 8
 """Independent accumulations that hide the latency of a multiplication (4 cycles, 2 units)."""
@@ -37,6 +38,8 @@ class Functor:
     """How a step of a pair of types is computed; `prepare` makes what is combined with all of A by xor."""
 
     name: str
+    lanes: Any
+    """The type of a register of operands."""
     prepare: Callable[[Builder], Value | None]
     multiply: Callable[[Builder, Value, Value, Value], Value]
 
@@ -45,19 +48,16 @@ def _flip(b: Builder) -> Value:
     return opaque(b, splat(b, number(-0x7F7F7F80, I32), 16))
 
 
-def _multiply_i8(b: Builder, total: Value, left: Value, right: Value) -> Value:
-    name = "llvm.x86.avx512.vpdpbusd.512"
-    return instruction(b, name, W16, [total, b.bitcast(left, B64), b.bitcast(right, B64)])
+def _multiply(name: str) -> Callable[[Builder, Value, Value, Value], Value]:
+    def multiply(b: Builder, total: Value, left: Value, right: Value) -> Value:
+        return instruction(b, f"llvm.x86.avx512.{name}.512", W16, [total, left, right])
+
+    return multiply
 
 
-def _multiply_i16(b: Builder, total: Value, left: Value, right: Value) -> Value:
-    name = "llvm.x86.avx512.vpdpwssd.512"
-    return instruction(b, name, W16, [total, b.bitcast(left, H32), b.bitcast(right, H32)])
-
-
-INT8 = Functor("i8", _flip, _multiply_i8)
+INT8 = Functor("i8", B64, _flip, _multiply("vpdpbusd"))
 """int8 A is read as A + 128, unsigned as vpdpbusd wants it; the columns' start values correct for it."""
-INT16 = Functor("i16", lambda b: None, _multiply_i16)
+INT16 = Functor("i16", H32, lambda b: None, _multiply("vpdpwssd"))
 
 
 def tile(functor: Functor) -> Callable[..., None]:
@@ -153,14 +153,14 @@ class Body:
             list(values[1 + group_count :]),
         )
         for step in range(unroll):
-            columns = [load(b, address(b, right, 64 * step), W16)]
+            columns = [load(b, address(b, right, 64 * step), self.functor.lanes)]
             for _ in range(1, self.panels):
-                columns.append(load(b, b.add(address(b, right, 64 * step), b_panel), W16))
+                columns.append(load(b, b.add(address(b, right, 64 * step), b_panel), self.functor.lanes))
             for row in range(self.rows):
                 where = address(b, groups[row // 3], 4 * step)
                 where = where if row % 3 == 0 else b.add(where, a_row if row % 3 == 1 else twice)
                 left = splat(b, load(b, where, I32), 16)
-                left = b.xor(left, flip) if flip is not None else left
+                left = b.bitcast(b.xor(left, flip) if flip is not None else left, self.functor.lanes)
                 for panel, column in enumerate(columns):
                     i = (step * self.rows + row) * self.panels + panel
                     totals[i] = self.functor.multiply(b, totals[i], left, column)
