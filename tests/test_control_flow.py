@@ -15,7 +15,18 @@ from tosajit.builder import GraphBuilder
 from tosajit.dtypes import BOOL, INT8, INT16, INT32, INT48
 from tosajit.files import to_bytes
 from tosajit.graph import Graph
-from tosajit.operators import ADD, COND_IF, GREATER, IDENTITY, MUL, REVERSE, SELECT, SUB, WHILE_LOOP
+from tosajit.operators import (
+    ADD,
+    BITWISE_NOT,
+    COND_IF,
+    GREATER,
+    IDENTITY,
+    MUL,
+    REVERSE,
+    SELECT,
+    SUB,
+    WHILE_LOOP,
+)
 from tosajit.validation import validate
 
 
@@ -329,6 +340,36 @@ def test_without_a_level_control_flow_nests_deeper() -> None:
     assert not validate(nested(12), level="none")
     executable = tj.compile(nested(12), level="none")
     assert executable(truth(True, 1), int32(41))[0] == 42
+
+
+@pytest.mark.parametrize("twice", [True, False])
+@pytest.mark.parametrize("depth", [6, 256])
+def test_the_deepest_nesting_compiles_every_region_once(depth: int, twice: bool) -> None:
+    """Each region inverts its input, and runs the next one, in both branches or in one."""
+    builder = GraphBuilder()
+    types = [(BOOL, (1,)), (INT32, (1,))]
+
+    def invert(block: GraphBuilder, level: int, condition: str, x: str) -> str:
+        value = block.add(BITWISE_NOT(), [x])
+        if level == depth:
+            return value
+        operator = COND_IF(
+            then_graph=f"level {level + 1}", else_graph=f"level {level + 1}" if twice else "last"
+        )
+        return add_all(block, operator, [condition, condition, value], types[1:])[0]
+
+    condition, x = (builder.input(name, *kind) for name, kind in zip("cx", types, strict=True))
+    builder.output(invert(builder, 0, condition, x))
+    for level in range(1, depth + 1):
+        region(builder, f"level {level}", types, lambda block, c, x, level=level: invert(block, level, c, x))
+    region(builder, "last", types, lambda block, c, x: x)
+    graph = builder.build()
+    assert str(graph)
+    executable = tj.compile(graph, level="8K" if depth == 6 else "none")
+    assert str(executable)
+    number = np.array([41], np.int32)
+    assert executable(truth(True, 1), number) == ~41  # inverted an odd number of times
+    assert executable(truth(False, 1), number) == ~41
 
 
 @pytest.mark.parametrize("level", ["8K", "none"])

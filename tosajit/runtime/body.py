@@ -49,12 +49,40 @@ class Compute:
         frame.values.update(zip(self.segment.outputs, results, strict=True))
 
 
-class Body:
-    """A compiled block."""
+def build(graph: Graph, options: Options) -> Body:
+    """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
+    blocks = {region.name: region.blocks[0] for region in graph.regions}
+    bodies: dict[str, Body] = {}
+    waiting = [name for node in graph.main.nodes for name in _runs(node)]
+    while waiting:
+        name = waiting[-1]
+        inner = [found for node in blocks[name].nodes for found in _runs(node) if found not in bodies]
+        if name not in bodies and inner:
+            waiting += inner
+            continue
+        waiting.pop()
+        if name not in bodies:
+            bodies[name] = Body(blocks[name], options, bodies)
+    return Body(graph.main, options, bodies)
 
-    def __init__(self, graph: Graph, block: Block, options: Options) -> None:
+
+def _runs(node: Node) -> tuple[str, ...]:
+    """The names of the regions that a node runs."""
+    operator: Any = node.operator
+    match operator.opcode:
+        case "COND_IF":
+            return operator.then_graph, operator.else_graph
+        case "WHILE_LOOP":
+            return operator.cond_graph, operator.body_graph
+    return ()
+
+
+class Body:
+    """A compiled block; `regions` has those that its control flow runs."""
+
+    def __init__(self, block: Block, options: Options, regions: Mapping[str, Body]) -> None:
         self.block = block
-        self._graph, self._options = graph, options
+        self._options, self._regions = options, regions
         self._constants = constants_of(block)
         self.steps: list[Compute | Step] = list(self._make_steps())
         first = self.steps[0] if len(self.steps) == 1 else None
@@ -133,10 +161,9 @@ class Body:
         values = block.values
         operator: Any = node.operator
         match operator.opcode:
-            case "COND_IF":
-                return Branch(node, *map(self._region, (operator.then_graph, operator.else_graph)))
-            case "WHILE_LOOP":
-                return Loop(node, *map(self._region, (operator.cond_graph, operator.body_graph)))
+            case "COND_IF" | "WHILE_LOOP":
+                made = Branch if operator.opcode == "COND_IF" else Loop
+                return made(node, *(self._regions[name] for name in _runs(node)))
             case "VARIABLE":
                 return Declare(node, values[node.outputs[0]])
             case "CUSTOM":
@@ -146,12 +173,6 @@ class Body:
             case "VARIABLE_WRITE":
                 return WriteVariable(node, values[node.inputs[0]])
         raise AssertionError(operator.opcode)
-
-    def _region(self, name: str) -> Body:
-        for region in self._graph.regions:
-            if region.name == name:
-                return Body(self._graph, region.blocks[0], self._options)
-        raise CompileError(f"region {name} is not in the graph")
 
 
 def _tensors(block: Block, constants: Mapping[str, Array], nests: Sequence[Nest]) -> dict[str, Tensor]:

@@ -13,7 +13,7 @@ from tiling.target import HOST, Target
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Graph, Value
 from tosajit.kernels.objects import prepare
-from tosajit.runtime.body import Body
+from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
 from tosajit.runtime.options import Custom, Options
 from tosajit.runtime.workspace import driver_text
@@ -64,7 +64,7 @@ class Executable:
     def __init__(self, graph: Graph, options: Options) -> None:
         self.graph = graph
         self.options = options
-        self.body = Body(graph, graph.main, options)
+        self.body = build(graph, options)
         self.own_context = Context()
         self._whole = self.body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
