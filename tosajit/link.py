@@ -118,17 +118,10 @@ def _record(
     scratch_bytes: int,
 ) -> list[int]:
     nest = section.nest
-    axes, accesses = len(nest.axes), section.nest.accesses
+    axes, accesses = len(nest.axes), nest.accesses
     layout = Layout(axes, len(accesses))
     payload, derived, job = _payload(part, addresses, layout)
-    arguments = [0] * layout.payload + payload
-    arguments[layout.first : layout.base] = [0] * axes + list(nest.extents)
-    if 8 * len(arguments) > at.ARGUMENT_BYTES:
-        names = ", ".join(dict.fromkeys(nest.members))
-        room = at.ARGUMENT_BYTES // 8
-        raise CompileError(
-            f"{names}: its kernel takes {len(arguments)} numbers, but there is room for {room}"
-        )
+    arguments = _template(nest, layout, payload)
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
     reduced = [row for row in loops if row[1].reduced]
@@ -156,6 +149,17 @@ def _record(
         record[field] = start + len(record)
         record += table
     return record
+
+
+def _template(nest: Nest, layout: Layout, payload: Sequence[int]) -> list[int]:
+    """The argument array of a kernel, as far as it is the same for all tiles."""
+    arguments = [0] * layout.payload + list(payload)
+    arguments[layout.first : layout.base] = [0] * layout.axes + list(nest.extents)
+    if 8 * len(arguments) > at.ARGUMENT_BYTES:
+        names, room = ", ".join(dict.fromkeys(nest.members)), at.ARGUMENT_BYTES // 8
+        text = f"its kernel takes {len(arguments)} numbers, but there is room for {room}"
+        raise CompileError(f"{names}: {text}")
+    return arguments
 
 
 def _places(section: Section, slots: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -208,5 +212,6 @@ def _transfer(
 
 
 def _start(access: Access, strides: Sequence[int]) -> int:
+    """The element at the origin of the axes, for an operand that is laid out by `strides`."""
     pairs = zip(access.index, strides, strict=True)
     return sum(index.offset * stride for index, stride in pairs if isinstance(index, Affine))
