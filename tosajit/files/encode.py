@@ -90,6 +90,8 @@ class _Writer:
             operators = self.tables([self.node(node, block) for node in block.nodes])
         except KeyError as error:
             raise FileError(f"block {block.name!r}: {error.args[0]!r} is no value of the block") from None
+        if "" in block.values:
+            raise FileError(f"block {block.name!r}: a tensor has an empty name, which no file can hold")
         values = _with_stored_data(block)
         fields = [
             self.text(block.name),

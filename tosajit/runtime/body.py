@@ -15,6 +15,7 @@ from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
 from tosajit.order import topological
 from tosajit.runtime.context import Context
+from tosajit.runtime.names import apart
 from tosajit.runtime.segment import Segment, Tensor, tensor_of
 from tosajit.runtime.steps import (
     Branch,
@@ -81,7 +82,7 @@ class Body:
     """A compiled block; `regions` has those that its control flow runs."""
 
     def __init__(self, block: Block, options: Options, regions: Mapping[str, Body]) -> None:
-        self.block = block
+        self.block = block = apart(block)
         self._options, self._regions = options, regions
         self._constants = constants_of(block)
         self.steps: list[Compute | Step] = list(self._make_steps())
