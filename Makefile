@@ -12,9 +12,9 @@ PEERS := $(TOSAJIT_PEERS)/.ready
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
-SOURCES := $(MODULES) $(wildcard tools tests notebooks)
+SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test lint format conformance conformance-arm sample bench fuzz fuzz-files notebooks clean environments
+.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench fuzz fuzz-files notebooks clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -25,6 +25,9 @@ demo: $(READY)      ## Compile and run a model; show its program and its result
 
 test: $(READY) $(ARM)   ## Run the tests
 	$(RUN) -m pytest -n 2 $(ARGS)
+
+test-slow: $(READY)     ## Run the tests that take long or much memory
+	$(RUN) -m pytest -m slow $(ARGS)
 
 lint: $(READY)      ## Check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
@@ -57,7 +60,7 @@ fuzz-files: $(READY)    ## Read 10,000 damaged files
 	$(RUN) tools/fuzz_files.py $(ARGS)
 
 notebooks: $(READY)     ## Execute the notebooks
-	$(RUN) -m pytest tests/test_notebooks.py $(ARGS)
+	$(RUN) -m pytest -m "" tests/test_notebooks.py $(ARGS)
 
 environments: $(READY) $(ARM) $(PEERS)  ## Make all environments
 

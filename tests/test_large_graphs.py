@@ -128,9 +128,9 @@ def test_very_deep_chains_compile_in_a_minute(step: Step) -> None:
     dtype = STEPS[step]
     graph = chain(step, 10_000 if step in (absolute, doubled, added) else 4_000, dtype)
     x = small(dtype)
-    start = time.perf_counter()
+    start = time.process_time()
     result = tj.compile(graph)(x)
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert not difference(result, oracle.run_graph(graph, [x])[0])
 
 
