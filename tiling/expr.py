@@ -85,7 +85,7 @@ class Expr:
 
     @property
     def number(self) -> int:
-        """Which read or axis a leaf stands for."""
+        """Which read or axis a leaf stands for, or the value of an integer constant."""
         number = self.args[0]
         assert isinstance(number, int)
         return number

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tiling.expr import BYTES, walk
 from tiling.fold import attach, inline, is_permutation, pure_move
-from tiling.nest import Access, Indirect, Nest, nest_exprs
+from tiling.nest import Access, Nest, nest_exprs
 from tiling.normal import normalise
 
 MAX_OPERANDS = 48
@@ -149,7 +149,7 @@ class _Fusion:
     def push(self) -> None:
         """Attach elementwise consumers to the reductions and contractions whose results they read."""
         for number, consumer in enumerate(self.nests):
-            if consumer is None or consumer.reduction is not None or _scatters(consumer):
+            if consumer is None or consumer.reduction is not None or consumer.scatters:
                 continue
             for position, access in enumerate(consumer.reads):
                 origin = next(iter(self.writers.get(access.operand, ())), -1)
@@ -199,11 +199,7 @@ def _once(access: Access, nest: Nest) -> bool:
 
 def _rows_stay_dense(producer: Nest) -> bool:
     """Whether the move keeps the innermost dimension dense, as array units want their rows."""
-    access = producer.reads[int(producer.writes[0].value.args[0])]  # type: ignore[arg-type]
+    access = producer.reads[producer.writes[0].value.number]
     steps = access.steps(len(producer.axes))
     wide = [step for axis, step in zip(producer.axes, steps, strict=True) if axis.extent > 1]
     return access.fill is None and not access.indirect and (not wide or wide[-1] == 1)
-
-
-def _scatters(nest: Nest) -> bool:
-    return any(isinstance(index, Indirect) for write in nest.writes for index in write.access.index)

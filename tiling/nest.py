@@ -158,6 +158,11 @@ class Nest:
         return (*self.reads, *(write.access for write in self.writes), *self.prepared)
 
     @property
+    def scatters(self) -> bool:
+        """Whether data say where results go: then two tiles may write the same place."""
+        return any(write.access.indirect for write in self.writes)
+
+    @property
     def operands(self) -> tuple[str, ...]:
         """Names of all operands, in the order of the accesses."""
         return tuple(dict.fromkeys(access.operand for access in self.accesses))

@@ -10,7 +10,7 @@ from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape, dense_box
-from tiling.share import scatters, shared_loops, work
+from tiling.share import shared_loops, work
 from tiling.target import Target
 
 WORTH_THREADS = 8
@@ -77,8 +77,7 @@ def schedule(nest: Nest, target: Target) -> Section | Infeasible:
     """Tile one nest for the target."""
     if target.scratch_bytes is None:
         loops, shared = shared_loops(nest, target)
-        places = (None,) * (len(nest.reads) + len(nest.writes) + len(nest.prepared))
-        return Section(nest, loops, places, shared=shared)
+        return Section(nest, loops, (None,) * len(nest.accesses), shared=shared)
     return _fit(nest, target, target.scratch_bytes)
 
 
@@ -158,7 +157,7 @@ def _section(
         size = _accumulator_bytes(nest, tile, target)
         accumulator = Image(address, tile[: nest.outer], size, len(loops))
     several = any(not nest.axes[loop.axis].reduced for loop in loops)
-    shared = target.cores > 1 and several and not scatters(nest)
+    shared = target.cores > 1 and several and not nest.scatters
     return Section(nest, loops, tuple(images), accumulator, shared)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
-from tiling.nest import Affine, Nest
+from tiling.nest import Nest
 from tiling.program import Loop, box_bytes
 from tiling.target import Target
 
@@ -33,17 +33,12 @@ def shared_loops(nest: Nest, target: Target) -> tuple[tuple[Loop, ...], bool]:
     )
     tiles = prod(loop.count for loop in loops)
     parts = work(nest) // target.tile_points
-    if target.cores == 1 or parts < 2 or scatters(nest):
+    if target.cores == 1 or parts < 2 or nest.scatters:
         return loops, False
     if tiles < TILES_PER_CORE * target.cores:
         options = [loops, *((*loops, extra) for extra in _cuts(nest, target, -(-parts // tiles)))]
         loops = min(options, key=lambda option: _finish(nest, option, target.cores))
     return tuple(sorted(loops, key=lambda loop: loop.axis)), prod(loop.count for loop in loops) > 1
-
-
-def scatters(nest: Nest) -> bool:
-    """Whether data say where results go: then two tiles may write the same place."""
-    return any(not isinstance(index, Affine) for write in nest.writes for index in write.access.index)
 
 
 def work(nest: Nest) -> int:

@@ -49,12 +49,12 @@ class Ranges:
 
     def _of(self, expr: Expr, full: Range) -> Range:
         match expr.op:
-            case "const":
-                return int(expr.args[0]), int(expr.args[0])  # type: ignore[arg-type]
+            case "const" if expr.type in TYPES:
+                return expr.number, expr.number
             case "axis":
-                return 0, self.nest.axes[int(expr.args[0])].extent - 1  # type: ignore[arg-type]
+                return 0, self.nest.axes[expr.number].extent - 1
             case "read":
-                return self._read(int(expr.args[0]), full)  # type: ignore[arg-type]
+                return self._read(expr.number, full)
             case "acc":
                 return self._sum(full)
         numbers = {expr.type, *(arg.type for arg in expr.operands)}
