@@ -7,7 +7,18 @@ import pytest
 
 import tosajit as tj
 from tosajit.dtypes import INT8, INT16, INT32, DType
-from tosajit.operators import ADD, CAST, CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE
+from tosajit.operators import (
+    ADD,
+    CAST,
+    CONCAT,
+    PAD,
+    RESHAPE,
+    REVERSE,
+    SLICE,
+    TILE,
+    TRANSPOSE,
+    TRANSPOSE_CONV2D,
+)
 from tosajit.runtime import segment
 
 SHAPE = (2, 3, 4)
@@ -48,3 +59,25 @@ def test_a_transposed_constant_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(segment, "link", lambda *a, link=segment.link: links.append(a[0]) or link(*a))
     tj.compile(b.build())
     assert len(links) == 1
+
+
+@pytest.mark.parametrize("pad", [(0, 0, 0, 0), (0, 0, -3, -2)])
+def test_a_constant_with_several_writers_is_made_by_all_of_them(pad: tuple[int, int, int, int]) -> None:
+    """The bias first fills the result of a wide transposed convolution, and sums go over it."""
+    random = np.random.default_rng(0)
+    image = random.integers(-128, 128, (1, 2, 3, 2)).astype(np.int8)
+    weight = random.integers(-127, 128, (2, 1, 20, 2)).astype(np.int8)
+
+    def graph(constant: bool) -> tj.Graph:
+        b = tj.GraphBuilder()
+        x = b.const(image, INT8) if constant else b.input("x", INT8, image.shape)
+        point = b.const(np.zeros(1, np.int8), INT8)
+        bias = b.const(np.array([1000, -1000], np.int32), INT32)
+        operator = TRANSPOSE_CONV2D(out_pad=pad, stride=(1, 21), acc_type="INT32")
+        y = b.add(operator, [x, b.const(weight, INT8), bias, point, point])
+        b.output(b.add(ADD(), [y, b.input("z", INT32, b.value(y).shape)]))
+        return b.build()
+
+    z = np.zeros(graph(constant=True).inputs[0].shape, np.int32)
+    folded, whole = tj.compile(graph(constant=True)), tj.compile(graph(constant=False))
+    np.testing.assert_array_equal(folded(z), whole(image, z))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -17,8 +18,10 @@ def moved(nests: Sequence[Nest], constants: Mapping[str, Array]) -> tuple[dict[s
     """What plain moves make of constants, one dimension long, and the nests that are left."""
     made: dict[str, Array] = {}
     rest: list[Nest] = []
+    writers = Counter(write.access.operand for nest in nests for write in nest.writes)
     for nest in nests:
-        source = nest.reads[0].operand if _is_plain(nest) else ""
+        alone = writers[nest.writes[0].access.operand] == 1
+        source = nest.reads[0].operand if alone and _is_plain(nest) else ""
         found = made.get(source, constants.get(source))
         if found is None:
             rest.append(nest)
