@@ -408,3 +408,23 @@ def test_a_tensor_shows_its_type() -> None:
         return x
 
     tj.trace(function, X)
+
+
+def test_a_condition_is_an_array_and_python_says_which() -> None:
+    @tj.jit
+    def chosen(x: Any, condition: Any) -> Any:
+        return ops.cond_if(condition, lambda: ops.add(x, x), lambda: ops.sub(x, x))
+
+    x = np.arange(4, dtype=np.int32)
+    for condition in (np.bool_(True), np.array(True), np.array([[True]])):
+        assert np.array_equal(chosen(x, condition), 2 * x)
+        assert not chosen(x, ~condition).any()
+    with pytest.raises(tj.TosaError, match=r"write np\.bool_\(True\)"):
+        chosen(x, True)
+
+    @tj.jit
+    def fixed(x: Any) -> Any:
+        return ops.cond_if(True, lambda: ops.add(x, x), lambda: ops.sub(x, x))
+
+    with pytest.raises(tj.TosaError, match=r"write np\.bool_\(True\)"):
+        fixed(x)

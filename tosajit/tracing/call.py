@@ -156,7 +156,8 @@ def _from_numbers(
     """Python numbers (None stands for zero) in the type that the other operands leave."""
     where = f"{operator.opcode} {operand.name}"
     if operand.dims is None or len(operand.dims) != 1:
-        text = f"the Python number {value!r} has no TOSA type: write np.int32({value!r})"
+        kind = "bool_" if isinstance(value, bool) else "int32"
+        text = f"the Python number {value!r} has no TOSA type: write np.{kind}({value!r})"
         is_number = isinstance(value, int | float)
         raise TraceError(
             f"{where}: {text if is_number else f'expected an array, got {type(value).__name__}'}"

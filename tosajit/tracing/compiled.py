@@ -225,7 +225,8 @@ def _leaf(name: str, leaf: Any) -> Leaf:
         case Tensor():
             raise TraceError(f"argument {name}: {leaf!r} is used outside of its trace")
         case bool() | int() | float():
-            text = f"the Python number {leaf!r} has no TOSA type: write np.int32({leaf!r})"
+            kind = "bool_" if isinstance(leaf, bool) else "int32"
+            text = f"the Python number {leaf!r} has no TOSA type: write np.{kind}({leaf!r})"
             raise TraceError(f"argument {name}: {text}, or bind it with functools.partial")
     raise TraceError(f"argument {name}: expected an array, got {type(leaf).__name__}")
 

@@ -230,7 +230,8 @@ def binary(symbol: str, left: Any, right: Any) -> Tensor:
 
 def number_fault(value: object, like: Tensor | None = None) -> TraceError:
     """What to say of a Python number where only tensors are."""
-    storage = "int32" if like is None else like.dtype.storage.name
+    usual = "bool_" if isinstance(value, bool) else "int32"
+    storage = usual if like is None else like.dtype.storage.name
     return TraceError(f"the Python number {value!r} has no TOSA type: write np.{storage}({value!r})")
 
 
