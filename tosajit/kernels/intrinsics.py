@@ -267,7 +267,8 @@ def multiply_high(typing_context: Any, first: Any, second: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(32)
         function_type = ir.FunctionType(word, [word] * 3)
-        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.umul.fix.i32")
+        helpers: Any = cgutils
+        function = helpers.get_or_insert_function(builder.module, function_type, "llvm.umul.fix.i32")
         return builder.call(function, [*arguments, ir.Constant(word, 32)])
 
     return types.uint32(types.uint32, types.uint32), generate
