@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.host import library_of_host
+from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,
@@ -17,16 +19,7 @@ from tosajit.kernels.contract.source import (
     pack_source,
     tile_source,
 )
-from tosajit.kernels.contract.spec import (
-    ContractSpec,
-    DepthwiseGeometry,
-    DepthwiseSlot,
-    Epilogue,
-    Geometry,
-    PackSlot,
-    Slot,
-    packed_bytes,
-)
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
 from tosajit.kernels.contract.transpose import subgrids
 from tosajit.kernels.objects import compile_kernel
 

@@ -24,8 +24,9 @@ from tosajit.host.unit import (
     own_constants,
 )
 from tosajit.kernels.contract.pack import pack_weights, start_values, sum_bound
+from tosajit.kernels.contract.slots import PackSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
-from tosajit.kernels.contract.spec import ContractSpec, PackSlot, Slot, packed_bytes
+from tosajit.kernels.contract.spec import ContractSpec, packed_bytes
 from tosajit.kernels.layout import Layout
 from tosajit.link import Unit, Word
 

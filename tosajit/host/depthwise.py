@@ -20,9 +20,11 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
 )
+from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_bound
+from tosajit.kernels.contract.slots import DepthwiseSlot
 from tosajit.kernels.contract.source import depthwise_gather_source
-from tosajit.kernels.contract.spec import ContractSpec, DepthwiseGeometry, DepthwiseSlot
+from tosajit.kernels.contract.spec import ContractSpec
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tiling.expr import BYTES, Expr
 from tiling.nest import Access, Affine, Nest
-from tosajit.kernels.contract.spec import Geometry
+from tosajit.kernels.contract.geometry import Geometry
 
 Triple = tuple[int, int, int]
 

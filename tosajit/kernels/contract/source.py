@@ -10,18 +10,8 @@ from textwrap import indent
 
 from tosajit.kernels.contract import convolution as text
 from tosajit.kernels.contract import depthwise
-from tosajit.kernels.contract.spec import (
-    MAX_PANEL_ROWS,
-    TILE_ROWS,
-    ContractSpec,
-    DepthwiseJob,
-    DepthwiseSlot,
-    Epilogue,
-    Job,
-    PackSlot,
-    Slot,
-    TileJob,
-)
+from tosajit.kernels.contract.slots import DepthwiseJob, DepthwiseSlot, Job, PackSlot, Slot, TileJob
+from tosajit.kernels.contract.spec import MAX_PANEL_ROWS, TILE_ROWS, ContractSpec, Epilogue
 
 CHUNKS = {"i8": 255, "i16": 127}
 """Steps of two int16 products each that stay within 32 bits: of int8, or of the lower half of int16."""

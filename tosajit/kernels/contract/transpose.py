@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tosajit.kernels.contract.spec import Geometry
+from tosajit.kernels.contract.geometry import Geometry
 
 
 @dataclass(frozen=True, slots=True)

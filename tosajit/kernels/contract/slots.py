@@ -1,0 +1,201 @@
+"""The arguments of contraction kernels, by number."""
+
+from collections.abc import Sequence
+from enum import IntEnum, auto
+
+
+class Numbered(IntEnum):
+    """An enumeration whose members count from 0."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: Sequence[int]) -> int:
+        return count
+
+
+class Slot(Numbered):
+    """The arguments of a convolution kernel, in order; addresses and `*_bytes` are in bytes."""
+
+    SOURCE = auto()
+    """Address of the input (matrix A), from its first batch."""
+    WEIGHT = auto()
+    """Address of the packed weights (matrix B)."""
+    INITIAL = auto()
+    """Address of the start value of each column, padded to 16: bias and corrections for the zero points."""
+    OUTPUT = auto()
+    """Address of the output; for the epilogue's use and for `rescale`."""
+    SCRATCH = auto()
+    """Address of scratch memory of this thread, at least `scratch_bytes`."""
+    M_LO = auto()
+    """First output position, counted over N, OD, OH, OW."""
+    M_HI = auto()
+    N_LO = auto()
+    """First output channel: a multiple of 16 (32 is better)."""
+    N_HI = auto()
+    K = auto()
+    """Elements of a row of A: KD * KH * KW * IC."""
+    PANEL_ROWS = auto()
+    """Rows of A that are gathered, and used by all columns, before the next; at most MAX_PANEL_ROWS."""
+    DIRECT = auto()
+    """1: rows of A are used in place, STEP bytes apart from position to position; see `is_direct`."""
+    SEGMENTS = auto()
+    """0: rows of A are gathered one by one. Else the input of a whole output row is gathered, as so many
+    segments (one for each kernel row), and a row of A is a part of each: neighbours overlap."""
+    ROW_BYTES = auto()
+    """Bytes from row to row of A, gathered or in place."""
+    INPUT_ZP = auto()
+    WEIGHT_ZP = auto()
+    O_D = auto()
+    O_H = auto()
+    O_W = auto()
+    I_D = auto()
+    I_H = auto()
+    I_W = auto()
+    K_D = auto()
+    K_H = auto()
+    RUNS = auto()
+    """Pieces of a kernel row that are contiguous in the input: 1, or KW."""
+    RUN_TAPS = auto()
+    """Taps in a piece: KW, or 1."""
+    TAP_BYTES = auto()
+    """Bytes of the channels of one tap."""
+    REACH = auto()
+    """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    TABLE_BYTES = auto()
+    """Scratch bytes ahead of the gathered rows: the table of runs."""
+    STRIDE_Z = auto()
+    STRIDE_Y = auto()
+    STRIDE_X = auto()
+    PAD_FRONT = auto()
+    """Paddings may be negative (sub-grids of a transposed convolution)."""
+    PAD_TOP = auto()
+    PAD_LEFT = auto()
+    DILATION_Z = auto()
+    DILATION_Y = auto()
+    DILATION_X = auto()
+    IN_N = auto()
+    """Bytes from batch to batch, and so on, in the input."""
+    IN_Z = auto()
+    IN_Y = auto()
+    IN_X = auto()
+    OUT_N = auto()
+    """Elements from batch to batch, and so on, in the output."""
+    OUT_Z = auto()
+    OUT_Y = auto()
+    OUT_X = auto()
+    PARAMETERS = auto()
+    """Address of the packed parameters of `rescale`."""
+    SIGN = auto()
+    """31 for DOUBLE_ROUND, 32 for SINGLE_ROUND."""
+    LOW = auto()
+    """The int8 result of `rescale` is clipped to LOW and HIGH."""
+    HIGH = auto()
+    GATHER = auto()
+    """Address of the kernel of `gather_source()`."""
+    TILE = auto()
+    """Address of the kernel of `tile_source(spec)`."""
+    EPILOGUE = auto()
+    """The first of the epilogue's own numbers."""
+
+
+class Job(IntEnum):
+    """The arguments of the gathering kernel."""
+
+    JOB_ARGS, JOB_M, JOB_ROWS, JOB_OFFSETS, JOB_TABLE = range(5)
+
+
+class TileJob(IntEnum):
+    """The arguments of the kernel of a register tile."""
+
+    TILE_A, TILE_A_ROW, TILE_STEPS, TILE_B, TILE_B_PANEL, TILE_INITIAL, TILE_WORDS = range(7)
+    TILE_HEIGHT, TILE_PANELS, TILE_DEPTH, TILE_FACTOR = range(7, 11)
+    TILE_FUSED, TILE_COLUMNS, TILE_PARAMETERS, TILE_LOW, TILE_HIGH, TILE_OUT, TILE_OFFSETS = range(11, 18)
+    TILE_SEGMENTS, TILE_SEGMENT = range(18, 20)
+
+
+class DepthwiseSlot(Numbered):
+    """The arguments of a depthwise convolution kernel; names that Slot has too mean the same."""
+
+    SOURCE = auto()
+    WEIGHT = auto()
+    INITIAL = auto()
+    OUTPUT = auto()
+    SCRATCH = auto()
+    M_LO = auto()
+    """First output row, counted over N, OH."""
+    M_HI = auto()
+    N_LO = auto()
+    """First output channel, a multiple of 16."""
+    N_HI = auto()
+    CHANNEL_BLOCK = auto()
+    """Channels and pixels of a row to work on at a time; channels a multiple of 16, or all of them."""
+    PIXEL_BLOCK = auto()
+    CHANNEL_MULTIPLIER = auto()
+    O_H = auto()
+    O_W = auto()
+    I_H = auto()
+    I_W = auto()
+    K_H = auto()
+    K_W = auto()
+    STRIDE_Y = auto()
+    STRIDE_X = auto()
+    PAD_TOP = auto()
+    PAD_LEFT = auto()
+    DILATION_Y = auto()
+    DILATION_X = auto()
+    REACH = auto()
+    """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    TAPS = auto()
+    """Entries of the packed weights per channel: groups of vertical taps, times KW, times PARTS."""
+    PARTS = auto()
+    """int8 numbers that a weight less its zero point is the sum of."""
+    PAIR_BYTES = auto()
+    """Bytes from the packed weights to those shifted down by a tap; with 0, output rows share no input."""
+    IN_N = auto()
+    IN_Y = auto()
+    IN_X = auto()
+    OUT_N = auto()
+    OUT_Y = auto()
+    OUT_X = auto()
+    GROUP_BYTES = auto()
+    """Scratch bytes of the input of one group of vertical taps."""
+    BLANK = auto()
+    """Bytes from SCRATCH to a row of zero points, to an expanded row, to the tap table, to the sums."""
+    BLANK_BYTES = auto()
+    BLANK_BYTE = auto()
+    """What padding holds once interleaved: for int8 input_zp + 128, for int16 0."""
+    EXPAND = auto()
+    EXPAND_BYTES = auto()
+    TAP_TABLE = auto()
+    WORDS = auto()
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    GATHER = auto()
+    """Address of the kernel of `depthwise_gather_source(spec)`."""
+    EPILOGUE = auto()
+
+
+class DepthwiseJob(IntEnum):
+    """The arguments of the kernel that interleaves rows."""
+
+    DEPTHWISE_ARGS, DEPTHWISE_N, DEPTHWISE_Y, DEPTHWISE_X = range(4)
+    DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS, DEPTHWISE_LINES = range(4, 8)
+
+
+class PackSlot(Numbered):
+    """The arguments of the kernel that packs a matrix B [depth][columns] at run time."""
+
+    PACK_SOURCE = auto()
+    PACK_ROW = auto()
+    """Bytes from row to row."""
+    PACK_DEPTH = auto()
+    PACK_COLUMNS = auto()
+    PACK_OUT = auto()
+    """Room for `packed_bytes(depth, columns, bytes of an element)`."""
+    PACK_INITIAL = auto()
+    """int8: where the start values of the columns go, 4 bytes each, columns rounded up to 64."""
+    PACK_FACTOR = auto()
+    """int8: -(128 + A_zp)."""
+    PACK_ADDEND = auto()
+    """int8: A_zp * B_zp * depth, and 2**31 if the epilogue rescales."""
