@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import tosajit as tj
 from tests import oracle, reference
 from tests.building import add_all, assert_runs, cond_if, int32, region, truth, while_loop
-from tests.strategies import difference
+from tests.strategies import TARGETS, difference
 from tosajit.builder import GraphBuilder
 from tosajit.dtypes import BOOL, INT8, INT16, INT32, INT48
 from tosajit.files import to_bytes
@@ -21,10 +22,16 @@ from tosajit.operators import (
     COND_IF,
     GREATER,
     IDENTITY,
+    LOGICAL_NOT,
     MUL,
+    PAD,
+    RESHAPE,
+    RESIZE,
     REVERSE,
     SELECT,
+    SLICE,
     SUB,
+    TILE,
     WHILE_LOOP,
 )
 from tosajit.validation import validate
@@ -294,6 +301,65 @@ def test_layout_and_selection_in_a_body() -> None:
     builder.output(*while_loop(builder, [n, x], lambda block, n, x: is_positive(block, n), body))
     x_value = np.random.default_rng(0).integers(-100, 100, (3, 37)).astype(np.int32)
     assert_runs(builder.build(), np.full((1, 1), 5, np.int32), x_value)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_regions_have_shapes_of_their_own(target: str) -> None:
+    """Shape operands are constants of the region that uses them, however deep it is."""
+    builder = GraphBuilder()
+    condition, x = builder.input("condition", BOOL, (1,)), builder.input("x", INT8, (1, 4, 4, 2))
+
+    def padded(block: GraphBuilder, x: str) -> str:
+        zero = block.const(np.full(1, 7, np.int8), INT8)
+        wide = block.add(PAD(), [x, block.shape([0, 0, 1, 0, 0, 1, 0, 0]), zero])
+        tiled = block.add(TILE(), [wide, block.shape([1, 1, 1, 2])])
+        cut = block.add(SLICE(), [tiled, block.shape([0, 1, 0, 1]), block.shape([1, 4, 4, 2])])
+        return block.add(
+            RESHAPE(), [block.add(RESHAPE(), [cut, block.shape([32])]), block.shape([1, 4, 4, 2])]
+        )
+
+    def resized(block: GraphBuilder, x: str) -> str:
+        shapes = [block.shape(numbers) for numbers in ([1, 1, 1, 1], [0, 0], [0, 0])]
+        return block.add(RESIZE(mode="NEAREST"), [x, *shapes])
+
+    def once(block: GraphBuilder, condition: str, x: str) -> list[str]:
+        inner = cond_if(block, condition, [x], padded, resized)[0]
+        return [block.add(LOGICAL_NOT(), [condition]), block.add(REVERSE(axis=1), [inner])]
+
+    def again(block: GraphBuilder, condition: str, x: str) -> str:
+        return condition
+
+    outer = while_loop(builder, [condition, x], again, once)
+    builder.output(cond_if(builder, outer[0], [outer[1]], resized, padded)[0])
+    graph = builder.build()
+    array = np.arange(32, dtype=np.int8).reshape(1, 4, 4, 2)
+    executable = tj.compile(graph, target=TARGETS[target])
+    for value in (True, False):
+        assert_runs(graph, truth(value, 1), array, executable=executable)
+
+
+def test_a_shape_does_not_come_from_another_region() -> None:
+    builder = GraphBuilder()
+    condition, x = builder.input("condition", BOOL, (1,)), builder.input("x", INT32, (4,))
+    builder.shape([2, 2], name="outside")
+
+    def shaped(block: GraphBuilder, x: str) -> str:
+        flat = block.add(RESHAPE(), [x, block.shape([2, 2], name="inside")])
+        return block.add(RESHAPE(), [flat, block.shape([4])])
+
+    builder.output(*cond_if(builder, condition, [x], shaped, lambda block, x: x))
+    graph = builder.build()
+    assert not validate(graph)
+    regions = [*graph.regions]
+    (inner,) = (place for place, found in enumerate(regions) if "inside" in found.blocks[0].values)
+    block = regions[inner].blocks[0]
+    nodes = tuple(
+        replace(node, inputs=tuple("outside" if name == "inside" else name for name in node.inputs))
+        for node in block.nodes
+    )
+    regions[inner] = replace(regions[inner], blocks=(replace(block, nodes=nodes),))
+    with pytest.raises(tj.GraphError, match="outside: is not declared in the block"):
+        tj.compile(replace(graph, regions=tuple(regions)))
 
 
 def test_the_reference_model_agrees_on_control_flow() -> None:
