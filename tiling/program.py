@@ -13,20 +13,23 @@ from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
-from tiling.target import Target
+from tiling.target import Place, Target
 
 Kind = Literal["input", "output", "constant", "temporary"]
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor in the large memory; temporaries have an offset in the arena."""
+    """A tensor: its offset is in the scratchpad if it lives there, else, for temporaries, in the arena."""
 
     name: str
     type: str
     elements: int
     kind: Kind
     offset: int = 0
+    place: Place = "offchip"
+    stored_bytes: int | None = None
+    """Bytes that a constant takes in memory and on its way, where it is compressed."""
 
     @property
     def bytes(self) -> int:
@@ -47,13 +50,15 @@ class Loop:
 class Image:
     """A box of an operand in the scratchpad: its address, its extents, and which loops change it.
 
-    `level` counts the outer loops that move the box; further in, it stays where it is.
+    `level` counts the outer loops that move the box; further in, it stays where it is. With `copies`, boxes
+    take turns in so many places behind each other, so that the next one can come while this one is used.
     """
 
     address: int
     shape: tuple[int, ...]
     bytes: int
     level: int
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Place = Literal["scratchpad", "offchip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,16 @@ class Target:
     alignment: int = 16
     cores: int = 1
     tile_points: int = 1 << 11
+    weights: Place = "offchip"
+    """Where the constant factors of contractions live."""
+    constants: Place = "offchip"
+    """Where other constants live."""
+    values: Place = "offchip"
+    """Where inputs, outputs and temporaries live; off-chip temporaries may still be kept between groups."""
+    direct: bool = False
+    """Whether units can use operands where they are in the off-chip memory."""
+    strided: bool = False
+    """Whether transfers can leave gaps between elements."""
 
 
 HOST = Target("host", alignment=64)

@@ -1,0 +1,1 @@
+"""What the units of a machine take for a tile."""

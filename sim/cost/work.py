@@ -1,0 +1,27 @@
+"""The cost of one compute command: a tile of a nest on a unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["array", "vector", "reduction", "dma"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Cycles and bytes of a tile, as far as its extents say.
+
+    `cycles` is how long the unit is busy when no memory holds it up, `fill` the part of it in which a
+    pipeline fills or drains. `traffic` has for each access of the nest (its reads, then its writes) the bytes
+    between the unit and the memory that the operand is in, repeated reads included.
+    """
+
+    unit: Unit
+    cycles: int
+    fill: int
+    macs: int
+    operations: int
+    traffic: tuple[int, ...]
+    detail: tuple[tuple[str, int], ...] = ()
+    """Parts of the estimate worth showing, such as `mac_cycles` and `output_cycles`."""
