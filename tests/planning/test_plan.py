@@ -18,7 +18,9 @@ from tiling.plan import Infeasible, plan
 from tiling.program import Operand
 from tiling.target import HOST, Target
 from tosajit.dtypes import INT32
-from tosajit.runtime.segment import Segment, Tensor
+from tosajit.runtime.groups import Tensor, grouped
+from tosajit.runtime.options import Options
+from tosajit.runtime.segment import Segment
 
 
 @settings(max_examples=15, deadline=None)
@@ -35,7 +37,9 @@ def test_programs_compute_what_nests_mean(target: Target, chain: Chain, seed: in
     expected = interpret(chain.nests, given_arrays, sizes)[result]
     tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
     inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
-    segment = Segment(chain.nests, tensors, list(chain.inputs), [result], {}, target)
+    options = Options(target)
+    groups = grouped(chain.nests, tensors, list(chain.inputs), [result], {}, options)
+    segment = Segment(groups, options)
     np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
 
 

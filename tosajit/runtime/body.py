@@ -15,8 +15,9 @@ from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
 from tosajit.order import topological
 from tosajit.runtime.context import Context
+from tosajit.runtime.groups import Groups, Tensor, grouped, tensor_of
 from tosajit.runtime.names import apart
-from tosajit.runtime.segment import Segment, Tensor, tensor_of
+from tosajit.runtime.segment import Segment
 from tosajit.runtime.steps import (
     Branch,
     CheckLate,
@@ -125,9 +126,9 @@ class Body:
             if group[0].operator.opcode in EXECUTED:
                 yield self._executed(group[0])
             else:
-                yield Compute(self._segment(group, later, whole=alone))
+                yield Compute(Segment(self._grouped(group, later, whole=alone), self._options))
 
-    def _segment(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Segment:
+    def _grouped(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Groups:
         block, options = self.block, self._options
         nests: list[Nest] = []
         constants = dict(self._constants)
@@ -143,9 +144,7 @@ class Body:
             inputs = [name for name in taken if name not in made and name not in self._constants]
             outputs = [name for name in made if name in later and name not in self._constants]
         tensors = _tensors(block, constants, nests)
-        return Segment(
-            nests, tensors, inputs, outputs, constants, options.target, options.checked, options.progress
-        )
+        return grouped(nests, tensors, inputs, outputs, constants, options)
 
     def _lowered(self, use: Use) -> list[Nest]:
         lower = getattr(use.operator, "lower", None)

@@ -3,123 +3,46 @@
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from tiling.fuse import fuse
-from tiling.nest import Nest
-from tiling.plan import Infeasible, fits, plan
-from tiling.program import Operand, Program
-from tiling.target import Target
-from tosajit.dtypes import DTYPES, DType
-from tosajit.errors import PlanError, RequireError
-from tosajit.host.library import array_library
-from tosajit.host.lookup import LIBRARY
-from tosajit.host.prepare import prepare, supports
-from tosajit.host.simplify import simplify
-from tosajit.host.unit import Prepared
+from tosajit.errors import RequireError
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
+from tosajit.runtime.groups import Groups
 from tosajit.runtime.memory import check_memory, too_large
-from tosajit.runtime.moving import moved
-from tosajit.runtime.workspace import ALIGNMENT, Workspace, address_of, driver
+from tosajit.runtime.options import Options
+from tosajit.runtime.planning import planned
+from tosajit.runtime.workspace import Workspace, address_of, driver
 
 Array = np.ndarray[Any, Any]
-Progress = Callable[[int, int], None]
-FOLDED_BYTES = 1 << 26
-"""The largest value that is computed once and kept, where it depends on constants alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """What a segment knows of a value."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-
-    @property
-    def elements(self) -> int:
-        """Number of elements."""
-        return int(np.prod(self.shape, dtype=object))
-
-    def operand(self, kind: str) -> Operand:
-        """The same as an operand of a program."""
-        return Operand(self.name, self.dtype.compute, self.elements, kind)  # type: ignore[arg-type]
-
-    def empty(self) -> Array:
-        """A new array for it."""
-        return np.empty(self.shape, self.dtype.storage)
 
 
 class Segment:
-    """Compiled nests: `run` takes arrays for the inputs and gives arrays for the outputs."""
+    """Compiled groups: `run` takes arrays for the inputs and gives arrays for the outputs."""
 
-    def __init__(
-        self,
-        nests: Sequence[Nest],
-        tensors: Mapping[str, Tensor],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        constants: Mapping[str, Array],
-        target: Target,
-        checked: bool = False,
-        progress: Progress | None = None,
-        fold: bool = True,
-    ) -> None:
-        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        self._checked = checked
-        self.results = [tensors[name] for name in outputs]
-        folded, rest = (
-            _fold(nests, tensors, constants, outputs) if fold and not checked else ({}, list(nests))
-        )
-        self.constants = {
-            name: np.ascontiguousarray(array) for name, array in {**constants, **folded}.items()
-        }
-        prepared = self._prepared(rest, target, checked, once=not fold)
-        self.constants |= prepared.constants
-        tensors = {**tensors, **_own_tensors(prepared)}
-        self.program = _planned(prepared.groups, self._operands(tensors), target)
+    def __init__(self, groups: Groups, options: Options) -> None:
+        self.inputs, self.outputs, self.constants = groups.inputs, groups.outputs, groups.constants
+        self._checked = options.checked
+        self._results = groups.results
+        self.program = planned(groups, options)
         check_memory(self.program)
-        self.threads = target.cores if any(section.shared for section in self.program.sections) else 1
-        needed = {*self.program.operands, *self.outputs}
-        self.constants = {name: array for name, array in self.constants.items() if name in needed}
+        cores = options.target.cores
+        self.threads = cores if any(section.shared for section in self.program.sections) else 1
         slots = {name: number for number, name in enumerate(self.program.operands)}
-        self._image = link(self.program, slots, prepared.units, checked, progress)
+        self._image = link(self.program, slots, groups.units, options.checked, options.progress)
         self._free: list[Workspace] = []
-        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in self.results]
-        written = {write.access.operand for nest in rest for write in nest.writes}
+        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in groups.results]
+        written = {write.access.operand for nest in groups.nests for write in nest.writes}
         entry = [slots.get(name, len(slots)) for name in self.inputs]
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]
         passed = {i for i, _ in self._passed}
         leave = (len(slots) if i in passed else slots[name] for i, name in enumerate(self.outputs))
         self._places = [*entry, *leave]
-
-    def _prepared(self, nests: Sequence[Nest], target: Target, checked: bool, once: bool) -> Prepared:
-        """Fused groups; on the host, prepared for the array kernels, and simplified unless they run once."""
-        if checked:
-            return Prepared(list(nests))
-        if target.scratch_bytes is not None:
-            return Prepared(list(fuse(nests, set(self.outputs), lambda group: fits(group, target))))
-        kept, library = set(self.outputs), array_library()
-        if once:
-            return prepare(fuse(nests, kept, supports), self.constants, library)
-        simple = simplify(fuse(nests, kept, supports), self.constants, kept, library == LIBRARY)
-        prepared = prepare(simple.groups, {**self.constants, **simple.constants}, library)
-        prepared.constants |= simple.constants
-        prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
-        return prepared
-
-    def _operands(self, tensors: Mapping[str, Tensor]) -> dict[str, Operand]:
-        kinds = dict.fromkeys(self.constants, "constant")
-        kinds = dict.fromkeys(self.outputs, "output") | kinds | dict.fromkeys(self.inputs, "input")
-        return {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run on dense arrays of the right types and shapes."""
@@ -151,7 +74,7 @@ class Segment:
 
     def profile(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[str, float]]]:
         """Run group by group on one thread: the results, and the seconds that each group took."""
-        results = [tensor.empty() for tensor in self.results]
+        results = [tensor.empty() for tensor in self._results]
         workspace = self._workspace()
         workspace.place((*arrays, *results))
         call, seconds = workspace.calls[0], []
@@ -173,62 +96,3 @@ class Segment:
         index = ", ".join(f"{a.name}={p}" for a, p in zip(nest.axes, point, strict=False) if p >= 0)
         rule = "an index is outside of its operand" if name == "index" else requirement_text(name)
         return RequireError(f"{', '.join(nest.members)}: {rule}, at {index or 'its only point'}")
-
-
-def _fold(
-    nests: Sequence[Nest],
-    tensors: Mapping[str, Tensor],
-    constants: Mapping[str, Array],
-    outputs: Sequence[str],
-) -> tuple[dict[str, Array], list[Nest]]:
-    """Run at once what depends on constants alone; what is left reads the results."""
-    known = _foldable(nests, set(constants), set(outputs))
-    early = [nest for nest in nests if nest.writes[0].access.operand in known]
-    rest = [nest for nest in nests if nest.writes[0].access.operand not in known]
-    wanted = {access.operand for nest in rest for access in nest.reads}
-    needed = [name for name in known if name in wanted and name not in constants]
-    if not needed:
-        return {}, rest
-    made, early = moved(early, constants)
-    shaped = {n: a.view(tensors[n].dtype.storage).reshape(tensors[n].shape) for n, a in made.items()}
-    later = [name for name in needed if name not in made]
-    if later:
-        host = Target("host", alignment=ALIGNMENT)
-        before = Segment(early, tensors, (), later, {**constants, **shaped}, host, fold=False)
-        shaped |= zip(later, before.run(()), strict=True)
-    return {name: shaped[name] for name in needed}, rest
-
-
-def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> set[str]:
-    """Constants, and values all of whose writers read nothing else."""
-    writers = Counter(write.access.operand for nest in nests for write in nest.writes)
-    known = set(constants)
-    for nest in nests:
-        name = nest.writes[0].access.operand
-        reads_constants = all(access.operand in known for access in nest.reads)
-        if name not in outputs and reads_constants and nest.writes[0].access.bytes <= FOLDED_BYTES:
-            writers[name] -= 1
-            if writers[name] == 0:
-                known.add(name)
-    return known
-
-
-def _own_tensors(prepared: Prepared) -> dict[str, Tensor]:
-    """The tensors that only the array kernels know."""
-    found = {n: tensor_of(n, f"i{8 * a.itemsize}", a.shape) for n, a in prepared.constants.items()}
-    for nest in prepared.units:
-        writes = [write.access for write in nest.writes if nest.verb == "move"]
-        found |= {access.operand: tensor_of(access.operand, access.type, access.shape) for access in writes}
-    return found | {n: tensor_of(n, a.type, a.shape) for n, a in prepared.temporaries.items()}
-
-
-def tensor_of(name: str, type: str, shape: tuple[int, ...]) -> Tensor:
-    """A tensor whose elements kernels see as `type`."""
-    return Tensor(name, next(d for d in DTYPES.values() if d.compute == type), shape)
-
-
-def _planned(groups: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:
-    program = plan(groups, operands, target)
-    if isinstance(program, Infeasible):
-        raise PlanError(str(program))
-    return program

@@ -1,0 +1,181 @@
+"""Groups: nests without control flow, fused for a target, with all that they read and write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tiling.fuse import fuse
+from tiling.nest import Nest
+from tiling.plan import fits
+from tiling.program import Operand
+from tiling.target import Target
+from tosajit.dtypes import DTYPES, DType
+from tosajit.host.library import array_library
+from tosajit.host.lookup import LIBRARY
+from tosajit.host.prepare import prepare, supports
+from tosajit.host.simplify import simplify
+from tosajit.host.unit import Prepared
+from tosajit.link import Unit
+from tosajit.runtime.moving import moved
+from tosajit.runtime.options import Options
+
+Array = np.ndarray[Any, Any]
+FOLDED_BYTES = 1 << 26
+"""The largest value that is computed once and kept, where it depends on constants alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a segment knows of a value."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=object))
+
+    def operand(self, kind: str) -> Operand:
+        """The same as an operand of a program."""
+        return Operand(self.name, self.dtype.compute, self.elements, kind)  # type: ignore[arg-type]
+
+    def empty(self) -> Array:
+        """A new array for it."""
+        return np.empty(self.shape, self.dtype.storage)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Fused nests, the operands they work on, and what is known of these."""
+
+    nests: tuple[Nest, ...]
+    operands: Mapping[str, Operand]
+    constants: Mapping[str, Array]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    results: tuple[Tensor, ...]
+    units: Mapping[Nest, Unit]
+    """The array kernels of the host that do groups."""
+
+
+def grouped(
+    nests: Sequence[Nest],
+    tensors: Mapping[str, Tensor],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    constants: Mapping[str, Array],
+    options: Options,
+    once: bool = False,
+) -> Groups:
+    """Fuse nests for a target, after computing what depends on constants alone unless all is run `once`."""
+    rest = list(nests)
+    if not once and not options.checked:
+        folded, rest = _fold(nests, tensors, constants, outputs)
+        constants = {**constants, **folded}
+    dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
+    prepared = _prepared(rest, dense, set(outputs), options, once)
+    dense |= prepared.constants
+    tensors = {**tensors, **_own_tensors(prepared)}
+    kinds = dict.fromkeys(outputs, "output") | dict.fromkeys(dense, "constant")
+    kinds |= dict.fromkeys(inputs, "input")
+    operands = {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
+    used = {*outputs, *(name for nest in prepared.groups for name in nest.operands)}
+    return Groups(
+        tuple(prepared.groups),
+        operands,
+        {name: array for name, array in dense.items() if name in used},
+        tuple(inputs),
+        tuple(outputs),
+        tuple(tensors[name] for name in outputs),
+        prepared.units,
+    )
+
+
+def _prepared(
+    nests: Sequence[Nest], constants: Mapping[str, Array], kept: set[str], options: Options, once: bool
+) -> Prepared:
+    """Fused groups; on the host, prepared for the array kernels, and simplified unless they run once."""
+    target = options.target
+    if options.checked:
+        return Prepared(list(nests))
+    if target.scratch_bytes is not None:
+        return Prepared(list(fuse(nests, kept, lambda group: fits(group, target))))
+    library = array_library()
+    if once:
+        return prepare(fuse(nests, kept, supports), constants, library)
+    simple = simplify(fuse(nests, kept, supports), constants, kept, library == LIBRARY)
+    prepared = prepare(simple.groups, {**constants, **simple.constants}, library)
+    prepared.constants |= simple.constants
+    prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
+    return prepared
+
+
+def _fold(
+    nests: Sequence[Nest],
+    tensors: Mapping[str, Tensor],
+    constants: Mapping[str, Array],
+    outputs: Sequence[str],
+) -> tuple[dict[str, Array], list[Nest]]:
+    """Run at once what depends on constants alone; what is left reads the results."""
+    known = _foldable(nests, set(constants), set(outputs))
+    early = [nest for nest in nests if nest.writes[0].access.operand in known]
+    rest = [nest for nest in nests if nest.writes[0].access.operand not in known]
+    wanted = {access.operand for nest in rest for access in nest.reads}
+    needed = [name for name in known if name in wanted and name not in constants]
+    if not needed:
+        return {}, rest
+    made, early = moved(early, constants)
+    shaped = {n: a.view(tensors[n].dtype.storage).reshape(tensors[n].shape) for n, a in made.items()}
+    later = [name for name in needed if name not in made]
+    if later:
+        shaped |= _run(early, tensors, later, {**constants, **shaped})
+    return {name: shaped[name] for name in needed}, rest
+
+
+def _run(
+    nests: Sequence[Nest],
+    tensors: Mapping[str, Tensor],
+    wanted: Sequence[str],
+    constants: Mapping[str, Array],
+) -> dict[str, Array]:
+    """The wanted values, computed on the host."""
+    from tosajit.runtime.segment import Segment
+
+    options = Options(Target("host", alignment=64))
+    before = grouped(nests, tensors, (), wanted, constants, options, once=True)
+    return dict(zip(wanted, Segment(before, options).run(()), strict=True))
+
+
+def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> set[str]:
+    """Constants, and values all of whose writers read nothing else."""
+    writers = Counter(write.access.operand for nest in nests for write in nest.writes)
+    known = set(constants)
+    for nest in nests:
+        name = nest.writes[0].access.operand
+        reads_constants = all(access.operand in known for access in nest.reads)
+        if name not in outputs and reads_constants and nest.writes[0].access.bytes <= FOLDED_BYTES:
+            writers[name] -= 1
+            if writers[name] == 0:
+                known.add(name)
+    return known
+
+
+def _own_tensors(prepared: Prepared) -> dict[str, Tensor]:
+    """The tensors that only the array kernels know."""
+    found = {n: tensor_of(n, f"i{8 * a.itemsize}", a.shape) for n, a in prepared.constants.items()}
+    for nest in prepared.units:
+        writes = [write.access for write in nest.writes if nest.verb == "move"]
+        found |= {access.operand: tensor_of(access.operand, access.type, access.shape) for access in writes}
+    return found | {n: tensor_of(n, a.type, a.shape) for n, a in prepared.temporaries.items()}
+
+
+def tensor_of(name: str, type: str, shape: tuple[int, ...]) -> Tensor:
+    """A tensor whose elements kernels see as `type`."""
+    return Tensor(name, next(d for d in DTYPES.values() if d.compute == type), shape)
