@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sim import Machine, MachineError, Report, ReportError, machine, machines
     from tiling.target import HOST, TINY, Target
     from tosajit import ops
     from tosajit.builder import GraphBuilder
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     )
     from tosajit.files import from_bytes, load, save, to_bytes
     from tosajit.graph import Block, Graph, Node, Region, Value
+    from tosajit.npu import simulate
     from tosajit.operator import OPERATORS
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, compile
@@ -61,12 +63,14 @@ _WHERE = {
     ),
     "tosajit.files": "from_bytes load save to_bytes",
     "tosajit.graph": "Block Graph Node Region Value",
+    "tosajit.npu": "simulate",
     "tosajit.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.runtime.executable": "Executable compile",
     "tosajit.runtime.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
     "tosajit.validation": "validate",
+    "sim": "Machine MachineError Report ReportError machine machines",
     "tiling.target": "HOST TINY Target",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}

@@ -96,7 +96,7 @@ class Region:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Graph:
     """A TOSA graph; `print` lists it."""
 

@@ -18,7 +18,7 @@ from tiling.plan import Infeasible, plan
 from tiling.program import Operand
 from tiling.target import HOST, Target
 from tosajit.dtypes import INT32
-from tosajit.runtime.groups import Tensor, grouped
+from tosajit.runtime.groups import Stretch, Tensor
 from tosajit.runtime.options import Options
 from tosajit.runtime.segment import Segment
 
@@ -37,9 +37,8 @@ def test_programs_compute_what_nests_mean(target: Target, chain: Chain, seed: in
     expected = interpret(chain.nests, given_arrays, sizes)[result]
     tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
     inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
-    options = Options(target)
-    groups = grouped(chain.nests, tensors, list(chain.inputs), [result], {}, options)
-    segment = Segment(groups, options)
+    stretch = Stretch(chain.nests, tensors, list(chain.inputs), [result], {})
+    segment = Segment(stretch, Options(target))
     np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
 
 

@@ -15,7 +15,7 @@ from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
 from tosajit.order import topological
 from tosajit.runtime.context import Context
-from tosajit.runtime.groups import Groups, Tensor, grouped, tensor_of
+from tosajit.runtime.groups import Stretch, Tensor, tensor_of
 from tosajit.runtime.names import apart
 from tosajit.runtime.segment import Segment
 from tosajit.runtime.steps import (
@@ -41,12 +41,14 @@ DATA = frozenset({"CONST", "CONST_SHAPE"})
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """A step that runs a segment."""
+    """A step that runs a segment; there is none where the graph is only timed."""
 
-    segment: Segment
+    stretch: Stretch
+    segment: Segment | None
 
     def run(self, frame: Frame) -> None:
         """Take the inputs from the frame and put the outputs there."""
+        assert self.segment is not None
         results = self.segment.run(frame.take(self.segment.inputs))
         frame.values.update(zip(self.segment.outputs, results, strict=True))
 
@@ -109,7 +111,7 @@ class Body:
     @property
     def segments(self) -> list[Segment]:
         """The compiled segments of this block, without those of nested regions."""
-        return [step.segment for step in self.steps if isinstance(step, Compute)]
+        return [step.segment for step in self.steps if isinstance(step, Compute) and step.segment]
 
     def _make_steps(self) -> Iterator[Compute | Step]:
         nodes = [node for node in self.block.nodes if node.operator.opcode not in DATA]
@@ -126,9 +128,10 @@ class Body:
             if group[0].operator.opcode in EXECUTED:
                 yield self._executed(group[0])
             else:
-                yield Compute(Segment(self._grouped(group, later, whole=alone), self._options))
+                stretch = self._stretch(group, later, whole=alone)
+                yield Compute(stretch, Segment(stretch, self._options) if self._options.run else None)
 
-    def _grouped(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Groups:
+    def _stretch(self, nodes: Sequence[Node], later: set[str], whole: bool) -> Stretch:
         block, options = self.block, self._options
         nests: list[Nest] = []
         constants = dict(self._constants)
@@ -144,7 +147,7 @@ class Body:
             inputs = [name for name in taken if name not in made and name not in self._constants]
             outputs = [name for name in made if name in later and name not in self._constants]
         tensors = _tensors(block, constants, nests)
-        return grouped(nests, tensors, inputs, outputs, constants, options)
+        return Stretch(nests, tensors, inputs, outputs, constants, options.checked)
 
     def _lowered(self, use: Use) -> list[Nest]:
         lower = getattr(use.operator, "lower", None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from tosajit.runtime.options import Custom, Options
 from tosajit.runtime.workspace import driver_text
 from tosajit.validation import validate
 
+if TYPE_CHECKING:
+    from sim import Machine
+
 Array = np.ndarray[Any, Any]
 
 
@@ -27,6 +31,7 @@ def compile(
     *,
     threads: int = 1,
     target: Target | None = None,
+    machine: Machine | str | Path | None = None,
     checked: bool = False,
     custom: Mapping[tuple[str, str], Custom] | None = None,
     profiles: Iterable[str] | None = None,
@@ -34,9 +39,10 @@ def compile(
     level: str = "8K",
     progress: Callable[[int, int], None] | None = None,
 ) -> Executable:
-    """Check a graph in full and build it for this machine, or for a modelled `target`.
+    """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
-    `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives
+    On a machine, given by name, file or value, the program that `simulate` times runs on the bytes of a
+    scratchpad. `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives
     CUSTOM operators their meaning; `progress(done, total)` follows the compilation of kernels.
     """
     prepare((driver_text(),))
@@ -50,8 +56,24 @@ def compile(
     violations = validate(graph, **limits)
     if violations:
         raise GraphError(violations)
-    chosen = replace(HOST if target is None else target, cores=threads)
-    return Executable(graph, Options(chosen, checked, custom or {}, progress))
+    modelled = _machine(machine, target, threads)
+    chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
+    return Executable(graph, Options(chosen, checked, custom or {}, progress, modelled))
+
+
+def _machine(machine: Machine | str | Path | None, target: Target | None, threads: int) -> Machine | None:
+    """The modelled machine that was asked for, if one was."""
+    if machine is None:
+        return None
+    if target is not None:
+        raise CompileError("target and machine are both given; a machine brings its own target")
+    if threads != 1:
+        raise CompileError(f"threads is {threads}, but a modelled machine is run by one")
+    if not isinstance(machine, str | Path):
+        return machine
+    from sim import machine as find
+
+    return find(machine)
 
 
 class Executable:

@@ -58,63 +58,67 @@ class Groups:
     nests: tuple[Nest, ...]
     operands: Mapping[str, Operand]
     constants: Mapping[str, Array]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    results: tuple[Tensor, ...]
     units: Mapping[Nest, Unit]
     """The array kernels of the host that do groups."""
 
 
-def grouped(
-    nests: Sequence[Nest],
-    tensors: Mapping[str, Tensor],
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    constants: Mapping[str, Array],
-    options: Options,
-    once: bool = False,
-) -> Groups:
-    """Fuse nests for a target, after computing what depends on constants alone unless all is run `once`."""
-    rest = list(nests)
-    if not once and not options.checked:
-        folded, rest = _fold(nests, tensors, constants, outputs)
-        constants = {**constants, **folded}
-    dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
-    prepared = _prepared(rest, dense, set(outputs), options, once)
-    dense |= prepared.constants
-    tensors = {**tensors, **_own_tensors(prepared)}
-    kinds = dict.fromkeys(outputs, "output") | dict.fromkeys(dense, "constant")
-    kinds |= dict.fromkeys(inputs, "input")
-    operands = {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
-    used = {*outputs, *(name for nest in prepared.groups for name in nest.operands)}
-    return Groups(
-        tuple(prepared.groups),
-        operands,
-        {name: array for name, array in dense.items() if name in used},
-        tuple(inputs),
-        tuple(outputs),
-        tuple(tensors[name] for name in outputs),
-        prepared.units,
-    )
+class Stretch:
+    """Nests without control flow, what they take and give, and their groups for each target asked for.
 
+    What depends on constants alone is computed at once, unless all is run `once`.
+    """
 
-def _prepared(
-    nests: Sequence[Nest], constants: Mapping[str, Array], kept: set[str], options: Options, once: bool
-) -> Prepared:
-    """Fused groups; on the host, prepared for the array kernels, and simplified unless they run once."""
-    target = options.target
-    if options.checked:
-        return Prepared(list(nests))
-    if target.scratch_bytes is not None:
-        return Prepared(list(fuse(nests, kept, lambda group: fits(group, target))))
-    library = array_library()
-    if once:
-        return prepare(fuse(nests, kept, supports), constants, library)
-    simple = simplify(fuse(nests, kept, supports), constants, kept, library == LIBRARY)
-    prepared = prepare(simple.groups, {**constants, **simple.constants}, library)
-    prepared.constants |= simple.constants
-    prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
-    return prepared
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        tensors: Mapping[str, Tensor],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        constants: Mapping[str, Array],
+        checked: bool = False,
+        once: bool = False,
+    ) -> None:
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.results = tuple(tensors[name] for name in outputs)
+        self._tensors, self._checked, self._once = tensors, checked, once
+        folded: Mapping[str, Array] = {}
+        self._nests = list(nests)
+        if not once and not checked:
+            folded, self._nests = _fold(nests, tensors, constants, outputs)
+        self._constants = {n: np.ascontiguousarray(a) for n, a in {**constants, **folded}.items()}
+        self._made: dict[Target, Groups] = {}
+
+    def groups(self, target: Target) -> Groups:
+        """The nests, fused for a target."""
+        if target not in self._made:
+            self._made[target] = self._grouped(self._prepared(target))
+        return self._made[target]
+
+    def _grouped(self, prepared: Prepared) -> Groups:
+        constants = {**self._constants, **prepared.constants}
+        tensors = {**self._tensors, **_own_tensors(prepared)}
+        kinds = dict.fromkeys(self.outputs, "output") | dict.fromkeys(constants, "constant")
+        kinds |= dict.fromkeys(self.inputs, "input")
+        operands = {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
+        used = {*self.outputs, *(name for nest in prepared.groups for name in nest.operands)}
+        needed = {name: array for name, array in constants.items() if name in used}
+        return Groups(tuple(prepared.groups), operands, needed, prepared.units)
+
+    def _prepared(self, target: Target) -> Prepared:
+        """Fused groups; on the host, prepared for the array kernels, and simplified unless they run once."""
+        if self._checked:
+            return Prepared(list(self._nests))
+        nests, kept, constants = self._nests, set(self.outputs), self._constants
+        if target.scratch_bytes is not None:
+            return Prepared(list(fuse(nests, kept, lambda group: fits(group, target), frugal=True)))
+        library = array_library()
+        if self._once:
+            return prepare(fuse(nests, kept, supports), constants, library)
+        simple = simplify(fuse(nests, kept, supports), constants, kept, library == LIBRARY)
+        prepared = prepare(simple.groups, {**constants, **simple.constants}, library)
+        prepared.constants |= simple.constants
+        prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
+        return prepared
 
 
 def _fold(
@@ -148,9 +152,8 @@ def _run(
     """The wanted values, computed on the host."""
     from tosajit.runtime.segment import Segment
 
-    options = Options(Target("host", alignment=64))
-    before = grouped(nests, tensors, (), wanted, constants, options, once=True)
-    return dict(zip(wanted, Segment(before, options).run(()), strict=True))
+    stretch = Stretch(nests, tensors, (), wanted, constants, once=True)
+    return dict(zip(wanted, Segment(stretch, Options(Target("host", alignment=64))).run(()), strict=True))
 
 
 def _foldable(nests: Sequence[Nest], constants: set[str], outputs: set[str]) -> set[str]:

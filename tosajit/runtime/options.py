@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiling.target import HOST, Target
 from tosajit.errors import CompileError
+
+if TYPE_CHECKING:
+    from sim.machine.machine import Machine
 
 Array = np.ndarray[Any, Any]
 ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
@@ -46,6 +49,10 @@ class Options:
     checked: bool = False
     custom: Mapping[tuple[str, str], Custom] = field(default_factory=dict)
     progress: Callable[[int, int], None] | None = None
+    machine: Machine | None = None
+    """The modelled machine that `target` is of, if programs are to be planned for its times."""
+    run: bool = True
+    """Whether kernels are wanted; a graph that is only timed needs none."""
 
     def custom_operator(self, node: str, domain: str, name: str) -> Custom:
         """The registered meaning of a CUSTOM operator."""

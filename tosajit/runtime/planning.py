@@ -1,17 +1,45 @@
-"""The program of groups: for the host, for a target of given capacities, or for a modelled machine."""
+"""The program of a stretch: for the host, for a target of given capacities, or for a modelled machine."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tiling.plan import Infeasible, plan
 from tiling.program import Program
+from tiling.target import Target
 from tosajit.errors import PlanError
-from tosajit.runtime.groups import Groups
-from tosajit.runtime.options import Options
+from tosajit.runtime.groups import Groups, Stretch
+
+if TYPE_CHECKING:
+    from sim.machine.machine import Machine
+    from tosajit.runtime.options import Options
+
+ROOMY = Target("any NPU", scratch_bytes=1 << 62)
+"""Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
 
 
-def planned(groups: Groups, options: Options) -> Program:
-    """The program, or a PlanError that says what does not fit."""
-    program = plan(groups.nests, groups.operands, options.target)
+def planned(stretch: Stretch, options: Options) -> tuple[Groups, Program]:
+    """Groups and their program, or a PlanError that says what does not fit."""
+    if options.machine is not None:
+        return planned_for(stretch, options.machine)
+    groups = stretch.groups(options.target)
+    return groups, _feasible(plan(groups.nests, groups.operands, options.target))
+
+
+def planned_for(stretch: Stretch, machine: Machine) -> tuple[Groups, Program]:
+    """Groups and their program for a machine, in the order and tiles that it finishes soonest."""
+    from sim.planning import estimator
+
+    estimate = estimator(machine)
+    for target in (ROOMY, machine.target):
+        groups = stretch.groups(target)
+        program = plan(groups.nests, groups.operands, machine.target, estimate)
+        if isinstance(program, Program):
+            break
+    return groups, _feasible(program)
+
+
+def _feasible(program: Program | Infeasible) -> Program:
     if isinstance(program, Infeasible):
         raise PlanError(str(program))
     return program

@@ -12,7 +12,7 @@ import numpy as np
 from tosajit.errors import RequireError
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
-from tosajit.runtime.groups import Groups
+from tosajit.runtime.groups import Stretch
 from tosajit.runtime.memory import check_memory, too_large
 from tosajit.runtime.options import Options
 from tosajit.runtime.planning import planned
@@ -24,19 +24,18 @@ Array = np.ndarray[Any, Any]
 class Segment:
     """Compiled groups: `run` takes arrays for the inputs and gives arrays for the outputs."""
 
-    def __init__(self, groups: Groups, options: Options) -> None:
-        self.inputs, self.outputs, self.constants = groups.inputs, groups.outputs, groups.constants
-        self._checked = options.checked
-        self._results = groups.results
-        self.program = planned(groups, options)
+    def __init__(self, stretch: Stretch, options: Options) -> None:
+        groups, self.program = planned(stretch, options)
         check_memory(self.program)
+        self.inputs, self.outputs, self.constants = stretch.inputs, stretch.outputs, groups.constants
+        self._checked, self._results = options.checked, stretch.results
         cores = options.target.cores
         self.threads = cores if any(section.shared for section in self.program.sections) else 1
         slots = {name: number for number, name in enumerate(self.program.operands)}
         self._image = link(self.program, slots, groups.units, options.checked, options.progress)
         self._free: list[Workspace] = []
-        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in groups.results]
-        written = {write.access.operand for nest in groups.nests for write in nest.writes}
+        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in stretch.results]
+        written = {w.access.operand for s in self.program.sections for w in s.nest.writes}
         entry = [slots.get(name, len(slots)) for name in self.inputs]
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]

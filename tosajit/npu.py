@@ -1,0 +1,165 @@
+"""Graphs on modelled machines: planned, and timed by the simulator."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tiling.expr import read
+from tiling.nest import Access, Axis, Nest, Write, identity
+from tiling.plan import Infeasible, plan
+from tiling.program import Operand, Program
+from tosajit.errors import CompileError, GraphError, PlanError
+from tosajit.files import load
+from tosajit.graph import Graph, Node, Value
+from tosajit.runtime.body import Body, Compute, build
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.groups import Stretch
+from tosajit.runtime.options import Options
+from tosajit.runtime.planning import ROOMY, planned_for
+from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
+from tosajit.validation import validate
+
+if TYPE_CHECKING:
+    from sim import Machine, Report
+
+Mode = Literal["events", "analytic"]
+Timed = tuple["Report", int]
+"""A report, and how often it happens."""
+
+
+def simulate(
+    model: Graph | Executable | str | Path,
+    machine: Machine | str | Path = "ethos-u55-128",
+    *,
+    mode: Mode = "events",
+    loop_trips: int = 1,
+    level: str = "8K",
+) -> Report:
+    """What one inference of a model takes on a machine.
+
+    Loops are taken to run `loop_trips` times, and of two branches the slower one. The `analytic` mode is a
+    closed form; `events` follows every command.
+    """
+    from sim import machine as find
+
+    if mode not in ("events", "analytic"):
+        raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
+    if loop_trips < 0:
+        raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
+    name, graph = _graph(model)
+    chosen = machine if not isinstance(machine, str | Path) else find(machine)
+    return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
+
+
+def _graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
+    match model:
+        case Graph():
+            return "graph", model
+        case Executable():
+            return "graph", model.graph
+        case _:
+            path = Path(model)
+            return path.parent.name if path.stem == "model" and path.parent.name else path.stem, load(path)
+
+
+class Network:
+    """A graph, checked and fused once, to be planned for any machine."""
+
+    _known: dict[tuple[int, str], Network] = {}  # noqa: RUF012  (by identity, as long as the graph lives)
+
+    def __init__(self, graph: Graph, level: str = "8K") -> None:
+        violations = validate(graph, level=level)
+        if violations:
+            raise GraphError(violations)
+        self.body = build(graph, Options(ROOMY, run=False))
+        self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in graph.nodes}
+        self._programs: weakref.WeakKeyDictionary[Stretch, dict[str, Program]] = weakref.WeakKeyDictionary()
+
+    @classmethod
+    def of(cls, graph: Graph, level: str = "8K") -> Network:
+        """The network of a graph, made when first asked for."""
+        key = (id(graph), level)
+        if key not in cls._known:
+            cls._known[key] = cls(graph, level)
+            weakref.finalize(graph, cls._known.pop, key, None)
+        return cls._known[key]
+
+    def simulate(self, machine: Machine, mode: Mode, loop_trips: int, name: str) -> Report:
+        """Time all programs, one after another."""
+        from sim import Report
+
+        times = list(_Timing(self, machine, mode, loop_trips).block(self.body))
+        return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
+
+    def program(self, stretch: Stretch, machine: Machine) -> Program:
+        """The program of a part of the graph, planned when first asked for."""
+        programs = self._programs.setdefault(stretch, {})
+        key = machine.model_dump_json()
+        if key not in programs:
+            programs.clear()
+            programs[key] = planned_for(stretch, machine)[1]
+        return programs[key]
+
+
+class _Timing:
+    """One simulation: times of blocks, in the order in which they run."""
+
+    def __init__(self, network: Network, machine: Machine, mode: Mode, trips: int) -> None:
+        self.network, self.mode, self.trips = network, mode, trips
+        self.machine = self._next = machine
+
+    def block(self, body: Body) -> Iterator[Timed]:
+        """The reports of a block's steps; the machine is launched once."""
+        for step in body.steps:
+            match step:
+                case Compute(stretch):
+                    yield self._timed(self.network.program(stretch, self.machine)), 1
+                case Branch():
+                    yield from max(
+                        (list(self.block(side)) for side in (step.then_body, step.else_body)), key=_cycles
+                    )
+                case Loop():
+                    yield from ((report, n * (self.trips + 1)) for report, n in self.block(step.condition))
+                    if self.trips:
+                        yield from ((report, n * self.trips) for report, n in self.block(step.body))
+                case ReadVariable(node, value):
+                    yield self._timed(self._copy(node, value)), 1
+                case WriteVariable(node, value):
+                    yield self._timed(self._copy(node, value)), 1
+                case CustomCall(node):
+                    text = "nothing says what it takes on an NPU; time the graph without it"
+                    raise CompileError(f"{node.name} (CUSTOM): {text}")
+
+    def _timed(self, program: Program) -> Report:
+        from sim.analytic import estimate
+        from sim.events import simulate
+
+        machine = self._next
+        self._next = self.machine.model_copy(update={"launch_overhead_cycles": 0})
+        timed = simulate if self.mode == "events" else estimate
+        return timed(program, machine, self.network.labels)
+
+    def _copy(self, node: Node, value: Value) -> Program:
+        """Moving a variable from or to its memory."""
+        shape, kind = value.shape or (), value.dtype.compute
+        axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
+        names = (f"{node.name}.from", f"{node.name}.to")
+        one, other = (Access(name, kind, shape, identity(len(shape))) for name in names)
+        nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node.name,))
+        elements = int(nest.points)
+        operands = {
+            names[0]: Operand(names[0], kind, elements, "input"),
+            names[1]: Operand(names[1], kind, elements, "output"),
+        }
+        program = plan([nest], operands, self.machine.target)
+        if isinstance(program, Infeasible):
+            raise PlanError(str(program))
+        return program
+
+
+def _cycles(times: list[Timed]) -> int:
+    return sum(report.cycles * count for report, count in times)
