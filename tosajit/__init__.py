@@ -76,11 +76,12 @@ _WHERE = {
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
-    "BF16", "BOOL", "FP8E4M3", "FP8E5M2", "FP16", "FP32", "HOST", "INT4", "INT8", "INT16", "INT32",
-    "INT48", "OPERATORS", "SHAPE", "TINY", "Block", "CompileError", "Context", "Custom", "DType",
-    "Executable", "FileError", "Graph", "GraphBuilder", "GraphError", "InputError", "Node", "PlanError",
-    "Region", "RequireError", "Target", "TosaError", "TraceError", "Value", "Violation", "compile",
-    "from_bytes", "jit", "load", "ops", "register_custom", "save", "to_bytes", "trace", "validate",
+    "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "FP16", "FP32",
+    "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder", "GraphError", "HOST", "INT16", "INT32",
+    "INT4", "INT48", "INT8", "InputError", "Machine", "MachineError", "Node", "OPERATORS", "PlanError",
+    "Region", "Report", "ReportError", "RequireError", "SHAPE", "TINY", "Target", "TosaError",
+    "TraceError", "Value", "Violation", "compile", "from_bytes", "jit", "load", "machine", "machines",
+    "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

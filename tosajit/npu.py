@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -136,6 +136,7 @@ class _Timing:
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
+
         from sim.events import simulate
 
         machine = self._next

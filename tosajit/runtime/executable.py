@@ -42,8 +42,8 @@ def compile(
     """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
     On a machine, given by name, file or value, the program that `simulate` times runs on the bytes of a
-    scratchpad. `threads` share the tiles of each group; `checked` watches every REQUIRE while running; `custom` gives
-    CUSTOM operators their meaning; `progress(done, total)` follows the compilation of kernels.
+    scratchpad. `threads` share the tiles of each group; `checked` watches every REQUIRE while running;
+    `custom` gives CUSTOM operators their meaning; `progress(done, total)` follows the compilation of kernels.
     """
     prepare((driver_text(),))
     if threads < 1:
