@@ -133,7 +133,7 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
     write = producer.writes[0]
     if producer.reduction is not None or len(producer.writes) != 1:
         return None
-    if pure_move(producer) and (source := _renamed(producer)):
+    if pure_move(producer) and (source := renamed(producer)):
         reads = list(consumer.reads)
         reads[number] = replace(reads[number], operand=source)
         return replace(consumer, reads=tuple(reads), members=producer.members + consumer.members)
@@ -151,10 +151,11 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
     merged, first = append_reads(reshaped, moved.reads)
     value = rewrite(moved.writes[0].value, shifted(first))
     merged = rewrite_nest(merged, replacing(number, value))
-    return replace(merged, members=producer.members + consumer.members)
+    verb = producer.verb if consumer.verb == "move" else consumer.verb
+    return replace(merged, verb=verb, members=producer.members + consumer.members)
 
 
-def _renamed(move: Nest) -> str | None:
+def renamed(move: Nest) -> str | None:
     """The operand whose elements a move gives in their order: a view of one is a view of the other."""
     source, target = move.reads[move.writes[0].value.number], move.writes[0].access
     axes = len(move.axes)
@@ -239,3 +240,51 @@ def _own_results(merged: Nest, first: int, producer: Nest) -> dict[int, Expr] | 
                 return None
             known[number] = write.value
     return known
+
+
+def _walks_all(access: Access, extents: Sequence[int]) -> bool:
+    """Whether the axes walk the elements of a dense operand, each once, whatever dimensions it is seen as."""
+    if access.fill is not None or access.indirect or access.start():
+        return False
+    expected = 1
+    for step, extent in sorted(zip(access.steps(len(extents)), extents, strict=True)):
+        if extent > 1 and step != expected:
+            return False
+        expected *= extent
+    return expected == prod(access.shape)
+
+
+ASSOCIATIVE = frozenset({"add", "max", "min"})
+"""Reductions that give the same in any order, on integers, which wrap."""
+
+
+def merge_reductions(consumer: Nest, number: int, producer: Nest) -> Nest | None:
+    """A reduction of the results of another one, both as one nest; None if that is not the same."""
+    inner, outer, write = producer.reduction, consumer.reduction, producer.writes[0]
+    if inner is None or outer is None or len(producer.writes) != 1 or write.value.op != "acc":
+        return None
+    same = (inner.op, inner.type, inner.initial) == (outer.op, outer.type, outer.initial)
+    exact = (
+        inner.op in ASSOCIATIVE
+        and inner.type in ("i8", "i16", "i32", "i64")
+        and not (inner.op == "add" and inner.initial)
+    )
+    taken = outer.value == read(number, inner.type) and identity_write(write, len(producer.axes))
+    if not (same and exact and taken) or len(write.access.index) != producer.outer:
+        return None
+    reshaped = reshape_read(consumer, number, write.access.shape)
+    if reshaped is None or not _walks_all(reshaped.reads[number], reshaped.extents):
+        return None
+    added = producer.axes[producer.outer :]
+    kept, count = len(reshaped.axes), len(reshaped.axes) + len(added)
+    # The producer's reduced axes come first among the reduced ones, as the operand's order would have them.
+    axes = (*reshaped.axes[: reshaped.outer], *added, *reshaped.axes[reshaped.outer :])
+    places = [p if p < reshaped.outer else p + len(added) for p in range(kept)]
+    widened = with_axes(reshaped, axes, [along(place, count) for place in places])
+    through = [index for index in widened.reads[number].index if isinstance(index, Affine)]
+    through += [along(reshaped.outer + position, count) for position in range(len(added))]
+    moved = with_axes(producer, axes, through)
+    merged, first = append_reads(widened, moved.reads)
+    assert moved.reduction is not None
+    reduction = replace(outer, value=rewrite(moved.reduction.value, shifted(first)))
+    return replace(merged, reduction=reduction, members=producer.members + consumer.members)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from math import prod
 
 from tiling.expr import BYTES, walk
-from tiling.fold import attach, inline, is_permutation, pure_move
-from tiling.nest import Access, Nest, nest_exprs
-from tiling.normal import normalise
+from tiling.fold import attach, inline, is_permutation, merge_reductions, pure_move, renamed
+from tiling.nest import Access, Nest, map_accesses, nest_exprs
+from tiling.normal import normalise, split_dimensions
 
 MAX_OPERANDS = 48
 """How many operands a group may have: each needs an address, and a stream of the memory system."""
@@ -17,27 +19,41 @@ MAX_STEPS = 128
 """How many scalar steps a point of a group may take: time to compile grows faster than they do."""
 BEHIND = 4
 """How many steps behind a contraction are looked at, such as bias, rescale and clamp."""
+MAX_REPEATED = 24
+"""How many scalar steps each reader of a value may repeat, so that it is stored as narrow as it is."""
 
 
 def fuse(
-    nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool] = lambda group: True
+    nests: Sequence[Nest],
+    kept: Collection[str],
+    supports: Callable[[Nest], bool] = lambda group: True,
+    frugal: bool = False,
 ) -> tuple[Nest, ...]:
-    """Groups that compute the same; values in `kept` stay, groups grow as far as a target `supports` them."""
-    state = _Fusion(nests, kept, supports)
+    """Groups that compute the same; values in `kept` stay, groups grow as far as a target `supports` them.
+
+    `frugal` is for targets whose memory is dearer than their scalar work: each reader widens narrow values
+    for itself, padding goes into contractions, and reductions along several axes become one.
+    """
+    state = _Fusion(nests, kept, supports, frugal)
+    if frugal:
+        state.rename()
     # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
     for into_reductions in (False, True):
         state.pull(into_reductions)
         state.push()
-    return tuple(state.live())
+    if not frugal:
+        return tuple(state.live())
+    state.merge()
+    return tuple(_split(nest) if nest.verb == "reduce" else nest for nest in state.live())
 
 
 class _Fusion:
     """The nests so far (None: gone into others), and who writes and who reads each value."""
 
     def __init__(
-        self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool]
+        self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool], frugal: bool
     ) -> None:
-        self.kept, self.supports = frozenset(kept), supports
+        self.kept, self.supports, self.frugal = frozenset(kept), supports, frugal
         self.nests: list[Nest | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
@@ -89,8 +105,10 @@ class _Fusion:
         if not self._small(access.operand, number):
             return None
         if pure_move(producer):
-            if consumer.verb == "contract" and not _rows_stay_dense(producer):
+            if consumer.verb == "contract" and not _rows_stay_dense(producer, self.frugal):
                 return None
+        elif self._widens(producer) and _reads_once(consumer, access):
+            pass
         elif self._repeats_work(number, consumer, access):
             return None
         elif not into_reductions and (consumer.reduction is not None or self._goes_behind(producer)):
@@ -117,6 +135,19 @@ class _Fusion:
             or consumer.verb == "contract"
             or access.fill is not None
             or not _once(access, consumer)
+        )
+
+    def _widens(self, nest: Nest) -> bool:
+        """Whether a nest is little work that gives wider values than those it reads, each for itself."""
+        if not self.frugal or nest.scatters:
+            return False
+        data = [access for access in nest.reads if 4 * prod(access.shape) > max(nest.points, 4)]
+        return (
+            len(data) == 1
+            and BYTES[data[0].type] < BYTES[nest.writes[0].access.type]
+            and data[0].fill is None
+            and is_permutation(data[0], nest.extents)
+            and _steps(nest) <= MAX_REPEATED
         )
 
     def _goes_behind(self, nest: Nest) -> bool:
@@ -173,6 +204,47 @@ class _Fusion:
         group = attach(producer, results.index(access.operand), consumer, position, keep)
         return group if group is not None and self.supports(group) else None
 
+    def rename(self) -> None:
+        """Let what is only copied to a result that stays, in its own order, be that result from the start."""
+        for number, nest in enumerate(self.nests):
+            source = renamed(nest) if nest is not None and pure_move(nest) else None
+            if nest is None or source is None or source in self.kept or self._single_writer(source) is None:
+                continue
+            name = nest.writes[0].access.operand
+            if name not in self.kept or self._single_writer(name) is None:
+                continue
+
+            def moved(access: Access, source: str = source, name: str = name) -> Access:
+                return replace(access, operand=name) if access.operand == source else access
+
+            self._put(number, None)
+            for user in self.readers.get(source, set()) | self.writers[source]:
+                if (found := self.nests[user]) is not None:
+                    members = nest.members if source in _written(found) else ()
+                    found = replace(found, members=found.members + members)
+                    self._put(user, map_accesses(found, moved))
+
+    def merge(self) -> None:
+        """Make reductions along several axes, one after the other, one reduction."""
+        for number, consumer in enumerate(self.nests):
+            if consumer is None or consumer.verb != "reduce":
+                continue
+            for position, access in enumerate(consumer.reads):
+                producer = self._single_writer(access.operand)
+                alone = access.operand not in self.kept and self.readers[access.operand] == {number}
+                if producer is None or not alone or not self._small(access.operand, number):
+                    continue
+                group = merge_reductions(consumer, position, producer)
+                if group is not None and self.supports(group):
+                    self._put(number, normalise(group))
+                    self._drop_unread(access.operand)
+                    break
+
+
+def _split(nest: Nest) -> Nest:
+    """The nest with a dimension of its operands for each axis, where it can be."""
+    return map_accesses(nest, lambda access: split_dimensions(access, nest, mixed=True))
+
 
 def _steps(nest: Nest) -> int:
     """How many scalar steps a point of a nest takes."""
@@ -197,9 +269,15 @@ def _once(access: Access, nest: Nest) -> bool:
     )
 
 
-def _rows_stay_dense(producer: Nest) -> bool:
-    """Whether the move keeps the innermost dimension dense, as array units want their rows."""
+def _reads_once(nest: Nest, access: Access) -> bool:
+    """Whether a nest is free to compute what it reads there: inside the bounds, and each element once."""
+    return nest.verb != "contract" and access.fill is None and _once(access, nest)
+
+
+def _rows_stay_dense(producer: Nest, fill: bool) -> bool:
+    """Whether the move keeps the innermost dimension dense, as array units want their rows; `fill` or not."""
     access = producer.reads[producer.writes[0].value.number]
     steps = access.steps(len(producer.axes))
     wide = [step for axis, step in zip(producer.axes, steps, strict=True) if axis.extent > 1]
-    return access.fill is None and not access.indirect and (not wide or wide[-1] == 1)
+    inside = fill or access.fill is None
+    return inside and not access.indirect and (not wide or wide[-1] == 1)

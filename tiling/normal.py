@@ -93,23 +93,28 @@ def _constant_zero(access: Access, dimension: int) -> bool:
     return index.offset == 0 and not any(index.coefficients)
 
 
-def split_dimensions(access: Access, nest: Nest) -> Access:
-    """The access with a dimension for each of the axes that share one, where they walk blocks of it."""
+def split_dimensions(access: Access, nest: Nest, mixed: bool = False) -> Access:
+    """The access with a dimension for each of the axes that share one, where they walk blocks of it.
+
+    `mixed`: also where some of the axes are reduced and others not.
+    """
     if access.fill is not None:
         return access
     shape: list[int] = []
     index: list[Affine | Indirect] = []
     for size, item in zip(access.shape, access.index, strict=True):
-        pieces = _blocks(size, item, nest) if isinstance(item, Affine) else None
+        pieces = _blocks(size, item, nest, mixed) if isinstance(item, Affine) else None
         shape += [size] if pieces is None else pieces[0]
         index += [item] if pieces is None else pieces[1]
     return replace(access, shape=tuple(shape), index=tuple(index))
 
 
-def _blocks(size: int, item: Affine, nest: Nest) -> tuple[list[int], list[Affine]] | None:
+def _blocks(size: int, item: Affine, nest: Nest, mixed: bool) -> tuple[list[int], list[Affine]] | None:
     """A dimension as blocks of blocks; None if it is walked otherwise, or by kept and reduced axes."""
     used = sorted(((c, number) for number, c in enumerate(item.coefficients) if c), reverse=True)
-    if len(used) < 2 or used[-1][0] < 0 or len({nest.axes[number].reduced for _, number in used}) > 1:
+    if len(used) < 2 or used[-1][0] < 0:
+        return None
+    if not mixed and len({nest.axes[number].reduced for _, number in used}) > 1:
         return None
     shape, index, block, rest = [], [], size, item.offset
     for coefficient, number in used:
