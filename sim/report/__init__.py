@@ -1,0 +1,27 @@
+"""What a program takes on a machine: values, tables, pages, traces and pictures."""
+
+from sim.report.report import (
+    CAUSES,
+    ENERGIES,
+    KINDS,
+    UNITS,
+    OperatorReport,
+    Report,
+    ReportError,
+    Roofline,
+    Span,
+    Traffic,
+)
+
+__all__ = [
+    "CAUSES",
+    "ENERGIES",
+    "KINDS",
+    "UNITS",
+    "OperatorReport",
+    "Report",
+    "ReportError",
+    "Roofline",
+    "Span",
+    "Traffic",
+]

@@ -1,0 +1,180 @@
+"""Reports side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sim.report.data import to_dict
+from sim.report.files import write_text
+from sim.report.html import bar, framed, key, page, row
+from sim.report.report import CAUSES, Report
+from sim.report.text import HEADS, WIDTH, tenths
+from sim.report.words import aligned, plain, scaled, short, size
+
+COLUMNS = 5
+"""Reports whose operators fit beside each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Reports of several machines or programs; the first is what the others are held against."""
+
+    reports: tuple[Report, ...]
+
+    def __str__(self) -> str:
+        lines = _totals(self.reports)
+        if 1 < len(self.reports) <= COLUMNS:
+            lines += ["", *_operators(self.reports)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {', '.join(map(_name, self.reports))}>"
+
+    def _repr_html_(self) -> str:
+        parts = [_html_totals(self.reports)]
+        if 1 < len(self.reports) <= COLUMNS:
+            parts.append(_html_operators(self.reports))
+        return framed(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All reports, and the cycles of each operator on each."""
+        return {
+            "reports": [to_dict(report) for report in self.reports],
+            "operators": [
+                {"operator": label, "cycles": list(cycles)} for label, cycles in operator_cycles(self.reports)
+            ],
+        }
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A page of its own, also written to a file if one is named."""
+        text = page("Comparison", self._repr_html_())
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    def plot(self) -> Any:
+        """Where the time goes in each, as a picture; it needs matplotlib."""
+        from sim.report.plots.comparing import comparing
+
+        return comparing(self.reports)
+
+
+def operator_cycles(reports: Sequence[Report]) -> list[tuple[str, tuple[int | None, ...]]]:
+    """Cycles of groups by label, in the order of the first report that has it; None where it is not."""
+    labels = dict.fromkeys(one.label for report in reports for one in report.operators)
+    columns: list[dict[str, int]] = []
+    for report in reports:
+        column: dict[str, int] = {}
+        for one in report.operators:
+            column[one.label] = column.get(one.label, 0) + one.total
+        columns.append(column)
+    return [(label, tuple(column.get(label) for column in columns)) for label in labels]
+
+
+def _name(report: Report) -> str:
+    return f"{plain(report.program)} on {plain(report.machine)}"
+
+
+def names(reports: Sequence[Report]) -> list[str]:
+    """What tells reports apart: machines, programs or both."""
+    machines, programs = ({getattr(r, field) for r in reports} for field in ("machine", "program"))
+    if len(machines) == len(reports) or len(programs) == 1:
+        return [plain(report.machine) for report in reports]
+    return [plain(r.program) if len(machines) == 1 else _name(r) for r in reports]
+
+
+def _totals(reports: Sequence[Report]) -> list[str]:
+    """A line for each report, and one with where its cycles go."""
+    shown = [short(name, 40) for name in names(reports)]
+    head = ["", "clock", "latency", "ratio", "cycles", "of MACs", "off-chip", "peak", "energy"]
+    table = _ruled([head, *([name, *_line(r, reports[0])] for name, r in zip(shown, reports, strict=True))])
+    causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]
+    spent = [["% of cycles", *(HEADS.get(cause, cause) for cause in causes)]]
+    spent += [[name, *_shares(report, causes)] for name, report in zip(shown, reports, strict=True)]
+    programs = {report.program for report in reports}
+    title = [f"{short(programs.pop(), WIDTH)}", ""] if len(programs) == 1 else []
+    return [*title, *table, "", *_ruled(spent)]
+
+
+def _ruled(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table with a line below its head."""
+    lines = aligned(rows, right=range(1, len(rows[0])))
+    return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
+
+
+def _shares(report: Report, causes: list[str]) -> list[str]:
+    return [tenths(report.causes[c] / report.cycles) if report.causes[c] else "" for c in causes]
+
+
+def _line(report: Report, first: Report) -> list[str]:
+    return [
+        scaled(report.clock_hz, "Hz"),
+        scaled(report.latency_seconds, "s"),
+        _ratio(report, first),
+        f"{report.cycles:,}",
+        f"{tenths(report.mac_utilisation)} %",
+        size(report.offchip_bytes),
+        size(report.peak_scratchpad_bytes),
+        scaled(report.joules, "J") if report.joules else "",
+    ]
+
+
+def _ratio(report: Report, first: Report) -> str:
+    if not first.latency_seconds:
+        return ""
+    return f"{report.latency_seconds / first.latency_seconds:.2f}×"
+
+
+def _operators(reports: Sequence[Report]) -> list[str]:
+    """Cycles of each group on each."""
+    rows = [["operator", *(short(name, 18) for name in names(reports))]]
+    room = WIDTH - 20 * len(reports)
+    for label, cycles in operator_cycles(reports):
+        rows.append([short(label, max(room, 12)), *("" if n is None else f"{n:,}" for n in cycles)])
+    rows.append(["total cycles", *(f"{report.cycles:,}" for report in reports)])
+    *lines, total = _ruled(rows)
+    return [*lines, lines[1], total]
+
+
+def _html_totals(reports: Sequence[Report]) -> str:
+    heads = ["", "clock", "latency", "ratio", "inferences/s", "cycles", "where the time goes", "of MACs"]
+    heads += ["off-chip", "peak scratchpad", "energy"]
+    longest = max(report.latency_seconds for report in reports)
+    causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]
+    rows = []
+    for name, report in zip(names(reports), reports, strict=True):
+        within = int(report.cycles * longest / report.latency_seconds) if report.cycles else 1
+        cells = [
+            escape(name),
+            scaled(report.clock_hz, "Hz"),
+            scaled(report.latency_seconds, "s"),
+            _ratio(report, reports[0]),
+            f"{report.inferences_per_second:,.1f}",
+            f"{report.cycles:,}",
+            bar(report.causes, within),
+            f"{tenths(report.mac_utilisation)} %",
+            size(report.offchip_bytes),
+            size(report.peak_scratchpad_bytes),
+            scaled(report.joules, "J") if report.joules else "",
+        ]
+        rows.append(row(cells))
+    programs = {report.program for report in reports}
+    title = f"<h3>{escape(plain(programs.pop()))}</h3>" if len(programs) == 1 else ""
+    return f"{title}{key(causes)}<table>{row(heads, 1, 'th')}{''.join(rows)}</table>"
+
+
+def _html_operators(reports: Sequence[Report]) -> str:
+    return (
+        f"<details><summary>cycles of each group</summary><table>{''.join(_rows(reports))}</table></details>"
+    )
+
+
+def _rows(reports: Sequence[Report]) -> Iterator[str]:
+    yield row(["operator", *map(escape, names(reports))], 1, "th")
+    for label, cycles in operator_cycles(reports):
+        yield row([escape(plain(label)), *("" if n is None else f"{n:,}" for n in cycles)])
+    yield row(["total", *(f"{report.cycles:,}" for report in reports)], kind="total")

@@ -1,0 +1,185 @@
+"""Reports as plain data, JSON and CSV, and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sim.report.files import read_text
+from sim.report.report import (
+    CAUSES,
+    DIRECTIONS,
+    ENERGIES,
+    MEMORIES,
+    OperatorReport,
+    Report,
+    ReportError,
+    Roofline,
+    Span,
+    moved,
+)
+
+FORMAT, VERSION = "tosajit report", 1
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    """Every field, and under `derived` what follows from them."""
+    data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    data |= _fields(report)
+    data["operators"] = [
+        _fields(operator) | {"derived": _derived_of(report, operator)} for operator in report.operators
+    ]
+    data["timeline"] = [_fields(span) for span in report.timeline]
+    data["occupancy"] = [list(point) for point in report.occupancy]
+    data["derived"] = {
+        "latency_seconds": report.latency_seconds,
+        "inferences_per_second": _finite(report.inferences_per_second),
+        "macs": report.macs,
+        "operations": report.operations,
+        "causes": report.causes,
+        "utilisation": report.utilisation,
+        "mac_utilisation": report.mac_utilisation,
+        "offchip_bytes": report.offchip_bytes,
+        "joules": report.joules,
+        "average_watts": report.average_watts,
+        "roofline": _roofline(report.roofline),
+    }
+    return data
+
+
+def from_dict(data: Mapping[str, Any]) -> Report:
+    """What `to_dict` gave; what is derived is not read."""
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        raise ReportError(f"this is no report: expected an object with format {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise ReportError(f"version {data.get('version')!r} of reports cannot be read, only {VERSION}")
+    try:
+        values = _stripped(data, Report)
+        values["operators"] = [_stripped(one, OperatorReport) for one in data["operators"]]
+        values["timeline"] = [_stripped(one, Span) for one in data["timeline"]]
+        return _adapter().validate_python(values)
+    except ValidationError as error:
+        raise ReportError("\n  ".join(["a report with faults", *_faults(error)])) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReportError(f"a report with faults: {type(error).__name__} {error}") from None
+
+
+def to_json(report: Report) -> str:
+    """The dictionary as JSON, a line for each operator and span."""
+    data = to_dict(report)
+    lines = []
+    for key, value in data.items():
+        if key in ("operators", "timeline") and value:
+            rows = ",\n  ".join(json.dumps(row, allow_nan=False) for row in value)
+            lines.append(f'"{key}": [\n  {rows}\n]')
+        else:
+            lines.append(f'"{key}": {json.dumps(value, allow_nan=False)}')
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def from_json(source: str | Path) -> Report:
+    """A report from JSON text (it starts with a brace) or from a file with it."""
+    text = source if isinstance(source, str) and source.lstrip().startswith("{") else read_text(source)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"this is no JSON: {error}") from None
+    return from_dict(data)
+
+
+def to_csv(report: Report) -> str:
+    """A table with a row for each operator and one for the total."""
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    sizes = [(memory, direction) for memory in MEMORIES for direction in DIRECTIONS]
+    table.writerow(
+        ["operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"]
+        + [f"{memory}_{direction}_bytes" for memory, direction in sizes]
+        + [f"{part}_joules" for part in ENERGIES]
+        + ["macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"]
+    )
+    for operator in report.operators:
+        head = (operator.label, operator.unit, " ".join(operator.members))
+        table.writerow(_row(head, operator, report.roofline_of(operator), operator.cycles))
+    table.writerow(_row(("total", "", ""), report, report.roofline, report.causes))
+    return file.getvalue()
+
+
+def _row(
+    head: tuple[str, ...], part: Report | OperatorReport, place: Roofline, cycles: Mapping[str, int]
+) -> list[Any]:
+    return [
+        *head,
+        sum(cycles.values()),
+        *(cycles.get(cause, 0) for cause in CAUSES),
+        part.macs,
+        part.operations,
+        *(moved(part.traffic, memory, direction) for memory in MEMORIES for direction in DIRECTIONS),
+        *(part.energy.get(name, 0.0) for name in ENERGIES),
+        "" if place.intensity is None else place.intensity,
+        place.attained,
+        place.bound,
+    ]
+
+
+def _fields(value: Report | OperatorReport | Span) -> dict[str, Any]:
+    return {field.name: _plain(field.name, getattr(value, field.name)) for field in fields(value)}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "traffic":
+        return [
+            {"memory": memory, "direction": direction, "kind": kind, "bytes": size}
+            for (memory, direction, kind), size in value.items()
+        ]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _derived_of(report: Report, operator: OperatorReport) -> dict[str, Any]:
+    return {
+        "cycles": operator.total,
+        "offchip_bytes": operator.offchip_bytes,
+        "joules": operator.joules,
+        "roofline": _roofline(report.roofline_of(operator)),
+    }
+
+
+def _roofline(place: Roofline) -> dict[str, Any]:
+    return {field.name: getattr(place, field.name) for field in fields(place)}
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _stripped(data: Mapping[str, Any], kind: type[Report | OperatorReport | Span]) -> dict[str, Any]:
+    """The fields of a dataclass, traffic keyed again."""
+    names = {field.name for field in fields(kind)}
+    values = {key: value for key, value in data.items() if key in names}
+    if "traffic" in values:
+        values["traffic"] = {
+            (row["memory"], row["direction"], row["kind"]): row["bytes"] for row in values["traffic"]
+        }
+    return values
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)
+
+
+def _faults(error: ValidationError) -> list[str]:
+    return [
+        f"{'.'.join(map(str, fault['loc'])) or 'report'}: {fault['msg']}" for fault in error.errors()[:10]
+    ]

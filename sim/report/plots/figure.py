@@ -1,0 +1,55 @@
+"""What pictures have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.report.report import ReportError
+
+GRID = {"color": "#b0b0b0", "linewidth": 0.6, "alpha": 0.6}
+
+
+def figure(width: float, height: float) -> Any:
+    """An empty figure that keeps its labels inside. It belongs to nobody else: pyplot does not know it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ReportError("pictures need matplotlib: pip install 'tosajit[notebook]'") from None
+
+    made = Figure(figsize=(width, height), layout="constrained", dpi=110, facecolor="white")
+    made.__class__ = _shown(Figure)
+    return made
+
+
+def _shown(base: type) -> type:
+    """The kind of figure that notebooks show without pyplot."""
+
+    def png(self: Any) -> bytes:
+        from io import BytesIO
+
+        file = BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue()
+
+    return type("Picture", (base,), {"_repr_png_": png})
+
+
+def tidy(axes: Any, grid: str = "both") -> None:
+    """No frame at the top and the right, and a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, axis=grid, **GRID)
+    axes.set_axisbelow(True)
+
+
+def clean(text: str) -> str:
+    """Text that matplotlib does not take for a formula, and has glyphs for."""
+    known = "".join(letter if ord(letter) < 0x2E80 else "?" for letter in text)
+    return known.replace("$", r"\$")
+
+
+def time_axis(seconds: float) -> tuple[float, str]:
+    """A factor and a unit for times up to so many seconds."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= 2 * factor:
+            return factor, unit
+    return 1e-9, "ns"

@@ -1,0 +1,118 @@
+"""Operators below the roof of their machine."""
+
+from __future__ import annotations
+
+from math import atan, degrees
+from typing import Any
+
+from sim.report.plots.figure import clean, figure, tidy
+from sim.report.report import OperatorReport, Report, ReportError
+from sim.report.style import OTHER, unit_colour
+from sim.report.text import headline
+from sim.report.words import percent, short
+
+NAMED = 12
+"""Operators that have a number in the picture and a name beside it."""
+
+
+def roofline(report: Report) -> Any:
+    """MACs a cycle over MACs an off-chip byte, points as large as the share of the time."""
+    ranked = sorted(report.operators, key=lambda operator: -operator.total)
+    points = [one for one in ranked if one.macs and one.total]
+    if not points:
+        raise ReportError(f"{report.program}: a roofline needs operators with MACs, and there are none")
+    made = figure(10, 5.6)
+    axes = made.subplots()
+    left, right = _range(report, points)
+    _roof(axes, report, left, right)
+    for number, one in reversed([*enumerate(points, 1)]):
+        _point(axes, report, one, number, right)
+    total = report.roofline
+    axes.plot(total.intensity or right, total.attained, "*", ms=16, color="black", mec="white", zorder=5)
+    axes.plot([], [], "*", ms=11, color="black", label=f"all: {percent(report.mac_utilisation)} of the peak")
+    for number, one in enumerate(points[:NAMED], 1):
+        axes.plot([], [], "none", label=f"{number}  {clean(short(one.label, 30))}, {_share(report, one)}")
+    if len(points) > NAMED:
+        axes.plot([], [], "none", label=f"and {len(points) - NAMED} more")
+    _labels(made, axes, report, left, right)
+    return made
+
+
+def _range(report: Report, points: list[OperatorReport]) -> tuple[float, float]:
+    """Intensities from the smallest to the largest, and the ridge of the roof."""
+    found = [report.roofline_of(one).intensity for one in points]
+    known = [value for value in found if value is not None]
+    if report.offchip_bytes_per_cycle:
+        known.append(report.peak_macs_per_cycle / report.offchip_bytes_per_cycle)
+    known = known or [1.0]
+    return min(known) / 3, max(known) * (3 if None not in found else 9)
+
+
+def _roof(axes: Any, report: Report, left: float, right: float) -> None:
+    peak, rate = report.peak_macs_per_cycle, report.offchip_bytes_per_cycle
+    steps = [left * (right / left) ** (number / 200) for number in range(201)]
+    roof = [min(peak, x * rate) if rate else peak for x in steps]
+    axes.plot(steps, roof, color="black", lw=1.6)
+    axes.annotate(
+        f"peak: {peak:g} MACs a cycle", (right, peak), (-4, 5), textcoords="offset points", ha="right"
+    )
+    if rate and left * rate < peak:
+        place = left * (peak / rate / left) ** 0.15
+        axes.text(
+            place,
+            place * rate * 1.12,
+            f"off-chip: {rate:.3g} bytes a cycle",
+            rotation=degrees(atan(rate)),
+            rotation_mode="anchor",
+            transform_rotates_text=True,
+        )
+
+
+def _point(axes: Any, report: Report, one: OperatorReport, number: int, right: float) -> None:
+    place = report.roofline_of(one)
+    share = one.total / report.cycles
+    beyond = place.intensity is None
+    x = right / 2 if place.intensity is None else place.intensity
+    colour = unit_colour(one.unit)
+    size = 30 + 900 * share
+    axes.scatter(
+        x, place.attained, size, color=colour, alpha=0.75, edgecolors="white", marker=">" if beyond else "o"
+    )
+    if number <= NAMED:
+        axes.annotate(
+            str(number),
+            (x, place.attained),
+            (0, 0.5 * size**0.5 + 2),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
+
+
+def _share(report: Report, one: OperatorReport) -> str:
+    return f"{percent(one.total / report.cycles)} of the time"
+
+
+def _labels(made: Any, axes: Any, report: Report, left: float, right: float) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(left, right)
+    low, high = axes.get_ylim()
+    high = max(high, report.peak_macs_per_cycle)
+    axes.set_ylim(min(low / 1.3, high / 100), high * 1.6)
+    axes.set_xlabel("operational intensity in MACs for each off-chip byte")
+    axes.set_ylabel("attained MACs a cycle")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    giga = report.clock_hz / 1e9
+    second = axes.secondary_yaxis("right", functions=(lambda y: y * giga, lambda y: y / giga))
+    second.set_ylabel("GMAC/s")
+    second.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    for axis in (axes.xaxis, axes.yaxis, second.yaxis):
+        axis.set_minor_formatter("")
+    tidy(axes)
+    axes.spines["right"].set_visible(True)
+    if any(report.roofline_of(one).intensity is None for one in report.operators if one.macs):
+        axes.plot([], [], ">", color=OTHER, label="no off-chip traffic")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False, fontsize=9, handlelength=1.2)
+    made.suptitle(clean(headline(report)), fontsize=10)

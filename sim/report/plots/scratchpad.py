@@ -1,0 +1,157 @@
+"""The scratchpad over time: which addresses hold what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sim.report.plots.figure import clean, figure, tidy, time_axis
+from sim.report.report import OperatorReport, Report, ReportError
+from sim.report.text import headline
+from sim.report.words import short
+from tiling.program import Operand, Program, Section
+
+COLOURS = {
+    "input": "#56B4E9",
+    "constant": "#E69F00",
+    "temporary": "#009E73",
+    "output": "#CC79A7",
+    "sums": "#A6A6A6",
+}
+NAMES = {
+    "input": "inputs",
+    "constant": "constants",
+    "temporary": "between operators",
+    "output": "outputs",
+    "sums": "accumulators",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Addresses that hold something for some time."""
+
+    first: int
+    last: int
+    address: int
+    bytes: int
+    name: str
+    kind: str
+    copy: bool
+
+
+def scratchpad(report: Report, program: Program) -> Any:
+    """A box for all that is kept there; tiles that pass through are hatched."""
+    boxes = list(residents(report, program)) + list(images(report, program))
+    made = figure(11, 5)
+    axes = made.subplots()
+    factor, unit = time_axis(report.latency_seconds)
+    scale = 1 / report.clock_hz / factor
+    top = max([box.address + box.bytes for box in boxes] + [program.scratch_bytes, 1])
+    for box in boxes:
+        _draw(axes, box, scale, report.cycles, top)
+    limit = report.scratchpad_bytes
+    if limit and limit <= 2 * top:
+        axes.axhline(limit / 1024, color="black", lw=1, ls="--")
+    axes.set_xlim(0, max(report.cycles, 1) * scale)
+    axes.set_ylim(0, max(top, limit if limit <= 2 * top else 0) * 1.03 / 1024)
+    axes.set_xlabel(f"time in {unit}")
+    axes.set_ylabel("address in KiB")
+    tidy(axes)
+    for kind, name in NAMES.items():
+        if any(box.kind == kind for box in boxes):
+            axes.bar(0, 0, color=COLOURS[kind], label=name)
+    if any(box.copy for box in boxes):
+        axes.bar(0, 0, color="white", edgecolor="#505050", hatch="////", label="tiles, moved in and out")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    made.suptitle(clean(headline(report)), fontsize=10)
+    return made
+
+
+def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int) -> None:
+    width = (box.last - box.first) * scale
+    axes.add_patch(
+        _rectangle(
+            (box.first * scale, box.address / 1024),
+            width,
+            box.bytes / 1024,
+            facecolor=COLOURS[box.kind],
+            edgecolor="white" if not box.copy else "#505050",
+            linewidth=0.6,
+            hatch="////" if box.copy else None,
+            alpha=0.9,
+        )
+    )
+    letters = int(125 * (box.last - box.first) / max(cycles, 1))
+    if letters >= 4 and box.bytes > top / 28:
+        axes.text(
+            box.first * scale + width / 2,
+            (box.address + box.bytes / 2) / 1024,
+            clean(short(box.name, letters)),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            bbox={"facecolor": COLOURS[box.kind], "edgecolor": "none", "pad": 1} if box.copy else None,
+        )
+
+
+def _rectangle(*arguments: Any, **options: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(*arguments, **options)
+
+
+def residents(report: Report, program: Program) -> Iterator[Box]:
+    """Operands that live in the scratchpad, from their first use to their last."""
+    times = _times(report, program)
+    used: dict[str, list[int]] = {}
+    for number, section in enumerate(program.sections):
+        for name in section.nest.operands:
+            used.setdefault(name, []).append(number)
+    for operand in program.operands.values():
+        numbers = used.get(operand.name)
+        if operand.place == "scratchpad" and numbers:
+            first, last = _life(operand, min(times[n][0] for n in numbers), max(times[n][1] for n in numbers))
+            last = report.cycles if last is None else last
+            yield Box(first, last, operand.offset, operand.bytes, operand.name, operand.kind, False)
+
+
+def _life(operand: Operand, first: int, last: int) -> tuple[int, int | None]:
+    """Inputs are there before, outputs afterwards, constants always."""
+    starts = 0 if operand.kind in ("input", "constant") else first
+    return starts, None if operand.kind in ("output", "constant") else last
+
+
+def images(report: Report, program: Program) -> Iterator[Box]:
+    """Boxes that are loaded, stored or added up, while their section is at work."""
+    times = _times(report, program)
+    for number, section in enumerate(program.sections):
+        first, last = times[number]
+        for name, image, kind in _images(program, section):
+            size = image.bytes * image.copies
+            yield Box(first, last, image.address, size, name, kind, True)
+
+
+def _images(program: Program, section: Section) -> Iterator[tuple[str, Any, str]]:
+    seen: set[tuple[str, int]] = set()
+    for access, image in zip(section.nest.accesses, section.images, strict=True):
+        if image is not None and (access.operand, image.address) not in seen:
+            seen.add((access.operand, image.address))
+            yield access.operand, image, program.operands[access.operand].kind
+    if section.accumulator is not None:
+        yield "sums", section.accumulator, "sums"
+
+
+def _times(report: Report, program: Program) -> list[tuple[int, int]]:
+    """When each section is at work."""
+    by_section: dict[int, OperatorReport] = {}
+    for operator in report.operators:
+        for number in operator.sections:
+            by_section.setdefault(number, operator)
+    if report.runs > 1 or not by_section.keys() >= set(range(len(program.sections))):
+        raise ReportError(
+            f"{report.program}: this report is not of this program alone: "
+            f"it is the sum of {report.runs} programs, with {len(by_section)} sections"
+        )
+    return [(by_section[n].start, by_section[n].end) for n in range(len(program.sections))]

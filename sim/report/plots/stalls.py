@@ -1,0 +1,49 @@
+"""Cycles of operators by cause, stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim.report.plots.figure import clean, figure, tidy
+from sim.report.report import CAUSES, Report, summed
+from sim.report.style import CAUSE_COLOURS
+from sim.report.text import headline
+from sim.report.words import short
+
+
+def stalls(report: Report, operators: int = 24) -> Any:
+    """A bar for each of the slowest operators, in the order of the program, and one for all others."""
+    ranked = sorted(report.operators, key=lambda operator: -operator.total)
+    kept = {id(operator) for operator in ranked[:operators]}
+    rows: list[tuple[str, Mapping[str, float]]]
+    rows = [(one.label, one.cycles) for one in report.operators if id(one) in kept]
+    if others := [one for one in report.operators if id(one) not in kept]:
+        rows.append((f"{len(others)} others", summed((one.cycles, 1) for one in others)))
+    made = figure(10, 1.6 + 0.27 * max(len(rows), 4))
+    axes = made.subplots()
+    stacked(axes, [(short(name, 36), cycles) for name, cycles in rows])
+    axes.set_xlabel("cycles")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    rate = 1e6 / report.clock_hz
+    second = axes.secondary_xaxis("top", functions=(lambda x: x * rate, lambda x: x / rate))
+    second.set_xlabel("time in µs")
+    made.suptitle(clean(headline(report)), fontsize=10)
+    return made
+
+
+def stacked(axes: Any, rows: Sequence[tuple[str, Mapping[str, float]]]) -> None:
+    """Bars of causes one below the other, with the causes beside them."""
+    places = range(len(rows))
+    left = [0.0] * len(rows)
+    for cause in CAUSES:
+        widths = [cycles.get(cause, 0) for _, cycles in rows]
+        if any(widths):
+            axes.barh(places, widths, 0.78, left, color=CAUSE_COLOURS[cause], label=cause)
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(places, [clean(name) for name, _ in rows], fontsize=9)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(0, max([*left, 0.0]) * 1.02 or 1)
+    tidy(axes, "x")
+    if any(left):
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, title="cycles spent on")

@@ -1,0 +1,122 @@
+"""What units do when, with the occupancy of the scratchpad and the off-chip bandwidth."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from sim.report.plots.figure import clean, figure, tidy, time_axis
+from sim.report.report import UNITS, Report, ReportError, Span
+from sim.report.style import OPERATOR_COLOURS, UNIT_COLOURS
+from sim.report.text import headline
+from sim.report.trace import expanded
+from sim.report.words import short
+
+LIMIT = 20_000
+"""Spans that are drawn one by one."""
+BINS = 400
+"""Steps of the bandwidth."""
+
+
+def timeline(report: Report, first: int = 0, last: int | None = None) -> Any:
+    """Tracks of the operators and units, and two curves below them."""
+    last = report.cycles if last is None else last
+    if not 0 <= first < last <= max(report.cycles, 1):
+        raise ReportError(f"cycles {first} to {last} are not within 0 to {report.cycles}")
+    spans = [span for span in expanded(report.timeline, LIMIT) if span.first < last and span.end > first]
+    tracks = sorted({span.unit for span in spans}, key=_rank)
+    rows = 1 + len(tracks)
+    made = figure(11, 3.4 + 0.45 * rows)
+    top, middle, bottom = made.subplots(3, sharex=True, height_ratios=[0.45 * rows, 0.9, 0.9])
+    factor, unit = time_axis((last - first) / report.clock_hz)
+    scale = 1 / report.clock_hz / factor
+    _tracks(top, report, spans, tracks, scale, (first, last))
+    _occupancy(middle, report, scale)
+    _bandwidth(bottom, report, spans, scale, (first, last))
+    bottom.set_xlabel(f"time in {unit}")
+    bottom.set_xlim(first * scale, last * scale)
+    made.suptitle(clean(headline(report)), fontsize=10)
+    return made
+
+
+def _rank(unit: str) -> tuple[int, str]:
+    name = unit.split(" ")[0]
+    return (UNITS.index(name) if name in UNITS else len(UNITS), unit)
+
+
+def _tracks(
+    axes: Any, report: Report, spans: list[Span], tracks: list[str], scale: float, window: tuple[int, int]
+) -> None:
+    colours = {
+        one.label: OPERATOR_COLOURS[number % len(OPERATOR_COLOURS)]
+        for number, one in enumerate(report.operators)
+    }
+    names = ["operators", *tracks]
+    boxes = _owned(report)
+    axes.broken_barh(
+        [(start * scale, (end - start) * scale) for start, end, _ in boxes],
+        (-0.4, 0.8),
+        color=[colours[label] for _, _, label in boxes],
+    )
+    first, last = window
+    for start, end, label in boxes:
+        shown = min(end, last) - max(start, first)
+        letters = int(130 * shown / (last - first))
+        if letters >= 3:
+            middle = (max(start, first) + shown / 2) * scale
+            axes.text(middle, 0, clean(short(label, letters)), ha="center", va="center", fontsize=7.5)
+    for number, track in enumerate(tracks, 1):
+        mine = [span for span in spans if span.unit == track]
+        axes.broken_barh(
+            [(span.first * scale, max(span.end - span.first, 1) * scale) for span in mine],
+            (number - 0.4, 0.8),
+            color=[colours.get(span.label, "#8C8C8C") for span in mine],
+            alpha=1.0,
+        )
+    axes.set_yticks(range(len(names)), [clean(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    tidy(axes, "x")
+
+
+def _owned(report: Report) -> list[tuple[int, int, str]]:
+    """The operators one after another, each as long as its cycles."""
+    boxes, now = [], 0
+    for one in report.operators:
+        boxes.append((now, now + one.total, one.label))
+        now += one.total
+    return boxes
+
+
+def _occupancy(axes: Any, report: Report, scale: float) -> None:
+    points = [*report.occupancy, (report.cycles, report.occupancy[-1][1] if report.occupancy else 0)]
+    times = [cycle * scale for cycle, _ in points]
+    sizes = [count / 1024 for _, count in points]
+    axes.fill_between(times, sizes, step="post", color=UNIT_COLOURS["array"], alpha=0.6, lw=0)
+    if report.scratchpad_bytes and report.scratchpad_bytes < 4 * report.peak_scratchpad_bytes:
+        axes.axhline(report.scratchpad_bytes / 1024, color="black", lw=1, ls="--")
+    axes.set_ylabel("scratchpad\nin KiB")
+    axes.set_ylim(bottom=0)
+    tidy(axes)
+
+
+def _bandwidth(axes: Any, report: Report, spans: list[Span], scale: float, window: tuple[int, int]) -> None:
+    """The mean of each step of time."""
+    first, last = window
+    step = (last - first) / BINS
+    moved: dict[int, float] = defaultdict(float)
+    for span in spans:
+        if span.bytes and span.end > span.first:
+            rate = span.bytes * span.count / (span.end - span.first)
+            low, high = max(span.first, first), min(span.end, last)
+            for number in range(int((low - first) / step), min(BINS, int((high - first) / step) + 1)):
+                start = first + number * step
+                moved[number] += rate * max(0.0, min(high, start + step) - max(low, start))
+    giga = report.clock_hz / 1e9
+    times = [(first + number * step) * scale for number in range(BINS + 1)]
+    rates = [moved[number] / step * giga for number in range(BINS)]
+    axes.fill_between(times, [*rates, rates[-1]], step="post", color=UNIT_COLOURS["dma"], alpha=0.7, lw=0)
+    if report.offchip_bytes_per_cycle:
+        axes.axhline(report.offchip_bytes_per_cycle * giga, color="black", lw=1, ls="--")
+    axes.set_ylabel("off-chip\nin GB/s")
+    axes.set_ylim(bottom=0)
+    tidy(axes)

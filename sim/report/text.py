@@ -1,0 +1,180 @@
+"""Reports for terminals: one line, or a table of at most 110 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
+
+from sim.report.report import CAUSES, UNITS, OperatorReport, Report, moved
+from sim.report.words import aligned, percent, plain, scaled, short, size
+
+WIDTH = 110
+"""Columns that a table may have."""
+ROOM = 24
+"""Columns that names should have before others move together."""
+SLOWEST = 3
+"""Operators that the summary names."""
+HEADS = {"dependency": "depends"}
+"""Causes whose name is too long for a column."""
+
+
+def report_line(report: Report) -> str:
+    """The report in a line."""
+    count = len(report.operators)
+    return (
+        f"{plain(report.program)} on {plain(report.machine)}, {scaled(report.latency_seconds, 's')}, "
+        f"{report.cycles:,} cycles, {percent(report.mac_utilisation)} of the MACs, "
+        f"{size(report.offchip_bytes)} off-chip, {count} group{'' if count == 1 else 's'}"
+    )
+
+
+def report_text(report: Report) -> str:
+    """The totals, and a line for each operator."""
+    lines = [headline(report), "", *_wrapped(list(summary(report)))]
+    if report.operators:
+        lines += ["", *_table(report)]
+    return "\n".join(lines)
+
+
+def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
+    """Names and texts, long texts on several lines."""
+    indent = max(len(name) for name, _ in rows) + 2
+    return [
+        f"{'' if number else name:<{indent}}{line}"
+        for name, text in rows
+        for number, line in enumerate(wrap(text, WIDTH - indent))
+    ]
+
+
+def headline(report: Report) -> str:
+    """What was timed, and how long it takes."""
+    mode = "" if report.mode == "events" else " (analytic)"
+    return (
+        f"{short(report.program, 36)} on {short(report.machine, 36)} at {scaled(report.clock_hz, 'Hz')}"
+        f"{mode}: {scaled(report.latency_seconds, 's')}, {inferences(report)}"
+    )
+
+
+def inferences(report: Report) -> str:
+    """The rate at which inferences end, one after another."""
+    rate = report.inferences_per_second
+    return f"{rate:,.0f} inferences/s" if rate >= 100 else f"{rate:.3g} inferences/s"
+
+
+def summary(report: Report) -> Iterator[tuple[str, str]]:
+    """Names and texts of the totals."""
+    yield "cycles", f"{report.cycles:,}: {shares(report.causes, report.cycles) or 'nothing to do'}"
+    used = report.utilisation
+    yield "units", ", ".join(f"{unit} {percent(used[unit])}" for unit in units(report)) or "idle"
+    yield "MACs", _macs(report)
+    for memory, name in (("offchip", "off-chip"), ("scratchpad", "scratchpad")):
+        yield name, _traffic(report, memory)
+    peak = size(report.peak_scratchpad_bytes)
+    if report.scratchpad_bytes:
+        share = report.peak_scratchpad_bytes / report.scratchpad_bytes
+        peak += f" of {size(report.scratchpad_bytes)} ({percent(share)})"
+    yield "peak", f"{peak} of scratchpad" if not report.scratchpad_bytes else peak + " of scratchpad in use"
+    if report.joules:
+        parts = ", ".join(
+            f"{part} {percent(joules / report.joules)}" for part, joules in report.energy.items() if joules
+        )
+        yield "energy", f"{scaled(report.joules, 'J')}, {scaled(report.average_watts, 'W')}: {parts}"
+    if len(report.operators) > SLOWEST:
+        slowest = sorted(report.operators, key=lambda operator: -operator.total)[:SLOWEST]
+        texts = [f"{short(one.label, 24)} {percent(one.total / (report.cycles or 1))}" for one in slowest]
+        yield "slowest", ", ".join(texts)
+
+
+def units(report: Report) -> list[str]:
+    """Units that do something, in the order of their work."""
+    return sorted(
+        (unit for unit, count in report.busy.items() if count),
+        key=lambda unit: (UNITS.index(unit) if unit in UNITS else len(UNITS), unit),
+    )
+
+
+def shares(cycles: Mapping[str, int], total: int) -> str:
+    """Causes with their share."""
+    return ", ".join(
+        f"{cause} {percent(cycles[cause] / total)}" for cause in CAUSES if total and cycles.get(cause)
+    )
+
+
+def _macs(report: Report) -> str:
+    text = f"{report.macs:,}"
+    if report.peak_macs_per_cycle:
+        place = report.roofline
+        text += f", {place.attained:.3g} a cycle of {report.peak_macs_per_cycle:g}"
+        text += f" ({percent(report.mac_utilisation)})"
+        if place.intensity is not None and report.macs:
+            text += f", {place.intensity:.3g} an off-chip byte: bound {place.bound:.3g} a cycle"
+            text += f" by the {'array' if place.limit == 'array' else 'bandwidth'}"
+    return text
+
+
+def _traffic(report: Report, memory: str) -> str:
+    parts = []
+    for direction, verb in (("read", "read"), ("write", "written")):
+        total = sum(n for (m, d, _), n in report.traffic.items() if (m, d) == (memory, direction))
+        kinds = {k: n for (m, d, k), n in report.traffic.items() if (m, d) == (memory, direction) and n}
+        text = f"{size(total)} {verb}"
+        if len(kinds) > 1 or direction == "read":
+            listed = ", ".join(f"{kind} {size(n)}" for kind, n in kinds.items())
+            text += f" ({listed})" if listed else ""
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def _table(report: Report) -> list[str]:
+    """Cycles by cause in percent of the operator's."""
+    causes = [cause for cause in CAUSES if report.causes[cause]]
+    heads = [HEADS.get(cause, cause) for cause in causes]
+    rows = [["unit", "cycles", "share", *heads, "of MACs", "off-chip"]]
+    rows += [_cells(report, operator, causes) for operator in report.operators]
+    count = len(heads)
+    rows.append(
+        [
+            "",
+            f"{report.cycles:,}",
+            "100.0 %",
+            *_percents(report.causes, report.cycles, causes),
+            _peak(report.mac_utilisation, report.macs),
+            size(report.offchip_bytes),
+        ]
+    )
+    lines = aligned(rows, right=range(1, 5 + count))
+    if len(lines[0]) + ROOM > WIDTH:
+        lines = aligned(rows, right=range(1, 5 + count), gap=" ")
+    room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
+    names = ["operator", *(operator.label for operator in report.operators), "total"]
+    shown = [short(name, room) for name in names]
+    width = max(map(len, shown))
+    table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
+    rule = "─" * max(map(len, table))
+    return [table[0], rule, *table[1:-1], rule, table[-1], "Causes are in percent of the operator's cycles."]
+
+
+def _cells(report: Report, operator: OperatorReport, causes: list[str]) -> list[str]:
+    peak = report.peak_macs_per_cycle * operator.total
+    return [
+        operator.unit,
+        f"{operator.total:,}",
+        tenths(operator.total / report.cycles) + " %" if report.cycles else "",
+        *_percents(operator.cycles, operator.total, causes),
+        _peak(operator.macs / peak if peak else 0.0, operator.macs),
+        size(moved(operator.traffic, memory="offchip")),
+    ]
+
+
+def _percents(cycles: Mapping[str, int], total: int, causes: list[str]) -> list[str]:
+    """Shares without their sign; nothing for none."""
+    return [tenths(cycles[cause] / total) if total and cycles.get(cause) else "" for cause in causes]
+
+
+def tenths(share: float) -> str:
+    """A share of one in percent, so that points stand below each other."""
+    return f"{100 * share:.1f}" if share >= 0.0005 or not share else "<0.1"
+
+
+def _peak(share: float, macs: int) -> str:
+    return tenths(share) + " %" if macs else ""
