@@ -4,17 +4,21 @@ SEED ?= 42
 VENV := .venv
 export TOSAJIT_ARM ?= $(CURDIR)/.venv-arm
 export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
+export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
+export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 
 READY := $(VENV)/.ready
 ARM := $(TOSAJIT_ARM)/.ready
 ARM_SUT := $(TOSAJIT_ARM)/.tosajit
 PEERS := $(TOSAJIT_PEERS)/.ready
+VELA := $(TOSAJIT_VELA)/.ready
+NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench fuzz fuzz-files notebooks clean environments
+.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench validate fuzz fuzz-files notebooks clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -50,11 +54,14 @@ conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the sample 
 sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance.tar.xz anew
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
-bench: $(READY) $(ARM) $(PEERS)     ## Time models and kernels against the peers
+bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
-fuzz: $(READY) $(ARM)   ## Compare 5,000 random graphs with Arm's reference model
-	$(RUN) tools/fuzz_graphs.py $(ARGS)
+validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
+	$(RUN) tools/validate.py $(ARGS)
+
+fuzz: $(READY) $(ARM)   ## Compare 5,000 random graphs with Arm's reference model, or MACHINE=name with the oracle
+	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files
 	$(RUN) tools/fuzz_files.py $(ARGS)
@@ -62,10 +69,10 @@ fuzz-files: $(READY)    ## Read 10,000 damaged files
 notebooks: $(READY)     ## Execute the notebooks
 	$(RUN) -m pytest -m "" tests/test_notebooks.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS)  ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) ## Make all environments
 
 clean:              ## Remove environments, caches and results
-	rm -rf .venv .venv-arm .venv-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-arm .venv-peers .venv-vela .venv-npu-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
@@ -86,4 +93,14 @@ $(ARM_SUT): $(ARM) pyproject.toml
 $(PEERS):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0 openvino==2026.4.1
+	touch $@
+
+$(VELA):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet ethos-u-vela==5.2.0
+	touch $@
+
+$(NPU_PEERS):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet zigzag-dse==3.9.1 scalesim==3.0.0
 	touch $@

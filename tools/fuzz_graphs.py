@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -37,6 +38,8 @@ class Batch:
     seed: int
     folder: Path
     shrink: bool
+    machine: str = ""
+    """The modelled machine that graphs run on, in place of all targets."""
 
     @property
     def running(self) -> Path:
@@ -54,7 +57,7 @@ class Outcome:
     sizes: Counter[int] = field(default_factory=Counter)
     failures: list[tuple[str, Path]] = field(default_factory=list)
     too_small: int = 0
-    """Graphs for which the smallest target has too little memory."""
+    """Graphs for which the smallest target, or the machine, has too little memory."""
 
     def add(self, drawn: Drawn) -> None:
         """Count a graph."""
@@ -79,8 +82,8 @@ def main() -> int:
     """Do what the command line says."""
     options = arguments()
     if options.replay:
-        return replay(options.replay)
-    if reference.tools() is None:
+        return replay(options.replay, options.machine)
+    if not options.machine and reference.tools() is None:
         print("Arm's reference model is missing: `make fuzz` installs it, or set TOSAJIT_ARM")
         return 2
     if options.folder.is_dir():
@@ -91,7 +94,7 @@ def main() -> int:
         total.merge(outcome)
         if sys.stderr.isatty():
             print(f"\r{total.graphs:,} graphs, {len(total.failures)} failures", end="", file=sys.stderr)
-    report(total, time.perf_counter() - started)
+    report(total, options.machine or f"{len(TARGETS)} targets", time.perf_counter() - started)
     return 1 if total.failures else 0
 
 
@@ -105,6 +108,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=600, help="seconds that a batch may take")
     parser.add_argument("--no-shrink", action="store_true", help="do not reduce failing graphs")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz", help="where failures go")
+    parser.add_argument("--machine", default="", metavar="NAME", help="run on this modelled machine alone")
     parser.add_argument("--replay", type=Path, help="a folder with a failure to run again")
     return parser.parse_args()
 
@@ -116,7 +120,7 @@ def batches(options: argparse.Namespace, started: float) -> Iterator[Batch]:
             return
         count = min(BATCH, options.graphs - first)
         chosen = options.seed * 1_000_003 + number
-        yield Batch(number, count, chosen, options.folder, not options.no_shrink)
+        yield Batch(number, count, chosen, options.folder, not options.no_shrink, options.machine)
 
 
 def run_batch(batch: Batch) -> Outcome:
@@ -137,9 +141,9 @@ def run_batch(batch: Batch) -> Outcome:
         outcome.add(drawn)
         keep(drawn, latest, "the process died on this graph")
         try:
-            check(drawn)
+            check(drawn, machine=batch.machine)
         except PlanError as error:
-            if "tiny" not in str(error):
+            if not batch.machine and "tiny" not in str(error):
                 raise
             outcome.too_small += 1
         except BaseException as error:
@@ -152,16 +156,17 @@ def run_batch(batch: Batch) -> Outcome:
         folder = latest.rename(batch.folder / f"failure-{batch.number}")
         outcome.failures.append((first_line(error), folder))
         if batch.shrink:
-            keep(reduced(kept(folder), fails), folder / "reduced", first_line(error))
+            small = reduced(kept(folder), partial(fails, machine=batch.machine))
+            keep(small, folder / "reduced", first_line(error))
     else:
         shutil.rmtree(latest, ignore_errors=True)
     return outcome
 
 
-def fails(drawn: Drawn) -> bool:
+def fails(drawn: Drawn, machine: str = "") -> bool:
     """Whether a graph still fails."""
     try:
-        check(drawn)
+        check(drawn, machine=machine)
     except PlanError:
         return False
     except Exception:
@@ -179,7 +184,7 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".strip().splitlines()[0][:200]
 
 
-def report(total: Outcome, seconds: float) -> None:
+def report(total: Outcome, where: str, seconds: float) -> None:
     """Print the table and the closing line."""
     print(f"\r{'operator':24}{'uses':>8}{'modes':>8}")
     for name in MODES:
@@ -190,18 +195,18 @@ def report(total: Outcome, seconds: float) -> None:
         print(f"FAILED {folder}: {message}")
     covered = sum(1 for name in MODES if total.operators[name])
     modes = sum(map(len, total.modes.values()))
-    fit = f", {total.too_small} did not fit into the smallest" if total.too_small else ""
+    fit = f", {total.too_small} did not fit" if total.too_small else ""
     print(
         f"fuzz: {total.graphs:,} graphs of {covered} of {len(MODES)} operators in {modes} modes on "
-        f"{len(TARGETS)} targets{fit}: {len(total.failures)} failures, {seconds:.0f} s"
+        f"{where}{fit}: {len(total.failures)} failures, {seconds:.0f} s"
     )
 
 
-def replay(folder: Path) -> int:
+def replay(folder: Path, machine: str) -> int:
     """Run a failure again."""
     drawn = kept(folder)
     print(drawn)
-    check(drawn, model=reference.tools() is not None)
+    check(drawn, model=reference.tools() is not None, machine=machine)
     print(f"{folder}: no failure")
     return 0
 
