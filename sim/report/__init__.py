@@ -1,5 +1,6 @@
 """What a program takes on a machine: values, tables, pages, traces and pictures."""
 
+from sim.report.compare import Comparison
 from sim.report.report import (
     CAUSES,
     ENERGIES,
@@ -18,6 +19,7 @@ __all__ = [
     "ENERGIES",
     "KINDS",
     "UNITS",
+    "Comparison",
     "OperatorReport",
     "Report",
     "ReportError",

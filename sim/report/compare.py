@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from sim.report.data import to_dict
-from sim.report.files import write_text
+from sim.report.data import to_csv, to_dict
 from sim.report.html import bar, framed, key, page, row
-from sim.report.report import CAUSES, Report
+from sim.report.report import CAUSES, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
 from sim.report.words import aligned, plain, scaled, short, size
 
@@ -49,12 +49,17 @@ class Comparison:
             ],
         }
 
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The dictionary as JSON, also written to a file if one is named."""
+        return written(json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n", path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The operators of all reports as CSV, also written to a file if one is named."""
+        return written(to_csv(*self.reports), path)
+
     def to_html(self, path: str | Path | None = None) -> str:
         """A page of its own, also written to a file if one is named."""
-        text = page("Comparison", self._repr_html_())
-        if path is not None:
-            write_text(path, text)
-        return text
+        return written(page("Comparison", self._repr_html_()), path)
 
     def plot(self) -> Any:
         """Where the time goes in each, as a picture; it needs matplotlib."""

@@ -96,21 +96,24 @@ def from_json(source: str | Path) -> Report:
     return from_dict(data)
 
 
-def to_csv(report: Report) -> str:
-    """A table with a row for each operator and one for the total."""
+def to_csv(*reports: Report) -> str:
+    """A table with a row for each operator of each report, and one for its total."""
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
-    sizes = [(memory, direction) for memory in MEMORIES for direction in DIRECTIONS]
     table.writerow(
-        ["operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"]
-        + [f"{memory}_{direction}_bytes" for memory, direction in sizes]
-        + [f"{part}_joules" for part in ENERGIES]
-        + ["macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"]
+        [
+            *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
+            *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
+            *(f"{part}_joules" for part in ENERGIES),
+            *("macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"),
+        ]
     )
-    for operator in report.operators:
-        head = (operator.label, operator.unit, " ".join(operator.members))
-        table.writerow(_row(head, operator, report.roofline_of(operator), operator.cycles))
-    table.writerow(_row(("total", "", ""), report, report.roofline, report.causes))
+    for report in reports:
+        name = (report.program, report.machine)
+        for operator in report.operators:
+            head = (*name, operator.label, operator.unit, " ".join(operator.members))
+            table.writerow(_row(head, operator, report.roofline_of(operator), operator.cycles))
+        table.writerow(_row((*name, "total", "", ""), report, report.roofline, report.causes))
     return file.getvalue()
 
 

@@ -291,7 +291,7 @@ class Report:
         """The report as JSON, also written to a file if one is named."""
         from sim.report.data import to_json
 
-        return _written(to_json(self), path)
+        return written(to_json(self), path)
 
     @staticmethod
     def from_json(source: str | Path) -> Report:
@@ -304,13 +304,13 @@ class Report:
         """The operators as CSV, also written to a file if one is named."""
         from sim.report.data import to_csv
 
-        return _written(to_csv(self), path)
+        return written(to_csv(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A page of its own, also written to a file if one is named."""
         from sim.report.html import report_page
 
-        return _written(report_page(self), path)
+        return written(report_page(self), path)
 
     def trace(self) -> dict[str, Any]:
         """Trace events, for Perfetto."""
@@ -355,7 +355,8 @@ def summed(parts: Iterable[tuple[Mapping[Any, Any], int]]) -> dict[Any, Any]:
     return total
 
 
-def _written(text: str, path: str | Path | None) -> str:
+def written(text: str, path: str | Path | None) -> str:
+    """A text, also written to a file if one is named."""
     if path is not None:
         from sim.report.files import write_text
 

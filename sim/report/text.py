@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from sim.report.report import CAUSES, UNITS, OperatorReport, Report, moved
+from sim.report.report import CAUSES, UNITS, OperatorReport, Report, moved, summed
 from sim.report.words import aligned, percent, plain, scaled, short, size
 
 WIDTH = 110
@@ -28,12 +28,32 @@ def report_line(report: Report) -> str:
     )
 
 
-def report_text(report: Report) -> str:
-    """The totals, and a line for each operator."""
+def report_text(report: Report, operators: int | None = None) -> str:
+    """The totals, and a line for each operator, or for so many of the slowest ones."""
     lines = [headline(report), "", *_wrapped(list(summary(report)))]
-    if report.operators:
-        lines += ["", *_table(report)]
+    if report.operators and operators != 0:
+        lines += ["", *_table(report, list(slowest(report, operators)))]
     return "\n".join(lines)
+
+
+def slowest(report: Report, count: int | None) -> Iterator[OperatorReport]:
+    """So many of the slowest operators in the order of the program, then one that stands for all others."""
+    if count is None or count >= len(report.operators):
+        yield from report.operators
+        return
+    ranked = sorted(range(len(report.operators)), key=lambda number: -report.operators[number].total)
+    kept = set(ranked[:count])
+    yield from (one for number, one in enumerate(report.operators) if number in kept)
+    rest = [one for number, one in enumerate(report.operators) if number not in kept]
+    yield OperatorReport(
+        f"{len(rest)} other{'s' if len(rest) > 1 else ''}",
+        members=tuple(name for one in rest for name in one.members),
+        sections=tuple(number for one in rest for number in one.sections),
+        unit="",
+        cycles=summed((one.cycles, 1) for one in rest),
+        macs=sum(one.macs for one in rest),
+        traffic=summed((one.traffic, 1) for one in rest),
+    )
 
 
 def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
@@ -50,7 +70,7 @@ def headline(report: Report) -> str:
     """What was timed, and how long it takes."""
     mode = "" if report.mode == "events" else " (analytic)"
     return (
-        f"{short(report.program, 36)} on {short(report.machine, 36)} at {scaled(report.clock_hz, 'Hz')}"
+        f"{short(report.program, 32)} on {short(report.machine, 32)} at {scaled(report.clock_hz, 'Hz')}"
         f"{mode}: {scaled(report.latency_seconds, 's')}, {inferences(report)}"
     )
 
@@ -125,12 +145,12 @@ def _traffic(report: Report, memory: str) -> str:
     return ", ".join(parts)
 
 
-def _table(report: Report) -> list[str]:
+def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     """Cycles by cause in percent of the operator's."""
     causes = [cause for cause in CAUSES if report.causes[cause]]
     heads = [HEADS.get(cause, cause) for cause in causes]
     rows = [["unit", "cycles", "share", *heads, "of MACs", "off-chip"]]
-    rows += [_cells(report, operator, causes) for operator in report.operators]
+    rows += [_cells(report, operator, causes) for operator in operators]
     count = len(heads)
     rows.append(
         [
@@ -146,7 +166,7 @@ def _table(report: Report) -> list[str]:
     if len(lines[0]) + ROOM > WIDTH:
         lines = aligned(rows, right=range(1, 5 + count), gap=" ")
     room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
-    names = ["operator", *(operator.label for operator in report.operators), "total"]
+    names = ["operator", *(operator.label for operator in operators), "total"]
     shown = [short(name, room) for name in names]
     width = max(map(len, shown))
     table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]

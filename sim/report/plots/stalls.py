@@ -6,23 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, tidy
-from sim.report.report import CAUSES, Report, summed
+from sim.report.report import CAUSES, Report
 from sim.report.style import CAUSE_COLOURS
-from sim.report.text import headline
+from sim.report.text import headline, slowest
 from sim.report.words import short
 
 
 def stalls(report: Report, operators: int = 24) -> Any:
     """A bar for each of the slowest operators, in the order of the program, and one for all others."""
-    ranked = sorted(report.operators, key=lambda operator: -operator.total)
-    kept = {id(operator) for operator in ranked[:operators]}
-    rows: list[tuple[str, Mapping[str, float]]]
-    rows = [(one.label, one.cycles) for one in report.operators if id(one) in kept]
-    if others := [one for one in report.operators if id(one) not in kept]:
-        rows.append((f"{len(others)} others", summed((one.cycles, 1) for one in others)))
+    rows = [(short(one.label, 36), one.cycles) for one in slowest(report, operators)]
     made = figure(10, 1.6 + 0.27 * max(len(rows), 4))
     axes = made.subplots()
-    stacked(axes, [(short(name, 36), cycles) for name, cycles in rows])
+    stacked(axes, rows)
     axes.set_xlabel("cycles")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     rate = 1e6 / report.clock_hz
