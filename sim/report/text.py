@@ -70,7 +70,7 @@ def headline(report: Report) -> str:
     """What was timed, and how long it takes."""
     mode = "" if report.mode == "events" else " (analytic)"
     return (
-        f"{short(report.program, 32)} on {short(report.machine, 32)} at {scaled(report.clock_hz, 'Hz')}"
+        f"{short(report.program, 28)} on {short(report.machine, 28)} at {scaled(report.clock_hz, 'Hz')}"
         f"{mode}: {scaled(report.latency_seconds, 's')}, {inferences(report)}"
     )
 

@@ -172,7 +172,7 @@ def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
     rate = 0.0
     for cycle in sorted(changes):
         rate += changes[cycle]
-        value = round(max(rate, 0.0) * report.clock_hz / 1e9, 6)
+        value = round(max(rate, 0.0) * report.clock_hz / 1e9, 4)
         yield _counter("off-chip bandwidth", cycle, {"GB/s": value}, clock)
 
 
