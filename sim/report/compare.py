@@ -94,7 +94,7 @@ def names(reports: Sequence[Report]) -> list[str]:
 
 def _totals(reports: Sequence[Report]) -> list[str]:
     """A line for each report, and one with where its cycles go."""
-    shown = [short(name, 40) for name in names(reports)]
+    shown = [short(name, 36) for name in names(reports)]
     head = ["", "clock", "latency", "ratio", "cycles", "of MACs", "off-chip", "peak", "energy"]
     table = _ruled([head, *([name, *_line(r, reports[0])] for name, r in zip(shown, reports, strict=True))])
     causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]

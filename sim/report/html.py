@@ -13,6 +13,8 @@ from sim.report.words import percent, plain, size
 SHOWN = 12
 """Operators that are shown before the rest folds out."""
 
+_LEFT = '<span style="float: left">{}</span>'
+
 STYLE = """
 .sim-report { font: 13px/1.45 system-ui, sans-serif; color: inherit; overflow-x: auto; }
 .sim-report h3 { font-size: 1.1em; margin: 0 0 .5em; }
@@ -23,8 +25,8 @@ STYLE = """
 .sim-report .left { text-align: left; }
 .sim-report .wide { text-align: left; white-space: normal; }
 .sim-report tr.total td { font-weight: 600; border-top: 2px solid rgba(128, 128, 128, .5); }
-.sim-report .bar { display: flex; width: 14em; height: .9em; }
-.sim-report .bar i { display: block; height: 100%; }
+.sim-report .bar { width: 14em; white-space: nowrap; text-align: left; line-height: 1; }
+.sim-report .bar i { display: inline-block; height: .9em; vertical-align: middle; }
 .sim-report .key i { display: inline-block; width: .8em; height: .8em; margin: 0 .35em 0 1em; }
 .sim-report summary { cursor: pointer; opacity: .8; }
 """
@@ -110,7 +112,7 @@ def _operators(report: Report, shown: int) -> Iterator[str]:
         "unit",
         "cycles",
         "share",
-        "where they go",
+        _LEFT.format("where they go"),
         "MACs",
         "of peak",
         "MACs/byte",

@@ -62,7 +62,7 @@ def _roof(axes: Any, report: Report, left: float, right: float) -> None:
             place,
             place * rate * 1.12,
             f"off-chip: {rate:.3g} bytes a cycle",
-            rotation=degrees(atan(rate)),
+            rotation=degrees(atan(1.12 * rate)),
             rotation_mode="anchor",
             transform_rotates_text=True,
         )
@@ -99,7 +99,7 @@ def _labels(made: Any, axes: Any, report: Report, left: float, right: float) -> 
     axes.set_xlim(left, right)
     low, high = axes.get_ylim()
     high = max(high, report.peak_macs_per_cycle)
-    axes.set_ylim(min(low / 1.3, high / 100), high * 1.6)
+    axes.set_ylim(min(low / 1.3, high / 30), high * 1.6)
     axes.set_xlabel("operational intensity in MACs for each off-chip byte")
     axes.set_ylabel("attained MACs a cycle")
     for axis in (axes.xaxis, axes.yaxis):
