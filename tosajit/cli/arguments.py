@@ -43,7 +43,7 @@ def parser() -> ArgumentParser:
     """All commands with their options."""
     top = ArgumentParser(
         prog="tosajit",
-        description="Check, compile and run TOSA graphs.",
+        description="Check, compile, run and time TOSA graphs.",
         epilog=EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -59,6 +59,7 @@ def parser() -> ArgumentParser:
     _check(command("check", "everything in a model that breaks the specification", "check"))
     _run(command("run", "run a model on .npy files or on random numbers", "run"))
     _program(command("program", "the tile loops that a model becomes", "program"))
+    _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
     _operators(command("operators", "the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
     return top
@@ -150,6 +151,25 @@ def _program(parser: ArgumentParser) -> None:
     parser.add_argument("--commands", action="store_true", help="the command stream in place of the loops")
 
 
+def _simulate(parser: ArgumentParser) -> None:
+    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa file")
+    parser.add_argument("--machine", action="append", metavar="NAME|FILE", help="a machine by name or from a "
+                        "file; may be repeated (default: ethos-u55-128)")  # fmt: skip
+    parser.add_argument("--analytic", action="store_true", help="estimate in closed form: faster, less exact")
+    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
+                        help="how often loops of the graph run (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--level", choices=tuple(LEVELS), default="8K", help="limits (default: %(default)s)")
+    parser.add_argument(
+        "--operators", type=natural, metavar="N", help="list only the N slowest (default: all)"
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE",
+                        help="write a timeline for https://ui.perfetto.dev (of one report)")  # fmt: skip
+    for form, text in (("json", "JSON"), ("csv", "operators as CSV"), ("html", "a page")):
+        parser.add_argument(
+            f"--{form}", metavar="FILE|-", help=f"write {text}; - prints it instead of the table"
+        )
+
+
 def _operators(parser: ArgumentParser) -> None:
     parser.add_argument("--profile", action="append", choices=[*PROFILES, *EXTENSIONS], metavar="PRO-…|EXT-…",
                         help="only operators with a mode that this profile or extension has")  # fmt: skip
@@ -182,10 +202,19 @@ def binding(text: str) -> tuple[str, Path]:
 
 def positive(text: str) -> int:
     """A number of at least one."""
+    return _number(text, 1)
+
+
+def natural(text: str) -> int:
+    """A number of at least zero."""
+    return _number(text, 0)
+
+
+def _number(text: str, least: int) -> int:
     try:
         number = int(text)
     except ValueError:
-        number = 0
-    if number < 1:
-        raise ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
+        number = least - 1
+    if number < least:
+        raise ArgumentTypeError(f"expected a number of at least {least}, got {text!r}")
     return number

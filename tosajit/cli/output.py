@@ -31,9 +31,10 @@ def seconds_text(seconds: float) -> str:
 
 @dataclass
 class Bar:
-    """Shows on a terminal how far the compilation of kernels is."""
+    """Shows on a terminal how far long work is."""
 
     width: int = 30
+    noun: str = "kernels"
     drawn: bool = False
 
     def __call__(self, done: int, total: int) -> None:
@@ -42,7 +43,7 @@ class Bar:
             return
         filled = self.width * done // total
         bar = "█" * filled + "░" * (self.width - filled)
-        print(f"\r{bar} {done}/{total} kernels", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{bar} {done}/{total} {self.noun}", end="", file=sys.stderr, flush=True)
         self.drawn = True
 
     def close(self) -> None:

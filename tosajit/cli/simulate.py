@@ -1,0 +1,96 @@
+"""`tosajit simulate`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.report import Comparison, Report, ReportError
+from sim.report.report import Mode
+from sim.report.text import report_text
+from tosajit.cli.arguments import FAULTS, USAGE
+from tosajit.cli.output import Bar
+from tosajit.errors import FileError, InputError, TosaError
+from tosajit.npu import simulate
+
+if TYPE_CHECKING:
+    from sim import Machine
+
+MACHINE = "ethos-u55-128"
+
+
+def run(options: Namespace) -> int:
+    """Time each model on each machine; what fails on one does not keep the others from being shown."""
+    machines = [_machine(name) for name in options.machine or [MACHINE]]
+    if options.trace and len(options.models) * len(machines) > 1:
+        print("tosajit: --trace takes one model on one machine", file=sys.stderr)
+        return USAGE
+    if sum(text == "-" for text in (options.json, options.csv, options.html)) > 1:
+        print("tosajit: only one of --json, --csv and --html can be printed", file=sys.stderr)
+        return USAGE
+    reports, faults = _simulated(options, machines)
+    try:
+        _write(reports, options)
+    except ReportError as error:
+        raise FileError(str(error)) from None
+    for fault in faults:
+        print(f"tosajit: {fault}", file=sys.stderr)
+    return FAULTS if faults else 0
+
+
+def _machine(name: str) -> Machine:
+    """A machine by its name or from its file."""
+    from sim import MachineError, machine
+
+    try:
+        return machine(name)
+    except MachineError as error:
+        raise InputError(str(error)) from None
+
+
+def _simulated(options: Namespace, machines: list[Machine]) -> tuple[list[Report], list[str]]:
+    """Reports of all pairs, and what went wrong with the others."""
+    pairs = [(model, machine) for model in options.models for machine in machines]
+    reports: list[Report] = []
+    faults: list[str] = []
+    bar = Bar(noun="simulations")
+    try:
+        for number, (model, machine) in enumerate(pairs):
+            bar(number, len(pairs))
+            try:
+                reports.append(_report(model, machine, options))
+            except TosaError as error:
+                faults.append(f"{model} on {machine.name}: {error}" if len(pairs) > 1 else str(error))
+    finally:
+        bar.close()
+    return reports, faults
+
+
+def _report(model: Path, machine: Machine, options: Namespace) -> Report:
+    mode: Mode = "analytic" if options.analytic else "events"
+    return simulate(model, machine, mode=mode, loop_trips=options.loop_trips, level=options.level)
+
+
+def _write(reports: list[Report], options: Namespace) -> None:
+    """Files first, then what is printed: a text of one report or a table of many."""
+    if not reports:
+        return
+    one = reports[0] if len(reports) == 1 else None
+    shown: Report | Comparison = one or Comparison(tuple(reports))
+    if one is not None and options.trace:
+        one.write_trace(options.trace)
+    printed = False
+    for form, target in (
+        (shown.to_json, options.json),
+        (shown.to_csv, options.csv),
+        (shown.to_html, options.html),
+    ):
+        if target == "-":
+            print(form(), end="")
+            printed = True
+        elif target:
+            form(target)
+    if not printed:
+        print(report_text(one, options.operators) if one else shown)
