@@ -2,4 +2,65 @@
 
 `machine` says what a machine is, `cost` what a unit of it takes for a tile, `events` and `analytic` what a
 whole program takes, `report` shows it. Nothing here knows TOSA.
+
+```python
+import sim
+
+npu = sim.machine("ethos-u85-256/sys-dram-mid/sram-only")
+larger = npu.replace({"scratchpad.bytes": 1 << 20, "name": "larger"})
+```
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sim.machine.catalog import configurations, machine, machines
+
+if TYPE_CHECKING:
+    from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError
+    from sim.machine.files import load_machine
+    from sim.machine.machine import Machine
+    from sim.machine.parts import (
+        Block,
+        Dma,
+        Energy,
+        MemoryMode,
+        OffChip,
+        ReductionUnit,
+        RowStationary,
+        Scratchpad,
+        Systolic,
+        VectorUnit,
+    )
+    from sim.report import Report, ReportError
+
+_WHERE = {
+    "sim.machine.errors": "MachineError MachineFileError UnknownMachineError",
+    "sim.machine.files": "load_machine",
+    "sim.machine.machine": "Machine",
+    "sim.machine.parts": (
+        "Block Dma Energy MemoryMode OffChip ReductionUnit RowStationary Scratchpad Systolic VectorUnit"
+    ),
+    "sim.report": "Report ReportError",
+}
+_MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
+
+__all__ = [
+    "Machine", "machine", "machines", "configurations", "load_machine",
+    "OffChip", "Scratchpad", "Dma", "MemoryMode", "Systolic", "Block", "RowStationary", "VectorUnit",
+    "ReductionUnit", "Energy",
+    "Report",
+    "MachineError", "MachineFileError", "ReportError", "UnknownMachineError",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a name needs when it is first used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
+from sim.machine.errors import Fault, MachineError
+from sim.machine.figures import Table, count
 from sim.machine.parts import (
     Array,
+    Block,
+    Clock,
     Cycles,
     Dma,
     Energy,
     MemoryMode,
     OffChip,
     Part,
-    Rate,
     ReductionUnit,
     Scratchpad,
+    Systolic,
     VectorUnit,
 )
+from sim.machine.paths import merged, named, paths
 from tiling.target import Target
+
+MOST_BYTES_PER_CYCLE = 1e9
+"""Beyond this a bandwidth is a slip of the pen."""
+
+
+def _name(text: str) -> str:
+    if not text.strip() or len(text) > 200 or not text.isprintable():
+        raise ValueError("a name is one line of 1 to 200 characters, e.g. ethos-u55-128")
+    return text.strip()
 
 
 class Machine(Part):
     """An NPU: its clock, memories, units and energies, with the source of every figure."""
 
-    name: str
-    description: str = ""
-    sources: Mapping[str, str] = {}
+    name: Annotated[str, AfterValidator(_name)]
+    description: Annotated[str, Field(max_length=10_000)] = ""
+    sources: Annotated[dict[str, str], AfterValidator(Table)] = Table()
     """Where figures come from, by the path of the field: `offchip.read_latency_cycles`."""
-    clock_hz: Rate
-    cores: Annotated[int, Field(gt=0)] = 1
+    clock_hz: Clock
+    cores: Annotated[int, count("an NPU has", 1024, 2, "cores")] = 1
+    """How many arrays with all else that is beside them share the work; the memories are shared."""
     offchip: OffChip
     scratchpad: Scratchpad
     dma: Dma = Dma()
@@ -43,6 +59,45 @@ class Machine(Part):
     launch_overhead_cycles: Cycles = 0
     missing_types: Literal["emulate", "refuse"] = "emulate"
     energy: Energy = Energy()
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        faults = [Fault(path, text) for wrong, path, text in self._rules() if wrong]
+        faults += [Fault(f"sources.{path}", text) for path, text in self._strangers()]
+        if faults:
+            raise MachineError(faults)
+        return self
+
+    def _rules(self) -> Iterator[tuple[bool, str, str]]:
+        """Fields that contradict each other."""
+        memory, array = self.memory, self.array
+        yield (
+            array is None and memory.compressed_weights,
+            "memory.compressed_weights",
+            "weights are decoded for an array, but there is none; add an array or take false",
+        )
+        yield (
+            self.offchip.kind == "flash" and memory.activations == "offchip",
+            "memory.activations",
+            "flash is not written while a program runs; take scratchpad, or another offchip.kind",
+        )
+        yield (
+            isinstance(array, Block) and (array.family, self.cores) not in _CORES,
+            "cores",
+            f"{self.cores} is not a number of cores of this family; the u65 has 1 or 2, others have 1",
+        )
+        rate = self.offchip_bytes_per_cycle
+        yield (
+            rate is not None and rate > MOST_BYTES_PER_CYCLE,
+            "offchip.bandwidth_bytes_per_second",
+            f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond all memories; null is unlimited",
+        )
+
+    def _strangers(self) -> Iterator[tuple[str, str]]:
+        known = set(paths(self))
+        for path in self.sources:
+            if path not in known:
+                yield path, "no such field; sources are named by the path of a field, e.g. scratchpad.bytes"
 
     @cached_property
     def target(self) -> Target:
@@ -64,3 +119,67 @@ class Machine(Part):
         """Bandwidth of the off-chip memory, None for unlimited."""
         rate = self.offchip.bandwidth_bytes_per_second
         return None if rate is None else rate / self.clock_hz
+
+    @cached_property
+    def macs_per_cycle(self) -> int:
+        """Products a cycle of all cores at the full rate; 0 without an array."""
+        match self.array:
+            case None:
+                return 0
+            case Block(macs_per_cycle=macs):
+                return macs * self.cores
+            case array:
+                return array.rows * array.columns * self.cores
+
+    def source(self, path: str) -> str:
+        """Where the figure of a field comes from; empty where nobody said."""
+        while path and path not in self.sources:
+            path = path.rpartition(".")[0]
+        return self.sources.get(path, "")
+
+    def replace(self, changes: Mapping[str, Any], source: str = "") -> Machine:
+        """The machine with other figures, by path: `machine.replace({"scratchpad.bytes": 1 << 20})`.
+
+        Sources of what is changed go; `source` says where the new figures are from.
+        """
+        return type(self)(**merged(self.to_dict(), named(changes), source))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The machine as numbers, text, lists and dictionaries."""
+        return self.model_dump(mode="json")
+
+    def to_json(self) -> str:
+        """The machine as the text of a file."""
+        return self.model_dump_json(indent=2) + "\n"
+
+    def to_yaml(self) -> str:
+        """The machine as the text of a file; needs PyYAML."""
+        from sim.machine.files import yaml_text
+
+        return yaml_text(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: .json, .yaml or .yml."""
+        from sim.machine.files import save
+
+        save(self, Path(path))
+
+    def __repr__(self) -> str:
+        from sim.machine.show import line
+
+        return f"Machine({line(self)})"
+
+    def __str__(self) -> str:
+        from sim.machine.show import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from sim.machine.show import html
+
+        return html(self)
+
+
+_CORES = {("u55", 1), ("u65", 1), ("u65", 2), ("u85", 1)}
+
+__all__ = ["Machine", "Systolic"]

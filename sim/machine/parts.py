@@ -2,51 +2,121 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sim.machine.errors import Fault, MachineError
+from sim.machine.faults import faults_of
+from sim.machine.figures import Figure, Table, count, cycles, table
 
 Place = Literal["scratchpad", "offchip"]
-Cycles = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Cycles = Annotated[int, cycles("a time has")]
+Rate = Annotated[float, Figure("a rate", "a rate is", 1e-9, 1e18, 4e9, whole=False)]
+Bandwidth = Annotated[float, Figure("a bandwidth", "a memory moves", 1.0, 1e16, 4e9, "bytes a second", False)]
+Clock = Annotated[float, Figure("a clock", "an NPU runs at", 1e3, 1e12, 1e9, "Hz", False)]
+Energies = Annotated[float, Figure("an energy", "it takes", 0, 1e9, 0.3, "picojoules", False)]
+
+RATES = {
+    "8x8": "8-bit integers",
+    "8x4": "8-bit data, 4-bit weights",
+    "16x8": "16-bit data, 8-bit weights",
+    "16x16": "16-bit integers",
+    "fp8": "8-bit floats of either kind",
+    "fp16": "half precision",
+    "bf16": "bfloat16",
+    "fp32": "single precision",
+}
+"""Types of operands that an array can have a rate for."""
+
+LANES = {name: name for name in ("bool", "i8", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32")}
+"""Types of elements that a unit can have lanes for."""
+
+Factor = Annotated[float, Figure("a rate", "a factor of the array's full rate is", 1e-6, 64, 0.5, "", False)]
+Lane = Annotated[int, count("a unit has", 1 << 20, 16, "lanes")]
+Rates = Annotated[dict[str, Factor], table(RATES, "a pair of operand types")]
+Lanes = Annotated[dict[str, Lane], table(LANES, "a type of elements")]
+Side = Annotated[int, count("an array has", 1 << 16, 16, "rows or columns")]
+Words = Annotated[int, count("an element keeps", 1 << 20, 24, "words")]
 
 
 class Part(BaseModel):
     """What every part has in common: values, checked by name, that do not change."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    if not TYPE_CHECKING:  # type checkers make the constructor from the fields
+
+        def __init__(self, **figures: Any) -> None:
+            try:
+                super().__init__(**figures)
+            except ValidationError as error:
+                raise MachineError(faults_of(type(self), error), figures.get("name", "")) from None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """The part that a mapping says, or the part itself."""
+        if isinstance(obj, Mapping) and all(isinstance(name, str) for name in obj):
+            return cls(**obj)
+        if isinstance(obj, cls):
+            return obj
+        raise MachineError(f"a {cls.__name__} is made from names with values, not from {type(obj).__name__}")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other fields, checked like any other part."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**fields, **(update or {})})
 
 
 class OffChip(Part):
     """The large memory behind the DMA."""
 
     kind: Literal["dram", "flash", "sram"] = "dram"
-    bandwidth_bytes_per_second: Rate | None = None
+    bandwidth_bytes_per_second: Bandwidth | None = None
     read_latency_cycles: Cycles = 0
     write_latency_cycles: Cycles = 0
-    burst_bytes: Annotated[int, Field(gt=0)] = 64
+    burst_bytes: Annotated[int, count("a burst has", 1 << 16, 64, "bytes")] = 64
+    ports: Annotated[int, count("a memory has", 1024, 1, "ports")] = 1
+    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    """Bursts that may be under way at a time, per port; None for as many as the DMA has."""
+    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
 
 
 class Scratchpad(Part):
     """The memory that the units work in."""
 
-    bytes: Annotated[int, Field(gt=0)]
-    banks: Annotated[int, Field(gt=0)] = 1
-    ports: Annotated[int, Field(gt=0)] = 1
-    bytes_per_cycle: Rate | None = None
+    bytes: Annotated[int, Figure("a size", "a scratchpad has", 64, 1 << 44, 262144, "bytes")]
+    banks: Annotated[int, count("a scratchpad has", 1 << 16, 4, "banks")] = 1
+    ports: Annotated[int, count("a scratchpad has", 1024, 2, "ports")] = 1
+    bytes_per_cycle: (
+        Annotated[float, Figure("a rate", "a scratchpad gives", 1e-3, 1e9, 16, "bytes a cycle", False)] | None
+    ) = None
     """Of all ports together."""
     read_latency_cycles: Cycles = 0
     write_latency_cycles: Cycles = 0
-    burst_bytes: Annotated[int, Field(gt=0)] = 16
-    alignment_bytes: Annotated[int, Field(gt=0)] = 16
+    burst_bytes: Annotated[int, count("a burst has", 1 << 16, 16, "bytes")] = 16
+    alignment_bytes: Annotated[
+        int, Figure("an alignment", "addresses are multiples of", 1, 1 << 16, 16, "bytes", power_of_two=True)
+    ] = 16
+    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    """Bursts that may be under way at a time, per port; None for no limit."""
+    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.bytes < 2 * self.alignment_bytes:
+            text = f"{self.alignment_bytes} is too coarse for a scratchpad of {self.bytes} bytes; "
+            raise MachineError([Fault("alignment_bytes", text + f"at most {self.bytes // 2}, e.g. 16")])
+        return self
 
 
 class Dma(Part):
     """What moves data between the memories."""
 
-    channels: Annotated[int, Field(gt=0)] = 1
+    channels: Annotated[int, count("a DMA has", 64, 2, "channels")] = 1
     setup_cycles: Cycles = 0
-    outstanding_requests: Annotated[int, Field(gt=0)] = 8
+    outstanding_requests: Annotated[int, count("a DMA has", 1 << 16, 8, "requests under way")] = 8
     strided: bool = True
     """Whether one transfer can leave gaps between elements; otherwise it takes all that lies between."""
     gathered: bool = False
@@ -69,10 +139,10 @@ class Systolic(Part):
     """An array of rows × columns through which operands flow."""
 
     kind: Literal["systolic"] = "systolic"
-    rows: Annotated[int, Field(gt=0)]
-    columns: Annotated[int, Field(gt=0)]
+    rows: Side
+    columns: Side
     dataflow: Literal["output", "weight", "input"] = "weight"
-    rates: dict[str, Rate] = {"8x8": 1.0}
+    rates: Rates = Table({"8x8": 1.0})
     """Products a cycle by operand types, a factor of the full rate: `8x8`, `8x4`, `16x8`, `fp16`, …"""
 
 
@@ -81,20 +151,33 @@ class Block(Part):
 
     kind: Literal["block"] = "block"
     family: Literal["u55", "u65", "u85"]
-    macs_per_cycle: Annotated[int, Field(gt=0)]
-    rates: dict[str, Rate] = {"8x8": 1.0}
+    macs_per_cycle: Annotated[int, count("an Ethos-U does", 1 << 20, 256, "products a cycle")]
+    """Of one core."""
+    rates: Rates = Table({"8x8": 1.0})
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        known = BLOCKS[self.family]
+        if self.macs_per_cycle not in known:
+            text = f"{self.macs_per_cycle} is no {self.family}; known are {', '.join(map(str, known))}"
+            raise MachineError([Fault("macs_per_cycle", text + " (of one core)")])
+        return self
+
+
+BLOCKS = {"u55": (32, 64, 128, 256), "u65": (256,), "u85": (128, 256, 512, 1024, 2048)}
+"""Products a cycle of one core, by family."""
 
 
 class RowStationary(Part):
     """An array that keeps rows of filters in its elements, as Eyeriss does."""
 
     kind: Literal["row-stationary"] = "row-stationary"
-    rows: Annotated[int, Field(gt=0)]
-    columns: Annotated[int, Field(gt=0)]
-    filter_words: Annotated[int, Field(gt=0)] = 224
-    input_words: Annotated[int, Field(gt=0)] = 12
-    sum_words: Annotated[int, Field(gt=0)] = 24
-    rates: dict[str, Rate] = {"8x8": 1.0}
+    rows: Side
+    columns: Side
+    filter_words: Words = 224
+    input_words: Words = 12
+    sum_words: Words = 24
+    rates: Rates = Table({"8x8": 1.0})
 
 
 Array = Annotated[Systolic | Block | RowStationary, Field(discriminator="kind")]
@@ -103,26 +186,28 @@ Array = Annotated[Systolic | Block | RowStationary, Field(discriminator="kind")]
 class VectorUnit(Part):
     """What does scalar work on many elements at a time."""
 
-    lanes: dict[str, Annotated[int, Field(gt=0)]] = {"i8": 16, "i16": 8, "i32": 4}
+    lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     """Elements a cycle for operations of one cycle, by type: `i8`, `i16`, `i32`, `i64`, `f16`, `f32`, …"""
-    cycles: dict[str, Cycles] = {}
+    cycles: Annotated[dict[str, Cycles], table(None, "a kind of operation")] = Table()
     """Cycles of a kind of scalar operation, where it is not one: `multiply`, `rescale`, `divide`, …"""
-    table_lookups_per_cycle: Rate = 1.0
+    table_lookups_per_cycle: Annotated[
+        float, Figure("a rate", "a unit looks up", 1e-3, 1e6, 1, "elements a cycle", False)
+    ] = 1.0
     fill_cycles: Cycles = 0
 
 
 class ReductionUnit(Part):
     """What combines values along an axis."""
 
-    lanes: dict[str, Annotated[int, Field(gt=0)]] = {"i8": 16, "i16": 8, "i32": 4}
+    lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     fill_cycles: Cycles = 0
 
 
 class Energy(Part):
     """Energy of each thing that is done."""
 
-    picojoules_per_mac: Annotated[float, Field(ge=0)] = 0.0
-    picojoules_per_operation: Annotated[float, Field(ge=0)] = 0.0
-    picojoules_per_scratchpad_byte: Annotated[float, Field(ge=0)] = 0.0
-    picojoules_per_offchip_byte: Annotated[float, Field(ge=0)] = 0.0
-    leakage_watts: Annotated[float, Field(ge=0)] = 0.0
+    picojoules_per_mac: Energies = 0.0
+    picojoules_per_operation: Energies = 0.0
+    picojoules_per_scratchpad_byte: Energies = 0.0
+    picojoules_per_offchip_byte: Energies = 0.0
+    leakage_watts: Annotated[float, Figure("a power", "an NPU leaks", 0, 1e6, 0.05, "watts", False)] = 0.0
