@@ -69,9 +69,7 @@ def rows(machine: Machine) -> Iterator[tuple[str, str, str]]:
     """Field, figure with its unit, and source."""
     for path, value, default in leaves(machine):
         name = path.rpartition(".")[2]
-        source = machine.source(path)
-        if not source and value == default:
-            source = "default"
+        source = "default" if value == default and path not in machine.sources else machine.source(path)
         if isinstance(value, dict):
             for key, one in value.items():
                 yield f"{path}.{key}", value_text(name, one), machine.source(f"{path}.{key}") or source

@@ -60,6 +60,7 @@ def parser() -> ArgumentParser:
     _run(command("run", "run a model on .npy files or on random numbers", "run"))
     _program(command("program", "the tile loops that a model becomes", "program"))
     _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
+    _machines(command("machines", "the machines to simulate, with the sources of their figures", "machines"))
     _operators(command("operators", "the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
     return top
@@ -176,6 +177,16 @@ def _operators(parser: ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print JSON")
     how.add_argument("--markdown", action="store_true", help="print a Markdown table")
+
+
+def _machines(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="*", metavar="MACHINE", help="show this one: a name, or a .json or .yaml file"
+    )
+    parser.add_argument("--configurations", action="store_true", help="list every configuration")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print JSON, as files of machines have it")
+    how.add_argument("--yaml", action="store_true", help="print YAML, as files of machines have it")
 
 
 def _cache(parser: ArgumentParser) -> None:

@@ -1,0 +1,53 @@
+"""`tosajit machines`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from sim import Machine, MachineError, configurations, machine, machines
+from sim.machine.files import SUFFIXES
+from sim.machine.show import array_text, mode_text, offchip_text, value_text
+from tosajit.cli.output import print_json
+from tosajit.display.columns import aligned
+from tosajit.errors import InputError
+
+HEAD = ("machine", "clock", "array", "scratchpad", "off-chip", "lives in the scratchpad")
+
+
+def run(options: Namespace) -> int:
+    """List machines, or show one with the source of every figure."""
+    try:
+        names = _names(options)
+        found = [machine(name) for name in names]
+        if options.json:
+            trees = [one.to_dict() for one in found]
+            print_json(trees if len(trees) > 1 or not options.name else trees[0])
+        elif options.yaml:
+            print(*(one.to_yaml() for one in found), sep="---\n", end="")
+        elif options.name and not options.configurations:
+            print(*found, sep="\n\n")
+        else:
+            print(
+                *aligned([HEAD, *(_row(*pair) for pair in zip(names, found, strict=True))], right=(1, 3)),
+                sep="\n",
+            )
+    except MachineError as error:
+        raise InputError(str(error)) from None
+    return 0
+
+
+def _names(options: Namespace) -> Sequence[str]:
+    names = options.name or machines()
+    return [full for name in names for full in configurations(name)] if options.configurations else names
+
+
+def _row(name: str, found: Machine) -> tuple[str, ...]:
+    return (
+        found.name if name.endswith(SUFFIXES) else name,
+        value_text("clock_hz", found.clock_hz),
+        array_text(found),
+        value_text("bytes", found.scratchpad.bytes),
+        offchip_text(found),
+        mode_text(found).removesuffix(" in scratchpad"),
+    )
