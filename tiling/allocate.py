@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+Name = TypeVar("Name", bound=Hashable)
+
+SHORT = 32
+"""Steps up to which a lifetime is noted step by step, so that neighbours are found without a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,33 +22,138 @@ class Lifetime:
     last: int
 
 
-def allocate(buffers: Mapping[str, Lifetime], alignment: int) -> tuple[dict[str, int], int]:
-    """An offset for every buffer and the total size; larger buffers choose first, each the tightest gap."""
-    placed: list[tuple[int, int, Lifetime]] = []
-    offsets: dict[str, int] = {}
-    order = sorted(buffers.items(), key=lambda item: (-item[1].bytes, item[1].first, item[0]))
-    for name, life in order:
-        size = -(-life.bytes // alignment) * alignment
-        busy = sorted(
-            (lo, hi) for lo, hi, other in placed if other.first <= life.last and life.first <= other.last
-        )
-        offsets[name] = offset = _tightest_gap(busy, size)
-        placed.append((offset, offset + size, life))
-    return offsets, max((hi for _, hi, _ in placed), default=0)
+def allocate(
+    buffers: Mapping[Name, Lifetime], alignment: int, effort: int = 0
+) -> tuple[dict[Name, int], int]:
+    """An offset for every buffer and the total size; larger buffers choose first, each the tightest gap.
+
+    With `effort`, other orders are tried until no smaller total is possible, or so many buffers were placed.
+    """
+    names = list(buffers)
+    lives = [Lifetime(-(-b.bytes // alignment) * alignment, b.first, b.last) for b in buffers.values()]
+    keys = [str(name) for name in names]
+    order = sorted(range(len(lives)), key=lambda i: (-lives[i].bytes, lives[i].first, keys[i]))
+    offsets, total = _placed(lives, order)
+    bound = _peak(lives) if effort else total
+    if total > bound:
+        tries = effort // len(lives)
+        for other in _orders(lives):
+            found, size = _placed(lives, other)
+            if size < total:
+                offsets, total, order = found, size, other
+            if total == bound:
+                break
+        else:
+            offsets, total = _climbed(lives, order, offsets, total, bound, tries)
+    return dict(zip(names, offsets, strict=True)), total
 
 
-def _tightest_gap(busy: Sequence[tuple[int, int]], size: int) -> int:
-    best, best_room, end = -1, -1, 0
+def peak(buffers: Mapping[Name, Lifetime]) -> int:
+    """The largest sum of sizes that are alive at one step: no allocation can be smaller."""
+    return _peak(buffers.values())
+
+
+def _peak(lives: Iterable[Lifetime]) -> int:
+    changes: dict[int, int] = {}
+    for life in lives:
+        changes[life.first] = changes.get(life.first, 0) + life.bytes
+        changes[life.last + 1] = changes.get(life.last + 1, 0) - life.bytes
+    most = now = 0
+    for step in sorted(changes):
+        now += changes[step]
+        most = max(most, now)
+    return most
+
+
+def _orders(lives: Sequence[Lifetime]) -> Iterable[list[int]]:
+    """Other orders in which buffers may choose: long and large ones first, or as time goes."""
+    numbers = range(len(lives))
+    spans = [life.last - life.first + 1 for life in lives]
+    yield sorted(numbers, key=lambda i: (-lives[i].bytes * spans[i], i))
+    yield sorted(numbers, key=lambda i: (-spans[i], -lives[i].bytes, i))
+    yield sorted(numbers, key=lambda i: (lives[i].first, -lives[i].bytes, i))
+    yield sorted(numbers, key=lambda i: (-lives[i].last, -lives[i].bytes, i))
+
+
+def _climbed(
+    lives: Sequence[Lifetime], order: list[int], offsets: list[int], total: int, bound: int, tries: int
+) -> tuple[list[int], int]:
+    """Let the buffer that ends highest, or one that is in its way, choose earlier, as long as that helps."""
+    random = Random(len(lives))
+    for _ in range(tries):
+        top = max(range(len(lives)), key=lambda i: offsets[i] + lives[i].bytes)
+        near = [i for i, life in enumerate(lives) if _together(life, lives[top])]
+        moved = top if random.random() < 0.5 else random.choice(near)
+        other = order.copy()
+        other.remove(moved)
+        other.insert(random.randrange(min(order.index(moved), order.index(top)) + 1), moved)
+        found, size = _placed(lives, other)
+        if size <= total:
+            offsets, total, order = found, size, other
+        if total == bound:
+            break
+    return offsets, total
+
+
+def _together(one: Lifetime, other: Lifetime) -> bool:
+    return one.first <= other.last and other.first <= one.last
+
+
+def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets of buffers that choose in this order; those that live for ever lie below all others."""
+    offsets = [0] * len(lives)
+    start = min((life.first for life in lives), default=0)
+    end = max((life.last for life in lives), default=0)
+    floor = 0
+    for number in order:
+        if lives[number].first == start and lives[number].last == end:
+            offsets[number], floor = floor, floor + lives[number].bytes
+    total, taken = floor, _Taken()
+    for number in order:
+        life = lives[number]
+        if life.first == start and life.last == end:
+            continue
+        offset = _tightest_gap(taken.during(life), life.bytes, floor)
+        offsets[number] = offset
+        taken.add(life, offset)
+        total = max(total, offset + life.bytes)
+    return offsets, total
+
+
+class _Taken:
+    """The address ranges taken so far: of short lifetimes by step, of others in a list."""
+
+    def __init__(self) -> None:
+        self.steps: dict[int, list[tuple[int, int]]] = {}
+        self.long: list[tuple[int, int, int, int]] = []
+        self.all: list[tuple[int, int, int, int]] = []
+
+    def add(self, life: Lifetime, offset: int) -> None:
+        """Note that a buffer is at an offset."""
+        entry = life.first, life.last, offset, offset + life.bytes
+        self.all.append(entry)
+        if life.last - life.first >= SHORT:
+            self.long.append(entry)
+            return
+        for step in range(life.first, life.last + 1):
+            self.steps.setdefault(step, []).append(entry[2:])
+
+    def during(self, life: Lifetime) -> list[tuple[int, int]]:
+        """The ranges taken at any time of a lifetime, by address."""
+        short = life.last - life.first < SHORT
+        others = self.long if short else self.all
+        found = {(lo, hi) for first, last, lo, hi in others if first <= life.last and life.first <= last}
+        if short:
+            for step in range(life.first, life.last + 1):
+                found.update(self.steps.get(step, ()))
+        return sorted(found)
+
+
+def _tightest_gap(busy: Sequence[tuple[int, int]], size: int, floor: int) -> int:
+    best, best_room, end = -1, -1, floor
     for lo, hi in busy:
         room = lo - end
         if room >= size and (best < 0 or room < best_room):
             best, best_room = end, room
         end = max(end, hi)
     return end if best < 0 else best
-
-
-def peak(buffers: Mapping[str, Lifetime]) -> int:
-    """The largest sum of sizes that are alive at one step: no allocation can be smaller."""
-    steps = sorted({life.first for life in buffers.values()})
-    lives = buffers.values()
-    return max((sum(b.bytes for b in lives if b.first <= step <= b.last) for step in steps), default=0)

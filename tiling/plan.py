@@ -1,20 +1,27 @@
-"""Planning: a tile, loops and buffers for every nest, and a place for every temporary."""
+"""Planning: tile, loops and buffers for every nest, and a place for every operand."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from tiling.allocate import Lifetime, allocate
-from tiling.expr import BYTES
-from tiling.nest import Access, Affine, Nest
-from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape, dense_box
+from tiling.choose import Estimate, choose, least_room, placed
+from tiling.nest import Nest
+from tiling.program import Image, Operand, Program, Section
+from tiling.residence import Residence
 from tiling.share import shared_loops, work
 from tiling.target import Target
 
 WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
+ROUNDS = 6
+"""Attempts to make room for tiles before a tensor has to leave the scratchpad."""
+EFFORT, GREAT_EFFORT = 4_000, 40_000
+"""Buffers that the allocator may place to find a better order; more of them where it must."""
+
+Key = tuple[str, int, int]
+"""What has an address in the scratchpad: a tensor by name, or an image by section and access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,145 +39,200 @@ class Infeasible:
         return f"{names}: {self.resource} of {self.demand} bytes needed, {self.bound} there; {self.remedy}"
 
 
-def plan(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program | Infeasible:
-    """The program that runs the nests in order on the target, or why there is none."""
-    sections: list[Section] = []
+def plan(
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    estimate: Estimate | None = None,
+) -> Program | Infeasible:
+    """The program that runs the nests in order on the target, or why there is none.
+
+    With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
+    best; without one, those that move the fewest bytes.
+    """
+    used = {name for nest in nests for name in nest.operands}
+    known = {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
+    if target.scratch_bytes is None:
+        return _in_place(nests, known, target)
     for nest in nests:
-        section = schedule(nest, target)
-        if isinstance(section, Infeasible):
-            return section
-        sections.append(section)
+        demand = least_room(nest, target)
+        if demand > target.scratch_bytes:
+            remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
+            return Infeasible(nest.members, "scratchpad", demand, target.scratch_bytes, remedy)
+    return _Planner(nests, known, target, estimate).program()
+
+
+def fits(nest: Nest, target: Target) -> bool:
+    """Whether the target has room for a tile of the nest."""
+    return target.scratch_bytes is None or least_room(nest, target) <= target.scratch_bytes
+
+
+def _in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:
+    """The program of a machine whose memory is its scratchpad."""
+    sections = []
+    for nest in nests:
+        loops, shared = shared_loops(nest, target)
+        sections.append(Section(nest, loops, (None,) * len(nest.accesses), shared=shared))
+    sections = _worth_sharing(sections, target)
+    arranged, arena = place(nests, operands, target.alignment)
+    return Program(target, arranged, tuple(sections), arena, 0)
+
+
+def _worth_sharing(sections: list[Section], target: Target) -> list[Section]:
     if sum(work(section.nest) for section in sections if section.shared) < WORTH_THREADS * target.tile_points:
-        sections = [replace(section, shared=False) for section in sections]
-    placed, arena = place(nests, operands, target.alignment)
-    scratch = max((_scratch_end(section) for section in sections), default=0)
-    return Program(target, placed, tuple(sections), arena, scratch)
+        return [replace(section, shared=False) for section in sections]
+    return sections
 
 
 def place(
     nests: Sequence[Nest], operands: Mapping[str, Operand], alignment: int
 ) -> tuple[dict[str, Operand], int]:
-    """Offsets in the arena for the temporaries, by their lifetimes over the nests; and the arena's size."""
+    """Offsets in the arena for off-chip temporaries, by their lifetimes over the nests; and its size."""
     lives: dict[str, Lifetime] = {}
     for step, nest in enumerate(nests):
         for name in nest.operands:
             operand = operands[name]
-            if operand.kind == "temporary":
+            if operand.kind == "temporary" and operand.place == "offchip":
                 first = lives[name].first if name in lives else step
                 lives[name] = Lifetime(operand.bytes, first, step)
     offsets, arena = allocate(lives, alignment)
-    used = {name for nest in nests for name in nest.operands}
-    placed = {
-        name: Operand(name, o.type, o.elements, o.kind, offsets.get(name, 0))
-        for name, o in operands.items()
-        if name in used or o.kind in ("input", "output")
-    }
-    return placed, arena
+    arranged = {name: replace(o, offset=offsets.get(name, o.offset)) for name, o in operands.items()}
+    return arranged, arena
 
 
-def fits(nest: Nest, target: Target) -> bool:
-    """Whether the target has room for a tile of the nest."""
-    return not isinstance(schedule(nest, target), Infeasible)
+class _Planner:
+    """A plan in the making: who lives in the scratchpad, and the sections chosen so far."""
 
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        operands: Mapping[str, Operand],
+        target: Target,
+        estimate: Estimate | None,
+    ) -> None:
+        self.nests, self.target, self.estimate = nests, target, estimate
+        self.capacity = target.scratch_bytes or 0
+        self.residence = Residence(nests, operands, target)
+        self.known: dict[object, Section | None] = {}
+        self.sections: list[Section | None] = []
+        self.tight: dict[int, int] = {}
 
-def schedule(nest: Nest, target: Target) -> Section | Infeasible:
-    """Tile one nest for the target."""
-    if target.scratch_bytes is None:
-        loops, shared = shared_loops(nest, target)
-        return Section(nest, loops, (None,) * len(nest.accesses), shared=shared)
-    return _fit(nest, target, target.scratch_bytes)
+    def program(self) -> Program:
+        """Choose, allocate, and make room until all fits."""
+        self.residence.settle()
+        rounds = 0
+        while True:
+            crowded = self._choose()
+            if not crowded:
+                addresses, total = self._allocated()
+                if total <= self.capacity:
+                    return self._finished(addresses, total)
+                crowded = self._beyond(addresses)
+                rounds += 1
+            if rounds < ROUNDS and not any(section is None for section in self.sections):
+                self._tighten(crowded, total - self.capacity)
+            elif not self.residence.drop(crowded):
+                self.tight.clear()
+                self.residence.drop(range(len(self.nests)))
 
+    def _choose(self) -> list[int]:
+        """Choose all sections again; the steps that have too little room for any."""
+        self.sections = [self._chosen(step) for step in range(len(self.nests))]
+        return [step for step, section in enumerate(self.sections) if section is None]
 
-def _fit(nest: Nest, target: Target, capacity: int) -> Section | Infeasible:
-    accesses = (*nest.reads, *(write.access for write in nest.writes))
-    tile = nest.extents
+    def _chosen(self, step: int) -> Section | None:
+        """The best section of a nest in the room that is left; of equal nests, one is looked at."""
+        nest, residence = self.nests[step], self.residence
+        at = residence.setting(step)
+        room = int(residence.left[step]) - self.tight.get(step, 0)
+        kinds = tuple(residence.operands[access.operand].kind for access in nest.accesses)
+        key = _structure(nest), at.inside, at.weights, at.scale, kinds, room
+        if key not in self.known:
+            self.known[key] = choose(at, residence.operands, self.target, room, self.estimate)
+        found = self.known[key]
+        return found if found is None else replace(found, nest=nest)
 
-    def demand(tile: tuple[int, ...]) -> int:
-        resident = _resident(accesses, nest, tile, capacity)
-        total = sum(
-            _aligned(box_bytes(a, tile), target) for a, r in zip(accesses, resident, strict=True) if r
+    def _allocated(self) -> tuple[dict[Key, int], int]:
+        """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
+        lives = self._lives()
+        early = lives | self._early(lives)
+        for buffers in (early, lives) if early != lives else (lives,):
+            addresses, total = allocate(buffers, self.target.alignment, EFFORT)
+            if total <= self.capacity:
+                return addresses, total
+        return allocate(lives, self.target.alignment, GREAT_EFFORT)
+
+    def _lives(self) -> dict[Key, Lifetime]:
+        lives: dict[Key, Lifetime] = {
+            (name, -1, -1): stay.life
+            for name, stay in self.residence.stays.items()
+            if self.residence.operands[name].place == "scratchpad"
+        }
+        for step, section in enumerate(self.sections):
+            assert section is not None
+            for number, image in _images(section):
+                lives["", step, number] = Lifetime(image.end, step, step)
+        return lives
+
+    def _early(self, lives: Mapping[Key, Lifetime]) -> dict[Key, Lifetime]:
+        """Longer lifetimes for boxes of constants, where their bytes are free in the step before."""
+        steps = len(self.sections)
+        taken = [0] * (steps + 1)
+        for life in lives.values():
+            taken[life.first] += life.bytes
+            taken[life.last + 1] -= life.bytes
+        for step in range(steps):
+            taken[step + 1] += taken[step]
+        found: dict[Key, Lifetime] = {}
+        for (name, step, number), life in lives.items():
+            if name or step < 1 or number < 0:
+                continue
+            operand = self.residence.operands[self.nests[step].accesses[number].operand]
+            if operand.kind == "constant" and taken[step - 1] + life.bytes <= self.capacity:
+                taken[step - 1] += life.bytes
+                found[name, step, number] = replace(life, first=step - 1)
+        return found
+
+    def _beyond(self, addresses: Mapping[Key, int]) -> list[int]:
+        """The steps at which something ends behind the scratchpad."""
+        return sorted(
+            {
+                step
+                for key, life in self._lives().items()
+                if addresses[key] + life.bytes > self.capacity
+                for step in range(life.first, life.last + 1)
+            }
         )
-        return total + _accumulator_bytes(nest, tile, target)
 
-    while (needed := demand(tile)) > capacity:
-        smaller = [_shrunk(tile, number) for number, steps in enumerate(tile) if steps > 1]
-        if not smaller:
-            remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
-            return Infeasible(nest.members, "scratchpad", needed, capacity, remedy)
-        tile = min(smaller, key=lambda t: (max(demand(t), capacity), -prod(t)))
-    return _section(nest, target, accesses, _resident(accesses, nest, tile, capacity), tile)
+    def _tighten(self, steps: Sequence[int], excess: int) -> None:
+        """Leave so much less room to the tiles of some steps."""
+        for step in steps:
+            self.tight[step] = self.tight.get(step, 0) + excess
 
-
-def _shrunk(tile: tuple[int, ...], number: int) -> tuple[int, ...]:
-    return (*tile[:number], -(-tile[number] // 2), *tile[number + 1 :])
-
-
-def _resident(
-    accesses: Sequence[Access], nest: Nest, tile: tuple[int, ...], capacity: int
-) -> tuple[bool, ...]:
-    """Which operands come into the scratchpad.
-
-    Not those that data index, unless they are small, nor results that a tile leaves gaps in: storing their
-    box would overwrite what other tiles wrote.
-    """
-    count = len(nest.reads)
-    return tuple(
-        _small(a, tile, capacity) if number < count else dense_box(a, tile)
-        for number, a in enumerate(accesses)
-    )
+    def _finished(self, addresses: Mapping[Key, int], total: int) -> Program:
+        sections = []
+        for step, section in enumerate(self.sections):
+            assert section is not None
+            own = {number: addresses["", step, number] for number, _ in _images(section)}
+            sections.append(placed(section, own))
+        operands = {
+            name: replace(o, offset=addresses[name, -1, -1]) if o.place == "scratchpad" else o
+            for name, o in self.residence.operands.items()
+        }
+        arranged, arena = place(self.nests, operands, self.target.alignment)
+        shared = tuple(_worth_sharing(sections, self.target))
+        return Program(self.target, arranged, shared, arena, total)
 
 
-def _small(access: Access, tile: tuple[int, ...], capacity: int) -> bool:
-    return not access.indirect or 2 * box_bytes(access, (1,) * len(tile)) <= capacity
+def _images(section: Section) -> Iterator[tuple[int, Image]]:
+    """The images of a section by access; -1: the accumulator."""
+    yield from ((number, image) for number, image in enumerate(section.images) if image is not None)
+    if section.accumulator is not None:
+        yield -1, section.accumulator
 
 
-def _accumulator_bytes(nest: Nest, tile: tuple[int, ...], target: Target) -> int:
-    if nest.reduction is None:
-        return 0
-    return _aligned(prod(tile[: nest.outer]) * BYTES[nest.reduction.type], target)
-
-
-def _aligned(size: int, target: Target) -> int:
-    return -(-size // target.alignment) * target.alignment
-
-
-def _section(
-    nest: Nest, target: Target, accesses: Sequence[Access], resident: Sequence[bool], tile: tuple[int, ...]
-) -> Section:
-    """Loops in the nest's order and buffers one behind the other."""
-    loops = tuple(
-        Loop(number, steps, -(-axis.extent // steps))
-        for number, (axis, steps) in enumerate(zip(nest.axes, tile, strict=True))
-        if steps < axis.extent
-    )
-    address = 0
-    images: list[Image | None] = []
-    for access, inside in zip(accesses, resident, strict=True):
-        if not inside:
-            images.append(None)
-            continue
-        size = box_bytes(access, tile)
-        images.append(Image(address, box_shape(access, tile), size, _level(access, loops)))
-        address += _aligned(size, target)
-    accumulator = None
-    if nest.reduction is not None:
-        size = _accumulator_bytes(nest, tile, target)
-        accumulator = Image(address, tile[: nest.outer], size, len(loops))
-    several = any(not nest.axes[loop.axis].reduced for loop in loops)
-    shared = target.cores > 1 and several and not nest.scatters
-    return Section(nest, loops, tuple(images), accumulator, shared)
-
-
-def _level(access: Access, loops: Sequence[Loop]) -> int:
-    """How many of the outer loops must stand still for the box to stay."""
-    moving = [
-        depth + 1
-        for depth, loop in enumerate(loops)
-        if any(isinstance(i, Affine) and i.coefficients[loop.axis] for i in access.index)
-    ]
-    return max(moving, default=0)
-
-
-def _scratch_end(section: Section) -> int:
-    images = [image for image in (*section.images, section.accumulator) if image is not None]
-    return max((image.address + image.bytes for image in images), default=0)
+def _structure(nest: Nest) -> object:
+    """What nests have in common that can be run in the same way: all but names."""
+    accesses = tuple((a.shape, a.type, a.index, a.fill) for a in nest.accesses)
+    values = tuple(write.value for write in nest.writes)
+    return nest.verb, nest.extents, nest.outer, accesses, len(nest.reads), nest.reduction, values

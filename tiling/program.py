@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from math import prod
+from math import gcd, prod
 from typing import Literal
 
 import numpy as np
@@ -51,7 +51,9 @@ class Image:
     """A box of an operand in the scratchpad: its address, its extents, and which loops change it.
 
     `level` counts the outer loops that move the box; further in, it stays where it is. With `copies`, boxes
-    take turns in so many places behind each other, so that the next one can come while this one is used.
+    take turns in so many places behind each other, so that the next one can come while this one is used:
+    box number n, counted over all tiles of the section, is at `address + n % copies * pitch`. With `steps`,
+    the box has only every so manieth index of each dimension, those that the section meets.
     """
 
     address: int
@@ -59,6 +61,13 @@ class Image:
     bytes: int
     level: int
     copies: int = 1
+    pitch: int = 0
+    steps: tuple[int, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The first address behind all copies."""
+        return self.address + (self.copies - 1) * self.pitch + self.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +77,9 @@ class Section:
     nest: Nest
     loops: tuple[Loop, ...]
     images: tuple[Image | None, ...]
-    """By access of the nest; None for operands that are used where they are."""
+    """By access of the nest; None for operands that are used where they are, in either memory."""
     accumulator: Image | None = None
+    """Where results are kept between the tiles of a split reduction; else the unit has its own room."""
     shared: bool = False
     """Whether several cores do its tiles; other sections are left to the first core."""
 
@@ -100,14 +110,21 @@ class Opcode(IntEnum):
 
 COMMAND = np.dtype(
     [("opcode", "u1"), ("section", "i4"), ("access", "i4"), ("level", "i4"), ("operand", "i4"),
-     ("address", "i8"), ("bytes", "i8")]
+     ("address", "i8"), ("bytes", "i8"), ("copies", "i4"), ("pitch", "i8")]
 )  # fmt: skip
+"""A command: of which section and access, how many loops move its box, which operand (by its place among the
+program's), where in the scratchpad, how many bytes a box has, how many places it takes turns in, and how far
+these are apart. A compute command has none of the latter."""
 LOOP = np.dtype([("section", "i4"), ("axis", "i4"), ("extent", "i8"), ("step", "i8"), ("count", "i8")])
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a target runs: operands in memory, sections in order, and how much memory both sides need."""
+    """What a target runs: operands in memory, sections in order, and how much memory both sides need.
+
+    Operands whose place is the scratchpad are there from the section that writes them to the last that reads
+    them; inputs and constants from the beginning, outputs until the end.
+    """
 
     target: Target
     operands: Mapping[str, Operand]
@@ -126,19 +143,12 @@ class Program:
             for access, (item, image) in enumerate(zip(section.nest.accesses, section.images, strict=True)):
                 if image is not None:
                     opcode = Opcode.LOAD if access < count else Opcode.STORE
-                    row = (
-                        opcode,
-                        number,
-                        access,
-                        image.level,
-                        numbers[item.operand],
-                        image.address,
-                        image.bytes,
-                    )
+                    place = (image.address, image.bytes, image.copies, image.pitch)
+                    row = (opcode, number, access, image.level, numbers[item.operand], *place)
                     body.append(row)
             loads = [row for row in body if row[0] == Opcode.LOAD]
             stores = [row for row in body if row[0] == Opcode.STORE]
-            compute = (Opcode.COMPUTE, number, -1, len(section.loops), -1, 0, 0)
+            compute = (Opcode.COMPUTE, number, -1, len(section.loops), -1, 0, 0, 0, 0)
             rows += [*loads, compute, *stores]
         return np.array(rows, COMMAND)
 
@@ -170,21 +180,33 @@ class Program:
         )
 
 
-def box_shape(access: Access, tile: tuple[int, ...]) -> tuple[int, ...]:
-    """The largest box of the operand that a tile touches: extents by dimension."""
+def box_steps(access: Access, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """How far the indices that a nest meets are apart along each dimension, at least."""
+    return tuple(
+        gcd(*(c for c, extent in zip(index.coefficients, extents, strict=True) if extent > 1)) or 1
+        if isinstance(index, Affine)
+        else 1
+        for index in access.index
+    )
+
+
+def box_shape(access: Access, tile: tuple[int, ...], steps: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The largest box of the operand that a tile touches: extents by dimension, counted in `steps`."""
     shape = []
-    for index, extent in zip(access.index, access.shape, strict=True):
+    for index, extent, step in zip(
+        access.index, access.shape, steps or (1,) * len(access.shape), strict=True
+    ):
         if isinstance(index, Affine):
-            reach = 1 + sum(abs(c) * (t - 1) for c, t in zip(index.coefficients, tile, strict=True))
-            shape.append(min(extent, reach))
+            reach = 1 + sum(abs(c) * (t - 1) for c, t in zip(index.coefficients, tile, strict=True)) // step
+            shape.append(min(-(-extent // step), reach))
         else:
             shape.append(extent)
     return tuple(shape)
 
 
-def dense_box(access: Access, tile: tuple[int, ...]) -> bool:
+def dense_box(access: Access, tile: tuple[int, ...], steps: tuple[int, ...] = ()) -> bool:
     """Whether a tile touches every element of its box."""
-    for index, reach in zip(access.index, box_shape(access, tile), strict=True):
+    for index, reach in zip(access.index, box_shape(access, tile, steps), strict=True):
         if not isinstance(index, Affine):
             return False
         if prod(t for c, t in zip(index.coefficients, tile, strict=True) if c) != reach:
@@ -192,6 +214,6 @@ def dense_box(access: Access, tile: tuple[int, ...]) -> bool:
     return True
 
 
-def box_bytes(access: Access, tile: tuple[int, ...]) -> int:
+def box_bytes(access: Access, tile: tuple[int, ...], steps: tuple[int, ...] = ()) -> int:
     """Size of the box in the scratchpad."""
-    return prod(box_shape(access, tile)) * BYTES[access.type]
+    return prod(box_shape(access, tile, steps)) * BYTES[access.type]

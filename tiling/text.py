@@ -55,7 +55,7 @@ def program_html(program: Program) -> str:
 
 
 def memory_lines(program: Program) -> list[str]:
-    """The operands in memory, constants taken together."""
+    """The operands in memory, constants taken together; addresses in brackets are in the scratchpad."""
     shown = [operand for operand in program.operands.values() if operand.kind != "constant"]
     constants = [operand for operand in program.operands.values() if operand.kind == "constant"]
     used = {name for section in program.sections for name in section.nest.operands}
@@ -64,11 +64,15 @@ def memory_lines(program: Program) -> list[str]:
     lines = []
     for operand in shown:
         place = f" at {operand.offset}" if operand.kind == "temporary" else ""
+        if operand.place == "scratchpad":
+            place = f" at [{operand.offset}..{operand.offset + operand.bytes}]"
         line = f"{operand.kind:<9} {operand.name:<{width}} {operand.type}[{operand.elements}]{place}"
         lines.append(line)
     if constants:
         total = sum(operand.bytes for operand in constants)
-        lines.append(f"{len(constants)} constant{'s' if len(constants) > 1 else ''}, {total} bytes")
+        inside = sum(operand.bytes for operand in constants if operand.place == "scratchpad")
+        line = f"{len(constants)} constant{'s' if len(constants) > 1 else ''}, {total} bytes"
+        lines.append(f"{line}, {inside} of them in the scratchpad" if inside else line)
     return lines
 
 
@@ -87,6 +91,8 @@ def section_lines(number: int, section: Section) -> Iterator[str]:
             axis = nest.axes[loop.axis]
             yield f"{_indent(depth)}for {axis.name} in 0..{axis.extent} step {loop.step}:"
     indent = _indent(len(section.loops))
+    if section.accumulator is not None:
+        yield f"{indent}acc in [{section.accumulator.address}..{section.accumulator.end}]"
     yield indent + _header(nest, section.tile)
     for line in statements(nest):
         yield f"{indent}  {line}"
@@ -103,8 +109,14 @@ def _transfers(pairs: Sequence[tuple[Access, Image | None]], depth: int, form: s
     for access, image in pairs:
         if image is not None and image.level == depth:
             place = f"[{image.address}..{image.address + image.bytes}]"
-            box = f"({'×'.join(map(str, image.shape)) or '1'} {access.type})"
+            box = f"({'×'.join(map(str, image.shape)) or '1'} {access.type}{_turns(image)})"
             yield f"{form.format(access.operand, place)} {box}"
+
+
+def _turns(image: Image) -> str:
+    """What is special about a box: gaps between what it takes, and places that it takes turns in."""
+    gaps = f", every {'×'.join(map(str, image.steps))}" if image.steps else ""
+    return gaps + (f", {image.copies} in turns {image.pitch} apart" if image.copies > 1 else "")
 
 
 def _indent(depth: int) -> str:

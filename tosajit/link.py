@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -14,7 +14,7 @@ from tiling.nest import Access, Affine, Nest, dense_strides
 from tiling.program import Image, Program, Section
 from tosajit.errors import CompileError
 from tosajit.kernels import layout as at
-from tosajit.kernels.emit import Emitted, emit, strided
+from tosajit.kernels.emit import Emitted, Strided, emit, strided
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.objects import compile_kernels
 
@@ -38,10 +38,22 @@ def emit_section(section: Section, number: int | None = None) -> Emitted:
     """The kernel of a section, for the layouts that its operands have there; with a number, a checked one."""
     axes = len(section.nest.axes)
     views = [
-        strided(access, dense_strides(image.shape if image is not None else access.shape), axes)
+        strided(access, dense_strides(access.shape), axes) if image is None else _boxed(access, image, axes)
         for access, image in zip(section.nest.accesses, section.images, strict=True)
     ]
     return emit(section.nest, views, section.splits_reduction, number)
+
+
+def _boxed(access: Access, image: Image, axes: int) -> Strided:
+    """The access in its box."""
+    near = dense_strides(image.shape)
+    if not image.steps:
+        return strided(access, near, axes)
+    index = tuple(
+        Affine(tuple(c // step for c in i.coefficients)) if isinstance(i, Affine) else i
+        for i, step in zip(access.index, image.steps, strict=True)
+    )
+    return replace(strided(replace(access, index=index), near, axes), access=access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +213,18 @@ def _transfer(
     strides = dense_strides(image.shape)
     row = [0] * at.TRANSFER
     row[at.ACCESS], row[at.STORE], row[at.ADDRESS], row[at.SIZE] = number, int(store), image.address, size
-    row[at.RANK], row[at.START], row[at.OPERAND] = len(access.shape), _start(access, strides) * size, slot
+    row[at.RANK], row[at.OPERAND] = len(access.shape), slot
+    row[at.COPIES], row[at.PITCH] = image.copies, image.pitch
     row[at.PERIOD] = prod(loop.count for loop in section.loops[image.level :])
-    for index, extent, large, small in zip(access.index, access.shape, access.strides, strides, strict=True):
+    steps = image.steps or (1,) * len(access.shape)
+    for index, extent, large, small, step in zip(
+        access.index, access.shape, access.strides, strides, steps, strict=True
+    ):
         affine = index if isinstance(index, Affine) else None
         coefficients = affine.coefficients if affine else (0,) * axes
         reach = 0 if affine else extent - 1
-        row += [extent, large * size, small * size, affine.offset if affine else 0, reach, *coefficients]
+        offset = affine.offset if affine else 0
+        row += [extent, large * size, small * size, offset, reach, step, *coefficients]
     return row
 
 

@@ -32,6 +32,7 @@ from tosajit.kernels.layout import (
     BOX,
     COEFFICIENTS,
     CONSTANT,
+    COPIES,
     COUNTERS,
     DONE,
     EXTENT,
@@ -56,6 +57,7 @@ from tosajit.kernels.layout import (
     OPERAND,
     OWN_BYTES,
     PERIOD,
+    PITCH,
     PLACES,
     RANK,
     REACH,
@@ -67,7 +69,7 @@ from tosajit.kernels.layout import (
     SECOND_FACTOR,
     SHARED,
     SIZE,
-    START,
+    STEP,
     STORE,
     TEMPLATE,
     TRANSFER,
@@ -96,25 +98,28 @@ def measure_box(transfer, axes, arguments, odometer):
     """Note the first index and the number of indices of the tile's box along each dimension."""
     row = transfer + 8 * TRANSFER
     for d in range(reload_i64(transfer, RANK)):
-        low = reload_i64(row, OFFSET)
+        low, step = reload_i64(row, OFFSET), reload_i64(row, STEP)
         high = low + reload_i64(row, REACH)
         for a in range(axes):
             c = reload_i64(row, COEFFICIENTS + a)
             first, last = reload_i64(arguments, BOX + a), reload_i64(arguments, BOX + axes + a) - 1
             low += min(c * first, c * last)
             high += max(c * first, c * last)
-        low, high = max(low, 0), min(high, reload_i64(row, EXTENT) - 1)
+        high = min(high, reload_i64(row, EXTENT) - 1)
+        if low < 0:
+            low += (step - 1 - low) // step * step
         store_i64(odometer, 3 * d, low)
-        store_i64(odometer, 3 * d + 1, high - low + 1)
+        store_i64(odometer, 3 * d + 1, (high - low + step) // step if low <= high else 0)
         store_i64(odometer, 3 * d + 2, 0)
         row += 8 * (COEFFICIENTS + axes)
 
 
 def box_base(transfer, axes, odometer, near):
     """Return the base that a kernel sees for a box that is in the scratchpad at `near`."""
-    base, row = near + reload_i64(transfer, START), transfer + 8 * TRANSFER
+    base, row = near, transfer + 8 * TRANSFER
     for d in range(reload_i64(transfer, RANK)):
-        base -= reload_i64(odometer, 3 * d) * reload_i64(row, NEAR)
+        back = reload_i64(odometer, 3 * d) - reload_i64(row, OFFSET)
+        base -= back // reload_i64(row, STEP) * reload_i64(row, NEAR)
         row += 8 * (COEFFICIENTS + axes)
     return base
 
@@ -136,28 +141,36 @@ def copy_box(transfer, axes, odometer, near, far):
     """Copy the measured box between memory and the scratchpad, row by row."""
     rank, width = reload_i64(transfer, RANK), reload_i64(transfer, SIZE)
     row_bytes = 8 * (COEFFICIENTS + axes)
-    row = transfer + 8 * TRANSFER
+    row, step = transfer + 8 * TRANSFER, 1
     for d in range(rank):
         if reload_i64(odometer, 3 * d + 1) <= 0:
             return
+        step = reload_i64(row, STEP)
         far += reload_i64(odometer, 3 * d) * reload_i64(row, FAR)
         row += row_bytes
-    if rank > 0:
-        width *= reload_i64(odometer, 3 * rank - 2)
+    if rank > 0 and step == 1:
+        rank -= 1
+        width *= reload_i64(odometer, 3 * rank + 1)
     more = True
     while more:
         here, there = near, far
         row = transfer + 8 * TRANSFER
-        for d in range(rank - 1):
+        for d in range(rank):
             at = reload_i64(odometer, 3 * d + 2)
             here += at * reload_i64(row, NEAR)
-            there += at * reload_i64(row, FAR)
+            there += at * reload_i64(row, STEP) * reload_i64(row, FAR)
             row += row_bytes
         if reload_i64(transfer, STORE):
             copy_bytes(there, here, width)
         else:
             copy_bytes(here, there, width)
-        more = advance(odometer, rank - 1)
+        more = advance(odometer, rank)
+
+
+def place_of(transfer, scratch, number):
+    """Return where in the scratchpad the box of a tile is; copies take turns."""
+    turn = number // reload_i64(transfer, PERIOD) % reload_i64(transfer, COPIES)
+    return scratch + reload_i64(transfer, ADDRESS) + turn * reload_i64(transfer, PITCH)
 
 
 def load_boxes(section, image, table, arguments, scratch, number, fresh):
@@ -167,7 +180,7 @@ def load_boxes(section, image, table, arguments, scratch, number, fresh):
     for _ in range(reload_i64(section, TRANSFERS)):
         store = reload_i64(transfer, STORE)
         if fresh or store or number % reload_i64(transfer, PERIOD) == 0:
-            near = scratch + reload_i64(transfer, ADDRESS)
+            near = place_of(transfer, scratch, number)
             measure_box(transfer, axes, arguments, odometer)
             if not store:
                 copy_box(transfer, axes, odometer, near, reload_i64(table, reload_i64(transfer, OPERAND)))
@@ -176,13 +189,13 @@ def load_boxes(section, image, table, arguments, scratch, number, fresh):
         transfer += 8 * (TRANSFER + reload_i64(transfer, RANK) * (COEFFICIENTS + axes))
 
 
-def store_boxes(section, image, table, arguments, scratch):
+def store_boxes(section, image, table, arguments, scratch, number):
     """Bring the boxes that were written back to memory."""
     axes, odometer = reload_i64(section, AXES), arguments + ODOMETER
     transfer = image + 8 * reload_i64(section, IMAGES)
     for _ in range(reload_i64(section, TRANSFERS)):
         if reload_i64(transfer, STORE):
-            near = scratch + reload_i64(transfer, ADDRESS)
+            near = place_of(transfer, scratch, number)
             measure_box(transfer, axes, arguments, odometer)
             copy_box(transfer, axes, odometer, near, reload_i64(table, reload_i64(transfer, OPERAND)))
         transfer += 8 * (TRANSFER + reload_i64(transfer, RANK) * (COEFFICIENTS + axes))
@@ -239,7 +252,7 @@ def run_tile(section, image, table, memory, tile, fresh):
         )
         store_i64(memory, FLAGS, (1 if part == 0 else 0) | (2 if part == parts - 1 else 0))
         compute(section, image, memory)
-    store_boxes(section, image, table, memory, memory + OWN_BYTES)
+    store_boxes(section, image, table, memory, memory + OWN_BYTES, tile * parts + parts - 1)
 
 
 def run_alone(section, image, table, memory, report):

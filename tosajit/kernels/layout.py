@@ -23,14 +23,15 @@ COUNTERS, DONE = 128, 64
 LOOP_AXIS, LOOP_EXTENT, LOOP_STEP, LOOP_COUNT, LOOP = range(5)
 """A loop over tiles."""
 
-ACCESS, STORE, ADDRESS, SIZE, RANK, START, PERIOD, OPERAND, TRANSFER = range(9)
+ACCESS, STORE, ADDRESS, SIZE, RANK, PERIOD, OPERAND, COPIES, PITCH, TRANSFER = range(10)
 """A transfer: which access, whether it is written, address in the scratchpad, bytes of an element,
-dimensions that follow, bytes from the box's origin to the element at the origin of the axes, tiles
-between loads, table entry."""
+dimensions that follow, tiles between loads, table entry, places that boxes take turns in, and bytes
+between these."""
 
-EXTENT, FAR, NEAR, OFFSET, REACH, COEFFICIENTS = range(6)
-"""A dimension of a transfer: extent, strides in bytes in memory and in the scratchpad, the index at the
-origin, how much further the box reaches on its own; and a coefficient for each axis."""
+EXTENT, FAR, NEAR, OFFSET, REACH, STEP, COEFFICIENTS = range(7)
+"""A dimension of a transfer: extent, bytes in memory from one index to the next and in the scratchpad from
+one of the box to the next, the index at the origin, how much further the box reaches on its own, how far
+apart the indices of the box are; and a coefficient for each axis."""
 
 WORD_SLOT, CONSTANT, FIRST, FIRST_FACTOR, SECOND, SECOND_FACTOR, WORD = range(7)
 """A word to derive: `args[slot] = constant + args[first] * factor + args[second] * factor`."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tiling.program import Operand
 from tosajit.errors import RequireError
 from tosajit.kernels.scalars import requirement_text
 from tosajit.link import link
@@ -36,12 +37,16 @@ class Segment:
         self._free: list[Workspace] = []
         self._new = [(tensor.shape, tensor.dtype.storage) for tensor in stretch.results]
         written = {w.access.operand for s in self.program.sections for w in s.nest.writes}
-        entry = [slots.get(name, len(slots)) for name in self.inputs]
+        nobody = len(slots)
+        slots |= {o.name: nobody for o in self.program.operands.values() if o.place == "scratchpad"}
+        entry = [slots.get(name, nobody) for name in self.inputs]
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]
         passed = {i for i, _ in self._passed}
-        leave = (len(slots) if i in passed else slots[name] for i, name in enumerate(self.outputs))
+        leave = (nobody if i in passed else slots[name] for i, name in enumerate(self.outputs))
         self._places = [*entry, *leave]
+        self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._resident(name))]
+        self._taken = [(i, o) for name, i in self._made.items() if (o := self._resident(name))]
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run on dense arrays of the right types and shapes."""
@@ -53,14 +58,31 @@ class Segment:
         except MemoryError:
             raise too_large(self.program) from None
         workspace.place((*arrays, *results))
+        self._bring(workspace, arrays)
         workspace.step()
         if self._checked and workspace.report[0]:
             raise self._broken(workspace)
+        self._take(workspace, results)
         self._free.append(workspace)
         for number, name in self._passed:
             source = self._source(name, arrays, results)
             results[number][...] = source.reshape(results[number].shape)
         return results
+
+    def _resident(self, name: str) -> Operand | None:
+        """The operand, if it lives in the scratchpad."""
+        operand = self.program.operands.get(name)
+        return operand if operand is not None and operand.place == "scratchpad" else None
+
+    def _bring(self, workspace: Workspace, arrays: Sequence[Array]) -> None:
+        """Copy inputs to the scratchpad, those that live there."""
+        for number, operand in self._brought:
+            workspace.resident(operand)[:] = arrays[number].reshape(-1).view(np.uint8)
+
+    def _take(self, workspace: Workspace, results: Sequence[Array]) -> None:
+        """Copy outputs from the scratchpad."""
+        for number, operand in self._taken:
+            results[number].reshape(-1).view(np.uint8)[:] = workspace.resident(operand)
 
     def _source(self, name: str, arrays: Sequence[Array], results: Sequence[Array]) -> Array:
         """Where an output that no nest writes is: another output, a constant or an input."""
@@ -78,12 +100,14 @@ class Segment:
         workspace.place((*arrays, *results))
         call, seconds = workspace.calls[0], []
         call[2] = 0
+        self._bring(workspace, arrays)
         address = ctypes.c_int64(address_of(call))
         for number in range(self._image.sections):
             call[5:7] = number, number + 1
             start = perf_counter()
             driver()(address)
             seconds.append(perf_counter() - start)
+        self._take(workspace, results)
         names = [", ".join(section.nest.members) for section in self.program.sections]
         return results, list(zip(names, seconds, strict=True))
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tiling.program import Program
+from tiling.program import Operand, Program
 from tosajit import kernels
-from tosajit.kernels.layout import COUNTERS
+from tosajit.kernels.layout import COUNTERS, OWN_BYTES
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.threads import Team
 from tosajit.link import Image64
@@ -24,6 +24,8 @@ ALIGNMENT = 64
 
 class Workspace:
     """Memory of one run: arena, table of addresses, each thread's own memory, and the driver's arguments.
+
+    What lives in the scratchpad has its place in the memory of the only thread, constants from the beginning.
 
     `objects` holds, for each array of a call, its table entry (the last one if nothing uses it) and
     `id(array)`: the driver looks up where its data are, ten times as fast as asking NumPy.
@@ -39,15 +41,20 @@ class Workspace:
     ) -> None:
         self.arena = aligned(program.arena_bytes)
         self.table = np.zeros(len(program.operands) + 1, np.int64)
-        base = address_of(self.arena)
+        self.memory = [aligned(image.thread_bytes) for _ in range(threads)]
+        self.scratchpad = self.memory[0][OWN_BYTES:]
+        base, scratchpad = address_of(self.arena), address_of(self.scratchpad)
         for slot, (name, operand) in enumerate(program.operands.items()):
-            if operand.kind == "temporary":
+            if operand.place == "scratchpad":
+                self.table[slot] = scratchpad + operand.offset
+                if operand.kind == "constant":
+                    self.resident(operand)[:] = constants[name].reshape(-1).view(np.uint8)
+            elif operand.kind == "temporary":
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = address_of(constants[name])
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
-        self.memory = [aligned(image.thread_bytes) for _ in range(threads)]
         self.objects = array("q", [word for slot in slots for word in (slot, 0)] or [0])
         self._image, self._slots = image, slots
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
@@ -58,6 +65,10 @@ class Workspace:
         objects = self.objects
         for number, given in enumerate(arrays):
             objects[2 * number + 1] = id(given)
+
+    def resident(self, operand: Operand) -> Array:
+        """The bytes of an operand that lives in the scratchpad."""
+        return self.scratchpad[operand.offset : operand.offset + operand.bytes]
 
     def _arguments(self, thread: int, memory: Array) -> Array:
         """The arguments of the driver on one thread."""

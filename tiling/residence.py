@@ -1,0 +1,149 @@
+"""Residence: which tensors live in the scratchpad: those that spare most traffic for their room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tiling.allocate import Lifetime
+from tiling.choose import Setting, aligned, cheapest, setting, weights_of
+from tiling.nest import Nest
+from tiling.program import Operand
+from tiling.target import Place, Target
+
+MANY = 64
+"""Tensors that would make so many other groups change their tiles stay outside."""
+
+
+@dataclass
+class Stay:
+    """A tensor that may live in the scratchpad, and the groups that use it."""
+
+    life: Lifetime
+    uses: list[int]
+
+
+def homes(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> dict[str, Place]:
+    """Where each operand is to live, if there is room."""
+    factors = {nest.accesses[number].operand for nest in nests for number in weights_of(nest, operands)}
+    found: dict[str, Place] = {}
+    for name, operand in operands.items():
+        if operand.kind == "constant":
+            found[name] = target.weights if name in factors else target.constants
+        else:
+            found[name] = "scratchpad" if operand.kind == "temporary" else target.values
+    return found
+
+
+def stays(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> dict[str, Stay]:
+    """The tensors that may live in the scratchpad, with lifetimes over the nests."""
+    where, end = homes(nests, operands, target), max(len(nests) - 1, 0)
+    found: dict[str, Stay] = {}
+    for step, nest in enumerate(nests):
+        for name in nest.operands:
+            if where[name] != "scratchpad":
+                continue
+            if name in found:
+                stay = found[name]
+                stay.uses.append(step)
+                stay.life = replace(stay.life, last=max(step, stay.life.last))
+            else:
+                kind = operands[name].kind
+                first = 0 if kind in ("input", "constant") else step
+                last = end if kind in ("output", "constant") else step
+                found[name] = Stay(Lifetime(aligned(operands[name].bytes, target), first, last), [step])
+    return found
+
+
+class Residence:
+    """Tensors in the scratchpad so far, the room that is left at each step, and what its group then moves."""
+
+    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> None:
+        self.nests, self.target = nests, target
+        self.capacity = target.scratch_bytes or 0
+        self.operands = dict(operands)
+        self.stays = stays(nests, operands, target) if target.cores == 1 else {}
+        self.left = np.full(len(nests), self.capacity)
+        self._known: dict[object, tuple[float, int]] = {}
+        self.cost = np.zeros(len(nests))
+        self.need = np.zeros(len(nests), np.int64)
+
+    def settle(self) -> None:
+        """Let in all, if each group then still has a tile; else one after another, as far as that pays."""
+        everything = [name for name, stay in self.stays.items() if stay.life.bytes <= self.capacity]
+        for name in everything:
+            self._put(name, "scratchpad")
+        if self._feasible():
+            return
+        for name in everything:
+            self._put(name, "offchip")
+        for step in range(len(self.nests)):
+            self.cost[step], self.need[step] = self._cheapest(step)
+        for name in sorted(everything, key=self._merit, reverse=True):
+            self._try(name)
+
+    def drop(self, steps: Sequence[int]) -> bool:
+        """Move the tensor of least merit that lives at one of the steps out; tell whether there was one."""
+        inside = [
+            name
+            for name, stay in self.stays.items()
+            if self.operands[name].place == "scratchpad"
+            and any(stay.life.first <= step <= stay.life.last for step in steps)
+        ]
+        if not inside:
+            return False
+        self._put(min(inside, key=self._merit), "offchip")
+        return True
+
+    def setting(self, step: int) -> Setting:
+        """What the choice of a group's tile depends on."""
+        return setting(self.nests[step], self.operands, self.target)
+
+    def _merit(self, name: str) -> float:
+        """Traffic spared for each byte and step of the scratchpad."""
+        stay = self.stays[name]
+        stored = self.operands[name].stored_bytes
+        part = 1.0 if stored is None else stored / max(self.operands[name].bytes, 1)
+        return part * len(stay.uses) / (stay.life.last - stay.life.first + 1)
+
+    def _put(self, name: str, place: Place) -> None:
+        stay, operand = self.stays[name], self.operands[name]
+        if operand.place != place:
+            change = stay.life.bytes if place == "scratchpad" else -stay.life.bytes
+            self.left[stay.life.first : stay.life.last + 1] -= change
+            self.operands[name] = replace(operand, place=place)
+
+    def _feasible(self) -> bool:
+        if (self.left < 0).any():
+            return False
+        for step in range(len(self.nests)):
+            at = self.setting(step)
+            if not self.target.direct and at.menu.smallest(at.inside) > self.left[step]:
+                return False
+        return True
+
+    def _cheapest(self, step: int) -> tuple[float, int]:
+        at, room = self.setting(step), int(self.left[step])
+        if room < 0:
+            return float("inf"), 0
+        key = id(at.menu), at.inside, at.weights, at.scale, room
+        if key not in self._known:
+            self._known[key] = cheapest(at, self.target, room)
+        return self._known[key]
+
+    def _try(self, name: str) -> None:
+        """Let a tensor in if there is room, and if its group and those between move less in all."""
+        stay = self.stays[name]
+        first, last = stay.life.first, stay.life.last + 1
+        self._put(name, "scratchpad")
+        tight = np.flatnonzero(self.need[first:last] > self.left[first:last]) + first
+        steps = sorted({*stay.uses, *tight.tolist()})
+        if (self.left[first:last] >= 0).all() and len(tight) <= MANY:
+            found = [self._cheapest(step) for step in steps]
+            if sum(cost for cost, _ in found) <= self.cost[steps].sum():
+                for step, (cost, need) in zip(steps, found, strict=True):
+                    self.cost[step], self.need[step] = cost, need
+                return
+        self._put(name, "offchip")
