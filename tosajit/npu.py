@@ -50,12 +50,13 @@ def simulate(
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
     if loop_trips < 0:
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
-    name, graph = _graph(model)
+    name, graph = named_graph(model)
     chosen = machine if not isinstance(machine, str | Path) else find(machine)
     return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
 
 
-def _graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
+def named_graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
+    """A model with the name that reports give it."""
     match model:
         case Graph():
             return "graph", model

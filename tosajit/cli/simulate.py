@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sim.report import Comparison, Report, ReportError
@@ -13,7 +13,7 @@ from sim.report.text import report_text
 from tosajit.cli.arguments import FAULTS, USAGE
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
-from tosajit.npu import simulate
+from tosajit.npu import named_graph, simulate
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -52,25 +52,31 @@ def _machine(name: str) -> Machine:
 
 def _simulated(options: Namespace, machines: list[Machine]) -> tuple[list[Report], list[str]]:
     """Reports of all pairs, and what went wrong with the others."""
-    pairs = [(model, machine) for model in options.models for machine in machines]
+    total = len(options.models) * len(machines)
+    mode: Mode = "analytic" if options.analytic else "events"
     reports: list[Report] = []
     faults: list[str] = []
     bar = Bar(noun="simulations")
     try:
-        for number, (model, machine) in enumerate(pairs):
-            bar(number, len(pairs))
+        for number, path in enumerate(options.models):
+            bar(number * len(machines), total)
             try:
-                reports.append(_report(model, machine, options))
+                name, graph = named_graph(path)
             except TosaError as error:
-                faults.append(f"{model} on {machine.name}: {error}" if len(pairs) > 1 else str(error))
+                faults.append(str(error))
+                continue
+            for offset, machine in enumerate(machines):
+                bar(number * len(machines) + offset, total)
+                try:
+                    timed = simulate(
+                        graph, machine, mode=mode, loop_trips=options.loop_trips, level=options.level
+                    )
+                    reports.append(replace(timed, program=name))
+                except TosaError as error:
+                    faults.append(f"{path} on {machine.name}: {error}" if total > 1 else str(error))
     finally:
         bar.close()
     return reports, faults
-
-
-def _report(model: Path, machine: Machine, options: Namespace) -> Report:
-    mode: Mode = "analytic" if options.analytic else "events"
-    return simulate(model, machine, mode=mode, loop_trips=options.loop_trips, level=options.level)
 
 
 def _write(reports: list[Report], options: Namespace) -> None:
