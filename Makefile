@@ -102,5 +102,5 @@ $(VELA):
 
 $(NPU_PEERS):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet zigzag-dse==3.9.1 scalesim==3.0.0
+	$(@D)/bin/python -m pip install --quiet zigzag-dse==3.9.1 six scalesim==3.0.0 'numpy<2.3'
 	touch $@

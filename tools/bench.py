@@ -1,4 +1,4 @@
-"""Time models and kernels against the peers: prints a table and one closing line.
+"""Time models, kernels and the simulator against the peers: prints a table and one closing line.
 
 `tools/bench.py --only mobilenet_v2,matmul` measures cases whose names hold one of these; `--list` names all.
 Results go to `build/bench.json` too, and with `--page` to `docs/benchmarks.md`.
@@ -15,10 +15,11 @@ from pathlib import Path
 
 from benching.client import ROOT
 from benching.first import PROCESSES
+from benching.npu import SIMULATOR
 from benching.report import closing, heading, machine, row_text, write_json, write_page
 from benching.rows import KERNELS, MODELS, Case, Plan, Row, measured
 
-CASES: tuple[Case, ...] = (*KERNELS, *MODELS, *PROCESSES)
+CASES: tuple[Case, ...] = (*KERNELS, *MODELS, *PROCESSES, *SIMULATOR)
 
 
 def main() -> int:

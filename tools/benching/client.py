@@ -29,6 +29,8 @@ def interpreter(engine: str) -> Path:
     match engine:
         case "litert" | "openvino":
             variable, default = "TOSAJIT_PEERS", ".venv-peers"
+        case "zigzag" | "scalesim":
+            variable, default = "TOSAJIT_NPU_PEERS", ".venv-npu-peers"
         case "arm":
             variable, default = "TOSAJIT_ARM", ".venv-arm"
         case _:

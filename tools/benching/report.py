@@ -22,6 +22,7 @@ PACKAGES = {
     "tosajit": ("tosajit", "numba", "llvmlite", "numpy"),
     "litert": ("ai-edge-litert", "openvino"),
     "arm": ("tosa-tools",),
+    "zigzag": ("zigzag-dse", "scalesim"),
 }
 
 

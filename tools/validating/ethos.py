@@ -1,0 +1,191 @@
+"""Ethos-U: operators and networks against Arm's Vela."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import tosajit as tj
+from sim import Report
+from validating import vela
+from validating.facts import Configuration, Facts, Network, networks, rows
+from validating.figures import Explanation, Figure, Table
+from validating.graphs import operator
+from validating.predict import loaded, model_file, report
+
+OPERATOR_BOUND, NETWORK_BOUND = 0.05, 0.1
+PARTS = {"MAC": ("mac_cycles", "mac_cycles"), "output": ("ao_cycles", "output_cycles")}
+"""Columns of Vela's, and what our reports call them."""
+SYSTEMS = {
+    ("u55", "Sram_Only"): "Ethos_U55_High_End_Embedded",
+    ("u55", "Shared_Sram"): "Ethos_U55_High_End_Embedded",
+    ("u65", "Sram_Only"): "Ethos_U65_Embedded",
+    ("u65", "Dedicated_Sram_384KB"): "Ethos_U65_High_End",
+    ("u85", "Sram_Only"): "Ethos_U85_SYS_DRAM_Mid",
+    ("u85", "Dedicated_Sram_384KB"): "Ethos_U85_SYS_DRAM_Mid",
+}
+OPERATOR_TEXT = """Every operator of two networks (a MobileNetV2 and a small one with convolutions, an
+addition and pools) on every accelerator in two memory modes, compiled from a graph of its own:
+convolutions with their scaling by channel, the addition with its three. Compared are the cycles of the
+MACs and of the output stage as Vela counts them; shown is the median of how far ours are off, with the
+95th percentile in brackets. Additions that Vela chains behind a convolution (U85) have no cycles of their
+own there and are left out."""
+NETWORK_TEXT = """Totals of whole networks, ours from the TOSA file, Vela's from the TFLite file of the same
+network: what fusion of TOSA's patterns loses would show here."""
+REPRODUCED_TEXT = """Vela 5.2.0, run for this page: the figures of `vela_networks.csv` that are used
+above, anew. "Predicted" is this run, "reference" the file."""
+LOST_TEXT = """What Vela itself loses when it is given the TOSA file in place of the TFLite file of the same
+network; not judged. The ratio is of its own cycles."""
+
+
+@cache
+def ours(model: str, configuration: Configuration) -> tuple[Report | None, str]:
+    """Our report on a model, or why there is none."""
+    return report(loaded(model), configuration.machine)
+
+
+def operators(quick: bool) -> tuple[Table, dict[str, list[Figure]]]:
+    """Cycles of MACs and output, by accelerator and operator; and all figures, for the picture."""
+    known = chosen(rows("vela_operators"), quick)
+    single: dict[tuple[str, str, str], list[Figure]] = {}
+    for fact in known:
+        detail = operator_detail(*_key(fact))
+        for part, (column, ours) in PARTS.items():
+            if fact[column] and float(fact[column]):
+                case = f"{fact['accelerator']} {fact['memory_mode']} {fact['network']} {fact['name']} {part}"
+                figure = Figure(case, detail.get(ours, 0), float(fact[column]))
+                single.setdefault((fact["accelerator"], fact["operator"], part), []).append(figure)
+    figures = [_summary(f"{a} {o}, {part}", found) for (a, o, part), found in sorted(single.items())]
+    pictured: dict[str, list[Figure]] = {}
+    for (accelerator, _, part), found in single.items():
+        pictured.setdefault(f"{accelerator[6:9].upper()}, {part}", []).extend(found)
+    table = Table(
+        "Ethos-U, operator by operator",
+        OPERATOR_TEXT,
+        tuple(figures),
+        columns=("accelerator, operator, part", "median off", "asked"),
+        picture="operators",
+        explanations=OPERATOR_CAUSES,
+    )
+    return table, pictured
+
+
+def chosen(facts: Iterable[Facts], quick: bool) -> list[Facts]:
+    """All operators, or those of two accelerators."""
+    return [f for f in facts if not quick or f["accelerator"] in ("ethos-u55-128", "ethos-u85-256")]
+
+
+def _summary(case: str, figures: Sequence[Figure]) -> Figure:
+    """The median error of many figures, in per cent."""
+    errors = sorted(abs((figure.ratio or 0) - 1) * 100 for figure in figures)
+    high = errors[min(len(errors) - 1, round(0.95 * (len(errors) - 1)))]
+    note = f"{len(errors)}; 95 %: {high:.1f}"
+    return Figure(case, round(statistics.median(errors), 2), 100 * OPERATOR_BOUND, "%", "at most", note=note)
+
+
+Shape = tuple[tuple[str, str], ...]
+
+
+def _key(fact: Facts) -> tuple[Configuration, Shape]:
+    """What an operator's time depends on: the machine, the operator and its shape."""
+    memory, accelerator = fact["memory_mode"], fact["accelerator"]
+    system = SYSTEMS[accelerator.split("-")[1], memory]
+    kept = ("operator", "ifm_shape_", "ofm_shape_", "kernel_")
+    shape = tuple((key, value) for key, value in fact.items() if key.startswith(kept))
+    return Configuration(accelerator, system, memory), shape
+
+
+@cache
+def operator_graph(shape: Shape) -> tj.Graph:
+    """The graph of an operator."""
+    return operator(dict(shape))
+
+
+@cache
+def operator_detail(configuration: Configuration, shape: Shape) -> dict[str, int]:
+    """The parts of our estimate of an operator, summed over what it became."""
+    found = tj.simulate(operator_graph(shape), configuration.machine)
+    total: dict[str, int] = {}
+    for part in found.operators:
+        for key, value in part.detail.items():
+            total[key] = total.get(key, 0) + value
+    return total
+
+
+def totals() -> tuple[Table, dict[str, list[Figure]]]:
+    """Networks against Vela's totals."""
+    figures: list[Figure] = []
+    pictured: dict[str, list[Figure]] = {}
+    for known in networks("tflite"):
+        found, note = ours(known.model, known.configuration)
+        case = f"{known.model}, {known.configuration}"
+        figure = Figure(case, found.cycles if found else None, known.cycles, bound=NETWORK_BOUND, note=note)
+        figures.append(figure)
+        pictured.setdefault(known.configuration.accelerator, []).append(figure)
+    table = Table(
+        "Ethos-U, whole networks",
+        NETWORK_TEXT,
+        tuple(figures),
+        columns=("network, machine", "ours (TOSA)", "Vela (TFLite)"),
+        picture="networks",
+        explanations=NETWORK_CAUSES,
+    )
+    return table, pictured
+
+
+def traffic() -> Table:
+    """Off-chip bytes and peak scratchpad against Vela's."""
+    figures = []
+    for known in networks("tflite"):
+        found, _ = ours(known.model, known.configuration)
+        case = f"{known.model}, {known.configuration}"
+        bytes_moved = found.offchip_bytes if found else None
+        peak = found.peak_scratchpad_bytes if found else None
+        offchip, inside = known.offchip_bytes, known.scratchpad_bytes
+        figures.append(Figure(f"{case}, off-chip", bytes_moved, offchip, "bytes", "at most"))
+        figures.append(Figure(f"{case}, scratchpad", peak, inside, "bytes", "at most"))
+    return Table(
+        "Traffic and memory",
+        TRAFFIC_TEXT,
+        tuple(figures),
+        columns=("network, machine, what", "ours", "Vela"),
+        explanations=TRAFFIC_CAUSES,
+    )
+
+
+def reproduced() -> tuple[Table, Table]:
+    """Vela run anew: is the file right, and what does it lose on TOSA."""
+    again, lost = [], []
+    forms = {form: {(n.model, n.configuration): n for n in networks(form)} for form in ("tflite", "tosa")}
+    for form, known in forms.items():
+        for (model, configuration), reference in known.items():
+            totals = _run(model, form, configuration)
+            case = f"{model}.{form}, {configuration}"
+            again.append(Figure(case, totals.cycles if totals else None, reference.cycles, relation="exact"))
+            if form == "tosa" and totals:
+                other = forms["tflite"][model, configuration]
+                lost.append(Figure(f"{model}, {configuration}", totals.cycles, other.cycles))
+    columns = ("network, machine", "this run", "file")
+    return (
+        Table("Vela, run again", REPRODUCED_TEXT, tuple(again), columns=columns, judged=False),
+        Table(
+            "What Vela loses on TOSA",
+            LOST_TEXT,
+            tuple(lost),
+            columns=(columns[0], "TOSA", "TFLite"),
+            judged=False,
+        ),
+    )
+
+
+def _run(model: str, form: str, configuration: Configuration) -> Network | None:
+    file = model_file(model, form)
+    return None if file is None else vela.run(file, configuration).totals
+
+
+TRAFFIC_TEXT = """Bytes over the port of the second memory (DRAM or flash), and the most of the scratchpad
+that is in use at a time, weights included where they live there; asked is no more than Vela's."""
+OPERATOR_CAUSES: tuple[Explanation, ...] = ()
+NETWORK_CAUSES: tuple[Explanation, ...] = ()
+TRAFFIC_CAUSES: tuple[Explanation, ...] = ()

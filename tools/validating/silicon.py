@@ -1,0 +1,105 @@
+"""Published measurements: an i.MX 93 board, Arm's virtual platform, the Eyeriss chip."""
+
+from __future__ import annotations
+
+import tosajit as tj
+from sim import machine
+from tosajit.dtypes import INT16
+from validating.facts import Configuration, Facts, Layer, rows
+from validating.figures import Explanation, Figure, Table
+from validating.graphs import convolutions
+from validating.predict import loaded, report
+
+BOARD = Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB")
+BOARD_BANDWIDTH = 7.5e9
+PLATFORM = Configuration("ethos-u85-128", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
+FITTED_ON = "autoencoder"
+BATCH = 4
+MODELS = {"1": "autoencoder", "2": "ds_cnn", "3": "", "6": "mobilenet_v2"}
+BOUNDS = {"mobilenet_v2": 0.15}
+EYERISS = {
+    "CONV1": (Layer("alexnet", "CONV1", 227, 227, 11, 11, 3, 96, 4), 1),
+    "CONV2": (Layer("alexnet", "CONV2", 31, 31, 5, 5, 48, 128, 1), 2),
+    "CONV3": (Layer("alexnet", "CONV3", 15, 15, 3, 3, 256, 384, 1), 1),
+    "CONV4": (Layer("alexnet", "CONV4", 15, 15, 3, 3, 192, 192, 1), 2),
+    "CONV5": (Layer("alexnet", "CONV5", 15, 15, 3, 3, 192, 128, 1), 2),
+}
+"""Layers as the network has them, their inputs padded, and in how many groups."""
+BOARD_TEXT = """NXP's figures for the i.MX 93 (Ethos-U65-256, 1 GHz, DRAM 7.5 GB/s, 384 KiB of SRAM for
+the NPU) are times as Linux sees them, driver and messages included. One launch overhead of {overhead:,}
+cycles is added to all models: what the autoencoder takes beyond our prediction of {own:,} cycles. It is
+fitted on that model alone."""
+PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
+Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is the one of `shared/models`.
+Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
+EYERISS_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4, 16-bit: processing latency,
+without waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two
+convolutions. Our TOSA layers have weights of 8 bits, which count as words of the array. Below it, not
+judged, the total latency with waiting."""
+
+
+def tables() -> list[Table]:
+    """All three."""
+    return [board(), platform(), eyeriss()]
+
+
+def board() -> Table:
+    """The i.MX 93."""
+    facts = {MODELS[f["id"]] or f["model"]: f for f in rows("silicon") if f["id"] in MODELS}
+    base = machine(BOARD.machine)
+    offchip = base.offchip.model_copy(update={"bandwidth_bytes_per_second": BOARD_BANDWIDTH})
+    base = base.model_copy(update={"offchip": offchip, "launch_overhead_cycles": 0})
+    bare = {model: report(loaded(model), base)[0] for model in facts}
+    own = bare[FITTED_ON]
+    overhead = round(_cycles(facts[FITTED_ON])) - own.cycles if own else 0
+    launched = base.model_copy(update={"launch_overhead_cycles": max(0, overhead)})
+    figures = []
+    for model, fact in facts.items():
+        found, note = report(loaded(model), launched)
+        note = "fitted on this" if model == FITTED_ON else note
+        predicted = found.latency_seconds * 1e3 if found else None
+        measured = float(fact["value"])
+        figures.append(Figure(model, predicted, measured, "ms", bound=BOUNDS.get(model), note=note))
+    text = BOARD_TEXT.format(overhead=max(0, overhead), own=own.cycles if own else 0)
+    return _table("Silicon: i.MX 93", text, figures)
+
+
+def platform() -> Table:
+    """The virtual platform."""
+    (fact,) = (f for f in rows("silicon") if f["kind"] == "fvp")
+    found, note = report(loaded("mobilenet_v2"), machine(PLATFORM.machine))
+    predicted = found.cycles if found else None
+    figure = Figure("mobilenet_v2", predicted, float(fact["value"]), bound=0.05, note=note)
+    return _table("Arm's virtual platform", PLATFORM_TEXT.format(machine=PLATFORM), [figure])
+
+
+def eyeriss() -> Table:
+    """The Eyeriss chip."""
+    chip = machine("eyeriss-v1")
+    facts = {f["model"].split()[-1]: f for f in rows("silicon") if f["device"].startswith("Eyeriss")}
+    judged, waiting, working = [], [], 0.0
+    for name, (layer, count) in EYERISS.items():
+        found = tj.simulate(convolutions((layer,) * count, BATCH, INT16), chip)
+        busy = 1e3 * found.busy.get("array", 0) / chip.clock_hz
+        working += busy
+        judged.append(Figure(f"AlexNet {name}", busy, float(facts[name]["value"]), "ms", bound=0.1))
+        total = float(facts[name]["total_ms"])
+        waiting.append(Figure(f"AlexNet {name}, with waiting", 1e3 * found.latency_seconds, total, "ms"))
+    judged.append(Figure("AlexNet, all five", working, float(facts["Total"]["value"]), "ms"))
+    return _table("Silicon: Eyeriss", EYERISS_TEXT, [*judged, *waiting])
+
+
+def _cycles(fact: Facts) -> float:
+    """Cycles of a latency."""
+    return float(fact["value"]) * 1e-3 * float(fact["clock_mhz"]) * 1e6
+
+
+def _table(title: str, text: str, figures: list[Figure]) -> Table:
+    picture = title.split(":")[-1].strip().lower().replace(" ", "-").replace("'", "").replace(".", "")
+    if len(figures) == 1:
+        picture = ""
+    columns = ("what", "ours", "measured")
+    return Table(title, text, tuple(figures), columns, picture, explanations=CAUSES)
+
+
+CAUSES: tuple[Explanation, ...] = ()
