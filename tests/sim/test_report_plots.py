@@ -97,9 +97,9 @@ def test_pictures_are_drawn_with_units(name: str, count: int) -> None:
 def test_the_map_of_the_scratchpad_is_drawn_with_units() -> None:
     figure = copied().plot.scratchpad(copying())
     assert figure._repr_png_().startswith(PNG)
-    assert labels(figure) == ["time in ns", "address in KiB"]
+    assert labels(figure) == ["time in ns", "address in bytes"]
     (axes,) = figure.axes
-    places = {(p.get_x(), p.get_y() * 1024, p.get_width(), p.get_height() * 1024) for p in axes.patches[:3]}
+    places = {(p.get_x(), p.get_y(), p.get_width(), p.get_height()) for p in axes.patches[:3]}
     assert places == {(0, 512, 200, 64), (0, 0, 100, 32), (90, 128, 110, 32)}
 
 

@@ -43,7 +43,7 @@ class Bar:
             return
         filled = self.width * done // total
         bar = "█" * filled + "░" * (self.width - filled)
-        print(f"\r\033[K{bar} {done}/{total} {self.noun}", end="", file=sys.stderr, flush=True)
+        print(f"\r{bar} {done}/{total} {self.noun}", end="", file=sys.stderr, flush=True)
         self.drawn = True
 
     def close(self) -> None:

@@ -49,19 +49,20 @@ def scratchpad(report: Report, program: Program) -> Any:
     factor, unit = time_axis(report.latency_seconds)
     scale = 1 / report.clock_hz / factor
     top = max([box.address + box.bytes for box in boxes] + [program.scratch_bytes, 1])
+    share, name = (1, "bytes") if top < 4096 else (1024, "KiB")
     for box in boxes:
-        _draw(axes, box, scale, report.cycles, top)
+        _draw(axes, box, scale, report.cycles, top, share)
     limit = report.scratchpad_bytes
     if limit and limit <= 2 * top:
-        axes.axhline(limit / 1024, color="black", lw=1, ls="--")
+        axes.axhline(limit / share, color="black", lw=1, ls="--")
     axes.set_xlim(0, max(report.cycles, 1) * scale)
-    axes.set_ylim(0, max(top, limit if limit <= 2 * top else 0) * 1.03 / 1024)
+    axes.set_ylim(0, max(top, limit if limit <= 2 * top else 0) * 1.03 / share)
     axes.set_xlabel(f"time in {unit}")
-    axes.set_ylabel("address in KiB")
+    axes.set_ylabel(f"address in {name}")
     tidy(axes)
-    for kind, name in NAMES.items():
+    for kind, words in NAMES.items():
         if any(box.kind == kind for box in boxes):
-            axes.bar(0, 0, color=COLOURS[kind], label=name)
+            axes.bar(0, 0, color=COLOURS[kind], label=words)
     if any(box.copy for box in boxes):
         axes.bar(0, 0, color="white", edgecolor="#505050", hatch="////", label="tiles, moved in and out")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -69,13 +70,13 @@ def scratchpad(report: Report, program: Program) -> Any:
     return made
 
 
-def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int) -> None:
+def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int, share: int) -> None:
     width = (box.last - box.first) * scale
     axes.add_patch(
         _rectangle(
-            (box.first * scale, box.address / 1024),
+            (box.first * scale, box.address / share),
             width,
-            box.bytes / 1024,
+            box.bytes / share,
             facecolor=COLOURS[box.kind],
             edgecolor="white" if not box.copy else "#505050",
             linewidth=0.6,
@@ -87,7 +88,7 @@ def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int) -> None:
     if letters >= 4 and box.bytes > top / 28:
         axes.text(
             box.first * scale + width / 2,
-            (box.address + box.bytes / 2) / 1024,
+            (box.address + box.bytes / 2) / share,
             clean(short(box.name, letters)),
             ha="center",
             va="center",
