@@ -275,7 +275,14 @@ def _place(
                 continue
             stride = steps[axis] // unit
             reach = (extent - 1) * stride + (kernel - 1) * apart + 1
-            return extent, kernel, stride, apart, min(size // unit, reach)
+            whole = size // unit
+            return (
+                extent,
+                kernel,
+                stride,
+                apart,
+                whole if extent == nest.axes[axis].extent else min(whole, reach),
+            )
     return extent, kernel, 1, 1, extent
 
 

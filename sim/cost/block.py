@@ -1,0 +1,199 @@
+"""Contractions and reductions on arrays that work in blocks, as the Ethos-U does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from math import ceil
+
+from sim.cost import block_u55, block_u85
+from sim.cost.block_cycles import Cycles, Memory, job_cycles, output_cycles
+from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
+from sim.cost.block_stages import Stage, contracts_constant, stages_of
+from sim.cost.geometry import Geometry, geometry
+from sim.cost.passes import (
+    CHAIN,
+    array_of,
+    chain_length,
+    chain_rate,
+    chains,
+    integer,
+    memory_of,
+    spread,
+    touched,
+    transposed,
+)
+from sim.cost.passes import work as pass_work
+from sim.cost.work import Work
+from sim.machine.machine import Machine
+from tiling.expr import BYTES
+from tiling.nest import Nest
+
+
+@lru_cache(maxsize=1 << 15)
+def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+    """The cost of a tile of a contraction or reduction, or of passes; None for types that are not there."""
+    shape = geometry(nest, tile) if integer(nest) else None
+    if shape is None:
+        return pass_work(machine, nest, tile)
+    hardware, memory = array_of(machine), memory_of(machine)
+    stages = stages_of(nest)
+    assert stages.primary is not None
+    job = job_of(hardware, nest, shape, stages.primary)
+    repeats = shape.groups * (1 if job.op in ("pool", "extreme") else shape.images)
+    behind = _behind(hardware, stages.after)
+    chained = _chained_rate(hardware, stages.after[:behind])
+    if isinstance(hardware, Part55) and job.dynamic:
+        cycles, choice = matmul(hardware, shape, job, memory)
+        repeats = 1
+    else:
+        choice = chosen(hardware, job)
+        cycles = job_cycles(hardware, job, choice, memory, chained)
+    before, _ = chains(hardware, memory, stages.before, tile, 0)
+    after, _ = chains(hardware, memory, stages.after, tile, behind)
+    passes = before + after + transposed(hardware, memory, nest, tile)
+    macs = shape.macs if nest.verb == "contract" else 0
+    return Work(
+        "array",
+        cycles.total * repeats + passes,
+        min(cycles.fill, cycles.total),
+        macs,
+        shape.macs - macs,
+        _traffic(nest, tile, shape, job, choice, memory),
+        (
+            ("mac_cycles", cycles.products * repeats),
+            ("output_cycles", cycles.results * repeats),
+            ("command_cycles", cycles.commands),
+            ("pass_cycles", passes),
+            ("block_height", choice.output.height),
+            ("block_width", choice.output.width),
+            ("block_channels", choice.output.depth),
+            ("part_kernel", int(choice.part_kernel)),
+        ),
+    )
+
+
+def _behind(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> int:
+    """How many stages the U85 chains behind a contraction."""
+    return 0 if isinstance(hardware, Part55) else chain_length(stages, CHAIN - 1)
+
+
+def _chained_rate(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> float:
+    if isinstance(hardware, Part55):
+        return 0.0
+    return sum(chain_rate(hardware, stage, last=stage is stages[-1]) * stage.times for stage in stages)
+
+
+@lru_cache(maxsize=1 << 14)
+def chosen(hardware: Part55 | Part85, job: Job) -> Choice:
+    """The block for a job; where no block fits, one microblock."""
+    found = (
+        block_u85.choose(hardware, job) if isinstance(hardware, Part85) else block_u55.choose(hardware, job)
+    )
+    if found is not None:
+        return found
+    micro = hardware.microblocks[0] if isinstance(hardware, Part85) else hardware.microblock
+    return Choice(micro, Shape(*job.needed(micro), min(job.input.depth, 8)), micro, False)
+
+
+def job_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: Stage) -> Job:
+    """What the array is asked for: for a contraction as it is, for a reduction as pooling."""
+    bits = min(shape.data_bits, 32) if shape.weights is None else min(shape.data_bits, 16)
+    common = {
+        "bits": bits,
+        "output_bits": min(8 * BYTES[primary.type], 64),
+        "wide": shape.sum_type == "i64" and shape.data_bits == 16 and shape.weights is not None,
+        "table": primary.table,
+    }
+    output = Shape(shape.height, shape.width, shape.columns)
+    if shape.weights is not None:
+        depthwise = shape.kind == "depthwise"
+        source = Shape(*shape.input, shape.columns if depthwise else shape.in_channels)
+        dynamic = not depthwise and not contracts_constant(nest)
+        op = "depthwise" if depthwise else "convolution"
+        return Job(op, output, source, shape.kernel, shape.stride, shape.dilation, dynamic=dynamic, **common)  # type: ignore[arg-type]
+    if shape.kind == "window":
+        return _window(hardware, shape, output, common)
+    if shape.op == "add":
+        return Job("sum", output, Shape(*shape.input, shape.in_channels), **common)  # type: ignore[arg-type]
+    # A maximum over channels is one over columns of a map of one channel.
+    rows = shape.rows
+    single = {**common, "bits": min(bits, 16)}
+    source = Shape(rows, shape.in_channels, 1)
+    return Job("pool", Shape(rows, 1, 1), source, (1, shape.in_channels), maximum=True, **single)  # type: ignore[arg-type]
+
+
+def _window(hardware: Part55 | Part85, shape: Geometry, output: Shape, common: Mapping[str, object]) -> Job:
+    source = Shape(*shape.input, shape.columns)
+    maximum = shape.op != "add"
+    images = Shape(output.height * shape.images, output.width, output.depth)
+    return Job("pool", images, source, shape.kernel, shape.stride, shape.dilation, maximum=maximum, **common)  # type: ignore[arg-type]
+
+
+def matmul(hardware: Part55, shape: Geometry, job: Job, memory: Memory) -> tuple[Cycles, Choice]:
+    """A product of two feature maps, which parts without a second stream do column by column.
+
+    A pass multiplies one map with a row of the other, and a sum over channels adds up the products.
+    """
+    rows, columns = sorted((shape.rows, shape.columns), reverse=True)
+    count = shape.groups * rows
+    moved = 2 * job.bits // 8 + 4
+    rate = hardware.output_cycles[2]
+    if memory.bytes_per_cycle is not None:
+        rate = max(rate, moved / memory.bytes_per_cycle / 2)
+    product = ceil(rate * count * shape.window)
+    sums = Job(
+        "sum", Shape(shape.groups, rows, 1), Shape(shape.groups, rows, shape.window), bits=32,
+        output_bits=job.output_bits,
+    )  # fmt: skip
+    choice = chosen(hardware, sums)
+    cycles = job_cycles(hardware, sums, choice, memory)
+    results = ceil(hardware.output_cycles[2] * count * shape.window) + cycles.results
+    return (
+        Cycles(
+            (product + cycles.total) * columns,
+            cycles.fill,
+            cycles.products * columns,
+            results * columns,
+            cycles.commands,
+        ),
+        choice,
+    )
+
+
+def _traffic(
+    nest: Nest, tile: tuple[int, ...], shape: Geometry, job: Job, choice: Choice, memory: Memory
+) -> tuple[int, ...]:
+    """Bytes of each access: the map once for each block of channels, weights for each block of positions."""
+    found = []
+    block = choice.output.within(job.output)
+    blocks = job.output.over(block)
+    deep = 1 if job.op in ("depthwise", "pool", "extreme") else blocks.depth
+    source = choice.input.within(job.input)
+    repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
+    for number, access in enumerate(nest.accesses):
+        size = touched(access, tile)
+        if number == shape.data:
+            fetched = source.area * job.input.depth * blocks.area * repeats * BYTES[access.type]
+            found.append(
+                max(size, fetched * shape.groups * shape.images) * deep if job.op != "pool" else size
+            )
+        elif number == shape.weights and not job.dynamic:
+            found.append(size * blocks.area * shape.images)
+        elif number < len(nest.reads) and size < 64 * shape.columns and _by_channel(access, nest):
+            found.append(size * blocks.area * shape.images)
+        else:
+            found.append(spread(access, tile, memory.burst))
+    return tuple(found)
+
+
+def _by_channel(access: object, nest: Nest) -> bool:
+    """Whether an access has a number for each output channel, read again with the weights."""
+    from tiling.nest import Access
+
+    assert isinstance(access, Access)
+    steps = access.steps(len(nest.axes))
+    return nest.verb == "contract" and sum(map(bool, steps)) == 1 and any(steps[: nest.outer])
+
+
+__all__ = ["Cycles", "Memory", "chosen", "job_of", "output_cycles", "work"]

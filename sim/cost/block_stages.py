@@ -1,0 +1,299 @@
+"""What an expression asks of hardware that computes one binary operation at a time.
+
+A stage takes one or two feature maps, scales them, combines them, scales and clamps the result and sends it
+through a table. So scaling, clamping and tables are no stages of their own where they follow one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+from sim.cost.geometry import roles_of, unwrapped
+from tiling.expr import BYTES, Expr
+from tiling.nest import Indirect, Nest
+
+Kind = Literal["primary", "add", "multiply", "other", "copy"]
+SCALING = ("rescale_", "to_", "apply_scale", "table_index", "negate")
+CLAMPING = ("saturate_", "clip", "min_", "max_")
+NARROW = frozenset({"i8", "u8", "i16", "u16"})
+TWICE = ("select",)
+"""Choices are a product with the condition, and another with its opposite that is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an operand of a stage comes from: a read of the nest, or the result of a stage."""
+
+    read: int | None
+    stage: int | None
+    axes: frozenset[int]
+    type: str
+    scaled: bool = False
+    """Whether it is still to be scaled, by whoever takes it."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """One pass over all points of some axes."""
+
+    kind: Kind
+    operands: tuple[Source, ...]
+    axes: frozenset[int]
+    type: str
+    """Of the result as it is stored."""
+    table: bool = False
+    scalar: bool = False
+    times: int = 1
+    closed: bool = field(default=False)
+    """Whether the result is as narrow as it gets: further scaling is the next stage's."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether an operand has 32 bits or more."""
+        return any(BYTES[source.type] >= 4 for source in self.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of a nest around its reduction, which is `primary` if there is one."""
+
+    before: tuple[Stage, ...]
+    primary: Stage | None
+    after: tuple[Stage, ...]
+
+
+@lru_cache(maxsize=1 << 13)
+def stages_of(nest: Nest) -> Stages:
+    """The stages that a nest needs, in order."""
+    finder = _Finder(nest)
+    if nest.reduction is not None:
+        finder.start()
+    before = len(finder.stages)
+    primary = None
+    if nest.reduction is not None:
+        kept = frozenset(range(nest.outer))
+        primary = Stage("primary", (), kept, nest.reduction.type)
+        finder.stages.append(primary)
+        finder.primary = before
+    for write in nest.writes:
+        finder.finish(
+            write.value, frozenset(a for a, s in enumerate(write.access.steps(len(nest.axes))) if s)
+        )
+    first = before + (primary is not None)
+    return Stages(tuple(finder.stages[:before]), primary, tuple(finder.stages[first:]))
+
+
+class _Finder:
+    """One walk over the expressions of a nest."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.stages: list[Stage] = []
+        self.primary: int | None = None
+        self._found: dict[Expr, Source | None] = {}
+        self._roots: dict[Expr, tuple[frozenset[Expr] | None, bool]] = {}
+
+    def start(self) -> None:
+        """The stages before the reduction: what is more than an operand with its zero point."""
+        assert self.nest.reduction is not None
+        value = unwrapped(self.nest.reduction.value)
+        product = self.nest.verb == "contract" and value.op.startswith("mul_")
+        for factor in value.operands if product else (value,):
+            self.visit(factor)
+
+    def finish(self, value: Expr, axes: frozenset[int]) -> None:
+        """The stages of a result."""
+        source = self.visit(value)
+        if source is None:
+            self.stages.append(Stage("copy", (), axes, value.type, scalar=True))
+        elif source.stage is None or source.scaled:
+            self._copy(source, value.type)
+
+    def visit(self, expr: Expr) -> Source | None:
+        """Where the value of an expression can be had; None for what is one number for all points."""
+        if expr not in self._found:
+            # Expressions are walked parts first, so that depth is no matter.
+            self._found[expr] = self._visited(expr)
+        return self._found[expr]
+
+    def _visited(self, expr: Expr) -> Source | None:
+        roots, looked_up = self._narrow(expr)
+        if roots is not None and not roots and expr.op != "acc":
+            return None
+        if looked_up and roots is not None and len(roots) == 1 and not _plain(expr):
+            return self._looked_up(next(iter(roots)), expr.type)
+        if expr.op == "acc":
+            assert self.primary is not None
+            return Source(None, self.primary, frozenset(range(self.nest.outer)), expr.type)
+        if expr.op == "read":
+            return self._read(expr)
+        if expr.op == "axis":
+            return Source(None, None, frozenset({expr.number}), "i16")
+        return self._operation(expr)
+
+    def _read(self, expr: Expr) -> Source:
+        access = self.nest.reads[expr.number]
+        axes = {axis for axis, step in enumerate(access.steps(len(self.nest.axes))) if step}
+        for index in access.index:
+            if isinstance(index, Indirect):
+                inner = self.visit(index.value)
+                axes |= inner.axes if inner is not None else set()
+        return Source(expr.number, None, frozenset(axes), access.type)
+
+    def _operation(self, expr: Expr) -> Source | None:
+        sources = [self.visit(operand) for operand in expr.operands]
+        given = [source for source in sources if source is not None]
+        main = given[0]
+        alone = len(given) == 1 or (expr.op.startswith(SCALING) and sources[0] is main)
+        if alone and expr.op.startswith(SCALING):
+            return self._scaled(main, expr)
+        if alone and expr.op.startswith(CLAMPING):
+            return self._clamped(main, expr)
+        if expr.op.startswith(("add_", "sub_")) and self._offset(main, given, sources):
+            return main
+        kind: Kind = "other"
+        if expr.op.startswith(("add_", "sub_")):
+            kind = "add"
+        elif expr.op.startswith(("mul_", "mul_shift")):
+            kind = "multiply"
+        operands = self._matched(given[:2])
+        times = (2 if expr.op.startswith(TWICE) else 1) * max(1, len(given) - 1)
+        axes = frozenset().union(*(source.axes for source in given))
+        return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times))
+
+    def _offset(self, main: Source, given: list[Source], sources: list[Source | None]) -> bool:
+        """Whether an addition is a zero point's, or a bias that is added with the scaling of a channel."""
+        if len(given) == 1:
+            return main.stage is None and BYTES[main.type] <= 2 and sources[0] is main
+        other = given[1]
+        primary = self.primary is not None and main.stage == self.primary and self.nest.verb == "contract"
+        return primary and other.read is not None and other.axes < main.axes and not main.scaled
+
+    def _scaled(self, source: Source, expr: Expr) -> Source:
+        conversion = expr.op.startswith("to_")
+        if source.stage is None or self.stages[source.stage].closed:
+            if BYTES[source.type] >= 4 and not conversion:
+                axes = source.axes
+                return self._stage(Stage("multiply", (source,), axes, expr.type, scalar=True))
+            return source if conversion else _pending(source)
+        stage = self.stages[source.stage]
+        if stage.kind == "add" and stage.wide and not conversion:
+            return self._stage(Stage("multiply", (source,), source.axes, expr.type, scalar=True))
+        stage.type = expr.type
+        return Source(None, source.stage, source.axes, expr.type)
+
+    def _clamped(self, source: Source, expr: Expr) -> Source:
+        if source.stage is None or source.scaled:
+            return self._copy(source, expr.type)
+        stage = self.stages[source.stage]
+        if stage.closed and (stage.type != expr.type or stage.table):
+            return self._copy(source, expr.type)
+        stage.type = expr.type
+        stage.closed = stage.closed or expr.type in NARROW
+        return Source(None, source.stage, source.axes, expr.type)
+
+    def _looked_up(self, index: Expr, type: str) -> Source:
+        """A function of one narrow value: a table, with whatever is done to its entries."""
+        source = self.visit(index)
+        assert source is not None
+        ready = source.stage is not None and not source.scaled and not self.stages[source.stage].table
+        if not ready:
+            source = self._copy(source, type)
+        assert source.stage is not None
+        stage = self.stages[source.stage]
+        stage.table, stage.type, stage.closed = True, type, True
+        return Source(None, source.stage, source.axes, type)
+
+    def _copy(self, source: Source, type: str) -> Source:
+        made = self._stage(Stage("copy", (source,), source.axes, type))
+        assert made.stage is not None
+        self.stages[made.stage].closed = type in NARROW
+        return made
+
+    def _matched(self, given: list[Source]) -> tuple[Source, ...]:
+        """Operands of one width: narrow ones are widened by a pass.
+
+        What is repeated along an axis is taken at the width of the other operand: it is small, and is brought
+        there once.
+        """
+        full = max(given, key=lambda source: len(source.axes))
+        repeated = [source.axes < full.axes for source in given]
+        given = [replace(s, type=full.type) if less else s for s, less in zip(given, repeated, strict=True)]
+        width = max(BYTES[source.type] for source in given)
+        made = []
+        for source in given:
+            if BYTES[source.type] < 4 <= width:
+                source = self._copy(source, f"i{8 * width}")
+            made.append(source)
+        return tuple(made)
+
+    def _stage(self, stage: Stage) -> Source:
+        self.stages.append(stage)
+        return Source(None, len(self.stages) - 1, stage.axes, stage.type)
+
+    def _narrow(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
+        """The narrow values that an expression is a function of (None: wide ones), and whether tables."""
+        if expr not in self._roots:
+            self._roots[expr] = self._narrowed(expr)
+        return self._roots[expr]
+
+    def _narrowed(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
+        if expr.op == "read":
+            return self._narrow_read(expr)
+        if expr.op == "acc":
+            return None, False
+        if expr.op == "axis":
+            return None, False
+        roots: frozenset[Expr] = frozenset()
+        table, wide = False, False
+        for operand in expr.operands:
+            inner, looked_up = self._narrow(operand)
+            if (inner is None or inner) and operand.type in NARROW and not looked_up:
+                inner = frozenset({operand})
+            table = table or looked_up
+            wide = wide or inner is None
+            roots |= inner or frozenset()
+        return (None if wide else roots), table
+
+    def _narrow_read(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
+        access = self.nest.reads[expr.number]
+        moves = any(access.steps(len(self.nest.axes)))
+        if not access.indirect:
+            return (
+                frozenset({expr}) if moves and access.type in NARROW else None if moves else frozenset()
+            ), False
+        if moves:
+            return None, False
+        roots: frozenset[Expr] = frozenset()
+        for index in access.index:
+            if isinstance(index, Indirect):
+                inner, _ = self._narrow(index.value)
+                if inner is None:
+                    return None, False
+                roots |= inner
+        return roots, True
+
+
+def _plain(expr: Expr) -> bool:
+    """Whether an expression is only the index of a table."""
+    return expr.op.startswith("table_index")
+
+
+def _pending(source: Source) -> Source:
+    return Source(source.read, source.stage, source.axes, source.type, True)
+
+
+def contracts_constant(nest: Nest) -> bool:
+    """Whether the second factor of a contraction is weights: then there is a bias for each channel."""
+    roles = roles_of(nest)
+    if roles is None or roles.weights is None or (roles.batch and not roles.depthwise):
+        return False
+    count, columns = len(nest.axes), set(roles.columns)
+    factors = {roles.data, roles.weights}
+    for number, access in enumerate(nest.reads):
+        moving = {axis for axis, step in enumerate(access.steps(count)) if step}
+        if number not in factors and moving <= columns and BYTES[access.type] >= 4:
+            return True
+    return roles.depthwise

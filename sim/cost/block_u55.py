@@ -1,0 +1,87 @@
+"""Blocks of the Ethos-U55 and U65: what fits into the banks of their shared buffer, at the least traffic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim.cost.block_parts import Choice, Job, Part55, Shape, up
+from sim.cost.block_search import FLOAT, Array, Candidates, best, depths, rounded, traffic
+
+BANK = 1024
+"""Bytes of a bank."""
+LARGEST = Shape(32, 64, 128)
+RESERVED = 2
+"""Banks for results on their way out."""
+
+
+def part_kernel(job: Job) -> bool:
+    """Whether the elements of the kernel fill the array better than channels do."""
+    deep, window = job.input.depth, job.kernel[0] * job.kernel[1]
+    if deep <= 8:
+        return True
+    group, taps = (32, 4) if job.bits == 8 else (16, 2)
+    return deep / up(deep, 8) * (window / up(window, taps)) >= deep / up(deep, group)
+
+
+def choose(part: Part55, job: Job) -> Choice | None:
+    """The block that Vela's criterion prefers, or None if none fits."""
+    elementwise, equal = job.op == "elementwise", job.op in ("elementwise", "pool", "depthwise", "extreme")
+    partly = job.op == "convolution" and part_kernel(job)
+    micro = part.microblock
+    space = job.output.within(LARGEST).rounded(micro)
+    start = max(micro.depth, min(space.depth, 16))
+    blocks = Candidates(
+        job,
+        depths(start, micro.depth, space.depth, job.output.depth),
+        range(micro.height, space.height + 1, micro.height),
+        range(micro.width, space.width + 1, micro.width),
+    )
+    rows, columns = rounded(blocks.rows, micro.height), rounded(blocks.columns, micro.width)
+    deep = blocks.depth if equal else np.array([[[_input_depth(part, job, partly)]]])
+    flat = job.output.height == 1 and job.kernel[0] == 1 and micro.height == 2
+    height = np.minimum(blocks.height, 1) if flat else blocks.height
+    fits = _fits(part, job, rows * columns, deep, height * blocks.width, blocks.depth)
+    if elementwise:
+        size = blocks.height.astype(FLOAT) * blocks.width * blocks.depth
+        cost = FLOAT(job.output.elements) / size
+    else:
+        cost = traffic(job, blocks, (rows, columns), height, equal, joint=False)
+    whole = job.input.elements < rows * columns * deep * 2
+    cost = np.where(whole, cost / FLOAT(2), cost)
+    small = (blocks.height <= 4) & (blocks.width <= 4)
+    area = np.minimum(rows, job.input.height) * np.minimum(columns, job.input.width)
+    found = best(np.broadcast_to(cost, fits.shape), fits, small, area)
+    if found is None:
+        return None
+    block = blocks.at(found)
+    high, wide = job.needed(block)
+    depth = block.depth if equal else int(deep[0, 0, 0])
+    source = Shape(up(high, micro.height), up(wide, micro.width), depth)
+    return Choice(block, source, micro, partly)
+
+
+def _input_depth(part: Part55, job: Job, partly: bool) -> int:
+    """Channels of the map that are held at a time."""
+    if job.bits == 16:
+        return up(min(job.input.depth, 16), 4)
+    # All parts take channels of the map in eights, also where results come in fours.
+    return up(min(job.input.depth, 16 if partly else 32), 8)
+
+
+def _fits(part: Part55, job: Job, area: Array, deep: Array, results: Array, depth: Array) -> Array:
+    """Whether two copies of the map's block and of the sums fit into the banks."""
+    single = job.op == "elementwise"
+    sizes = {8: 2, 16: 3, 32: 4} if single else {8: 0, 16: 1, 32: 4}
+    source = rounded(
+        -(-(area * rounded(deep * job.bits // 8, 8)) // BANK) * 2, part.granules[sizes[job.bits]]
+    )
+    kept = max(1 if job.table else 0, 2 if part.banks > 16 else 0)
+    room = part.banks - RESERVED - kept
+    if single:
+        # Scalars of at most 16 bits travel with the command.
+        maps = 1 if job.scalar and job.bits <= 16 else 2
+        return np.broadcast_to(source * maps <= room, np.broadcast_shapes(source.shape, depth.shape))
+    bits, granule = (40, part.granules[7]) if job.wide else (32, part.granules[6])
+    sums = rounded(-(-(results * rounded(depth, 8) * bits // 8) // BANK) * 2, granule)
+    fits: Array = source + sums <= room
+    return fits

@@ -1,0 +1,205 @@
+"""Elementwise work on the Ethos-U: passes of the output stage, or operations chained behind one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import ceil, prod
+
+from sim.cost.block_cycles import Memory
+from sim.cost.block_parts import Part55, Part85, part
+from sim.cost.block_stages import Stage, stages_of
+from sim.cost.geometry import contiguous
+from sim.cost.work import Work
+from sim.machine.machine import Machine
+from sim.machine.parts import Block
+from tiling.expr import BYTES
+from tiling.nest import Access, Nest
+
+CHAIN = 4
+"""Operations that the U85 does in one go, results going on through a buffer."""
+
+
+@lru_cache(maxsize=1 << 14)
+def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+    """The cost of a tile of a `map` or a `move`; None for types that the hardware has not."""
+    if not integer(nest):
+        return None
+    hardware, memory = array_of(machine), memory_of(machine)
+    stages = stages_of(nest).after
+    cycles, counts = chains(hardware, memory, stages, tile, 0)
+    cycles += transposed(hardware, memory, nest, tile)
+    operations = sum(points(stage, tile) * stage.times for stage in stages)
+    return Work("vector", cycles, 0, 0, operations, reached(nest, tile, memory), (("passes", counts),))
+
+
+def integer(nest: Nest) -> bool:
+    """Whether all operands are integers."""
+    return all(access.type[0] in "iu" or access.type == "bool" for access in nest.accesses)
+
+
+def array_of(machine: Machine) -> Part55 | Part85:
+    """The array of a machine that works in blocks."""
+    assert isinstance(machine.array, Block)
+    return part(machine.array.family, machine.array.macs_per_cycle, machine.cores)
+
+
+@lru_cache
+def memory_of(machine: Machine) -> Memory:
+    """What blocks are read from and written to: the scratchpad."""
+    pad = machine.scratchpad
+    return Memory(
+        pad.bytes_per_cycle,
+        pad.read_latency_cycles,
+        pad.write_latency_cycles,
+        pad.burst_bytes,
+        pad.read_latency_cycles,
+    )
+
+
+def points(stage: Stage, tile: Sequence[int]) -> int:
+    """Results of a stage."""
+    return prod(tile[axis] for axis in stage.axes)
+
+
+def chains(
+    hardware: Part55 | Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int], chained: int
+) -> tuple[int, int]:
+    """Cycles of stages one after the other, and passes; the first `chained` are another pass's."""
+    if isinstance(hardware, Part55):
+        return sum(_single(hardware, memory, stage, tile) for stage in stages), len(stages)
+    total, count, place = 0, 0, chained
+    while place < len(stages):
+        length = chain_length(stages[place:], CHAIN)
+        total += _chained(hardware, memory, stages[place : place + length], tile)
+        place, count = place + length, count + 1
+    return total, count
+
+
+def chain_length(stages: Sequence[Stage], limit: int) -> int:
+    """How many stages make one chain: over the same points, and without copies into other forms."""
+    length = 0
+    for stage in stages[:limit]:
+        if length and stage.axes != stages[0].axes:
+            break
+        length += 1
+    return length
+
+
+def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int]) -> int:
+    """Cycles of one pass on its own."""
+    results = points(stage, tile)
+    # Operands that are repeated are read for every result.
+    moved = sum(BYTES[source.type] for source in stage.operands) + BYTES[stage.type]
+    rate = max(stage_rate(hardware, stage), _per_cycle(memory, moved))
+    return ceil(rate * results) * stage.times
+
+
+def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
+    """Cycles of a chain: the output stage takes each operation in turn, only its ends touch memory."""
+    results = points(stages[0], tile)
+    rate = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages)
+    moved = 0
+    for stage in stages:
+        moved += sum(_size(s.type, s.axes, tile) for s in stage.operands if s.read is not None)
+    moved += _size(stages[-1].type, stages[-1].axes, tile)
+    first = stages[0].operands
+    moved += sum(_size(s.type, s.axes, tile) for s in first if s.stage is not None)
+    return max(ceil(rate * results), ceil(_per_cycle(memory, moved)))
+
+
+def _size(type: str, axes: frozenset[int], tile: Sequence[int]) -> int:
+    return BYTES[type] * prod(tile[axis] for axis in axes)
+
+
+def _per_cycle(memory: Memory, amount: float) -> float:
+    return 0.0 if memory.bytes_per_cycle is None else amount / memory.bytes_per_cycle
+
+
+def stage_rate(hardware: Part55, stage: Stage) -> float:
+    """Cycles an element of a pass on the U55 and U65."""
+    rates, bits = hardware.output_cycles, 8 * BYTES[stage.type]
+    wide = max((BYTES[source.type] for source in stage.operands), default=1) >= 4
+    if stage.kind == "copy":
+        # Copies are poolings of one element; to 32 bits they go as pairs of 16 bits.
+        depth = hardware.microblock.elements * hardware.cores
+        rate = 4 * (8 if bits >= 32 or wide else 4) / depth
+    elif wide:
+        binary = len(stage.operands) > 1 or stage.scalar
+        rate = rates[1 if binary else 0]
+    elif stage.kind == "multiply":
+        rate = rates[2 if bits >= 32 else 3]
+    else:
+        rate = rates[5 if stage.kind == "add" else 7]
+    return max(rate, hardware.table_cycles if stage.table else 0.0)
+
+
+def chain_rate(hardware: Part85, stage: Stage, last: bool = True) -> float:
+    """Cycles an element of an operation on the U85."""
+    rates, bits = hardware.output_cycles, 8 * BYTES[stage.type]
+    wide = stage.wide
+    if not last and (bits == 32 or wide):
+        rate = rates[4]
+    elif bits >= 64:
+        rate = rates[3]
+    elif stage.kind != "copy" and wide and (len(stage.operands) > 1 or stage.scalar):
+        rate = rates[5 if bits == 32 else 4]
+    else:
+        rate = rates[{8: 0, 16: 1, 32: 2}[bits]]
+    return max(rate, hardware.table_cycles if stage.table else 0.0)
+
+
+def transposed(hardware: Part55 | Part85, memory: Memory, nest: Nest, tile: Sequence[int]) -> int:
+    """Cycles of passes that turn what is not written along channels; the U85 turns it on its way out."""
+    if isinstance(hardware, Part85):
+        return 0
+    total = 0
+    for write in nest.writes:
+        if turned(write.access, nest, tile):
+            # Each element is read once, and written in halves of what the memory takes at a time.
+            total += ceil(_per_cycle(memory, 3 * touched(write.access, tile)))
+    return total
+
+
+def turned(access: Access, nest: Nest, tile: Sequence[int]) -> bool:
+    """Whether neighbours in memory are not neighbours along the innermost kept axis."""
+    steps = access.steps(len(nest.axes))
+    walking = [axis for axis in range(nest.outer) if tile[axis] > 1 and steps[axis]]
+    return bool(walking) and not access.indirect and abs(steps[walking[-1]]) != 1
+
+
+def touched(access: Access, tile: Sequence[int]) -> int:
+    """Bytes of an operand that a tile reaches, each once."""
+    size = 1
+    for index, extent in zip(access.index, access.shape, strict=True):
+        coefficients = getattr(index, "coefficients", None)
+        if coefficients is None:
+            # Data say which: as many as the index has values, each with all that follows it.
+            size *= prod(tile[axis] for axis in _axes(access, tile)) if size == 1 else 1
+            continue
+        reach = 1 + sum(abs(c) * (t - 1) for c, t in zip(coefficients, tile, strict=True))
+        steps = prod(t for c, t in zip(coefficients, tile, strict=True) if c)
+        size *= min(reach, steps, extent)
+    return size * BYTES[access.type]
+
+
+def _axes(access: Access, tile: Sequence[int]) -> list[int]:
+    """Axes that no affine index follows: those that indices from data may follow."""
+    followed = {
+        axis for index in access.index for axis, step in enumerate(getattr(index, "coefficients", ())) if step
+    }
+    return [axis for axis in range(len(tile)) if axis not in followed]
+
+
+def reached(nest: Nest, tile: Sequence[int], memory: Memory) -> tuple[int, ...]:
+    """Bytes between the unit and the memories for each access, whole bursts where runs are short."""
+    return tuple(spread(access, tile, memory.burst) for access in nest.accesses)
+
+
+def spread(access: Access, tile: Sequence[int], burst: int) -> int:
+    """Bytes that move for what a tile reaches: runs shorter than a burst take one."""
+    size = touched(access, tile)
+    run = contiguous(access, tile)
+    if access.indirect:
+        return min(size * max(1, burst // max(run, 1)), access.bytes)
+    return size if run >= burst or size < burst else size * burst // max(run, 1)
