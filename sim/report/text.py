@@ -147,7 +147,8 @@ def _traffic(report: Report, memory: str) -> str:
 
 def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     """Cycles by cause in percent of the operator's."""
-    causes = [cause for cause in CAUSES if report.causes[cause]]
+    spent = report.causes
+    causes = [cause for cause in CAUSES if spent[cause]]
     heads = [HEADS.get(cause, cause) for cause in causes]
     rows = [["unit", "cycles", "share", *heads, "of MACs", "off-chip"]]
     rows += [_cells(report, operator, causes) for operator in operators]
@@ -157,7 +158,7 @@ def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
             "",
             f"{report.cycles:,}",
             "100.0 %",
-            *_percents(report.causes, report.cycles, causes),
+            *_percents(spent, report.cycles, causes),
             _peak(report.mac_utilisation, report.macs),
             size(report.offchip_bytes),
         ]

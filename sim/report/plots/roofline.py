@@ -25,8 +25,7 @@ def roofline(report: Report) -> Any:
     axes = made.subplots()
     left, right = _range(report, points)
     _roof(axes, report, left, right)
-    for number, one in reversed([*enumerate(points, 1)]):
-        _point(axes, report, one, number, right)
+    _points(axes, report, points, right)
     total = report.roofline
     axes.plot(total.intensity or right, total.attained, "*", ms=16, color="black", mec="white", zorder=5)
     axes.plot([], [], "*", ms=11, color="black", label=f"all: {percent(report.mac_utilisation)} of the peak")
@@ -68,21 +67,24 @@ def _roof(axes: Any, report: Report, left: float, right: float) -> None:
         )
 
 
-def _point(axes: Any, report: Report, one: OperatorReport, number: int, right: float) -> None:
-    place = report.roofline_of(one)
-    share = one.total / report.cycles
-    beyond = place.intensity is None
-    x = right / 2 if place.intensity is None else place.intensity
-    colour = unit_colour(one.unit)
-    size = 30 + 900 * share
-    axes.scatter(
-        x, place.attained, size, color=colour, alpha=0.75, edgecolors="white", marker=">" if beyond else "o"
-    )
-    if number <= NAMED:
+def _points(axes: Any, report: Report, points: list[OperatorReport], right: float) -> None:
+    """All points, small ones above large ones; those without off-chip traffic at the right edge."""
+    places = [report.roofline_of(one) for one in points]
+    x = [right / 2 if place.intensity is None else place.intensity for place in places]
+    y = [place.attained for place in places]
+    sizes = [30 + 900 * one.total / report.cycles for one in points]
+    colours = [unit_colour(one.unit) for one in points]
+    for marker, beyond in (("o", False), (">", True)):
+        chosen = [number for number, place in enumerate(places) if (place.intensity is None) == beyond]
+        columns = [[values[number] for number in chosen] for values in (x, y, sizes)]
+        shown = [colours[number] for number in chosen]
+        axes.scatter(*columns, color=shown, alpha=0.75, edgecolors="white", marker=marker)
+    for number in range(min(NAMED, len(points))):
+        above = (0, 0.5 * sizes[number] ** 0.5 + 2)
         axes.annotate(
-            str(number),
-            (x, place.attained),
-            (0, 0.5 * size**0.5 + 2),
+            str(number + 1),
+            (x[number], y[number]),
+            above,
             textcoords="offset points",
             ha="center",
             fontsize=8,
