@@ -1,0 +1,159 @@
+"""An estimate of how many bytes weights take in the stream that the Ethos-U decodes.
+
+Weights go in the order and with the padding that the array wants. The stream (as Vela 5.2.0 writes it) is cut
+into slices; each codes magnitude and sign as Golomb-Rice numbers, either all of them or a palette's indices,
+and runs of zeros apart where zeros are frequent. Here sections of a fixed length take the best of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+SECTION = 4096
+"""Weights that share a way of coding."""
+HEADER_BITS = 40
+SCALE_BYTES = 10
+"""Bias, multiplier and shift of a channel."""
+PALETTE = 32
+ZERO_RATIO = 1.5
+"""How much more frequent than any other value zeros have to be for runs of them to be coded."""
+LARGEST_QUOTIENT = 31
+IMPOSSIBLE = 1 << 20
+
+
+def coded_bytes(
+    values: Array, depthwise: bool = False, family: str = "u55", kernel_first: bool | None = None
+) -> int:
+    """Bytes of a coded weight tensor, O × KH × KW × I (or O × I), or KH × KW × C × M if depthwise."""
+    stream = ordered(values, depthwise, family, kernel_first)
+    if stream.size == 0:
+        return 0
+    whole = -(-stream.size // SECTION) * SECTION
+    counts = _histograms(stream, whole // SECTION)
+    bits = _section_bits(counts).sum() + HEADER_BITS * len(counts)
+    return -(-int(bits) // 128) * 16
+
+
+def scale_bytes(channels: int) -> int:
+    """Bytes of the biases and scales of so many channels."""
+    return -(-SCALE_BYTES * channels // 16) * 16
+
+
+def ordered(values: Array, depthwise: bool, family: str, kernel_first: bool | None = None) -> Array:
+    """The weights in about the order of the stream, with the zeros that fill up microblocks."""
+    array = np.asarray(values).astype(np.int16, copy=False)
+    if depthwise:
+        rows, columns = array.shape[0], array.shape[1]
+        taps = array.reshape(rows * columns, -1)
+        return _padded(taps, _taps(rows * columns, family, True), 16 if family == "u85" else 8).ravel()
+    window = array.reshape(array.shape[0], -1, array.shape[-1])
+    count, elements, channels = window.shape
+    first = _kernel_first(elements, channels, family) if kernel_first is None else kernel_first
+    deep = _depth(channels, first, family)
+    wide = np.zeros((_up(count, 8), _taps(elements, family, False) if first else elements, deep), np.int16)
+    wide[:count, :elements, :channels] = window
+    # Eights of results, then the kernel or the channels, so that sections see neighbours.
+    return wide.reshape(len(wide) // 8, 8, wide.shape[1], deep).transpose(0, 2, 3, 1).ravel()
+
+
+def _kernel_first(elements: int, channels: int, family: str) -> bool:
+    """Whether the elements of the kernel come before channels: where that fills the array better."""
+    if family == "u85":
+        taps = elements // 5 * 5 + max(elements % 5, 2)
+        return channels / _up(channels, 16) * (elements / taps) >= channels / _up(channels, 64)
+    if channels <= 8:
+        return True
+    return channels / _up(channels, 8) * (elements / _up(elements, 4)) >= channels / _up(channels, 32)
+
+
+def _taps(elements: int, family: str, depthwise: bool) -> int:
+    if family == "u85":
+        return _up(elements, 10 if depthwise else 5) if elements > 1 or depthwise else elements
+    return _up(elements, 4)
+
+
+def _depth(channels: int, kernel_first: bool, family: str) -> int:
+    if family == "u85":
+        return _up(channels, 16)
+    return _up(channels, 8 if kernel_first else 32)
+
+
+def _padded(array: Array, rows: int, columns: int) -> Array:
+    wide = np.zeros((rows, _up(array.shape[1], columns)), np.int16)
+    wide[: array.shape[0], : array.shape[1]] = array
+    return wide
+
+
+def _histograms(stream: Array, sections: int) -> Array:
+    """How often each value from -256 to 255 occurs in each section."""
+    number = np.arange(stream.size, dtype=np.int64) // SECTION
+    counts = np.bincount(number * 512 + stream + 256, minlength=sections * 512)
+    found: Array = counts.reshape(sections, 512)
+    return found
+
+
+_VALUES = np.arange(-256, 256)
+_INDEX = np.where(_VALUES < 0, -2 * _VALUES + 1, 2 * _VALUES)
+"""Magnitude and sign of a value as one number."""
+
+
+def _rice(indices: Array) -> Array:
+    """Bits of indices by divisor, full and cut short; one row a way."""
+    rows = []
+    for divisor in range(6):
+        quotient = indices >> divisor
+        rows.append(np.where(quotient > LARGEST_QUOTIENT, IMPOSSIBLE, quotient + 1 + divisor))
+        rows.append(np.where(quotient > 2, IMPOSSIBLE, np.minimum(quotient + 1, 2) + divisor))
+    return np.stack(rows)
+
+
+_DIRECT = _rice(_INDEX)
+_RANKED = _rice(np.arange(512))
+
+
+def _section_bits(counts: Array) -> Array:
+    """Bits of each section, coded in the best way."""
+    direct = _plain_bits(counts)
+    zeros = counts[:, 256]
+    others = counts.copy()
+    others[:, 256] = 0
+    frequent = zeros > ZERO_RATIO * others.max(axis=1)
+    if not frequent.any():
+        return direct
+    apart = _plain_bits(others) + _run_bits(zeros, others.sum(axis=1))
+    return np.where(frequent, np.minimum(direct, apart), direct)
+
+
+def _plain_bits(counts: Array) -> Array:
+    """Bits without runs of zeros: by value, by palette, or as they are."""
+    by_value = (counts @ _DIRECT.T).min(axis=1)
+    used = counts > 0
+    largest = np.where(used, _INDEX, 0).max(axis=1)
+    width = np.maximum(2, np.ceil(np.log2(largest + 1)).astype(np.int64))
+    as_is = counts.sum(axis=1) * width
+    ranked = np.sort(counts, axis=1)[:, ::-1]
+    size = used.sum(axis=1)
+    small = size <= PALETTE
+    bits = np.minimum(by_value, as_is)
+    if small.any():
+        index = np.maximum(1, np.ceil(np.log2(np.maximum(size, 2))).astype(np.int64))
+        by_rank = np.minimum((ranked @ _RANKED.T).min(axis=1), counts.sum(axis=1) * index) + size * width
+        bits = np.where(small, np.minimum(bits, by_rank), bits)
+    found: Array = bits
+    return found
+
+
+def _run_bits(zeros: Array, others: Array) -> Array:
+    """Bits of the runs of zeros between other values, for runs of random lengths."""
+    gaps = others + 1
+    mean = zeros / gaps
+    ways = [gaps * (1 + divisor + mean / (1 << divisor)) for divisor in range(4)]
+    found: Array = np.minimum.reduce(ways).astype(np.int64)
+    return found
+
+
+def _up(value: int, granule: int) -> int:
+    return -(-value // granule) * granule
