@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sim.machine.machine import Machine
 
 SUFFIXES = (".json", ".yaml", ".yml")
-MOST_BYTES = 1 << 17
+MOST_BYTES = 1 << 16
 MOST_ALIASES = 32
 MOST_VALUES = 10_000
 MOST_DEPTH = 16
@@ -182,3 +182,5 @@ def _load_yaml(text: str, path: Path) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise MachineFileError(f"is not YAML: {problem}{line}", str(path)) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError):  # PyYAML, of tags that do not fit
+        raise MachineFileError("is not YAML: a value is not what its tag says", str(path)) from None

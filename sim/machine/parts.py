@@ -48,11 +48,13 @@ class Part(BaseModel):
 
     if not TYPE_CHECKING:  # type checkers make the constructor from the fields
 
-        def __init__(self, **figures: Any) -> None:
+        def __init__(self, /, **figures: Any) -> None:
             try:
                 super().__init__(**figures)
             except ValidationError as error:
-                raise MachineError(faults_of(type(self), error), figures.get("name", "")) from None
+                name = figures.get("name")
+                where = name if isinstance(name, str) and len(name) < 100 else ""
+                raise MachineError(faults_of(type(self), error), where) from None
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
