@@ -10,7 +10,7 @@ from typing import Literal
 
 import tosajit as tj
 from sim import Machine, Report
-from sim.machine.parts import OffChip, Scratchpad, Systolic
+from sim.machine.parts import OffChip, Scratchpad, Systolic, VectorUnit
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape
 from tosajit.npu import Network
@@ -20,7 +20,7 @@ from validating.facts import ROOT
 
 MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
 OWN = ROOT / "tests" / "data"
-CAPACITY = 1 << 40
+CAPACITY, LANES = 1 << 40, 1 << 20
 
 
 def model_file(model: str, form: str = "tosa") -> Path | None:
@@ -52,13 +52,14 @@ Dataflow = Literal["output", "weight", "input"]
 
 
 def ideal(rows: int, columns: int, dataflow: Dataflow) -> Machine:
-    """A systolic array whose memories hold everything and take no time."""
+    """A systolic array whose memories hold everything and take no time, and whose biases are free."""
     return Machine(
         name=f"ideal {rows} × {columns}, {dataflow} stationary",
         clock_hz=1e9,
         offchip=OffChip(),
         scratchpad=Scratchpad(bytes=CAPACITY),
         array=Systolic(rows=rows, columns=columns, dataflow=dataflow),
+        vector=VectorUnit(lanes={"i32": LANES}),
     )
 
 
