@@ -1,0 +1,62 @@
+"""What the DMA takes for a transfer between the off-chip memory and the scratchpad.
+
+A transfer is `rows` runs of contiguous bytes. The memory answers in bursts; a row takes whole ones. The
+first answer comes after the latency; so many requests may be under way at a time, and where that is not
+enough to cover the latency, they come in waves of one latency each.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from sim.machine.machine import Machine
+
+
+class Transfers:
+    """The DMA of a machine, its figures looked up once."""
+
+    __slots__ = ("burst", "inside", "outstanding", "rate", "read_latency", "setup", "write_latency")
+
+    def __init__(self, machine: Machine) -> None:
+        self.setup, self.outstanding = machine.dma.setup_cycles, machine.dma.outstanding_requests
+        self.burst, self.rate = machine.offchip.burst_bytes, machine.offchip_bytes_per_cycle
+        self.read_latency = machine.offchip.read_latency_cycles
+        self.write_latency = machine.offchip.write_latency_cycles
+        self.inside = scratchpad_rate(machine)
+
+    def cycles(self, rows: int, run_bytes: int, write: bool) -> int:
+        """How long a channel is busy with the transfer when it has the memories to itself."""
+        if not rows or not run_bytes:
+            return 0
+        latency = self.write_latency if write else self.read_latency
+        waves = -(-rows * -(-run_bytes // self.burst) // self.outstanding)
+        data = max(self.port_cycles(rows, run_bytes), cycles_of(rows * run_bytes, self.inside))
+        return self.setup + max(latency + data, latency * waves)
+
+    def port_cycles(self, rows: int, run_bytes: int) -> int:
+        """How much of the off-chip memory's time it takes."""
+        return cycles_of(rows * -(-run_bytes // self.burst) * self.burst, self.rate)
+
+
+def transfer_cycles(machine: Machine, rows: int, run_bytes: int, write: bool) -> int:
+    """Time of one transfer of `rows` runs of `run_bytes` contiguous bytes."""
+    return Transfers(machine).cycles(rows, run_bytes, write)
+
+
+def cycles_of(size: int, rate: float | None) -> int:
+    """Cycles for so many bytes at so many bytes a cycle; none where that is unlimited."""
+    return 0 if rate is None else ceil(size / rate)
+
+
+def scratchpad_rate(machine: Machine) -> float | None:
+    """Bytes a cycle of the scratchpad: ports that find no bank of their own have nothing to do."""
+    pad = machine.scratchpad
+    return (
+        None if pad.bytes_per_cycle is None else pad.bytes_per_cycle * min(pad.banks, pad.ports) / pad.ports
+    )
+
+
+def port_rate(machine: Machine) -> float | None:
+    """Bytes a cycle of one port of the scratchpad, which one stream of data can use."""
+    pad = machine.scratchpad
+    return None if pad.bytes_per_cycle is None else pad.bytes_per_cycle / pad.ports

@@ -1,0 +1,238 @@
+"""The tiles of one section, in order, with equal ones folded.
+
+A tile's loads are issued before the tile in front of it computes, so that they come meanwhile wherever there
+is room; its stores behind the loads of the next. So a tile is `pending` from its loads on until the next
+tile's loads are issued.
+
+All times follow from earlier ones by sums and maxima. When a step of a loop leaves the state as an earlier
+step left it, apart from a shift in time, what lies between repeats exactly, and is counted instead of run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.events.model import Classes, Model
+from sim.events.stalls import attribute
+from sim.events.state import (
+    CAUSES,
+    COMPUTE,
+    DEPEND,
+    DEPENDENCY,
+    FRONT,
+    LATER,
+    LOAD,
+    LOCAL,
+    OFFCHIP,
+    PAD,
+    REPEAT,
+)
+
+Events = list[Any]
+"""(kind, start, duration, bytes), or a mark, a list of events, and two numbers."""
+
+SUMS = (OFFCHIP, PAD, *CAUSES.values())
+
+
+class Body:
+    """A section that runs: the state, which copy of each buffer is in use, and what has happened."""
+
+    __slots__ = ("current", "events", "fold", "model", "started", "state", "turns")
+
+    def __init__(self, model: Model, state: list[int], fold: bool = True) -> None:
+        self.model, self.state, self.fold = model, state, fold
+        self.turns = [0] * len(model.slots)
+        self.current = list(model.tiles.first)
+        self.events: Events = []
+        self.started = 0
+        """When the last tile started."""
+
+    # Commands.
+
+    def load(self, number: int, copy: int, classes: Classes) -> None:
+        """Bring the box of an access for a tile into a copy of its buffer."""
+        model, state = self.model, self.state
+        slot = model.slots[number]
+        move = slot.cache.get(classes[: slot.image.level]) or model.moved(slot, classes)
+        start = max(state[LOAD], state[slot.used + copy])
+        end = transfer(state, start, move, min(state[LOAD], state[model.unit]))
+        state[LOAD] = state[slot.ready + copy] = end
+        if move.bytes:
+            self.events.append((1, start, end - start, move.bytes))
+
+    def compute(self) -> None:
+        """Do the pending tile."""
+        model, state, turns = self.model, self.state, self.turns
+        classes = tuple(self.current)
+        tile = model.computes.get(classes) or model.computed(classes)
+        unit = model.unit
+        start, why = state[unit], DEPENDENCY
+        if state[DEPEND] > start:
+            start = state[DEPEND]
+        for slot, copy in zip(model.slots, turns, strict=True):
+            if state[slot.ready + copy] > start:
+                start, why = state[slot.ready + copy], slot.cause
+        end, cause = start + tile.alone, tile.cause
+        floor = min(state[LOAD], state[unit])
+        if tile.offchip:
+            state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + tile.offchip
+            if reach > end:
+                end, cause = reach, tile.offchip_cause
+        if tile.pad:
+            state[PAD] = reach = max(state[PAD], floor) + tile.pad
+            if reach > end:
+                end, cause = reach, tile.pad_cause
+        attribute(state, start, end, tile, why, cause)
+        state[unit] = end
+        for slot, copy in zip(model.loads, turns, strict=False):
+            state[slot.used + copy] = end
+        self.started = start
+        self.events.append((0, start, end - start, 0))
+
+    def store(self, number: int, classes: Classes) -> None:
+        """Bring the box of a result back, after the tile that has just been done."""
+        model, state, turns = self.model, self.state, self.turns
+        slot, channel = model.slots[number], model.rates.store
+        move = slot.cache.get(classes[: slot.image.level]) or model.moved(slot, classes)
+        start = max(state[channel], state[model.unit])
+        end = transfer(state, start, move, min(state[LOAD], state[model.unit]))
+        state[channel] = state[slot.ready + turns[number]] = end
+        turns[number] = (turns[number] + 1) % slot.image.copies
+        if move.bytes:
+            self.events.append((2, start, end - start, move.bytes))
+
+    # Loops.
+
+    def advance(self, depth: int, step: int) -> None:
+        """Issue the loads of the next tile along a loop, do the pending one, and store its results."""
+        model, turns, slots = self.model, self.turns, self.model.slots
+        early, late, stores = model.moves[depth]
+        old = tuple(self.current)
+        new = (*old[:depth], step, *model.tiles.first[depth + 1 :])
+        for number in early:
+            self.load(number, (turns[number] + 1) % slots[number].image.copies, new)
+        self.compute()
+        for number in early:
+            turns[number] = (turns[number] + 1) % slots[number].image.copies
+        for number in late:
+            self.load(number, 0, new)
+        for number in stores:
+            self.store(number, old)
+        self.current[:] = new
+
+    def finish(self) -> None:
+        """Store what the last tile has left."""
+        classes = tuple(self.current)
+        for number in range(len(self.model.loads), len(self.model.slots)):
+            self.store(number, classes)
+
+    def run(self, depth: int = 0) -> None:
+        """Go through the loops from `depth` on; the first tile is pending, and the last one then."""
+        model = self.model
+        if depth == model.depth:
+            return
+        if not self.fold:
+            self._steps(depth)
+            return
+        state, outside = self.state, self.events
+        begin = state[model.unit]
+        key = (depth, tuple(self.current[:depth]), self.relative(depth))
+        known: Any = model.results.get(key)
+        if known is None:
+            before, turns = state[:], tuple(self.turns)
+            self.events = []
+            self._steps(depth)
+            known = model.results[key] = self._result(depth, before, turns)
+        else:
+            shifted, added, self.turns, self.current = known[0], known[1], [*known[2]], [*known[3]]
+            for place, value in shifted:
+                state[place] = begin + value
+            for place, value in added:
+                state[place] += value
+        outside.append((LATER, known[4], begin - known[5], 0))
+        self.events = outside
+
+    def relative(self, depth: int) -> tuple[int, ...]:
+        """The state as a loop sees it, with times relative to when the unit becomes free."""
+        model, state = self.model, self.state
+        changed, waited, loading = model.keys[depth]
+        now = state[model.unit]
+        if loading:
+            floor = min(state[LOAD], now)
+            state[OFFCHIP], state[PAD] = max(state[OFFCHIP], floor), max(state[PAD], floor)
+        return (
+            *self.turns,
+            *[state[place] - now for place in changed],
+            *[max(state[place] - now, 0) for place in waited],
+        )
+
+    def _result(self, depth: int, before: list[int], turns: tuple[int, ...]) -> tuple[Any, ...]:
+        """What the loop did: new times, growth of sums, copies in use, last tile, events, their beginning."""
+        model, state = self.model, self.state
+        begin = before[model.unit]
+        places = {model.unit, *model.keys[depth][0]} - set(SUMS)
+        for number, slot in enumerate(model.loads):
+            places.add(slot.used + turns[number])
+        return (
+            tuple((place, state[place] - begin) for place in sorted(places)),
+            tuple((place, state[place] - before[place]) for place in SUMS if state[place] != before[place]),
+            tuple(self.turns),
+            tuple(self.current),
+            self.events,
+            begin,
+        )
+
+    def _steps(self, depth: int) -> None:
+        """All steps of a loop; runs of equal ones as long as they have not repeated, and then at once."""
+        first = True
+        for step, count in self.model.tiles.walks[depth].runs:
+            seen: dict[tuple[int, ...], tuple[int, list[int], int]] = {}
+            done = 0
+            while done < count:
+                if not first:
+                    self.advance(depth, step)
+                first = False
+                self.run(depth + 1)
+                done += 1
+                if self.fold and count - done > 1:
+                    done += self._skipped(depth, count - done, done, seen)
+
+    def _skipped(
+        self, depth: int, left: int, done: int, seen: dict[tuple[int, ...], tuple[int, list[int], int]]
+    ) -> int:
+        """How many of the steps that are left have been counted as repetitions of earlier ones."""
+        state, events = self.state, self.events
+        key = self.relative(depth)
+        if key not in seen:
+            seen[key] = (done, state[:], len(events))
+            return 0
+        when, before, mark = seen[key]
+        period = done - when
+        times = left // period
+        if times:
+            unit = self.model.unit
+            shift = state[unit] - before[unit]
+            for place, value in enumerate(before):
+                state[place] += times * (state[place] - value)
+            body = events[mark:]
+            events[mark:] = [(REPEAT, body, shift, times + 1)]
+            seen.clear()
+        return times * period
+
+
+def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
+    """When a transfer ends that shares the memories with all that was asked of them before.
+
+    A memory does its work without pauses from `floor` on, before which nothing can start any more.
+    """
+    end: int = start + move.cycles
+    if move.offchip:
+        state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + move.offchip
+        end = max(end, reach)
+    if move.pad:
+        state[PAD] = reach = max(state[PAD], floor) + move.pad
+        end = max(end, reach)
+    return end
+
+
+__all__ = ["COMPUTE", "FRONT", "LOCAL", "Body", "transfer"]

@@ -1,0 +1,301 @@
+"""What a section asks of a machine, without any times: its commands by classes of tiles, its buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sim.cost.transfer import Transfers, cycles_of, port_rate
+from sim.cost.work import Work
+from sim.events.state import (
+    DEPEND,
+    FILL,
+    FRONT,
+    INPUT,
+    LOAD,
+    LOCAL,
+    OFFCHIP,
+    OUTPUT,
+    PAD,
+    SINCE,
+    STORE,
+    UNITS,
+    WEIGHTS,
+)
+from sim.events.tiles import Tiles, rows_and_run
+from sim.machine.machine import Machine
+from tiling.choose import weights_of
+from tiling.expr import BYTES
+from tiling.nest import Access, Nest
+from tiling.program import Image, Operand, Section
+
+Classes = tuple[int, ...]
+
+
+class CostModel(Protocol):
+    """What says how long a unit works on a tile."""
+
+    def work(self, nest: Nest, tile: tuple[int, ...]) -> Work:
+        """Cycles and bytes of a tile of these extents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What the simulation needs to know of a machine."""
+
+    machine: Machine
+    transfers: Transfers
+    offchip: float | None
+    pad: float | None
+    port: float | None
+    """Of one stream of data in the scratchpad."""
+    offchip_latency: int
+    pad_latency: int
+    channels: int
+    store: int
+    """Where the state has the channel of stores."""
+
+    @staticmethod
+    def of(machine: Machine) -> Rates:
+        """Those of a machine."""
+        transfers = Transfers(machine)
+        return Rates(
+            machine,
+            transfers,
+            transfers.rate,
+            transfers.inside,
+            port_rate(machine),
+            transfers.read_latency,
+            machine.scratchpad.read_latency_cycles,
+            min(machine.dma.channels, 2),
+            STORE if machine.dma.channels > 1 else LOAD,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A transfer: time of its channel, share of it in the times of both memories, bytes."""
+
+    cycles: int
+    offchip: int
+    pad: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A tile: the unit's cycles, and what the memories make of them."""
+
+    cycles: int
+    fill: int
+    alone: int
+    """Cycles when nothing else uses the memories."""
+    cause: int
+    """Of the cycles beyond the unit's, when it is alone."""
+    offchip: int
+    offchip_cause: int
+    pad: int
+    pad_cause: int
+
+
+@dataclass(slots=True)
+class Slot:
+    """An access with buffers in the scratchpad."""
+
+    number: int
+    access: Access
+    image: Image
+    cause: int
+    """What a tile that waits for it waits for."""
+    ready: int
+    """Where the state has when each copy was filled or, for stores, emptied."""
+    used: int
+    """Where the state has when each copy was last used; loads only."""
+    ranges: tuple[tuple[int, int], ...]
+    """Addresses of each copy."""
+    cache: dict[Classes, Moved] = field(default_factory=dict)
+
+
+class Model:
+    """A section on a machine."""
+
+    def __init__(
+        self, section: Section, operands: Mapping[str, Operand], rates: Rates, costs: CostModel
+    ) -> None:
+        self.section, self.rates, self.costs = section, rates, costs
+        nest = self.nest = section.nest
+        self.tiles = Tiles(section)
+        self.operands = [operands[access.operand] for access in nest.accesses]
+        self.writes_from = len(nest.reads)
+        self.accesses = self.writes_from + len(nest.writes)
+        self.kinds = data_kinds(nest, operands)
+        self.loads, self.stores, self.size = self._slots()
+        self.slots = (*self.loads, *self.stores)
+        self._places()
+        self.computes: dict[Classes, Computed] = {}
+        self.unit_name = costs.work(nest, self.tiles.extents(self.tiles.first)).unit
+        self.unit = UNITS[self.unit_name]
+        self.depth = len(section.loops)
+        self.moves = [self._moves(depth) for depth in range(self.depth)]
+        self.keys = [self._key(depth) for depth in range(self.depth)]
+        self.results: dict[tuple[object, ...], object] = {}
+        """What loops do to states that have been met."""
+
+    def _places(self) -> None:
+        """Addresses and operands that tiles use where they are, and all that the section uses and writes."""
+        own = self.section.accumulator
+        self.read_in_place: list[str] = []
+        self.written_in_place: list[str] = []
+        self.pad_reads: list[tuple[int, int]] = []
+        self.pad_writes = [] if own is None else [(own.address, own.address + own.bytes, "")]
+        for number, operand in enumerate(self.operands[: self.accesses]):
+            if self.section.images[number] is not None:
+                continue
+            reading, span = number < self.writes_from, (operand.offset, operand.offset + operand.bytes)
+            (self.read_in_place if reading else self.written_in_place).append(operand.name)
+            if operand.place == "scratchpad":
+                if reading:
+                    self.pad_reads.append(span)
+                else:
+                    self.pad_writes.append((*span, operand.name))
+        self.written = frozenset(
+            access.operand for access in self.nest.accesses[self.writes_from : self.accesses]
+        )
+        self.stored = [span for slot in self.stores for span in slot.ranges]
+        held = [span for slot in self.slots for span in slot.ranges]
+        self.used = [*held, *self.pad_reads, *((low, high) for low, high, _ in self.pad_writes)]
+
+    def _slots(self) -> tuple[list[Slot], list[Slot], int]:
+        loads, stores, at = [], [], LOCAL
+        for number, (access, image) in enumerate(zip(self.nest.accesses, self.section.images, strict=True)):
+            if image is None or number >= self.accesses:
+                continue
+            starts = [image.address + copy * image.pitch for copy in range(image.copies)]
+            ranges = tuple((start, start + image.bytes) for start in starts)
+            if number < self.writes_from:
+                cause = INPUT if self.kinds[number] == "activations" else WEIGHTS
+                loads.append(Slot(number, access, image, cause, at, at + image.copies, ranges))
+                at += 2 * image.copies
+            else:
+                stores.append(Slot(number, access, image, OUTPUT, at, at, ranges))
+                at += image.copies
+        return loads, stores, at
+
+    def _moves(self, depth: int) -> tuple[list[int], list[int], list[int]]:
+        """Slots that a step of a loop moves: loads into another copy, loads into the same one, stores."""
+        moved = [number for number, slot in enumerate(self.slots) if slot.image.level > depth]
+        count = len(self.loads)
+        return (
+            [n for n in moved if n < count and self.slots[n].image.copies > 1],
+            [n for n in moved if n < count and self.slots[n].image.copies == 1],
+            [n for n in moved if n >= count],
+        )
+
+    def _key(self, depth: int) -> tuple[list[int], list[int], bool]:
+        """Where the state has what matters to a loop: what it changes, and what it only waits for.
+
+        And whether loads can still come between its tiles; if not, work of the memories only adds up.
+        """
+        early, late, stores = self.moves[depth]
+        moved = {*early, *late, *stores}
+        loading = bool(early or late or (stores and self.rates.store == LOAD)) or self.unit == LOAD
+        changed, waited = [FRONT], [DEPEND, SINCE]
+        if loading and self.unit != LOAD:
+            changed.append(LOAD)
+        if stores and self.rates.store == STORE:
+            changed.append(STORE)
+        (changed if loading else waited).extend((OFFCHIP, PAD))
+        for number, slot in enumerate(self.slots):
+            copies = slot.image.copies
+            span = range(slot.ready, slot.ready + copies * (2 if number < len(self.loads) else 1))
+            if number in moved:
+                changed.extend(span)
+            else:
+                waited.extend(range(slot.ready, slot.ready + copies))
+        return changed, waited, loading
+
+    def moved(self, slot: Slot, classes: Classes) -> Moved:
+        """The transfer of an access for a tile."""
+        key = classes[: slot.image.level]
+        known = slot.cache.get(key)
+        if known is None:
+            box = self.tiles.box(slot.access, slot.image, key)
+            rows, run = rows_and_run(slot.access, slot.image, box)
+            element = BYTES[slot.access.type]
+            operand = self.operands[slot.number]
+            size = self.scaled(slot.number, rows * run * element)
+            if operand.stored_bytes is not None and operand.kind == "constant":
+                rows, run_bytes = (1, size) if size else (0, 0)
+            else:
+                run_bytes = run * element
+            write, transfers = slot.number >= self.writes_from, self.rates.transfers
+            known = slot.cache[key] = Moved(
+                transfers.cycles(rows, run_bytes, write),
+                transfers.port_cycles(rows, run_bytes),
+                cycles_of(size, self.rates.pad),
+                size,
+            )
+        return known
+
+    def scaled(self, number: int, size: int) -> int:
+        """Bytes of an access as they are stored: fewer where a constant is compressed."""
+        operand = self.operands[number]
+        if operand.stored_bytes is None or operand.kind != "constant" or not operand.bytes:
+            return size
+        return -(-size * operand.stored_bytes // operand.bytes)
+
+    def place(self, number: int) -> str:
+        """The memory in which the unit finds an access."""
+        return "scratchpad" if self.section.images[number] is not None else self.operands[number].place
+
+    def computed(self, classes: Classes) -> Computed:
+        """The time of a tile."""
+        known = self.computes.get(classes)
+        if known is None:
+            known = self.computes[classes] = self._computed(self.tiles.extents(classes))
+        return known
+
+    def _computed(self, tile: tuple[int, ...]) -> Computed:
+        work, rates = self.costs.work(self.nest, tile), self.rates
+        sizes: dict[str, list[tuple[int, int]]] = {"offchip": [], "scratchpad": []}
+        for number, size in enumerate(work.traffic[: self.accesses]):
+            if size:
+                sizes[self.place(number)].append((self.scaled(number, size), number))
+        far, near = sizes["offchip"], sizes["scratchpad"]
+        offchip = cycles_of(sum(size for size, _ in far), rates.offchip)
+        pad = cycles_of(sum(size for size, _ in near), rates.pad)
+        stream = max((cycles_of(size, rates.port) for size, _ in near), default=0)
+        by_far = offchip + rates.offchip_latency if far else 0
+        by_near = max(pad, stream) + rates.pad_latency if near else 0
+        far_cause, near_cause = self._cause(far), self._cause(near)
+        return Computed(
+            work.cycles,
+            work.fill,
+            max(work.cycles, by_far, by_near),
+            far_cause if by_far >= by_near else near_cause,
+            offchip,
+            far_cause,
+            pad,
+            near_cause,
+        )
+
+    def _cause(self, sizes: list[tuple[int, int]]) -> int:
+        """What a tile waits for that waits for a memory: the access with the most bytes."""
+        if not sizes:
+            return FILL
+        number = max(sizes)[1]
+        if number >= self.writes_from:
+            return OUTPUT
+        return INPUT if self.kinds[number] == "activations" else WEIGHTS
+
+
+def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[str]:
+    """What each access moves."""
+    weights = weights_of(nest, operands)
+    return [
+        "weights"
+        if number in weights
+        else ("constants" if operands[access.operand].kind == "constant" else "activations")
+        for number, access in enumerate(nest.accesses)
+    ]

@@ -1,0 +1,94 @@
+"""Programs on machines, followed command by command."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from sim.events.model import CostModel, Model, Rates
+from sim.events.reporting import Done, report_of
+from sim.events.sections import Run
+from sim.events.totals import Totals
+from sim.machine.machine import Machine
+from sim.report.report import Report
+from tiling.program import Operand, Program, Section
+
+
+class Simulator:
+    """Simulates programs on one machine; what does not depend on time is worked out once a program."""
+
+    def __init__(self, machine: Machine, costs: CostModel | None = None) -> None:
+        if costs is None:
+            from sim.cost.costs import Costs
+
+            costs = Costs.of(machine)
+        self.machine, self.costs, self.rates = machine, costs, Rates.of(machine)
+        self._programs: dict[int, list[tuple[Model, Totals]]] = {}
+
+    def simulate(
+        self,
+        program: Program,
+        labels: Mapping[str, str] | None = None,
+        *,
+        launch_overhead_cycles: int | None = None,
+        fold: bool = True,
+    ) -> Report:
+        """What the program takes; without `fold` every tile is followed, for the same result."""
+        models = self.models(program)
+        launch = self.machine.launch_overhead_cycles
+        run = Run(program, self.rates, launch if launch_overhead_cycles is None else launch_overhead_cycles)
+        for number, (model, _) in enumerate(models):
+            run.section(number, model, fold)
+        run.finish()
+        done = [Done(model, totals, one) for (model, totals), one in zip(models, run.ran, strict=True)]
+        return report_of(self.machine, program, done, run, labels or {})
+
+    def models(self, program: Program) -> list[tuple[Model, Totals]]:
+        """What the sections ask of the machine."""
+        known = self._programs.get(id(program))
+        if known is None:
+            known = [self._model(section, program.operands) for section in program.sections]
+            self._programs[id(program)] = known
+            weakref.finalize(program, self._programs.pop, id(program), None)
+        return known
+
+    def _model(self, section: Section, operands: Mapping[str, Operand]) -> tuple[Model, Totals]:
+        model = Model(section, operands, self.rates, self.costs)
+        return model, Totals.of(model)
+
+
+def simulate(
+    program: Program,
+    machine: Machine,
+    labels: Mapping[str, str] | None = None,
+    *,
+    costs: CostModel | None = None,
+) -> Report:
+    """What a program takes on a machine; `labels` are names of operators by those of the nodes."""
+    if costs is not None:
+        return Simulator(machine, costs).simulate(program, labels)
+    return _simulator(machine).simulate(
+        program, labels, launch_overhead_cycles=machine.launch_overhead_cycles
+    )
+
+
+def simulate_all(
+    programs: Iterable[Program], machine: Machine, labels: Mapping[str, str] | None = None
+) -> Report:
+    """What programs take one after another; the machine is launched once."""
+    simulator, reports = _simulator(machine), []
+    for number, program in enumerate(programs):
+        launch = 0 if number else machine.launch_overhead_cycles
+        reports.append(simulator.simulate(program, labels, launch_overhead_cycles=launch))
+    return Report.joined(reports)
+
+
+def _simulator(machine: Machine) -> Simulator:
+    """The simulator of a machine; launching is no part of what it keeps."""
+    return _kept(machine.model_copy(update={"launch_overhead_cycles": 0}))
+
+
+@lru_cache(maxsize=16)
+def _kept(machine: Machine) -> Simulator:
+    return Simulator(machine)

@@ -1,0 +1,169 @@
+"""Tiles of a section by classes: those of one class have equal extents and move equal boxes.
+
+Tiles differ where a loop is cut at its end, and where a box is clipped at the border of its operand. Along
+each loop that is so at few positions; between them lies a long run of equal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from tiling.nest import Access, Affine
+from tiling.program import Image, Section
+
+Range = tuple[int, int]
+"""First point and end along an axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A loop over tiles: one range for each class, and the classes in order as runs (class, how many)."""
+
+    axis: int
+    ranges: tuple[Range, ...]
+    runs: tuple[tuple[int, int], ...]
+
+    def counts(self) -> list[int]:
+        """How many steps each class has."""
+        total = [0] * len(self.ranges)
+        for number, count in self.runs:
+            total[number] += count
+        return total
+
+
+class Tiles:
+    """The classes of a section's tiles; a class of tiles is one class for each loop."""
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        nest = section.nest
+        self.full: tuple[Range, ...] = tuple((0, axis.extent) for axis in nest.axes)
+        self.images = [
+            (access, image)
+            for access, image in zip(nest.accesses, section.images, strict=True)
+            if image is not None
+        ]
+        self.walks = tuple(self._walk(depth) for depth in range(len(section.loops)))
+        self.first = tuple(walk.runs[0][0] for walk in self.walks)
+
+    def extents(self, classes: Sequence[int]) -> tuple[int, ...]:
+        """Points of a tile along each axis."""
+        return tuple(end - begin for begin, end in self.ranges(classes))
+
+    def ranges(self, classes: Sequence[int]) -> list[Range]:
+        """First points and ends; along loops for which no class is given, those of the whole axis."""
+        ranges = list(self.full)
+        for walk, number in zip(self.walks, classes, strict=False):
+            ranges[walk.axis] = walk.ranges[number]
+        return ranges
+
+    def box(self, access: Access, image: Image, classes: Sequence[int]) -> tuple[int, ...]:
+        """Extents of a tile's box, clipped to the operand; `classes` are those of the loops that move it."""
+        ranges = self.ranges(classes)
+        return tuple(
+            _clipped(index, extent, step, ranges) if isinstance(index, Affine) else extent
+            for index, extent, step in zip(access.index, access.shape, _steps(access, image), strict=True)
+        )
+
+    def combinations(self, depth: int) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Classes of the outer `depth` loops, with how many tiles there are of each."""
+        counts = [walk.counts() for walk in self.walks[:depth]]
+        for classes in product(*(range(len(one)) for one in counts)):
+            yield classes, prod(one[number] for one, number in zip(counts, classes, strict=True))
+
+    def _walk(self, depth: int) -> Walk:
+        loop = self.section.loops[depth]
+        extent, count = self.section.nest.axes[loop.axis].extent, loop.count
+        dimensions, distinct = self._moved(depth)
+
+        def key(step: int) -> tuple[int, ...]:
+            span = (step * loop.step, min((step + 1) * loop.step, extent))
+            ranges = [*self.full[: loop.axis], span, *self.full[loop.axis + 1 :]]
+            lengths = [_clipped(index, size, every, ranges) for index, size, every in dimensions]
+            return (span[1] - span[0], step if distinct else 0, *lengths)
+
+        def clipped(step: int) -> bool:
+            span = (step * loop.step, min((step + 1) * loop.step, extent))
+            ranges = [*self.full[: loop.axis], span, *self.full[loop.axis + 1 :]]
+            ends = [(_ends(index, ranges), size) for index, size, _ in dimensions]
+            return any(low < 0 or high >= size for (low, high), size in ends)
+
+        if distinct:
+            return _classes(loop.axis, loop.step, extent, [(key(step), step, 1) for step in range(count)])
+        low, high = 0, count - 2
+        while low < high and clipped(low):
+            low += 1
+        while high > low and clipped(high):
+            high -= 1
+        steps = [(key(step), step, 1) for step in range(low)]
+        if low <= high:
+            steps.append((key(low), low, high - low + 1))
+        steps += [(key(step), step, 1) for step in range(max(high + 1, low), count)]
+        return _classes(loop.axis, loop.step, extent, steps)
+
+    def _moved(self, depth: int) -> tuple[list[tuple[Affine, int, int]], bool]:
+        """Dimensions of boxes that a loop moves alone; whether one is moved by several and may be clipped."""
+        loops, dimensions, distinct = self.section.loops, [], False
+        axis = loops[depth].axis
+        for access, image in self.images:
+            for index, extent, every in zip(access.index, access.shape, _steps(access, image), strict=True):
+                if depth >= image.level or not isinstance(index, Affine) or not index.coefficients[axis]:
+                    continue
+                if sum(1 for loop in loops[: image.level] if index.coefficients[loop.axis]) == 1:
+                    dimensions.append((index, extent, every))
+                else:
+                    lowest, highest = _ends(index, self.full)
+                    distinct = distinct or lowest < 0 or highest >= extent
+        return dimensions, distinct
+
+
+def rows_and_run(access: Access, image: Image, box: Sequence[int]) -> tuple[int, int]:
+    """How many contiguous runs of how many elements a box is in the memory."""
+    run, position, steps = 1, len(box), _steps(access, image)
+    while position and steps[position - 1] == 1:
+        position -= 1
+        run *= box[position]
+        if box[position] != access.shape[position]:
+            break
+    return prod(box[:position]), run
+
+
+def _steps(access: Access, image: Image) -> tuple[int, ...]:
+    return image.steps or (1,) * len(access.shape)
+
+
+def _classes(axis: int, size: int, extent: int, steps: Sequence[tuple[tuple[int, ...], int, int]]) -> Walk:
+    """Numbers for different keys, a range for each, and equal neighbours as one run."""
+    numbers: dict[tuple[int, ...], int] = {}
+    ranges: list[Range] = []
+    runs: list[tuple[int, int]] = []
+    for key, step, count in steps:
+        if key not in numbers:
+            numbers[key] = len(ranges)
+            ranges.append((step * size, min((step + 1) * size, extent)))
+        number = numbers[key]
+        if runs and runs[-1][0] == number:
+            runs[-1] = (number, runs[-1][1] + count)
+        else:
+            runs.append((number, count))
+    return Walk(axis, tuple(ranges), tuple(runs))
+
+
+def _ends(index: Affine, ranges: Sequence[Range]) -> Range:
+    low = high = index.offset
+    for c, (begin, end) in zip(index.coefficients, ranges, strict=True):
+        if c > 0:
+            low, high = low + c * begin, high + c * (end - 1)
+        elif c < 0:
+            low, high = low + c * (end - 1), high + c * begin
+    return low, high
+
+
+def _clipped(index: Affine, extent: int, step: int, ranges: Sequence[Range]) -> int:
+    low, high = _ends(index, ranges)
+    if low < 0:
+        low += (step - 1 - low) // step * step
+    return max(0, (min(high, extent - 1) - low + step) // step)

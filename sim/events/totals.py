@@ -1,0 +1,65 @@
+"""What a section does in all, whenever it does it: products, operations, busy cycles, bytes, energy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sim.events.model import Model
+from sim.machine.parts import Energy
+
+Traffic = dict[tuple[str, str, str], int]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all tiles of a section."""
+
+    macs: int
+    operations: int
+    busy: Mapping[str, int]
+    traffic: Traffic
+    detail: Mapping[str, int]
+
+    @staticmethod
+    def of(model: Model) -> Totals:
+        """Those of a section: each class of tiles times how many there are."""
+        busy: Counter[str] = Counter()
+        traffic: Counter[tuple[str, str, str]] = Counter()
+        detail: Counter[str] = Counter()
+        macs = operations = 0
+        extents: Counter[tuple[int, ...]] = Counter()
+        for classes, count in model.tiles.combinations(model.depth):
+            extents[model.tiles.extents(classes)] += count
+        for tile, count in extents.items():
+            work = model.costs.work(model.nest, tile)
+            busy[model.unit_name] += work.cycles * count
+            macs, operations = macs + work.macs * count, operations + work.operations * count
+            for name, value in work.detail:
+                detail[name] += value * count
+            for number, size in enumerate(work.traffic[: model.accesses]):
+                direction = "read" if number < model.writes_from else "write"
+                key = (model.place(number), direction, model.kinds[number])
+                traffic[key] += model.scaled(number, size) * count
+        for slot in model.slots:
+            write = slot.number >= model.writes_from
+            channel = "dma" if model.rates.channels == 1 else f"dma {int(write)}"
+            kind = model.kinds[slot.number]
+            for classes, count in model.tiles.combinations(slot.image.level):
+                moved = model.moved(slot, classes)
+                busy[channel] += moved.cycles * count
+                traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
+                traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
+        return Totals(macs, operations, dict(busy), {k: n for k, n in traffic.items() if n}, dict(detail))
+
+    def energy(self, energy: Energy) -> dict[str, float]:
+        """Joules by part, without leakage, which is a matter of time."""
+        near = sum(size for (memory, _, _), size in self.traffic.items() if memory == "scratchpad")
+        far = sum(size for (memory, _, _), size in self.traffic.items() if memory == "offchip")
+        return {
+            "macs": 1e-12 * energy.picojoules_per_mac * self.macs,
+            "operations": 1e-12 * energy.picojoules_per_operation * self.operations,
+            "scratchpad": 1e-12 * energy.picojoules_per_scratchpad_byte * near,
+            "offchip": 1e-12 * energy.picojoules_per_offchip_byte * far,
+        }

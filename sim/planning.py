@@ -1,0 +1,134 @@
+"""How long one section takes, as a closed form: what the planner compares its choices by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from sim.cost.transfer import Transfers, cycles_of, port_rate
+from sim.events.model import CostModel
+from sim.machine.machine import Machine
+from tiling.expr import BYTES
+from tiling.nest import Access
+from tiling.program import Image, Operand, Section
+
+Estimate = Callable[[Section, Mapping[str, Operand]], float]
+
+
+def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
+    """The estimate for a machine: cycles of a section that has the machine to itself.
+
+    Whatever works beside each other takes as long as the slowest: the unit, the DMA, the two memories. Where
+    a buffer is filled only when the tile before has left it, the transfer is added to the unit's time.
+    """
+    if costs is None:
+        from sim.cost.costs import Costs
+
+        costs = Costs.of(machine.model_copy(update={"launch_overhead_cycles": 0}))
+    return _Estimator(machine, costs).cycles
+
+
+class _Estimator:
+    """A machine's figures, looked up once."""
+
+    def __init__(self, machine: Machine, costs: CostModel) -> None:
+        self.costs, self.transfers = costs, Transfers(machine)
+        self.port = port_rate(machine)
+        self.latency = self.transfers.read_latency, machine.scratchpad.read_latency_cycles
+        self.channels = min(machine.dma.channels, 2)
+
+    def cycles(self, section: Section, operands: Mapping[str, Operand]) -> float:
+        """The estimate."""
+        unit, alone, offchip, pad = self._tiles(section, operands)
+        loads = stores = behind = ends = 0.0
+        reads, shown = len(section.nest.reads), _shown(section)
+        for number, (access, image) in enumerate(shown):
+            if image is None:
+                continue
+            write = number >= reads
+            count, share = _count(section, image)
+            rows, run, size = _transfer(access, image, operands[access.operand])
+            time = self.transfers.cycles(rows, run, write)
+            offchip += self.transfers.port_cycles(rows, run) * count * share
+            pad += cycles_of(size, self.transfers.inside) * count * share
+            total = time * count * share
+            ends += time
+            if image.copies == 1:
+                behind += total - time
+            if write:
+                stores += total
+            else:
+                loads += total
+        dma = max(loads, stores) if self.channels > 1 else loads + stores
+        if unit == "dma":
+            return max(dma + alone, offchip, pad)
+        return max(alone + behind + ends, dma, offchip, pad)
+
+    def _tiles(self, section: Section, operands: Mapping[str, Operand]) -> tuple[str, float, float, float]:
+        """Of all tiles: the unit, its cycles when it waits for nothing else, and times of the memories."""
+        alone = offchip = pad = 0
+        unit = "vector"
+        for tile, count in _classes(section):
+            work = self.costs.work(section.nest, tile)
+            far = near = stream = 0
+            for (access, image), size in zip(_shown(section), work.traffic, strict=False):
+                operand = operands[access.operand]
+                if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
+                    size = size * operand.stored_bytes // operand.bytes
+                if image is None and operand.place == "offchip":
+                    far += size
+                else:
+                    near, stream = near + size, max(stream, size)
+            by_far, by_near = cycles_of(far, self.transfers.rate), cycles_of(near, self.transfers.inside)
+            unit, offchip, pad = work.unit, offchip + count * by_far, pad + count * by_near
+            one = max(by_near, cycles_of(stream, self.port)) + self.latency[1] if near else 0
+            alone += count * max(work.cycles, by_far + self.latency[0] if far else 0, one)
+        return unit, alone, offchip, pad
+
+
+def _shown(section: Section) -> list[tuple[Access, Image | None]]:
+    count = len(section.nest.reads) + len(section.nest.writes)
+    return list(zip(section.nest.accesses[:count], section.images[:count], strict=True))
+
+
+def _classes(section: Section) -> list[tuple[tuple[int, ...], int]]:
+    """Extents of tiles, full and cut, with how many there are of each."""
+    loops = section.loops
+    choices: list[Sequence[tuple[int, int]]] = []
+    for loop in loops:
+        rest = section.nest.axes[loop.axis].extent - loop.step * (loop.count - 1)
+        cut = rest != loop.step
+        choices.append([(loop.step, loop.count - cut), (rest, 1)] if cut else [(loop.step, loop.count)])
+    tile = list(section.nest.extents)
+    found = []
+    for picked in product(*choices):
+        for loop, (steps, _) in zip(loops, picked, strict=True):
+            tile[loop.axis] = steps
+        count = prod(count for _, count in picked)
+        if count:
+            found.append((tuple(tile), count))
+    return found
+
+
+def _count(section: Section, image: Image) -> tuple[int, float]:
+    """How often a box is moved, and how large it is on average, of its full size."""
+    count, share = 1, 1.0
+    for loop in section.loops[: image.level]:
+        count *= loop.count
+        share *= section.nest.axes[loop.axis].extent / (loop.step * loop.count)
+    return count, share
+
+
+def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int]:
+    """Rows and bytes of a row of a full box in the memory, and its bytes."""
+    if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
+        size = -(-image.bytes * operand.stored_bytes // operand.bytes)
+        return 1, size, size
+    run, position = BYTES[access.type], len(image.shape)
+    while position and (not image.steps or image.steps[position - 1] == 1):
+        position -= 1
+        run *= image.shape[position]
+        if image.shape[position] != access.shape[position]:
+            break
+    return prod(image.shape[:position]), run, image.bytes
