@@ -1,0 +1,165 @@
+"""Work of the vector and reduction units and of moves, from the scalar operations of a nest.
+
+An operation takes the cycles of its kind for as many elements as the unit has lanes for its type; what does
+not change along an axis is done once for all its points. Kinds are named in `forms.KINDS`; a machine gives
+cycles by kind (`multiply`, `rescale`, `divide`, `function`, …) or by name (`exp`, `table_interpolate`),
+otherwise `CYCLES` holds. Loads widen and stores narrow on the way. A unit cannot be faster than its
+operands come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, prod
+from typing import TYPE_CHECKING
+
+from sim.cost.forms import Form, Step
+from sim.cost.geometry import contiguous
+from sim.cost.support import lanes_for
+from sim.cost.work import Unit, Work
+from tiling.expr import BYTES
+
+if TYPE_CHECKING:
+    from sim.machine.machine import Machine
+
+CYCLES: Mapping[str, int] = {"divide": 8, "function": 8, "interpolate": 2, "blend": 7}
+"""Cycles of kinds of operation where a machine says nothing: a division or a function by table and Newton's
+method, an interpolation of a product and a sum, a blend of four products and three sums. Others take one."""
+MOVED_BYTES = 16
+"""Bytes a cycle of a move inside the scratchpad, where the machine has no limit."""
+
+
+def map_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+    """Scalar work on each point."""
+    cycles, detail = steps_cycles(machine, form, form.steps, tile)
+    cycles = max(cycles, streaming_cycles(machine, form, tile))
+    return _work(machine, form, tile, "vector", cycles, machine.vector.fill_cycles, detail)
+
+
+def reduce_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+    """Values combined along axes, computed by the vector unit as they come.
+
+    Lanes that are neighbours are combined by a tree where values that follow each other belong to one result;
+    otherwise each lane has a result of its own.
+    """
+    lanes, steps = lanes_for(machine, "reduction", form.reduced_type, form.nest.members)
+    lanes *= machine.cores
+    results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
+    steps *= 2 if form.finds_place else 1
+    tree = _along_lanes(form)
+    cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
+    fill = machine.reduction.fill_cycles + ((min(lanes, length) - 1).bit_length() if tree else 0)
+    vector, detail = steps_cycles(machine, form, form.steps, tile)
+    cycles = max(cycles * steps, vector, streaming_cycles(machine, form, tile))
+    return _work(machine, form, tile, "reduction", cycles, fill, detail, prod(tile))
+
+
+def product_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+    """A product without an array for it: multiplied and added up by the vector unit."""
+    cycles, detail = steps_cycles(machine, form, form.all_steps, tile)
+    assert form.nest.reduction is not None
+    lanes, steps = lanes_for(machine, "vector", form.nest.reduction.type, form.nest.members)
+    cycles += ceil(prod(tile) * steps / (lanes * machine.cores))
+    cycles = max(cycles, streaming_cycles(machine, form, tile))
+    detail += (("emulated_macs", prod(tile)),) if machine.array is not None else ()
+    fill = machine.vector.fill_cycles
+    return _work(machine, form, tile, "vector", cycles, fill, detail, prod(tile), prod(tile))
+
+
+def move_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+    """A copy: by the DMA, run by run; where it cannot follow, element by element through the vector unit."""
+    dma, indirect = machine.dma, any(stream.lookup is not None for stream in form.streams)
+    runs, run_bytes = move_runs(form, tile)
+    traffic = tuple(form.traffic(tile))
+    if (indirect and not dma.gathered) or (runs > 1 and not dma.strided):
+        # Places are computed for each run; what is in a run moves at the unit's width.
+        kind = form.streams[-1].type
+        lanes, steps = lanes_for(machine, "vector", kind, form.nest.members)
+        each = max(ceil(run_bytes / BYTES[kind] * steps / lanes), 1 / machine.vector.table_lookups_per_cycle)
+        cycles = ceil(runs * each) + machine.vector.fill_cycles
+        return Work("vector", max(1, cycles), machine.vector.fill_cycles, 0, runs, traffic, (("runs", runs),))
+    width = machine.scratchpad.bytes_per_cycle or MOVED_BYTES
+    cycles = ceil(runs * max(1, run_bytes / width))
+    setup = dma.setup_cycles
+    return Work("dma", max(1, cycles + setup), setup, 0, 0, traffic, (("runs", runs),))
+
+
+def move_runs(form: Form, tile: Sequence[int]) -> tuple[int, int]:
+    """Stretches of bytes that follow each other in the source and in the destination, and their size."""
+    nest = form.nest
+    target = nest.writes[0].access
+    moved = [nest.reads[number] for number in form.used if nest.reads[number].bytes > 1]
+    source = max(moved, key=lambda access: (access.type == target.type, access.bytes), default=target)
+    run = max(BYTES[target.type], min(contiguous(source, tile), contiguous(target, tile)))
+    return max(1, ceil(prod(tile) * BYTES[target.type] / run)), run
+
+
+def result_cycles(
+    machine: Machine, form: Form, tile: Sequence[int]
+) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """What the vector unit does with results of an array as they come; of a split reduction, its share."""
+    if not form.steps:
+        return 0, ()
+    cycles, detail = steps_cycles(machine, form, form.steps, tile)
+    cycles = ceil(cycles * form.share(tile))
+    return cycles, (("vector_cycles", cycles), *detail)
+
+
+def steps_cycles(
+    machine: Machine, form: Form, steps: Iterable[Step], tile: Sequence[int]
+) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """Cycles of the vector unit for scalar operations, and what it emulates."""
+    total, emulated = 0.0, 0
+    vector, members = machine.vector, form.nest.members
+    for step in steps:
+        lanes, factor = lanes_for(machine, "vector", step.type, members)
+        each = vector.cycles.get(step.name, vector.cycles.get(step.kind, CYCLES.get(step.kind, 1)))
+        points = step.points(tile)
+        emulated += points * factor if factor > 1 else 0
+        total += points * factor * each / lanes
+    return ceil(total / machine.cores), (("emulated_operations", emulated),) if emulated else ()
+
+
+def streaming_cycles(machine: Machine, form: Form, tile: Sequence[int]) -> int:
+    """Cycles in which operands come and go, each through a port as wide as the lanes, and are looked up."""
+    most, lookups, reads = 0.0, 0, len(form.nest.reads)
+    for number, stream in enumerate(form.streams):
+        if number < reads and number not in form.used:
+            continue
+        points = prod(tile[axis] for axis in stream.axes)
+        lanes, factor = lanes_for(machine, "vector", stream.type, form.nest.members)
+        most = max(most, points * factor / lanes)
+        lookups += 0 if stream.lookup is None else prod(tile[axis] for axis in stream.lookup)
+    return ceil(max(most, lookups / machine.vector.table_lookups_per_cycle) / machine.cores)
+
+
+def operations(form: Form, tile: Sequence[int]) -> int:
+    """Scalar operations of a tile, those of an array left out."""
+    return ceil(sum(step.points(tile) for step in form.steps) * form.share(tile))
+
+
+def _along_lanes(form: Form) -> bool:
+    """Whether neighbours in memory belong to one result."""
+    roles, count = form.roles, len(form.nest.axes)
+    if roles is None:
+        return True
+    steps = form.nest.reads[roles.data].steps(count)
+    dense = min(
+        (axis for axis in range(count) if steps[axis]), key=lambda axis: abs(steps[axis]), default=count
+    )
+    return dense >= form.nest.outer
+
+
+def _work(
+    machine: Machine,
+    form: Form,
+    tile: Sequence[int],
+    unit: Unit,
+    cycles: int,
+    fill: int,
+    detail: tuple[tuple[str, int], ...],
+    combined: int = 0,
+    macs: int = 0,
+) -> Work:
+    done = operations(form, tile) + (0 if macs else combined)
+    return Work(unit, max(1, cycles + fill), fill, macs, done, tuple(form.traffic(tile)), detail)
