@@ -108,7 +108,7 @@ def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int],
     for number in order:
         if lives[number].first == start and lives[number].last == end:
             offsets[number], floor = floor, floor + lives[number].bytes
-    total, taken = floor, _Taken()
+    total, taken = floor, Taken()
     for number in order:
         life = lives[number]
         if life.first == start and life.last == end:
@@ -120,7 +120,7 @@ def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int],
     return offsets, total
 
 
-class _Taken:
+class Taken:
     """The address ranges taken so far: of short lifetimes by step, of others in a list."""
 
     def __init__(self) -> None:
@@ -147,6 +147,28 @@ class _Taken:
             for step in range(life.first, life.last + 1):
                 found.update(self.steps.get(step, ()))
         return sorted(found)
+
+    def gaps(self, step: int, end: int) -> list[tuple[int, int]]:
+        """The free ranges at a step, up to an end."""
+        found, free = [], 0
+        for lo, hi in self.during(Lifetime(0, step, step)):
+            if lo > free:
+                found.append((free, lo))
+            free = max(free, hi)
+        return [*found, (free, end)] if end > free else found
+
+
+def fill(sizes: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> dict[int, int] | None:
+    """Addresses in gaps for things of these sizes, the largest first; None if one finds no gap."""
+    left, found = sorted(gaps), {}
+    for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        wide = [(end - first, number) for number, (first, end) in enumerate(left) if end - first >= size]
+        if not wide:
+            return None
+        number = min(wide)[1]
+        found[name] = left[number][0]
+        left[number] = found[name] + size, left[number][1]
+    return found
 
 
 def _tightest_gap(busy: Sequence[tuple[int, int]], size: int, floor: int) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiling.expr import BYTES
-from tiling.menu import Menu, menu_of
+from tiling.menu import Menu, Numbers, menu_of
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Section, box_bytes, box_shape, box_steps, dense_box
 from tiling.target import Target
@@ -17,14 +18,18 @@ from tiling.target import Target
 Estimate = Callable[[Section, Mapping[str, Operand]], float]
 """How long a section takes; its addresses are not yet known."""
 
-LEAST_TILES = (1, 2, 4, 8, 16, 32)
+LEAST_TILES = (2, 4, 8, 16, 64)
 """Candidates with at least so many tiles are looked for: more tiles let transfers hide behind work."""
-TILE_BYTES = (0, 256, 4096)
+TILE_BYTES = (0, 4096)
 """Candidates are looked for that move least if every tile costs as much as so many bytes."""
 LEVELS = 3
 """Candidates are looked for in half of the room, in a quarter, …, so that more room offers what less has."""
+SPLIT = 1e-3
+"""Of candidates that move the same, those without accumulators in the scratchpad are preferred."""
 MOST = 40
 """Candidates that are estimated."""
+
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Setting:
     """Accesses whose operand is in the scratchpad, so that it is used in place."""
     weights: tuple[bool, ...]
     """Accesses that read constant factors of a contraction."""
+    constant: tuple[bool, ...]
     scale: tuple[float, ...]
     """Bytes on the way for a byte in the scratchpad: less than one where constants are compressed."""
 
@@ -50,6 +56,7 @@ def setting(nest: Nest, operands: Mapping[str, Operand], target: Target) -> Sett
         menu_of(nest, target),
         tuple(operand.place == "scratchpad" for operand in found),
         tuple(number in factors for number in range(len(found))),
+        tuple(operand.kind == "constant" for operand in found),
         tuple(1.0 if o.stored_bytes is None else o.stored_bytes / max(o.bytes, 1) for o in found),
     )
 
@@ -70,12 +77,10 @@ def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
     """The least bytes moved by a choice that fits, and what room it takes; infinite if none fits."""
     best = (float("inf"), 0)
     for boxed in _ways(at, target):
-        need, cost = _needs(at, boxed, 1)
-        fitting = need <= room
-        if fitting.any():
-            cost = np.where(fitting, cost, np.inf)
-            row = int(cost.argmin())
-            best = min(best, (float(cost[row]), int(need[row])))
+        rows = _fitting(at, boxed, room)
+        if len(rows.numbers):
+            row = int(rows.cost.argmin())
+            best = min(best, (float(rows.cost[row]), int(rows.need[row])))
     return best
 
 
@@ -83,130 +88,166 @@ def choose(
     at: Setting, operands: Mapping[str, Operand], target: Target, room: int, estimate: Estimate | None
 ) -> Section | None:
     """The best section that fits the room, its images at address 0; None if there is none."""
-    best, least = None, float("inf")
-    for row, boxed, copies in _candidates(at, target, room, estimate is not None):
-        section = _section(at, target, row, boxed, copies)
-        if estimate is None:
-            return section
+    if estimate is None:
+        found = [
+            (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
+            for boxed in _ways(at, target)
+            for rows in [_fitting(at, boxed, room)]
+            if len(rows.numbers)
+            for row in [_least(rows.cost, rows.tiles)]
+        ]
+        _, _, row, boxed = min(found, key=lambda f: f[:2], default=(0, 0, -1, None))
+        return None if boxed is None else _Maker(at, target).section(row, boxed, 1)
+    best, least, maker = None, float("inf"), _Maker(at, target)
+    for row, boxed, copies in _candidates(at, target, room):
+        section = maker.section(row, boxed, copies)
         time = estimate(section, operands)
         if time < least:
             best, least = section, time
     return best
 
 
-def _ways(at: Setting, target: Target) -> Iterator[np.ndarray]:
+def _ways(at: Setting, target: Target) -> Iterator[Flags]:
     """Which accesses have boxes: all that are not inside, or only weights, or none if units reach out."""
     outside = ~np.array(at.inside, bool)
-    yield outside
-    if target.direct:
-        weights = np.array(at.weights, bool) & outside
-        if weights.any() and (weights != outside).any():
-            yield weights
-        if outside.any():
-            yield outside & False
+    if not target.direct:
+        yield outside
+        return
+    weights = np.array(at.weights, bool) & outside
+    if (outside & ~np.array(at.constant, bool)).any():
+        yield outside
+    if weights.any():
+        yield weights
+    yield outside & False
 
 
-def _needs(at: Setting, boxed: np.ndarray, copies: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each row of the menu the room it needs and the bytes it moves."""
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of the menu that fit the room."""
+
+    numbers: NDArray[np.intp]
+    need: Numbers
+    """Bytes of the scratchpad."""
+    second: Numbers
+    """Bytes more if boxes that move have a second copy."""
+    cost: Numbers
+    """Bytes moved."""
+    tiles: Numbers
+
+    def where(self, chosen: Flags) -> _Rows:
+        """Some of the rows."""
+        need, second, cost, tiles = (n[chosen] for n in (self.need, self.second, self.cost, self.tiles))
+        return _Rows(self.numbers[chosen], need, second, cost, tiles)
+
+
+def _fitting(at: Setting, boxed: Flags, room: int) -> _Rows:
+    """The rows that fit, with the bytes that they need and move."""
     menu = at.menu
-    twice = menu.moves[:, boxed] * (copies - 1) + 1
-    need = (menu.rooms[:, boxed] * twice).sum(1) + menu.accumulators
-    scale = np.array(at.scale)
-    outside = ~np.array(at.inside, bool)
-    in_place = outside[None] & (~boxed[None] | (menu.rooms == 0))
-    moved = np.where(in_place, menu.touched, menu.loaded) * (scale * outside)
-    return need, moved.sum(1)
+    own = np.flatnonzero(boxed)
+    rooms = menu.rooms[:, own]
+    need = rooms.sum(1) + menu.accumulators
+    (rows,) = np.nonzero(need <= room)
+    rooms, scale = rooms[rows], np.array(at.scale)
+    second = (rooms * menu.moves[np.ix_(rows, own)]).sum(1)
+    loaded, touched = menu.loaded[np.ix_(rows, own)], menu.touched[np.ix_(rows, own)]
+    cost = np.where(rooms == 0, touched, loaded) @ scale[own]
+    direct = np.flatnonzero(~boxed & ~np.array(at.inside, bool))
+    cost = cost + menu.touched[np.ix_(rows, direct)] @ scale[direct] + SPLIT * menu.accumulators[rows]
+    return _Rows(rows, need[rows], second, cost, menu.counts[rows])
 
 
-def _candidates(
-    at: Setting, target: Target, room: int, estimated: bool
-) -> Iterator[tuple[int, np.ndarray, int]]:
+def _candidates(at: Setting, target: Target, room: int) -> Iterator[tuple[int, Flags, int]]:
     """Rows of the menu with the accesses that have boxes and their copies: a few that differ in kind."""
     seen: set[tuple[int, bytes, int]] = set()
-    if not estimated:
-        found = [
-            (cost[row], row, boxed)
-            for boxed in _ways(at, target)
-            for need, cost in [_needs(at, boxed, 1)]
-            if (need <= room).any()
-            for row in [_least(cost, need <= room, at.menu, 0)]
-        ]
-        yield from ((row, boxed, 1) for _, row, boxed in sorted(found, key=lambda f: (f[0], int(f[2].sum()))))
-        return
     for boxed in _ways(at, target):
-        for copies in (1, 2):
-            need, cost = _needs(at, boxed, copies)
-            for row in _rows(at.menu, need, cost, room):
-                key = row, boxed.tobytes(), copies if at.menu.moves[row, boxed].any() else 1
-                if key not in seen and len(seen) < MOST:
-                    seen.add(key)
-                    yield row, boxed, key[2]
+        rows = _fitting(at, boxed, room)
+        if not boxed.any() or not len(rows.numbers):
+            rows = rows.where(rows.tiles == rows.tiles.min(initial=np.inf))
+        twice = rows.where(rows.need + rows.second <= room)
+        picked = [*((row, 1) for row in _picked(rows, room, False))]
+        picked += ((row, 2) for row in _picked(twice, room, True))
+        for row, copies in picked:
+            moving = at.menu.moves[row, boxed].any()
+            key = row, boxed.tobytes(), copies if moving else 1
+            if key not in seen and len(seen) < MOST:
+                seen.add(key)
+                yield row, boxed, key[2]
 
 
-def _rows(menu: Menu, need: np.ndarray, cost: np.ndarray, room: int) -> Iterator[int]:
+def _picked(rows: _Rows, room: int, twice: bool) -> Iterator[int]:
+    need = rows.need + rows.second if twice else rows.need
     for level in range(LEVELS):
-        bound = room if level == 0 else 1 << max(room.bit_length() - level, 0)
-        fitting = need <= bound
-        if not fitting.any():
+        if level:
+            fitting = need <= 1 << max(room.bit_length() - level, 0)
+            rows, need = rows.where(fitting), need[fitting]
+        if not len(rows.numbers):
             return
         for price in TILE_BYTES:
-            yield _least(cost, fitting, menu, price)
-        if level == 0:
-            for least in LEAST_TILES:
-                enough = fitting & (menu.counts >= least)
-                if enough.any():
-                    yield _least(cost, enough, menu, 0)
+            yield int(rows.numbers[_least(rows.cost + price * rows.tiles, rows.tiles)])
+        for least in LEAST_TILES if level == 0 else ():
+            enough = rows.where(rows.tiles >= least)
+            if not len(enough.numbers):
+                break
+            yield int(enough.numbers[_least(enough.cost, enough.tiles)])
 
 
-def _least(cost: np.ndarray, fitting: np.ndarray, menu: Menu, price: int) -> int:
-    """The row that moves least, and of several the one with the fewest tiles."""
-    priced = np.where(fitting, cost + price * menu.counts, np.inf)
-    (equal,) = np.nonzero(priced <= priced.min())
-    return int(equal[menu.counts[equal].argmin()])
+def _least(cost: Numbers, tiles: Numbers) -> int:
+    """The row that costs least, and of several the one with the fewest tiles."""
+    (equal,) = np.nonzero(cost <= cost.min())
+    return int(equal[tiles[equal].argmin()])
 
 
-def _section(at: Setting, target: Target, row: int, boxed: np.ndarray, copies: int) -> Section:
-    """A row of the menu as loops and images."""
-    nest, menu = at.nest, at.menu
-    tile = tuple(map(int, menu.tiles[row]))
-    loops = tuple(
-        Loop(axis, tile[axis], -(-nest.axes[axis].extent // tile[axis]))
-        for axis in menu.orders[menu.order[row]]
-        if tile[axis] < nest.axes[axis].extent
-    )
-    images = tuple(
-        _image(nest, access, tile, loops, target, copies)
-        if boxed[number] and menu.rooms[row, number]
-        else None
-        for number, access in enumerate(nest.accesses)
-    )
-    accumulator = None
-    if nest.reduction is not None and menu.accumulators[row]:
-        size = prod(tile[: nest.outer]) * BYTES[nest.reduction.type]
-        accumulator = Image(0, tile[: nest.outer], size, len(loops), 1, aligned(size, target))
-    several = any(not nest.axes[loop.axis].reduced for loop in loops)
-    return Section(nest, loops, images, accumulator, target.cores > 1 and several and not nest.scatters)
+class _Maker:
+    """Makes sections of rows of a menu; boxes that they have in common are made once."""
 
+    def __init__(self, at: Setting, target: Target) -> None:
+        self.at, self.target = at, target
+        nest = at.nest
+        self.images: dict[object, Image] = {}
+        self.steps = [box_steps(a, nest.extents) if target.strided else () for a in nest.accesses]
+        self.moving = [
+            tuple(
+                number
+                for number in range(len(nest.axes))
+                if any(isinstance(i, Affine) and i.coefficients[number] for i in access.index)
+            )
+            for access in nest.accesses
+        ]
 
-def _image(
-    nest: Nest, access: Access, tile: tuple[int, ...], loops: Sequence[Loop], target: Target, copies: int
-) -> Image:
-    steps = box_steps(access, nest.extents) if target.strided else ()
-    steps = () if all(step == 1 for step in steps) else steps
-    size = box_bytes(access, tile, steps)
-    level = _level(access, loops)
-    shape = box_shape(access, tile, steps)
-    return Image(0, shape, size, level, copies if level else 1, aligned(size, target), steps)
+    def section(self, row: int, boxed: Flags, copies: int) -> Section:
+        """A row of the menu as loops and images."""
+        at, target, nest, menu = self.at, self.target, self.at.nest, self.at.menu
+        tile = tuple(map(int, menu.tiles[row].tolist()))
+        loops = tuple(
+            Loop(axis, tile[axis], -(-nest.axes[axis].extent // tile[axis]))
+            for axis in menu.orders[menu.order[row]]
+            if tile[axis] < nest.axes[axis].extent
+        )
+        depths = {loop.axis: depth for depth, loop in enumerate(loops, 1)}
+        rooms = menu.rooms[row].tolist()
+        images = tuple(
+            self._image(number, tile, depths, copies) if box and rooms[number] else None
+            for number, box in enumerate(boxed.tolist())
+        )
+        accumulator = None
+        if nest.reduction is not None and menu.accumulators[row]:
+            size = prod(tile[: nest.outer]) * BYTES[nest.reduction.type]
+            accumulator = Image(0, tile[: nest.outer], size, len(loops), 1, aligned(size, target))
+        several = any(not nest.axes[loop.axis].reduced for loop in loops)
+        shared = target.cores > 1 and several and not nest.scatters
+        return Section(at.nest, loops, images, accumulator, shared)
 
-
-def _level(access: Access, loops: Sequence[Loop]) -> int:
-    """How many of the outer loops must stand still for the box to stay."""
-    moving = [
-        depth + 1
-        for depth, loop in enumerate(loops)
-        if any(isinstance(i, Affine) and i.coefficients[loop.axis] for i in access.index)
-    ]
-    return max(moving, default=0)
+    def _image(self, number: int, tile: tuple[int, ...], depths: Mapping[int, int], copies: int) -> Image:
+        level = max((depths.get(axis, 0) for axis in self.moving[number]), default=0)
+        copies = copies if level else 1
+        key = number, level, copies, tuple(tile[axis] for axis in self.moving[number])
+        if key not in self.images:
+            access, steps = self.at.nest.accesses[number], self.steps[number]
+            steps = () if all(step == 1 for step in steps) else steps
+            shape = box_shape(access, tile, steps)
+            size = prod(shape) * BYTES[access.type]
+            self.images[key] = Image(0, shape, size, level, copies, aligned(size, self.target), steps)
+        return self.images[key]
 
 
 def aligned(size: int, target: Target) -> int:

@@ -113,18 +113,25 @@ def _menu(
     if reduction is not None:
         split = counts[:, outer:].prod(1) > 1
         accumulators = np.ceil(tiles[:, :outer].prod(1) * BYTES[reduction] * split / alignment) * alignment
-    loads = [_loads(order, counts, moving) for order in orders]
-    many = len(orders)
+    # Where loops of only one class are there, all orders are the same.
+    cut = sum(
+        ((counts[:, axes] > 1).any(1) for axes in classes if axes[0] < outer), np.zeros(len(tiles), int)
+    )
+    every, several = np.arange(len(tiles)), np.flatnonzero(cut > 1)
+    rows = np.concatenate([several if number else every for number in range(len(orders))])
+    order = np.repeat(np.arange(len(orders)), [len(several) if n else len(every) for n in range(len(orders))])
+    loads = [_loads(axes, counts[several if n else every], moving) for n, axes in enumerate(orders)]
+    often = np.concatenate(loads)
     return Menu(
-        np.tile(tiles, (many, 1)),
+        tiles[rows],
         orders,
-        np.repeat(np.arange(many), len(tiles)),
-        np.tile(total, many),
-        np.tile(rooms, (many, 1)),
-        np.concatenate([often > 1 for often in loads]),
-        np.concatenate([often * means for often in loads]),
-        np.tile(touched, (many, 1)),
-        np.tile(accumulators, many),
+        order,
+        total[rows],
+        rooms[rows],
+        often > 1,
+        often * means[rows],
+        touched[rows],
+        accumulators[rows],
     )
 
 

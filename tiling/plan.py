@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tiling.allocate import Lifetime, allocate
-from tiling.choose import Estimate, choose, least_room, placed
+from tiling import cascade
+from tiling.allocate import Lifetime, Taken, allocate, fill
+from tiling.choose import Estimate, aligned, choose, least_room, placed
 from tiling.nest import Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
@@ -17,8 +18,8 @@ WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
 ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
-EFFORT, GREAT_EFFORT = 4_000, 40_000
-"""Buffers that the allocator may place to find a better order; more of them where it must."""
+EFFORT = 2_000
+"""Buffers that the allocator may place to find a better order."""
 
 Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
@@ -50,6 +51,8 @@ def plan(
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
     best; without one, those that move the fewest bytes.
     """
+    if target.scratch_bytes is not None and target.cores == 1:
+        nests, operands = cascade.choose(nests, operands, target)
     used = {name for nest in nests for name in nest.operands}
     known = {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
     if target.scratch_bytes is None:
@@ -115,36 +118,28 @@ class _Planner:
         self.residence = Residence(nests, operands, target)
         self.known: dict[object, Section | None] = {}
         self.sections: list[Section | None] = []
-        self.tight: dict[int, int] = {}
 
     def program(self) -> Program:
-        """Choose, allocate, and make room until all fits."""
-        self.residence.settle()
-        rounds = 0
+        """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
+        residence = self.residence
+        residence.settle()
         while True:
-            crowded = self._choose()
+            rooms = residence.left.tolist()
+            self.sections = [self._chosen(step, rooms[step]) for step in range(len(self.nests))]
+            crowded = [step for step, section in enumerate(self.sections) if section is None]
             if not crowded:
                 addresses, total = self._allocated()
                 if total <= self.capacity:
                     return self._finished(addresses, total)
-                crowded = self._beyond(addresses)
-                rounds += 1
-            if rounds < ROUNDS and not any(section is None for section in self.sections):
-                self._tighten(crowded, total - self.capacity)
-            elif not self.residence.drop(crowded):
-                self.tight.clear()
-                self.residence.drop(range(len(self.nests)))
+                addresses, total, crowded = self._squeezed()
+                if not crowded:
+                    return self._finished(addresses, total)
+            residence.drop(crowded)
 
-    def _choose(self) -> list[int]:
-        """Choose all sections again; the steps that have too little room for any."""
-        self.sections = [self._chosen(step) for step in range(len(self.nests))]
-        return [step for step, section in enumerate(self.sections) if section is None]
-
-    def _chosen(self, step: int) -> Section | None:
+    def _chosen(self, step: int, room: int) -> Section | None:
         """The best section of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         at = residence.setting(step)
-        room = int(residence.left[step]) - self.tight.get(step, 0)
         kinds = tuple(residence.operands[access.operand].kind for access in nest.accesses)
         key = _structure(nest), at.inside, at.weights, at.scale, kinds, room
         if key not in self.known:
@@ -156,11 +151,48 @@ class _Planner:
         """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
         lives = self._lives()
         early = lives | self._early(lives)
-        for buffers in (early, lives) if early != lives else (lives,):
-            addresses, total = allocate(buffers, self.target.alignment, EFFORT)
-            if total <= self.capacity:
-                return addresses, total
-        return allocate(lives, self.target.alignment, GREAT_EFFORT)
+        addresses, total = allocate(early, self.target.alignment, EFFORT)
+        if total <= self.capacity or early == lives:
+            return addresses, total
+        return allocate(lives, self.target.alignment, EFFORT)
+
+    def _squeezed(self) -> tuple[dict[Key, int], int, list[int]]:
+        """Tensors placed first, and tiles into the gaps between; the first step that has none big enough."""
+        lives = {key: life for key, life in self._lives().items() if key[0]}
+        addresses, total = allocate(lives, self.target.alignment, EFFORT)
+        if total > self.capacity:
+            beyond = [key for key, life in lives.items() if addresses[key] + life.bytes > self.capacity]
+            return addresses, total, [lives[beyond[0]].first]
+        taken = Taken()
+        for key, life in lives.items():
+            taken.add(life, addresses[key])
+        for step in range(len(self.nests)):
+            gaps = taken.gaps(step, self.capacity)
+            if not self._squeeze(step, gaps, addresses):
+                return addresses, total, [step]
+            total = max(total, *(addresses["", step, n] + i.end for n, i in _images(self._section(step))), 0)
+        return addresses, total, []
+
+    def _squeeze(self, step: int, gaps: Sequence[tuple[int, int]], addresses: dict[Key, int]) -> bool:
+        """Put a step's tiles into gaps, smaller ones that fit the widest gap if need be."""
+        widest = max((end - first for first, end in gaps), default=0)
+        for room in (None, widest):
+            if room is not None:
+                self.sections[step] = self._chosen(step, room)
+            section = self.sections[step]
+            if section is None:
+                return False
+            sizes = {number: aligned(image.end, self.target) for number, image in _images(section)}
+            found = fill(sizes, gaps)
+            if found is not None:
+                addresses |= {("", step, number): address for number, address in found.items()}
+                return True
+        return False
+
+    def _section(self, step: int) -> Section:
+        section = self.sections[step]
+        assert section is not None
+        return section
 
     def _lives(self) -> dict[Key, Lifetime]:
         lives: dict[Key, Lifetime] = {
@@ -168,9 +200,8 @@ class _Planner:
             for name, stay in self.residence.stays.items()
             if self.residence.operands[name].place == "scratchpad"
         }
-        for step, section in enumerate(self.sections):
-            assert section is not None
-            for number, image in _images(section):
+        for step in range(len(self.sections)):
+            for number, image in _images(self._section(step)):
                 lives["", step, number] = Lifetime(image.end, step, step)
         return lives
 
@@ -193,26 +224,10 @@ class _Planner:
                 found[name, step, number] = replace(life, first=step - 1)
         return found
 
-    def _beyond(self, addresses: Mapping[Key, int]) -> list[int]:
-        """The steps at which something ends behind the scratchpad."""
-        return sorted(
-            {
-                step
-                for key, life in self._lives().items()
-                if addresses[key] + life.bytes > self.capacity
-                for step in range(life.first, life.last + 1)
-            }
-        )
-
-    def _tighten(self, steps: Sequence[int], excess: int) -> None:
-        """Leave so much less room to the tiles of some steps."""
-        for step in steps:
-            self.tight[step] = self.tight.get(step, 0) + excess
-
     def _finished(self, addresses: Mapping[Key, int], total: int) -> Program:
         sections = []
-        for step, section in enumerate(self.sections):
-            assert section is not None
+        for step in range(len(self.sections)):
+            section = self._section(step)
             own = {number: addresses["", step, number] for number, _ in _images(section)}
             sections.append(placed(section, own))
         operands = {
