@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,15 @@ KINDS = ("systolic", "block", "row-stationary")
 def faults_of(part: type[BaseModel], error: ValidationError) -> list[Fault]:
     """Everything that is wrong with a part."""
     return [fault for one in error.errors(include_url=False) for fault in _faults(part, one)]
+
+
+def nameless(tree: Mapping[Any, Any], path: str = "", depth: int = 0) -> Iterator[Fault]:
+    """Keys of nested tables that are no names."""
+    for key, value in tree.items():
+        if not isinstance(key, str):
+            yield Fault(path, f"{shown(key)} is not the name of a field")
+        elif isinstance(value, dict) and depth < 4:
+            yield from nameless(value, f"{path}.{key}".lstrip("."), depth + 1)
 
 
 def _faults(part: type[BaseModel], error: ErrorDetails) -> Iterator[Fault]:

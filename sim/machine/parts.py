@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sim.machine.errors import Fault, MachineError
-from sim.machine.faults import faults_of
+from sim.machine.faults import faults_of, nameless
 from sim.machine.figures import Figure, Table, count, cycles, table
 
 Place = Literal["scratchpad", "offchip"]
@@ -49,6 +49,9 @@ class Part(BaseModel):
     if not TYPE_CHECKING:  # type checkers make the constructor from the fields
 
         def __init__(self, /, **figures: Any) -> None:
+            odd = list(nameless(figures))
+            if odd:
+                raise MachineError(odd)
             try:
                 super().__init__(**figures)
             except ValidationError as error:

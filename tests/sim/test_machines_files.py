@@ -98,6 +98,7 @@ def test_a_figure_of_the_base_can_be_made_unlimited(write: Callable[..., Path]) 
         ("- 1\n", "a.yaml", "is not a table"),
         ("1: 2\n", "a.yaml", "is not a table"),
         ("", "a.yaml", "is not a table"),
+        ("base: tiny\nscratchpad: {1: 2}\n", "a.yaml", "scratchpad: 1 is not the name of a field"),
         ("a: !!python/object/apply:os.system [true]\n", "a.yaml", "is not YAML"),
         ("a: !!timestamp x\n", "a.yaml", "is not YAML"),
         ("{", "a.json", "is not JSON"),
