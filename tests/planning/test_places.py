@@ -148,7 +148,11 @@ def test_a_layer_stays_whole_while_its_weights_come_in_slices() -> None:
 
     def slices(section: Section, found: object) -> float:
         weights = section.images[1]
-        return abs(section.tiles - 8) + len(section.loops) + (1.0 if weights is None else 0.1 * (2 - weights.copies))
+        return (
+            abs(section.tiles - 8)
+            + len(section.loops)
+            + (1.0 if weights is None else 0.1 * (2 - weights.copies))
+        )
 
     target = Target("npu", 64 << 10, values="scratchpad", direct=True)
     program = plan([nest], operands, target, slices)
