@@ -7,10 +7,10 @@ Rows that a later stripe needs again stay where they are, or move to the head of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import lcm
+from math import gcd, lcm
 
 from tiling.expr import read
 from tiling.fold import identity_write
@@ -66,13 +66,20 @@ class Cascade:
 
 
 def cascaded(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], chain: range, stripes: int
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    chain: range,
+    stripes: int,
+    held: Collection[str] = (),
 ) -> tuple[tuple[Nest, ...], dict[str, Operand]] | None:
-    """The nests with those of `chain` in stripes, the operands with their buffers; None if they cannot."""
+    """The nests with those of `chain` in stripes, the operands with their buffers; None if they cannot.
+
+    Constants in `held` are copied once, so that their copies can stay near while all stripes read them.
+    """
     cascade = cascade_of(nests, operands, chain, stripes)
     if cascade is None:
         return None
-    found, buffers = _striped(cascade, operands)
+    found, buffers = striped(cascade, operands, held)
     left = {name: operand for name, operand in operands.items() if name not in cascade.flows}
     return (*nests[: chain.start], *found, *nests[chain.stop :]), left | buffers
 
@@ -83,15 +90,15 @@ def cascade_of(
     """What each stripe of a chain does; None if a value is not made in rows, or is read otherwise."""
     members = tuple(nests[number] for number in chain)
     last = members[-1]
-    if any(member.scatters or not member.outer for member in members):
+    if any(member.scatters or not member.outer or not member.writes[0].access.shape for member in members):
         return None
     inner = {write.access.operand for member in members[:-1] for write in member.writes}
     if any(operands[name].kind != "temporary" for name in inner):
         return None
     if any(not inner.isdisjoint(nests[n].operands) for n in range(len(nests)) if n not in chain):
         return None
-    extent = last.extents[0]
-    step = -(-extent // max(min(stripes, extent), 1))
+    extent, grain = last.extents[0], _grain(members, inner)
+    step = min(-(-extent // (max(stripes, 1) * grain)) * grain, extent)
     bounds = [(first, min(first + step, extent)) for first in range(0, extent, step)]
     rows: dict[int, tuple[Span, ...]] = {len(members) - 1: tuple(bounds)}
     flows: dict[str, Flow] = {}
@@ -99,10 +106,22 @@ def cascade_of(
         flow = _flow(members, number, rows, operands)
         if flow is None:
             return None
-        width = _row(members[number].writes[0].access)
+        width = row_of(members[number].writes[0].access)
         flows[flow.name] = flow
         rows[number] = tuple((first // width, end // width) for first, end in flow.made)
     return Cascade(members, tuple(rows[number] for number in range(len(members))), flows)
+
+
+def _grain(members: Sequence[Nest], inner: set[str]) -> int:
+    """How many rows of the last member take whole rows of what the members before it make."""
+    last, found = members[-1], 1
+    rows = {member.writes[0].access.operand: row_of(member.writes[0].access) for member in members[:-1]}
+    for access in last.reads:
+        if access.operand in inner and in_rows(access, last):
+            step = access.steps(len(last.axes))[0]
+            unit = lcm(rows[access.operand], row_of(access))
+            found = lcm(found, unit // gcd(unit, step))
+    return min(found, last.extents[0])
 
 
 def _flow(
@@ -121,9 +140,9 @@ def _flow(
         for access in member.reads
         if access.operand == name
     ]
-    if not readers or not _makes_rows(writer) or not all(_in_rows(a, m) for m, a, _ in readers):
+    if not readers or not makes_rows(writer) or not all(in_rows(a, m) for m, a, _ in readers):
         return None
-    unit = lcm(_row(target), *(_row(access) for _, access, _ in readers))
+    unit = lcm(row_of(target), *(row_of(access) for _, access, _ in readers))
     total = operands[name].elements
     if unit > total:
         return None
@@ -155,7 +174,7 @@ def _places(held: Sequence[Span]) -> tuple[tuple[int, ...], int]:
     return tuple(places), size
 
 
-def _makes_rows(nest: Nest) -> bool:
+def makes_rows(nest: Nest) -> bool:
     """Whether a range of the first axis is a run of elements of the only result."""
     if len(nest.writes) != 1:
         return False
@@ -164,7 +183,7 @@ def _makes_rows(nest: Nest) -> bool:
     return whole and write.access.shape == nest.extents[: nest.outer]
 
 
-def _in_rows(access: Access, nest: Nest) -> bool:
+def in_rows(access: Access, nest: Nest) -> bool:
     """Whether a range of the first axis reads a run of elements that moves forward with it."""
     if access.indirect or not access.index:
         return False
@@ -174,7 +193,7 @@ def _in_rows(access: Access, nest: Nest) -> bool:
     return leading.coefficients[0] > 0 and behind
 
 
-def _row(access: Access) -> int:
+def row_of(access: Access) -> int:
     """Elements of one step of the leading dimension."""
     return dense_strides(access.shape)[0]
 
@@ -188,7 +207,7 @@ def _needed(access: Access, nest: Nest, rows: Span) -> Span:
     assert isinstance(leading, Affine)
     low, high = leading.span((first, *(0 for _ in nest.axes[1:])), (end, *nest.extents[1:]))
     low, high = max(low, 0), min(high + 1, access.shape[0])
-    return (low * _row(access), high * _row(access)) if low < high else (0, 0)
+    return (low * row_of(access), high * row_of(access)) if low < high else (0, 0)
 
 
 def _from_behind(values: Sequence[int]) -> list[int]:
@@ -199,23 +218,29 @@ def _from_behind(values: Sequence[int]) -> list[int]:
     return found
 
 
-def _striped(cascade: Cascade, operands: Mapping[str, Operand]) -> tuple[list[Nest], dict[str, Operand]]:
-    """The nests of all stripes in order, and the buffers between them."""
+def striped(
+    cascade: Cascade, operands: Mapping[str, Operand], held: Collection[str] = ()
+) -> tuple[list[Nest], dict[str, Operand]]:
+    """The nests of all stripes in order, and the buffers between them; copies of what is held before them."""
     nests: list[Nest] = []
     buffers: dict[str, Operand] = {}
+    copies = {name: f"{name} held for {cascade.members[0].members[0]}" for name in held}
     for stripe in range(cascade.stripes):
         views: dict[str, _View] = {}
         for number, member in enumerate(cascade.members):
             rows = cascade.rows[number][stripe]
-            name = member.writes[0].access.operand
-            if name in cascade.flows and number < len(cascade.members) - 1:
-                flow = cascade.flows[name]
-                view = views[name] = _View(flow, stripe, _buffer(flow, stripe))
-                old = operands[name]
-                buffers[view.buffer] = Operand(view.buffer, old.type, flow.elements, "temporary")
-                nests += _moves(flow, stripe, view.buffer, old.type, member.members)
+            flow = cascade.flows.get(member.writes[0].access.operand)
+            if flow is not None:
+                view = views[flow.name] = _View(flow, stripe, _buffer(flow, stripe))
+                type = operands[flow.name].type
+                buffers[view.buffer] = Operand(view.buffer, type, flow.elements, "temporary")
+                nests += _moves(flow, stripe, view.buffer, type, member.members)
             if rows[0] < rows[1]:
-                nests.append(_part(member, rows, views))
+                for name in member.operands:
+                    if name in copies and copies[name] not in buffers:
+                        buffers[copies[name]] = replace(operands[name], name=copies[name], kind="temporary")
+                        nests.append(_copy(operands[name], copies[name], member.members))
+                nests.append(_part(member, rows, views, copies))
     return nests, buffers
 
 
@@ -234,7 +259,7 @@ class _View:
 
     def access(self, access: Access) -> Access:
         """The access to the elements in the buffer, at the rows of the whole tensor."""
-        row = _row(access)
+        row = row_of(access)
         (first, end), place = self.flow.held[self.stripe], self.flow.places[self.stripe]
         leading = access.index[0]
         assert isinstance(leading, Affine)
@@ -243,13 +268,25 @@ class _View:
         return replace(access, operand=self.buffer, shape=shape, index=(index, *access.index[1:]))
 
 
-def _part(member: Nest, rows: Span, views: Mapping[str, _View]) -> Nest:
+def _part(member: Nest, rows: Span, views: Mapping[str, _View], copies: Mapping[str, str]) -> Nest:
     """Some rows of a member, with what passes through buffers found there."""
     count = len(member.axes)
     axes = (replace(member.axes[0], extent=rows[1] - rows[0]), *member.axes[1:])
     old = [along(0, count, 1, rows[0]), *(along(number, count) for number in range(1, count))]
-    part = with_axes(member, axes, old)
-    return map_accesses(part, lambda a: views[a.operand].access(a) if a.operand in views else a)
+
+    def found(access: Access) -> Access:
+        if access.operand in copies:
+            return replace(access, operand=copies[access.operand])
+        return views[access.operand].access(access) if access.operand in views else access
+
+    return map_accesses(with_axes(member, axes, old), found)
+
+
+def _copy(operand: Operand, copy: str, members: tuple[str, ...]) -> Nest:
+    """Copy a constant as it is."""
+    shape, index, axes = (operand.elements,), (Affine((1,)),), (Axis("i", operand.elements),)
+    source, target = (Access(name, operand.type, shape, index) for name in (operand.name, copy))
+    return Nest("move", axes, (source,), (Write(target, read(0, operand.type)),), None, members)
 
 
 def _moves(flow: Flow, stripe: int, buffer: str, type: str, members: tuple[str, ...]) -> list[Nest]:

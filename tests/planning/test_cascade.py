@@ -1,0 +1,108 @@
+"""Cascades are chosen where tensors do not fit the scratchpad, and only there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.planning.drawing import Chain
+from tests.planning.interpreter import interpret
+from tests.planning.test_cascade_stripes import described, networks
+from tests.planning.test_fuse import arrays
+from tiling.cascade import MOST_STRIPES, choose
+from tiling.expr import acc, read
+from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, identity
+from tiling.plan import plan
+from tiling.program import Operand, Program
+from tiling.target import Place, Target
+from tosajit.dtypes import INT32
+from tosajit.runtime.groups import Stretch, Tensor
+from tosajit.runtime.options import Options
+from tosajit.runtime.segment import Segment
+
+
+@given(networks(), st.integers(0, 99), st.integers(64, 4000), st.sampled_from(["scratchpad", "offchip"]))
+def test_what_is_chosen_computes_the_same(chain: Chain, seed: int, capacity: int, values: Place) -> None:
+    operands = described(chain)
+    nests, changed = choose(chain.nests, operands, Target("small", capacity, 4, values=values))
+    given_arrays = arrays(chain, seed)
+    plain = interpret(chain.nests, given_arrays, {name: o.elements for name, o in operands.items()})
+    after = interpret(nests, given_arrays, {name: o.elements for name, o in changed.items()})
+    for name in plain.keys() & changed.keys():
+        np.testing.assert_array_equal(plain[name], after[name])
+
+
+@settings(max_examples=10, deadline=None)
+@given(networks(), st.integers(0, 99), st.sampled_from([200, 400, 800]))
+def test_programs_with_cascades_compute_what_nests_mean(chain: Chain, seed: int, capacity: int) -> None:
+    if not chain.nests:
+        return
+    sizes = {name: prod(shape) for name, shape in chain.shapes.items()}
+    result = chain.nests[-1].writes[0].access.operand
+    given_arrays = arrays(chain, seed)
+    expected = interpret(chain.nests, given_arrays, sizes)[result]
+    tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
+    inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
+    stretch = Stretch(chain.nests, tensors, list(chain.inputs), [result], {})
+    segment = Segment(stretch, Options(Target("small", capacity, 4)))
+    np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
+
+
+def layers(count: int, rows: int, taps: int = 3, lanes: int = 32) -> tuple[list[Nest], dict[str, Operand]]:
+    """Sums over windows of rows, one after the other."""
+    operands = {"v0": Operand("v0", "i32", rows * lanes, "input")}
+    nests = []
+    for number in range(count):
+        name = f"v{number + 1}"
+        kind = "output" if number == count - 1 else "temporary"
+        operands[name] = Operand(name, "i32", rows * lanes, kind)  # type: ignore[arg-type]
+        index = (Affine((1, 0, 1), -(taps // 2)), Affine((0, 1, 0)))
+        source = Access(f"v{number}", "i32", (rows, lanes), index, acc("i32"))
+        source = replace(source, fill=None) if taps == 1 else replace(source, fill=read(1, "i32"))
+        zero = Access("zero", "i32", (), ())
+        axes = (Axis("y", rows), Axis("x", lanes), Axis("k", taps, True))
+        write = Write(Access(name, "i32", (rows, lanes), identity(2, 0, 3)), acc("i32"))
+        reduction = Reduction("add", 0, "i32", read(0, "i32"))
+        nests.append(Nest("reduce", axes, (source, zero), (write,), reduction, (name,)))
+    return nests, operands | {"zero": Operand("zero", "i32", 1, "constant")}
+
+
+def moved(program: object, values: Place) -> int:
+    """Bytes of loads and stores of a program, at most."""
+    assert isinstance(program, Program)
+    total = 0
+    for section in program.sections:
+        for image in section.images:
+            if image is not None:
+                total += image.bytes * prod(loop.count for loop in section.loops[: image.level])
+    return total
+
+
+@pytest.mark.parametrize("values", ["scratchpad", "offchip"])
+def test_nothing_is_cut_where_everything_fits(values: Place) -> None:
+    nests, operands = layers(6, 16)
+    assert choose(nests, operands, Target("npu", 1 << 16, values=values)) == (tuple(nests), operands)
+
+
+def test_values_that_do_not_fit_never_leave_the_scratchpad() -> None:
+    nests, operands = layers(6, 256)
+    target = Target("npu", 24 << 10)
+    assert operands["v1"].bytes > 24 << 10
+    program = plan(nests, operands, target)
+    assert moved(program, "offchip") < 2.5 * operands["v1"].bytes
+
+
+def test_stripes_are_few() -> None:
+    nests, operands = layers(6, 256)
+    found, _ = choose(nests, operands, Target("npu", 24 << 10))
+    assert len(nests) < sum(nest.verb == "reduce" for nest in found) <= MOST_STRIPES * len(nests)
+
+
+def test_a_target_without_a_scratchpad_is_left_alone() -> None:
+    nests, operands = layers(6, 256)
+    assert choose(nests, operands, Target("host"))[0] == tuple(nests)

@@ -1,0 +1,219 @@
+"""Choosing cascades: which groups go through the scratchpad in stripes, where whole tensors do not fit.
+
+`plan` calls `choose` before all else for targets with a scratchpad. It gives nests and operands that compute
+the same; what passes between the groups of a chain is then in temporaries of a few rows, and constants that
+all stripes read are copied to temporaries at first. All of these pay for themselves only if they live in the
+scratchpad from their first use to their last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import lcm
+
+from tiling.cascade_stripes import cascade_of, in_rows, makes_rows, row_of, striped
+from tiling.nest import Access, Affine, Nest
+from tiling.program import Operand
+from tiling.target import Target
+
+MOST_STRIPES = 16
+LONGEST = 14
+"""Groups of a chain."""
+STRIPES = (2, 3, 4, 6, 8, 11, MOST_STRIPES)
+RESERVE = 8
+"""A part of so many of the scratchpad is left to tiles."""
+SECTION_BYTES = 512
+"""A group more costs as much as moving so many bytes."""
+HELD_BYTES = 48
+"""Smaller constants are not worth a copy."""
+
+Lines = tuple[float, float]
+"""A quantity that grows with the rows of a stripe: how much a row, and how much in any case."""
+
+
+def choose(
+    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
+) -> tuple[tuple[Nest, ...], dict[str, Operand]]:
+    """The same nests, with chains in stripes where otherwise tensors would have to leave the scratchpad."""
+    if target.scratch_bytes is None:
+        return tuple(nests), dict(operands)
+    search = _Search(nests, operands, target)
+    found: list[Nest] = []
+    left, added = dict(operands), {}
+    for chain, stripes in search.chains():
+        cascade = cascade_of(nests, operands, chain, stripes) if stripes > 1 else None
+        if cascade is None:
+            found += nests[chain.start : chain.stop]
+            continue
+        parts, buffers = striped(cascade, operands, search.held(chain))
+        found += parts
+        added.update(buffers)
+        for name in cascade.flows:
+            del left[name]
+    return tuple(found), left | added
+
+
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """How far a member is when the last one has done `t` rows: `rate * t + ahead` steps of its first axis."""
+
+    rate: float
+    ahead: float
+
+
+class _Search:
+    """Where tensors do not fit, the partition of the nests into chains that moves least."""
+
+    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> None:
+        self.nests, self.operands, self.target = nests, operands, target
+        capacity = target.scratch_bytes or 0
+        self.budget = capacity - capacity // RESERVE
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.readers: dict[str, list[tuple[int, Access]]] = {}
+        self.writers: dict[str, list[int]] = {}
+        for step, nest in enumerate(nests):
+            for name in nest.operands:
+                self.first.setdefault(name, step)
+                self.last[name] = step
+            for access in nest.reads:
+                self.readers.setdefault(access.operand, []).append((step, access))
+            for write in nest.writes:
+                self.writers.setdefault(write.access.operand, []).append(step)
+        self.begun, self.ended = self._totals()
+
+    def _totals(self) -> tuple[list[int], list[int]]:
+        """Bytes of tensors that have begun up to each step, and that have ended before it."""
+        count = len(self.nests)
+        begun, ended = [0] * (count + 1), [0] * (count + 1)
+        for name, step in self.first.items():
+            operand = self.operands[name]
+            if operand.kind == "temporary":
+                begun[step] += operand.bytes
+                ended[self.last[name] + 1] += operand.bytes
+            elif operand.kind != "constant" and self.target.values == "scratchpad":
+                begun[0 if operand.kind == "input" else step] += operand.bytes
+                ended[count if operand.kind == "output" else self.last[name] + 1] += operand.bytes
+        for step in range(count):
+            begun[step + 1] += begun[step]
+            ended[step + 1] += ended[step]
+        return begun, ended
+
+    def alive(self, first: int, last: int) -> int:
+        """Bytes of all tensors that are needed at one of the steps."""
+        return self.begun[last] - self.ended[first]
+
+    def chains(self) -> Iterator[tuple[range, int]]:
+        """All nests in order, as chains and single ones, with stripes."""
+        count = len(self.nests)
+        crowded = [max(self.alive(step, step) - self.budget, 0) for step in range(count)]
+        best: list[tuple[float, int, int]] = [(0.0, 0, 1)]
+        for step in range(count):
+            cost, _, _ = best[step]
+            choice = (cost + crowded[step], step, 1)
+            if any(crowded[max(step - LONGEST, 0) : step + 1]):
+                for first, stripes, price in self._options(step, crowded):
+                    choice = min(choice, (best[first][0] + price, first, stripes))
+            best.append(choice)
+        parts: list[tuple[range, int]] = []
+        end = count
+        while end:
+            _, first, stripes = best[end]
+            parts.append((range(first, end), stripes))
+            end = first
+        yield from reversed(parts)
+
+    def _options(self, last: int, crowded: Sequence[int]) -> Iterator[tuple[int, int, float]]:
+        """Chains that end at a step: where they begin, their stripes, and what they cost."""
+        final = self.nests[last]
+        if final.scatters or not final.outer or final.extents[0] < 2:
+            return
+        leads = {last: _Lead(1.0, 0.0)}
+        lines: dict[int, tuple[Lines, bool]] = {}
+        inner, held = 0, self._held_bytes(last)
+        useful = crowded[last] > 0
+        for first in range(last - 1, max(last - LONGEST, -1), -1):
+            flow = self._flow(first, last, leads)
+            if flow is None:
+                return
+            leads[first], lines[first] = flow
+            name = self.nests[first].writes[0].access.operand
+            inner += self.operands[name].bytes
+            held += self._held_bytes(first)
+            useful = useful or crowded[first] > 0
+            if not useful:
+                continue
+            yield from self._priced(first, last, lines, self.alive(first, last) - inner, held)
+
+    def _priced(
+        self, first: int, last: int, lines: Mapping[int, tuple[Lines, bool]], outside: int, held: int
+    ) -> Iterator[tuple[int, int, float]]:
+        """The fewest stripes with which a chain fits, or the most."""
+        extent = self.nests[last].extents[0]
+        for stripes in STRIPES:
+            if stripes > extent:
+                return
+            rows = -(-extent // stripes)
+            lasting, passing, moved = 0.0, [0.0], 0.0
+            for (slope, least), stays in lines.values():
+                size = slope * rows + least
+                if stays:
+                    lasting += size
+                    moved += least
+                else:
+                    passing.append(size)
+            inside = held + lasting + max(map(sum, pairwise(passing)), default=0.0)
+            excess = max(outside + inside - self.budget, 0.0)
+            if excess == 0 or (stripes == MOST_STRIPES and inside <= self.budget):
+                sections = (last + 1 - first) * (stripes - 1)
+                yield first, stripes, excess + sections * SECTION_BYTES + stripes * moved / 8
+                return
+
+    def _flow(
+        self, number: int, last: int, leads: Mapping[int, _Lead]
+    ) -> tuple[_Lead, tuple[Lines, bool]] | None:
+        """How a member runs ahead of the last one, and the bytes between it and its readers."""
+        writer = self.nests[number]
+        if not makes_rows(writer):
+            return None
+        target = writer.writes[0].access
+        name = target.operand
+        readers = self.readers.get(name, [])
+        if self.operands[name].kind != "temporary" or self.writers[name] != [number] or not readers:
+            return None
+        if any(step > last or not in_rows(access, self.nests[step]) for step, access in readers):
+            return None
+        unit = lcm(row_of(target), *(row_of(access) for _, access in readers))
+        ends, begins, slopes = [], [], []
+        for step, access in readers:
+            leading = access.index[0]
+            assert isinstance(leading, Affine)
+            nest, lead, row = self.nests[step], leads[step], row_of(access)
+            low, high = leading.span([0] * len(nest.axes), (1, *nest.extents[1:]))
+            factor = leading.coefficients[0] * row
+            slopes.append(factor * lead.rate)
+            ends.append(factor * (lead.ahead - 1) + (high + 1) * row)
+            begins.append(factor * lead.ahead + low * row)
+        slope, end, begin = max(slopes), max(ends), min(begins)
+        width = row_of(target)
+        size = self.operands[name].bytes / self.operands[name].elements
+        waste = 0 if all(slope_ % unit == 0 for slope_ in slopes) else unit
+        overlap = max(end - begin, 0.0) + waste
+        stays = end > begin or bool(waste)
+        return _Lead(slope / width, end / width), ((slope * size, overlap * size), stays)
+
+    def held(self, chain: range) -> list[str]:
+        """Constants that all stripes read, worth a copy that stays."""
+        found: dict[str, None] = {}
+        for step in chain:
+            for access in self.nests[step].reads:
+                operand = self.operands[access.operand]
+                far = "offchip" in (self.target.weights, self.target.constants)
+                if operand.kind == "constant" and far and operand.bytes >= HELD_BYTES and not access.indirect:
+                    found[access.operand] = None
+        return list(found)
+
+    def _held_bytes(self, step: int) -> int:
+        return sum(self.operands[name].bytes for name in self.held(range(step, step + 1)))
