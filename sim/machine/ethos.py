@@ -190,6 +190,7 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
         ),
         scratchpad=Scratchpad(
             bytes=size,
+            banks=configuration.sram.ports,
             ports=configuration.sram.ports,
             bytes_per_cycle=_bytes_per_cycle(configuration.sram, ports),
             read_latency_cycles=configuration.sram.read_latency,
@@ -199,7 +200,10 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
             outstanding_reads=configuration.sram.reads,
             outstanding_writes=configuration.sram.writes,
         ),
-        dma=Dma(outstanding_requests=configuration.second.reads, gathered=about.family == "u85"),
+        dma=Dma(
+            outstanding_requests=configuration.second.reads * configuration.second.ports,
+            gathered=about.family == "u85",
+        ),
         array=Block(
             family=about.family, macs_per_cycle=about.macs, rates={"8x8": 1.0, "8x4": 1.0, "16x8": 0.5}
         ),
@@ -241,7 +245,8 @@ def _sources(
         "scratchpad.bytes_per_cycle": axi,
         **{f"scratchpad.{name}": system for name in (*sram, "outstanding_reads", "outstanding_writes")},
         "scratchpad.alignment_bytes": f"{VELA}, alignment of tensors in the arena",
-        "dma.outstanding_requests": f"{system}, reads of the second memory",
+        "scratchpad.banks": "assumed: one for each port",
+        "dma.outstanding_requests": f"{system}, reads of the second memory at all its ports",
         "array.macs_per_cycle": tables,
         "array.rates": f"{VELA}, performance model: 16-bit data at half the rate; 8x4 assumed",
         "vector.lanes": f"{tables}, output cycles an element, rounded to whole elements; i64 assumed",
