@@ -11,9 +11,9 @@ from typing import Any
 
 from sim.report.data import to_csv, to_dict
 from sim.report.html import bar, framed, key, page, row
-from sim.report.report import CAUSES, Report, written
+from sim.report.report import CAUSES, OperatorReport, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
-from sim.report.words import aligned, plain, scaled, short, size
+from sim.report.words import aligned, plain, scaled, short, size, title
 
 COLUMNS = 5
 """Reports whose operators fit beside each other."""
@@ -45,7 +45,8 @@ class Comparison:
         return {
             "reports": [to_dict(report) for report in self.reports],
             "operators": [
-                {"operator": label, "cycles": list(cycles)} for label, cycles in operator_cycles(self.reports)
+                {"operator": one.label, "cycles": list(cycles)}
+                for one, cycles in operator_cycles(self.reports)
             ],
         }
 
@@ -68,16 +69,21 @@ class Comparison:
         return comparing(self.reports)
 
 
-def operator_cycles(reports: Sequence[Report]) -> list[tuple[str, tuple[int | None, ...]]]:
-    """Cycles of groups by label, in the order of the first report that has it; None where it is not."""
-    labels = dict.fromkeys(one.label for report in reports for one in report.operators)
+def operator_cycles(reports: Sequence[Report]) -> list[tuple[OperatorReport, tuple[int | None, ...]]]:
+    """Groups with their cycles on each, in the order of their first appearance; None for no such group.
+
+    Machines may fuse differently: groups are the same that begin with the same node.
+    """
+    groups: dict[str, OperatorReport] = {}
     columns: list[dict[str, int]] = []
     for report in reports:
         column: dict[str, int] = {}
         for one in report.operators:
-            column[one.label] = column.get(one.label, 0) + one.total
+            key = one.members[0] if one.members else one.label
+            groups.setdefault(key, one)
+            column[key] = column.get(key, 0) + one.total
         columns.append(column)
-    return [(label, tuple(column.get(label) for column in columns)) for label in labels]
+    return [(one, tuple(column.get(key) for column in columns)) for key, one in groups.items()]
 
 
 def _name(report: Report) -> str:
@@ -101,8 +107,8 @@ def _totals(reports: Sequence[Report]) -> list[str]:
     spent = [["% of cycles", *(HEADS.get(cause, cause) for cause in causes)]]
     spent += [[name, *_shares(report, causes)] for name, report in zip(shown, reports, strict=True)]
     programs = {report.program for report in reports}
-    title = [f"{short(programs.pop(), WIDTH)}", ""] if len(programs) == 1 else []
-    return [*title, *table, "", *_ruled(spent)]
+    head_line = [short(programs.pop(), WIDTH), ""] if len(programs) == 1 else []
+    return [*head_line, *table, "", *_ruled(spent)]
 
 
 def _ruled(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -138,8 +144,9 @@ def _operators(reports: Sequence[Report]) -> list[str]:
     """Cycles of each group on each."""
     rows = [["operator", *(short(name, 18) for name in names(reports))]]
     room = WIDTH - 20 * len(reports)
-    for label, cycles in operator_cycles(reports):
-        rows.append([short(label, max(room, 12)), *("" if n is None else f"{n:,}" for n in cycles)])
+    for one, cycles in operator_cycles(reports):
+        name = title(one.label, len(one.members), max(room, 12))
+        rows.append([name, *("" if n is None else f"{n:,}" for n in cycles)])
     rows.append(["total cycles", *(f"{report.cycles:,}" for report in reports)])
     *lines, total = _ruled(rows)
     return [*lines, lines[1], total]
@@ -168,8 +175,8 @@ def _html_totals(reports: Sequence[Report]) -> str:
         ]
         rows.append(row(cells))
     programs = {report.program for report in reports}
-    title = f"<h3>{escape(plain(programs.pop()))}</h3>" if len(programs) == 1 else ""
-    return f"{title}{key(causes)}<table>{row(heads, 1, 'th')}{''.join(rows)}</table>"
+    heading = f"<h3>{escape(plain(programs.pop()))}</h3>" if len(programs) == 1 else ""
+    return f"{heading}{key(causes)}<table>{row(heads, 1, 'th')}{''.join(rows)}</table>"
 
 
 def _html_operators(reports: Sequence[Report]) -> str:
@@ -180,6 +187,8 @@ def _html_operators(reports: Sequence[Report]) -> str:
 
 def _rows(reports: Sequence[Report]) -> Iterator[str]:
     yield row(["operator", *map(escape, names(reports))], 1, "th")
-    for label, cycles in operator_cycles(reports):
-        yield row([escape(plain(label)), *("" if n is None else f"{n:,}" for n in cycles)])
+    for one, cycles in operator_cycles(reports):
+        yield row(
+            [escape(title(one.label, len(one.members), 60)), *("" if n is None else f"{n:,}" for n in cycles)]
+        )
     yield row(["total", *(f"{report.cycles:,}" for report in reports)], kind="total")

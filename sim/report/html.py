@@ -8,7 +8,7 @@ from html import escape
 from sim.report.report import CAUSES, OperatorReport, Report
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, summary, tenths
-from sim.report.words import percent, plain, size
+from sim.report.words import percent, plain, size, title
 
 SHOWN = 12
 """Operators that are shown before the rest folds out."""
@@ -56,13 +56,13 @@ def report_html(report: Report, shown: int = SHOWN) -> str:
 
 def report_page(report: Report) -> str:
     """A page with all operators."""
-    title = f"{plain(report.program)} on {plain(report.machine)}"
-    return page(title, report_html(report, shown=len(report.operators)))
+    name = f"{plain(report.program)} on {plain(report.machine)}"
+    return page(name, report_html(report, shown=len(report.operators)))
 
 
-def page(title: str, body: str) -> str:
+def page(name: str, body: str) -> str:
     """A page of its own that needs nothing else."""
-    return PAGE.format(title=escape(title), body=body)
+    return PAGE.format(title=escape(name), body=body)
 
 
 def framed(parts: Iterable[str]) -> str:
@@ -139,7 +139,7 @@ def _row(report: Report, operator: OperatorReport, longest: int) -> str:
     peak = report.peak_macs_per_cycle
     return row(
         [
-            f'<span title="{members}">{escape(plain(operator.label))}</span>',
+            f'<span title="{members}">{escape(title(operator.label, len(operator.members), 60))}</span>',
             escape(operator.unit),
             f"{operator.total:,}",
             tenths(operator.total / report.cycles) + " %" if report.cycles else "",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
 from sim.report.report import CAUSES, UNITS, OperatorReport, Report, moved, summed
-from sim.report.words import aligned, percent, plain, scaled, short, size
+from sim.report.words import aligned, percent, plain, scaled, short, size, title
 
 WIDTH = 110
 """Columns that a table may have."""
@@ -101,7 +101,10 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
         yield "energy", f"{scaled(report.joules, 'J')}, {scaled(report.average_watts, 'W')}: {parts}"
     if len(report.operators) > SLOWEST:
         slowest = sorted(report.operators, key=lambda operator: -operator.total)[:SLOWEST]
-        texts = [f"{short(one.label, 24)} {percent(one.total / (report.cycles or 1))}" for one in slowest]
+        texts = [
+            f"{title(one.label, len(one.members), 26)} {percent(one.total / (report.cycles or 1))}"
+            for one in slowest
+        ]
         yield "slowest", ", ".join(texts)
 
 
@@ -167,8 +170,7 @@ def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     if len(lines[0]) + ROOM > WIDTH:
         lines = aligned(rows, right=range(1, 5 + count), gap=" ")
     room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
-    names = ["operator", *(operator.label for operator in operators), "total"]
-    shown = [short(name, room) for name in names]
+    shown = ["operator", *(title(one.label, len(one.members), room) for one in operators), "total"]
     width = max(map(len, shown))
     table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
     rule = "─" * max(map(len, table))

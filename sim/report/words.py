@@ -66,6 +66,15 @@ def short(name: str, width: int) -> str:
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
+def title(label: str, members: int, width: int) -> str:
+    """The label of a group or, where there is no room, its first member and how many are left out."""
+    first = plain(label).split(" + ")[0]
+    if len(plain(label)) <= width or members < 2:
+        return short(label, width)
+    more = f" +{members - 1}"
+    return short(first, width - len(more)) + more
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), gap: str = "  ") -> list[str]:
     """Lines with cells below each other; numbers of columns in `right` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -9,7 +9,7 @@ from sim.report.plots.figure import clean, figure, tidy
 from sim.report.report import OperatorReport, Report, ReportError
 from sim.report.style import OTHER, unit_colour
 from sim.report.text import headline
-from sim.report.words import percent, short
+from sim.report.words import percent, title
 
 NAMED = 12
 """Operators that have a number in the picture and a name beside it."""
@@ -30,7 +30,12 @@ def roofline(report: Report) -> Any:
     axes.plot(total.intensity or right, total.attained, "*", ms=16, color="black", mec="white", zorder=5)
     axes.plot([], [], "*", ms=11, color="black", label=f"all: {percent(report.mac_utilisation)} of the peak")
     for number, one in enumerate(points[:NAMED], 1):
-        axes.plot([], [], "none", label=f"{number}  {clean(short(one.label, 30))}, {_share(report, one)}")
+        axes.plot(
+            [],
+            [],
+            "none",
+            label=f"{number}  {clean(title(one.label, len(one.members), 30))}, {_share(report, one)}",
+        )
     if len(points) > NAMED:
         axes.plot([], [], "none", label=f"and {len(points) - NAMED} more")
     _labels(made, axes, report, left, right)

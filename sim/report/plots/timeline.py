@@ -10,7 +10,7 @@ from sim.report.report import UNITS, Report, ReportError, Span
 from sim.report.style import OPERATOR_COLOURS, UNIT_COLOURS
 from sim.report.text import headline
 from sim.report.trace import expanded
-from sim.report.words import short
+from sim.report.words import title
 
 LIMIT = 20_000
 """Spans that are drawn one by one."""
@@ -56,17 +56,19 @@ def _tracks(
     names = ["operators", *tracks]
     boxes = _owned(report)
     axes.broken_barh(
-        [(start * scale, (end - start) * scale) for start, end, _ in boxes],
+        [(start * scale, (end - start) * scale) for start, end, _, _ in boxes],
         (-0.4, 0.8),
-        color=[colours[label] for _, _, label in boxes],
+        color=[colours[label] for _, _, label, _ in boxes],
     )
     first, last = window
-    for start, end, label in boxes:
+    for start, end, label, members in boxes:
         shown = min(end, last) - max(start, first)
         letters = int(130 * shown / (last - first))
         if letters >= 3:
             middle = (max(start, first) + shown / 2) * scale
-            axes.text(middle, 0, clean(short(label, letters)), ha="center", va="center", fontsize=7.5)
+            axes.text(
+                middle, 0, clean(title(label, members, letters)), ha="center", va="center", fontsize=7.5
+            )
     for number, track in enumerate(tracks, 1):
         mine = [span for span in spans if span.unit == track]
         axes.broken_barh(
@@ -80,11 +82,11 @@ def _tracks(
     tidy(axes, "x")
 
 
-def _owned(report: Report) -> list[tuple[int, int, str]]:
+def _owned(report: Report) -> list[tuple[int, int, str, int]]:
     """The operators one after another, each as long as its cycles."""
     boxes, now = [], 0
     for one in report.operators:
-        boxes.append((now, now + one.total, one.label))
+        boxes.append((now, now + one.total, one.label, len(one.members)))
         now += one.total
     return boxes
 
