@@ -7,9 +7,18 @@ and runs of zeros apart where zeros are frequent. Here sections of a fixed lengt
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
+
+from sim.cost.block_stages import contracts_constant
+from sim.cost.geometry import roles_of
+from sim.machine.machine import Machine
+from sim.machine.parts import Block
+from tiling.nest import Nest
 
 Array = np.ndarray[Any, Any]
 SECTION = 4096
@@ -22,6 +31,43 @@ ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
 LARGEST_QUOTIENT = 31
 IMPOSSIBLE = 1 << 20
+
+
+_sizes: dict[tuple[int, bool, str], int] = {}
+
+
+def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
+    """The coded sizes of weights, by operand; empty for machines that take weights as they are."""
+    if not machine.memory.compressed_weights:
+        return {}
+    family = machine.array.family if isinstance(machine.array, Block) else "u55"
+    family = "u85" if family == "u85" else "u55"
+    found = {}
+    for nest in nests:
+        roles = roles_of(nest) if nest.verb == "contract" else None
+        if roles is None or roles.weights is None or not contracts_constant(nest):
+            continue
+        access = nest.reads[roles.weights]
+        array = constants.get(access.operand)
+        if array is not None and array.dtype == np.int8:
+            shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
+            found[access.operand] = _size(array, shape, roles.depthwise, family)
+    return found
+
+
+def _columns(nest: Nest) -> int:
+    roles = roles_of(nest)
+    assert roles is not None
+    return prod(nest.axes[axis].extent for axis in roles.columns)
+
+
+def _size(array: Array, shape: tuple[int, ...], depthwise: bool, family: str) -> int:
+    """The coded size of an array, computed once as long as it lives."""
+    key = (id(array), depthwise, family)
+    if key not in _sizes:
+        _sizes[key] = coded_bytes(array.reshape(shape), depthwise, family)
+        weakref.finalize(array, _sizes.pop, key, None)
+    return _sizes[key]
 
 
 def coded_bytes(

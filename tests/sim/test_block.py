@@ -1,0 +1,146 @@
+"""Arrays that work in blocks, held against the estimates of Arm's compiler Vela 5.2.0."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim.cost.block import chosen
+from sim.cost.block_cycles import Cycles, Memory, job_cycles
+from sim.cost.block_parts import Choice, Job, Op, Part55, Part85, Shape, part
+from sim.cost.block_u55 import part_kernel as part_kernel_u55
+from sim.cost.block_u85 import part_kernel as part_kernel_u85
+
+ROWS = Path(__file__).parents[1] / "data" / "npu" / "vela_operators.csv"
+OPS: dict[str, Op] = {
+    "Conv2D": "convolution",
+    "FullyConnected": "convolution",
+    "DepthwiseConv2D": "depthwise",
+    "AvgPool": "pool",
+}
+ACCELERATORS = (
+    *(f"ethos-u55-{macs}" for macs in (32, 64, 128, 256)),
+    *(f"ethos-u65-{macs}" for macs in (256, 512)),
+    *(f"ethos-u85-{macs}" for macs in (128, 256, 512, 1024, 2048)),
+)
+
+
+def estimates(accelerator: str) -> Iterator[tuple[dict[str, str], Job, Choice, Cycles]]:
+    """Rows of an accelerator with what we say of them, all in SRAM."""
+    family, macs = accelerator.split("-")[1:]
+    hardware = part(family, int(macs))
+    memory = Memory(None, 32, 32, 32, 32)
+    with ROWS.open() as file:
+        found = [row for row in csv.DictReader(file) if row["accelerator"] == accelerator]
+    for row, following in pairwise(found):
+        if row["operator"] in OPS and row["memory_mode"] == "Sram_Only":
+            job = job_of(row)
+            choice = chosen(hardware, job)
+            # Rows whose number is left out are additions that the U85 chains behind a convolution.
+            chained = row["operator"] == "Conv2D" and number(following) - number(row) > 1
+            rate = hardware.output_cycles[0] if chained and isinstance(hardware, Part85) else 0.0
+            yield row, job, choice, job_cycles(hardware, job, choice, memory, rate)
+
+
+def number(row: dict[str, str]) -> int:
+    """Which operator of its network a row is about."""
+    return int("".join(filter(str.isdigit, row["name"])))
+
+
+def job_of(row: dict[str, str]) -> Job:
+    """The work that a row is about."""
+
+    def shape(name: str) -> Shape:
+        return Shape(*(int(row[f"{name}_shape_{letter}"]) for letter in "hwc"))
+
+    def pair(name: str) -> tuple[int, int]:
+        return int(row[f"kernel_{name}_y"]), int(row[f"kernel_{name}_x"])
+
+    return Job(OPS[row["operator"]], shape("ofm"), shape("ifm"), pair("size"), pair("stride"))
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_cycles_of_products_are_those_of_vela(accelerator: str) -> None:
+    errors: dict[str, list[float]] = {}
+    for row, _, _, cycles in estimates(accelerator):
+        error = abs(cycles.products / int(row["mac_cycles"]) - 1)
+        errors.setdefault(row["operator"], []).append(error)
+    for operator, found in errors.items():
+        print(f"{accelerator} {operator}: median {np.median(found):.4f}, p95 {np.percentile(found, 95):.4f}")
+        assert np.median(found) == 0
+        assert np.percentile(found, 95) <= 0.01
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_cycles_of_results_are_those_of_vela(accelerator: str) -> None:
+    errors = []
+    for row, _, _, cycles in estimates(accelerator):
+        errors.append(abs(cycles.results / int(row["ao_cycles"]) - 1))
+    print(f"{accelerator}: median {np.median(errors):.4f}, p95 {np.percentile(errors, 95):.4f}")
+    assert np.median(errors) == 0
+    assert np.percentile(errors, 95) <= 0.01
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_blocks_are_those_that_vela_chooses(accelerator: str) -> None:
+    same = []
+    for row, _, choice, _ in estimates(accelerator):
+        same.append(choice.output == tuple(int(row[f"ofm_block_{letter}"]) for letter in "hwc"))
+    assert np.mean(same) >= 0.92
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_the_order_of_kernel_and_channels_is_that_of_vela(accelerator: str) -> None:
+    for row, job, choice, _ in estimates(accelerator):
+        if job.op == "convolution":
+            assert choice.part_kernel == (row["traversal"] == "PartKernel")
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_a_block_fits_into_the_buffers(accelerator: str) -> None:
+    family, macs = accelerator.split("-")[1:]
+    hardware = part(family, int(macs))
+    for _, _, choice, _ in estimates(accelerator):
+        block = choice.output
+        if isinstance(hardware, Part55):
+            assert 2 * block.elements * 4 <= hardware.banks * 1024
+        else:
+            assert block.area * -(-block.depth // 16) * 16 * 4 <= hardware.sum_bytes
+
+
+def test_the_order_follows_which_fills_the_array_better() -> None:
+    shallow = Job("convolution", Shape(8, 8, 16), Shape(8, 8, 3), (3, 3))
+    deep = Job("convolution", Shape(8, 8, 16), Shape(8, 8, 64), (1, 1))
+    for prefers_kernel in (part_kernel_u55, part_kernel_u85):
+        assert prefers_kernel(shallow)
+        assert not prefers_kernel(deep)
+
+
+@pytest.mark.parametrize("family", ["u55", "u85"])
+@pytest.mark.parametrize(
+    ("op", "bits"),
+    [(op, bits) for op in ("convolution", "depthwise", "pool", "sum", "elementwise") for bits in (8, 16)]
+    + [("sum", 32), ("elementwise", 32)],
+)
+def test_every_kind_of_work_has_a_block(family: str, op: Op, bits: int) -> None:
+    shape = Shape(7, 5, 19)
+    hardware, memory = part(family, 128), Memory(8, 32, 32, 32, 32)
+    job = Job(op, shape._replace(depth=1) if op == "sum" else shape, shape, bits=bits)
+    choice = chosen(hardware, job)
+    assert min(choice.output) >= 1
+    assert job_cycles(hardware, job, choice, memory).total > 0
+
+
+def test_more_work_takes_more_cycles() -> None:
+    memory = Memory(8, 32, 32, 32, 32)
+    hardware = part("u55", 128)
+    totals = []
+    for channels in (8, 16, 64, 256):
+        job = Job("convolution", Shape(16, 16, channels), Shape(16, 16, channels), (3, 3))
+        totals.append(job_cycles(hardware, job, chosen(hardware, job), memory).total)
+    assert totals == sorted(totals)
