@@ -32,13 +32,14 @@ def report_of(
     machine: Machine, program: Program, done: Sequence[Done], run: Run, labels: Mapping[str, str]
 ) -> Report:
     """The report of a run."""
+    ranks = {name: rank for rank, name in enumerate(labels)}
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, one in enumerate(done):
         groups.setdefault(one.model.nest.members or (f"group {number}",), []).append(number)
     timeline: list[Span] = []
     operators = []
     for members, numbers in groups.items():
-        label = label_of(members, labels)
+        label = label_of(sorted(members, key=lambda name: ranks.get(name, len(ranks))), labels)
         for number in numbers:
             timeline += _spans(label, done[number])
         operators.append(_operator(machine, label, members, numbers, done, run.launch))
