@@ -71,7 +71,7 @@ class Roofline:
 
     @property
     def share(self) -> float:
-        """Attained of what the bound allows, from 0 to 1."""
+        """Attained of what the bound allows; above 1 if data came while something else was computed."""
         return self.attained / self.bound if self.bound else 0.0
 
 

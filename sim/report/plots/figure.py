@@ -41,6 +41,28 @@ def tidy(axes: Any, grid: str = "both") -> None:
     axes.set_axisbelow(True)
 
 
+def shifted(axes: Any, right: float, up: float) -> Any:
+    """Coordinates of data, so many points further right and up."""
+    from matplotlib.transforms import offset_copy
+
+    return offset_copy(axes.transData, axes.figure, right, up, units="points")
+
+
+def limit(axes: Any, value: float, text: str) -> None:
+    """A line for what there is at most."""
+    axes.axhline(value, color="black", lw=1, ls="--")
+    axes.annotate(
+        text,
+        (1, value),
+        (-3, -3),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=8,
+    )
+
+
 def clean(text: str) -> str:
     """Text that matplotlib does not take for a formula, and has glyphs for."""
     known = "".join(letter if ord(letter) < 0x2E80 else "?" for letter in text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import atan, degrees
+from math import atan, degrees, log10
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, tidy
+from sim.report.plots.figure import clean, figure, shifted, tidy
 from sim.report.report import OperatorReport, Report, ReportError
 from sim.report.style import OTHER, unit_colour
 from sim.report.text import headline
@@ -61,14 +61,15 @@ def _roof(axes: Any, report: Report, left: float, right: float) -> None:
         f"peak: {peak:g} MACs a cycle", (right, peak), (-4, 5), textcoords="offset points", ha="right"
     )
     if rate and left * rate < peak:
-        place = left * (peak / rate / left) ** 0.15
+        place = left * (peak / rate / left) ** 0.1
         axes.text(
             place,
-            place * rate * 1.12,
-            f"off-chip: {rate:.3g} bytes a cycle",
-            rotation=degrees(atan(1.12 * rate)),
+            place * rate,
+            f"off-chip: {rate:.3g} byte{'' if rate == 1 else 's'} a cycle",
+            rotation=degrees(atan(rate)),
             rotation_mode="anchor",
             transform_rotates_text=True,
+            transform=shifted(axes, -5, 4),
         )
 
 
@@ -84,16 +85,19 @@ def _points(axes: Any, report: Report, points: list[OperatorReport], right: floa
         columns = [[values[number] for number in chosen] for values in (x, y, sizes)]
         shown = [colours[number] for number in chosen]
         axes.scatter(*columns, color=shown, alpha=0.75, edgecolors="white", marker=marker)
-    for number in range(min(NAMED, len(points))):
-        above = (0, 0.5 * sizes[number] ** 0.5 + 2)
-        axes.annotate(
-            str(number + 1),
-            (x[number], y[number]),
-            above,
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-        )
+    _numbers(axes, [*zip(x, y, sizes, strict=True)][:NAMED])
+
+
+def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
+    """Numbers above the points; points in one place share a label."""
+    labels: dict[tuple[int, int], list[int]] = {}
+    for number, (x, y, _) in enumerate(points):
+        labels.setdefault((round(12 * log10(x)), round(12 * log10(y))), []).append(number)
+    for numbers in labels.values():
+        x, y, size = points[numbers[0]]
+        text = ", ".join(str(number + 1) for number in numbers)
+        above = (0, 0.5 * size**0.5 + 2)
+        axes.annotate(text, (x, y), above, textcoords="offset points", ha="center", fontsize=8)
 
 
 def _share(report: Report, one: OperatorReport) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, tidy, time_axis
+from sim.report.plots.figure import clean, figure, limit, tidy, time_axis
 from sim.report.report import OperatorReport, Report, ReportError
 from sim.report.text import headline
-from sim.report.words import short
-from tiling.program import Operand, Program, Section
+from sim.report.words import short, size
+from tiling.program import Image, Operand, Program, Section
 
 COLOURS = {
     "input": "#56B4E9",
@@ -52,11 +52,11 @@ def scratchpad(report: Report, program: Program) -> Any:
     share, name = (1, "bytes") if top < 4096 else (1024, "KiB")
     for box in boxes:
         _draw(axes, box, scale, report.cycles, top, share)
-    limit = report.scratchpad_bytes
-    if limit and limit <= 2 * top:
-        axes.axhline(limit / share, color="black", lw=1, ls="--")
+    there = report.scratchpad_bytes
+    if there and there <= 2 * top:
+        limit(axes, there / share, size(there))
     axes.set_xlim(0, max(report.cycles, 1) * scale)
-    axes.set_ylim(0, max(top, limit if limit <= 2 * top else 0) * 1.03 / share)
+    axes.set_ylim(0, max(top, there if there <= 2 * top else 0) * 1.03 / share)
     axes.set_xlabel(f"time in {unit}")
     axes.set_ylabel(f"address in {name}")
     tidy(axes)
@@ -104,16 +104,20 @@ def _rectangle(*arguments: Any, **options: Any) -> Any:
 
 
 def residents(report: Report, program: Program) -> Iterator[Box]:
-    """Operands that live in the scratchpad, from their first use to their last."""
+    """Operands that live in the scratchpad, from when they are written to their last use."""
     times = _times(report, program)
-    used: dict[str, list[int]] = {}
+    writers: dict[str, list[int]] = {}
+    users: dict[str, list[int]] = {}
     for number, section in enumerate(program.sections):
         for name in section.nest.operands:
-            used.setdefault(name, []).append(number)
+            users.setdefault(name, []).append(number)
+        for write in section.nest.writes:
+            writers.setdefault(write.access.operand, []).append(number)
     for operand in program.operands.values():
-        numbers = used.get(operand.name)
+        numbers = users.get(operand.name)
         if operand.place == "scratchpad" and numbers:
-            first, last = _life(operand, min(times[n][0] for n in numbers), max(times[n][1] for n in numbers))
+            made = writers.get(operand.name, numbers)
+            first, last = _life(operand, min(times[n].work for n in made), max(times[n].end for n in numbers))
             last = report.cycles if last is None else last
             yield Box(first, last, operand.offset, operand.bytes, operand.name, operand.kind, False)
 
@@ -127,32 +131,47 @@ def _life(operand: Operand, first: int, last: int) -> tuple[int, int | None]:
 def images(report: Report, program: Program) -> Iterator[Box]:
     """Boxes that are loaded, stored or added up, while their section is at work."""
     times = _times(report, program)
-    for number, section in enumerate(program.sections):
-        first, last = times[number]
-        for name, image, kind in _images(program, section):
-            size = image.bytes * image.copies
-            yield Box(first, last, image.address, size, name, kind, True)
+    for section, time in zip(program.sections, times, strict=True):
+        for name, image, kind, loaded in _images(program, section):
+            first, count = time.start if loaded else time.work, image.bytes * image.copies
+            yield Box(first, time.end, image.address, count, name, kind, True)
 
 
-def _images(program: Program, section: Section) -> Iterator[tuple[str, Any, str]]:
+def _images(program: Program, section: Section) -> Iterator[tuple[str, Image, str, bool]]:
+    """Operand, image, kind, and whether the image is filled before the work begins."""
     seen: set[tuple[str, int]] = set()
-    for access, image in zip(section.nest.accesses, section.images, strict=True):
+    count = len(section.nest.reads)
+    for number, (access, image) in enumerate(zip(section.nest.accesses, section.images, strict=True)):
         if image is not None and (access.operand, image.address) not in seen:
             seen.add((access.operand, image.address))
-            yield access.operand, image, program.operands[access.operand].kind
+            yield access.operand, image, program.operands[access.operand].kind, number < count
     if section.accumulator is not None:
-        yield "sums", section.accumulator, "sums"
+        yield "sums", section.accumulator, "sums", False
 
 
-def _times(report: Report, program: Program) -> list[tuple[int, int]]:
+@dataclass(frozen=True, slots=True)
+class Time:
+    """When the first command of a section starts, when its work does, and when all is done."""
+
+    start: int
+    work: int
+    end: int
+
+
+def _times(report: Report, program: Program) -> list[Time]:
     """When each section is at work."""
     by_section: dict[int, OperatorReport] = {}
     for operator in report.operators:
         for number in operator.sections:
             by_section.setdefault(number, operator)
-    if report.runs > 1 or not by_section.keys() >= set(range(len(program.sections))):
+    if report.runs > 1 or by_section.keys() != set(range(len(program.sections))):
         raise ReportError(
             f"{report.program}: this report is not of this program alone: "
             f"it is the sum of {report.runs} programs, with {len(by_section)} sections"
         )
-    return [(by_section[n].start, by_section[n].end) for n in range(len(program.sections))]
+    works: dict[str, int] = {}
+    for span in report.timeline:
+        if span.kind == "compute":
+            works[span.label] = min(span.first, works.get(span.label, span.first))
+    operators = [by_section[number] for number in range(len(program.sections))]
+    return [Time(one.start, max(one.start, works.get(one.label, one.start)), one.end) for one in operators]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, tidy
+from sim.report.plots.figure import clean, figure, tidy, time_axis
 from sim.report.report import CAUSES, Report
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, slowest
@@ -20,9 +20,11 @@ def stalls(report: Report, operators: int = 24) -> Any:
     stacked(axes, rows)
     axes.set_xlabel("cycles")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    rate = 1e6 / report.clock_hz
+    axes.locator_params(axis="x", nbins=6)
+    factor, unit = time_axis(axes.get_xlim()[1] / report.clock_hz)
+    rate = 1 / report.clock_hz / factor
     second = axes.secondary_xaxis("top", functions=(lambda x: x * rate, lambda x: x / rate))
-    second.set_xlabel("time in µs")
+    second.set_xlabel(f"time in {unit}")
     made.suptitle(clean(headline(report)), fontsize=10)
     return made
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, tidy, time_axis
+from sim.report.plots.figure import clean, figure, limit, tidy, time_axis
 from sim.report.report import UNITS, Report, ReportError, Span
 from sim.report.style import OPERATOR_COLOURS, UNIT_COLOURS
 from sim.report.text import headline
 from sim.report.trace import expanded
-from sim.report.words import title
+from sim.report.words import size, title
 
 LIMIT = 20_000
 """Spans that are drawn one by one."""
@@ -97,7 +97,7 @@ def _occupancy(axes: Any, report: Report, scale: float) -> None:
     sizes = [count / 1024 for _, count in points]
     axes.fill_between(times, sizes, step="post", color=UNIT_COLOURS["array"], alpha=0.6, lw=0)
     if report.scratchpad_bytes and report.scratchpad_bytes < 4 * report.peak_scratchpad_bytes:
-        axes.axhline(report.scratchpad_bytes / 1024, color="black", lw=1, ls="--")
+        limit(axes, report.scratchpad_bytes / 1024, size(report.scratchpad_bytes))
     axes.set_ylabel("scratchpad\nin KiB")
     axes.set_ylim(bottom=0)
     tidy(axes)
@@ -110,17 +110,18 @@ def _bandwidth(axes: Any, report: Report, spans: list[Span], scale: float, windo
     moved: dict[int, float] = defaultdict(float)
     for span in spans:
         if span.bytes and span.end > span.first:
-            rate = span.bytes * span.count / (span.end - span.first)
+            each = span.bytes * span.count / (span.end - span.first)
             low, high = max(span.first, first), min(span.end, last)
             for number in range(int((low - first) / step), min(BINS, int((high - first) / step) + 1)):
                 start = first + number * step
-                moved[number] += rate * max(0.0, min(high, start + step) - max(low, start))
+                moved[number] += each * max(0.0, min(high, start + step) - max(low, start))
     giga = report.clock_hz / 1e9
     times = [(first + number * step) * scale for number in range(BINS + 1)]
     rates = [moved[number] / step * giga for number in range(BINS)]
     axes.fill_between(times, [*rates, rates[-1]], step="post", color=UNIT_COLOURS["dma"], alpha=0.7, lw=0)
     if report.offchip_bytes_per_cycle:
-        axes.axhline(report.offchip_bytes_per_cycle * giga, color="black", lw=1, ls="--")
+        rate = report.offchip_bytes_per_cycle * giga
+        limit(axes, rate, f"{rate:.3g} GB/s")
     axes.set_ylabel("off-chip\nin GB/s")
     axes.set_ylim(bottom=0)
     tidy(axes)
