@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tiling.plan import Infeasible, plan
@@ -28,12 +29,15 @@ def planned(stretch: Stretch, options: Options) -> tuple[Groups, Program]:
 
 def planned_for(stretch: Stretch, machine: Machine) -> tuple[Groups, Program]:
     """Groups and their program for a machine, in the order and tiles that it finishes soonest."""
+    from sim.cost.weights import stored_sizes
     from sim.planning import estimator
 
     estimate = estimator(machine)
     for target in (ROOMY, machine.target):
         groups = stretch.groups(target)
-        program = plan(groups.nests, groups.operands, machine.target, estimate)
+        sizes = stored_sizes(groups.nests, groups.constants, machine)
+        stored = {name: replace(groups.operands[name], stored_bytes=size) for name, size in sizes.items()}
+        program = plan(groups.nests, {**groups.operands, **stored}, machine.target, estimate)
         if isinstance(program, Program):
             break
     return groups, _feasible(program)
