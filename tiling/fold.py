@@ -16,11 +16,13 @@ from tiling.nest import (
     along,
     dense_strides,
     fixed,
+    map_accesses,
     rewrite_access,
     rewrite_nest,
     split_axis,
     with_axes,
 )
+from tiling.normal import split_dimensions
 
 
 def reshape_read(nest: Nest, number: int, shape: tuple[int, ...]) -> Nest | None:
@@ -128,8 +130,11 @@ def replacing(number: int, value: Expr) -> Callable[[Expr], Expr]:
     return lambda leaf: value if leaf.op == "read" and leaf.number == number else leaf
 
 
-def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
-    """The consumer computing by itself what its read `number` would have found; None if it cannot."""
+def inline(consumer: Nest, number: int, producer: Nest, parts: bool = False) -> Nest | None:
+    """The consumer computing by itself what its read `number` would have found; None if it cannot.
+
+    `parts`: also moves of a part of their source, below a read with a fill.
+    """
     write = producer.writes[0]
     if producer.reduction is not None or len(producer.writes) != 1:
         return None
@@ -137,6 +142,9 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
         reads = list(consumer.reads)
         reads[number] = replace(reads[number], operand=source)
         return replace(consumer, reads=tuple(reads), members=producer.members + consumer.members)
+    if parts and pure_move(producer) and consumer.reads[number].fill is not None:
+        producer = _seen_as(producer, consumer.reads[number].shape)
+        write = producer.writes[0]
     if not identity_write(write, len(producer.axes)) or len(write.access.index) != len(producer.axes):
         return None
     reshaped = reshape_read(consumer, number, write.access.shape)
@@ -146,7 +154,7 @@ def inline(consumer: Nest, number: int, producer: Nest) -> Nest | None:
     if access.indirect:
         return None
     if access.fill is not None:
-        return _move_under_fill(reshaped, number, producer)
+        return _move_under_fill(reshaped, number, producer, parts)
     moved = with_axes(producer, reshaped.axes, [i for i in access.index if isinstance(i, Affine)])
     merged, first = append_reads(reshaped, moved.reads)
     value = rewrite(moved.writes[0].value, shifted(first))
@@ -166,21 +174,52 @@ def renamed(move: Nest) -> str | None:
     return source.operand if same and walks_alike else None
 
 
-def _move_under_fill(consumer: Nest, number: int, producer: Nest) -> Nest | None:
+def _move_under_fill(consumer: Nest, number: int, producer: Nest, parts: bool) -> Nest | None:
     """Inline a pure permutation below a read with a fill: the bounds are then the same."""
     if not pure_move(producer):
         return None
     source = producer.reads[producer.writes[0].value.number]
-    if source.fill is not None or not is_permutation(source, producer.extents):
-        return None
     access = consumer.reads[number]
     through = [index for index in access.index if isinstance(index, Affine)]
+    if source.fill is not None:
+        return None
+    if not is_permutation(source, producer.extents) and not (
+        parts and _is_part(source, producer.extents, through, consumer)
+    ):
+        return None
     index = tuple(i.compose(through, len(consumer.axes)) for i in source.index if isinstance(i, Affine))
     if any(not any(i.coefficients) for i in index) and len(index) != len(access.index):
         return None
     reads = list(consumer.reads)
     reads[number] = replace(source, index=index, fill=access.fill)
     return replace(consumer, reads=tuple(reads), members=producer.members + consumer.members)
+
+
+def _seen_as(move: Nest, shape: tuple[int, ...]) -> Nest:
+    """The move with its result seen as `shape`, if it can be."""
+    write, count = move.writes[0], len(move.reads)
+    turned = reshape_read(replace(move, reads=(*move.reads, write.access), writes=()), count, shape)
+    if turned is None:
+        return move
+    *reads, target = turned.reads
+    found = replace(turned, reads=tuple(reads), writes=(Write(target, write.value),))
+    return map_accesses(found, lambda access: split_dimensions(access, found))
+
+
+def _is_part(source: Access, extents: Sequence[int], through: Sequence[Affine], consumer: Nest) -> bool:
+    """Whether a move takes a box of its source, and its reader stays inside where that is not all of it."""
+    walked: list[int] = []
+    for item, size in zip(source.index, source.shape, strict=True):
+        used = [p for p, c in enumerate(item.coefficients) if c] if isinstance(item, Affine) else []
+        if not isinstance(item, Affine) or len(used) != 1 or item.coefficients[used[0]] != 1:
+            return False
+        (position,) = used
+        walked.append(position)
+        low, high = through[position].span([0] * len(consumer.axes), consumer.extents)
+        inside = low >= 0 and high < extents[position]
+        if not inside and (item.offset or size != extents[position]):
+            return False
+    return sorted(walked) == list(range(len(extents)))
 
 
 def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool) -> Nest | None:

@@ -113,7 +113,7 @@ class _Fusion:
             return None
         elif not into_reductions and (consumer.reduction is not None or self._goes_behind(producer)):
             return None
-        group = inline(consumer, position, producer)
+        group = inline(consumer, position, producer, parts=self.frugal)
         return group if group is None or group.verb == "contract" or self.supports(group) else None
 
     def _small(self, operand: str, consumer: int) -> bool:

@@ -96,7 +96,7 @@ def _constant_zero(access: Access, dimension: int) -> bool:
 def split_dimensions(access: Access, nest: Nest, mixed: bool = False) -> Access:
     """The access with a dimension for each of the axes that share one, where they walk blocks of it.
 
-    `mixed`: also where some of the axes are reduced and others not.
+    `mixed`: also where a reduced axis takes the longest steps and others are kept.
     """
     if access.fill is not None:
         return access
@@ -114,7 +114,8 @@ def _blocks(size: int, item: Affine, nest: Nest, mixed: bool) -> tuple[list[int]
     used = sorted(((c, number) for number, c in enumerate(item.coefficients) if c), reverse=True)
     if len(used) < 2 or used[-1][0] < 0:
         return None
-    if not mixed and len({nest.axes[number].reduced for _, number in used}) > 1:
+    kinds = {nest.axes[number].reduced for _, number in used}
+    if len(kinds) > 1 and not (mixed and nest.axes[used[0][1]].reduced):
         return None
     shape, index, block, rest = [], [], size, item.offset
     for coefficient, number in used:
