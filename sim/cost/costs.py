@@ -10,7 +10,15 @@ from sim.cost import systolic
 from sim.cost.forms import Form, form_of
 from sim.cost.rows import rows_work
 from sim.cost.support import ArrayRate, UnsupportedError, array_rate, operand_types
-from sim.cost.vector import map_work, move_work, operations, product_work, reduce_work, result_cycles
+from sim.cost.vector import (
+    map_work,
+    move_runs,
+    move_work,
+    operations,
+    product_work,
+    reduce_work,
+    result_cycles,
+)
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from sim.machine.parts import Block, RowStationary, Systolic
@@ -69,7 +77,8 @@ def work(machine: Machine, nest: Nest, tile: Tile) -> Work:
         case "contract":
             return contract_work(machine, form, tile)
         case _ if form.pure_move:
-            return move_work(machine, form, tile)
+            spread = move_runs(form, tile)[0] > 1
+            return (_block_work(machine, form, tile) if spread else None) or move_work(machine, form, tile)
         case "reduce":
             return _block_work(machine, form, tile) or reduce_work(machine, form, tile)
         case _:

@@ -198,7 +198,8 @@ class Form:
         if reduction is None or self.nest.verb != "contract":
             return ()
         root = unwrapped(reduction.value)
-        found, stack = [root], list(root.operands)
+        wrapped = walk(reduction.value, parts=lambda node: () if node is root else node.operands)
+        found, stack = list(wrapped), list(root.operands)
         while stack:
             node = stack.pop()
             if node.op.startswith(("to_", "sub_")):
