@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import TypeVar
 
@@ -23,25 +24,26 @@ class Lifetime:
 
 
 def allocate(
-    buffers: Mapping[Name, Lifetime], alignment: int, effort: int = 0
+    buffers: Mapping[Name, Lifetime], alignment: int, effort: int = 0, enough: int = 0
 ) -> tuple[dict[Name, int], int]:
     """An offset for every buffer and the total size; larger buffers choose first, each the tightest gap.
 
-    With `effort`, other orders are tried until no smaller total is possible, or so many buffers were placed.
+    With `effort`, other orders are tried until the total is `enough`, or the least possible, or so many
+    buffers were placed.
     """
     names = list(buffers)
     lives = [Lifetime(-(-b.bytes // alignment) * alignment, b.first, b.last) for b in buffers.values()]
     keys = [str(name) for name in names]
     order = sorted(range(len(lives)), key=lambda i: (-lives[i].bytes, lives[i].first, keys[i]))
     offsets, total = _placed(lives, order)
-    bound = _peak(lives) if effort else total
+    bound = max(_peak(lives), enough) if effort else total
     if total > bound:
         tries = effort // len(lives)
-        for other in _orders(lives):
+        for other in islice(_orders(lives), tries):
             found, size = _placed(lives, other)
             if size < total:
                 offsets, total, order = found, size, other
-            if total == bound:
+            if total <= bound:
                 break
         else:
             offsets, total = _climbed(lives, order, offsets, total, bound, tries)
@@ -90,7 +92,7 @@ def _climbed(
         found, size = _placed(lives, other)
         if size <= total:
             offsets, total, order = found, size, other
-        if total == bound:
+        if total <= bound:
             break
     return offsets, total
 
@@ -172,10 +174,13 @@ def fill(sizes: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> dict[int,
 
 
 def _tightest_gap(busy: Sequence[tuple[int, int]], size: int, floor: int) -> int:
-    best, best_room, end = -1, -1, floor
+    best, best_room, end = -1, 1 << 62, floor
     for lo, hi in busy:
-        room = lo - end
-        if room >= size and (best < 0 or room < best_room):
-            best, best_room = end, room
-        end = max(end, hi)
+        if lo > end:
+            room = lo - end
+            if size <= room < best_room:
+                best, best_room = end, room
+            end = hi
+        elif hi > end:
+            end = hi
     return end if best < 0 else best

@@ -19,7 +19,7 @@ from tiling.target import Target
 Numbers = NDArray[np.float64]
 """Exact up to 2⁵³, and without overflow beyond."""
 
-MOST = 2000
+MOST = 1500
 """Tiles that are looked at; if there are more, sizes are further apart."""
 ORDERS = 6
 GRANULE = 16
@@ -157,9 +157,12 @@ def _classes(extents: Sequence[int], outer: int, moving: NDArray[np.bool_]) -> l
 
 def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]]) -> Numbers:
     """Sizes along the axes: all combinations of the classes' ladders, the whole first."""
+    innermost = outer - 1, len(extents) - 1
     for factor in (2.0, 3.0, 4.0, 8.0, 64.0, float(1 << 62)):
-        ladders = [_ladder([extents[a] for a in axes], axes[-1] in (outer - 1, len(extents) - 1), factor)
-                   for axes in classes]  # fmt: skip
+        ladders = [
+            _ladder(tuple(extents[a] for a in axes), axes[-1] in innermost, axes[0] < outer, factor)
+            for axes in classes
+        ]
         if prod(map(len, ladders)) <= MOST:
             break
     combined = list(product(*ladders))
@@ -170,21 +173,19 @@ def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]])
 
 
 @lru_cache(maxsize=4096)
-def _ladder_of(extents: tuple[int, ...], inner: bool, factor: float) -> tuple[tuple[int, ...], ...]:
-    return tuple(dict.fromkeys(_rungs(extents, inner, factor)))
+def _ladder(
+    extents: tuple[int, ...], inner: bool, evenly: bool, factor: float
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(dict.fromkeys(_rungs(extents, inner, evenly, factor)))
 
 
-def _ladder(extents: Sequence[int], inner: bool, factor: float) -> tuple[tuple[int, ...], ...]:
-    return _ladder_of(tuple(extents), inner, factor)
-
-
-def _rungs(extents: tuple[int, ...], inner: bool, factor: float) -> Iterator[tuple[int, ...]]:
-    """Sizes of a class: outer axes cut to the end before inner ones, and all axes cut evenly."""
+def _rungs(extents: tuple[int, ...], inner: bool, evenly: bool, factor: float) -> Iterator[tuple[int, ...]]:
+    """Sizes of a class: outer axes cut to the end before inner ones, or all cut `evenly` too."""
     yield extents
     for axis, extent in enumerate(extents):
         for size in _sizes(extent, inner and axis == len(extents) - 1, factor):
             yield (*(1 for _ in extents[:axis]), size, *extents[axis + 1 :])
-    if len(extents) > 1:
+    if evenly and len(extents) > 1:
         limit = max(extents) / factor
         while limit >= 2:
             yield tuple(min(extent, -(-extent // -(-extent // int(limit)))) for extent in extents)

@@ -20,6 +20,8 @@ ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
+SMALL = 128
+"""A part of so many of the scratchpad, and less, is a small box."""
 
 Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
@@ -117,6 +119,7 @@ class _Planner:
         self.capacity = target.scratch_bytes or 0
         self.residence = Residence(nests, operands, target)
         self.known: dict[object, Section | None] = {}
+        self.structures: dict[int, object] = {}
         self.sections: list[Section | None] = []
 
     def program(self) -> Program:
@@ -141,25 +144,52 @@ class _Planner:
         nest, residence = self.nests[step], self.residence
         at = residence.setting(step)
         kinds = tuple(residence.operands[access.operand].kind for access in nest.accesses)
-        key = _structure(nest), at.inside, at.weights, at.scale, kinds, room
+        key = self._structure(step), at.inside, at.weights, at.scale, kinds, room
         if key not in self.known:
             self.known[key] = choose(at, residence.operands, self.target, room, self.estimate)
         found = self.known[key]
         return found if found is None else replace(found, nest=nest)
 
+    def _structure(self, step: int) -> object:
+        if step not in self.structures:
+            self.structures[step] = _structure(self.nests[step])
+        return self.structures[step]
+
     def _allocated(self) -> tuple[dict[Key, int], int]:
         """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
         lives = self._lives()
         early = lives | self._early(lives)
-        addresses, total = allocate(early, self.target.alignment, EFFORT)
+        # Off-chip values need no more than to fit; else what is left of the scratchpad is the user's.
+        enough = self.capacity if self.target.values == "offchip" else 0
+        addresses, total = self._arranged(early, enough)
         if total <= self.capacity or early == lives:
             return addresses, total
-        return allocate(lives, self.target.alignment, EFFORT)
+        return self._arranged(lives, self.capacity)
+
+    def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
+        """Addresses, those of small boxes with the same lifetime behind each other."""
+        small = self.capacity // SMALL
+        parcels: dict[Key, list[Key]] = {}
+        for key, life in lives.items():
+            first = ("", life.first, -2 - life.last) if life.bytes <= small and not key[0] else key
+            parcels.setdefault(first, []).append(key)
+        sizes = {key: aligned(life.bytes, self.target) for key, life in lives.items()}
+        merged = {
+            first: replace(lives[keys[0]], bytes=sum(sizes[key] for key in keys))
+            for first, keys in parcels.items()
+        }
+        starts, total = allocate(merged, self.target.alignment, EFFORT, enough)
+        addresses = {}
+        for first, keys in parcels.items():
+            at = starts[first]
+            for key in keys:
+                addresses[key], at = at, at + sizes[key]
+        return addresses, total
 
     def _squeezed(self) -> tuple[dict[Key, int], int, list[int]]:
         """Tensors placed first, and tiles into the gaps between; the first step that has none big enough."""
         lives = {key: life for key, life in self._lives().items() if key[0]}
-        addresses, total = allocate(lives, self.target.alignment, EFFORT)
+        addresses, total = allocate(lives, self.target.alignment, EFFORT, self.capacity)
         if total > self.capacity:
             beyond = [key for key, life in lives.items() if addresses[key] + life.bytes > self.capacity]
             return addresses, total, [lives[beyond[0]].first]

@@ -65,6 +65,7 @@ class Residence:
         self.capacity = target.scratch_bytes or 0
         self.operands = dict(operands)
         self.stays = stays(nests, operands, target) if target.cores == 1 else {}
+        self.settings = [setting(nest, operands, target) for nest in nests]
         self.left = np.full(len(nests), self.capacity)
         self._known: dict[object, tuple[float, int]] = {}
         self.cost = np.zeros(len(nests))
@@ -99,7 +100,11 @@ class Residence:
 
     def setting(self, step: int) -> Setting:
         """What the choice of a group's tile depends on."""
-        return setting(self.nests[step], self.operands, self.target)
+        inside = tuple(self.operands[a.operand].place == "scratchpad" for a in self.nests[step].accesses)
+        at = self.settings[step]
+        if at.inside != inside:
+            at = self.settings[step] = replace(at, inside=inside)
+        return at
 
     def _merit(self, name: str) -> float:
         """Traffic spared for each byte and step of the scratchpad."""
