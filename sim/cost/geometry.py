@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import isqrt, prod
+from math import ceil, gcd, isqrt, prod
 from typing import Literal
 
 from tiling.expr import BYTES, Expr, reads_of
@@ -223,6 +223,10 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
         places.insert(0, (1, 1, 1, 1, 1))
     (high, kernel_h, stride_h, apart_h, rows), (wide, kernel_w, stride_w, apart_w, columns) = places
     more_h, more_w = folded(windows[0]) if len(windows) == 1 and kernel_h * kernel_w == 1 else _split(windows)
+    channels = extent(roles.channels)
+    if (depth := _channels_of_columns(nest, access, roles)) > 1:
+        channels, kernel_w = min(depth, kernel_w), ceil(kernel_w / depth)
+        stride_w, columns = stride_w // depth, ceil(columns / depth)
     weights = None if roles.weights is None else nest.reads[roles.weights]
     kernel = kernel_h * more_h, kernel_w * more_w
     assert nest.reduction is not None
@@ -235,7 +239,7 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
         width=wide,
         columns=extent(roles.columns),
         kernel=kernel,
-        in_channels=extent(roles.channels),
+        in_channels=channels,
         stride=(stride_h, stride_w),
         dilation=(apart_h, apart_w),
         input=(rows * more_h, columns * more_w),
@@ -246,6 +250,17 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
         result_type=nest.writes[0].access.type,
         sum_type=nest.reduction.type,
     )
+
+
+def _channels_of_columns(nest: Nest, access: Access, roles: Roles) -> int:
+    """Channels of a column, where columns and channels have become one axis: without padding they can."""
+    axis, window = roles.positions[-1] if roles.positions else (None, None)
+    if roles.weights is None or roles.depthwise or roles.channels or access.fill is not None:
+        return 1
+    if axis is None or window is None:
+        return 1
+    steps = access.steps(len(nest.axes))
+    return gcd(abs(steps[axis]), nest.axes[window].extent) if abs(steps[window]) == 1 else 1
 
 
 def _kind(roles: Roles) -> Kind:
