@@ -92,6 +92,8 @@ class _Finder:
         self.nest = nest
         self.stages: list[Stage] = []
         self.primary: int | None = None
+        roles = roles_of(nest)
+        self._columns = frozenset(() if roles is None else roles.columns)
         self._found: dict[Expr, Source | None] = {}
         self._roots: dict[Expr, tuple[frozenset[Expr] | None, bool]] = {}
 
@@ -169,7 +171,7 @@ class _Finder:
             return main.stage is None and BYTES[main.type] <= 2 and sources[0] is main
         other = given[1]
         primary = self.primary is not None and main.stage == self.primary and self.nest.verb == "contract"
-        return primary and other.read is not None and other.axes < main.axes and not main.scaled
+        return primary and other.read is not None and other.axes <= self._columns and not main.scaled
 
     def _scaled(self, source: Source, expr: Expr) -> Source:
         conversion = expr.op.startswith("to_")

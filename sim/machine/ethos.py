@@ -89,6 +89,9 @@ ACCELERATORS = {
     "ethos-u85-2048": Accelerator("u85", 2048, 1, _lanes(32, 16, 8), *_U85),
 }
 
+_COPIED_BEATS = {128: 128, 256: 128, 512: 256, 1024: 208, 2048: 256}
+"""Beats of 16 bytes that the DMA of an Ethos-U85 can have under way, by its products a cycle."""
+
 _AXI_BYTES = {"u55": 8, "u65": 16, "u85": 16}
 
 
@@ -213,6 +216,13 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
         energy=energy,
         sources={**_sources(about, configuration, section, size, ports), **energies},
     )
+
+
+def _requests(about: Accelerator, second: Side) -> int:
+    """Requests of the DMA under way; of those of an Ethos-U85, Vela takes four of five to be of use."""
+    if about.family != "u85":
+        return second.reads
+    return min(second.reads, round(0.8 * _COPIED_BEATS[about.macs] * 16 / second.burst_bytes))
 
 
 def _bytes_per_cycle(side: Side, port_bytes: int) -> float:
