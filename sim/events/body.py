@@ -13,16 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 from sim.events.model import Classes, Model
-from sim.events.stalls import attribute
+from sim.events.stalls import attribute, wait
 from sim.events.state import (
     CAUSES,
-    COMPUTE,
     DEPEND,
-    DEPENDENCY,
     FRONT,
     LATER,
     LOAD,
-    LOCAL,
     OFFCHIP,
     PAD,
     REPEAT,
@@ -66,12 +63,13 @@ class Body:
         classes = tuple(self.current)
         tile = model.computes.get(classes) or model.computed(classes)
         unit = model.unit
-        start, why = state[unit], DEPENDENCY
-        if state[DEPEND] > start:
-            start = state[DEPEND]
+        start = max(state[unit], state[DEPEND])
         for slot, copy in zip(model.slots, turns, strict=True):
             if state[slot.ready + copy] > start:
-                start, why = state[slot.ready + copy], slot.cause
+                start = state[slot.ready + copy]
+        if start > state[FRONT]:
+            ready = [(state[s.ready + copy], s.cause) for s, copy in zip(model.slots, turns, strict=True)]
+            wait(state, start, ready)
         end, cause = start + tile.alone, tile.cause
         floor = min(state[LOAD], state[unit])
         if tile.offchip:
@@ -82,7 +80,7 @@ class Body:
             state[PAD] = reach = max(state[PAD], floor) + tile.pad
             if reach > end:
                 end, cause = reach, tile.pad_cause
-        attribute(state, start, end, tile, why, cause)
+        attribute(state, start, end, tile, cause)
         state[unit] = end
         for slot, copy in zip(model.loads, turns, strict=False):
             state[slot.used + copy] = end
@@ -155,11 +153,10 @@ class Body:
     def relative(self, depth: int) -> tuple[int, ...]:
         """The state as a loop sees it, with times relative to when the unit becomes free."""
         model, state = self.model, self.state
-        changed, waited, loading = model.keys[depth]
+        changed, waited = model.keys[depth]
         now = state[model.unit]
-        if loading:
-            floor = min(state[LOAD], now)
-            state[OFFCHIP], state[PAD] = max(state[OFFCHIP], floor), max(state[PAD], floor)
+        floor = min(state[LOAD], now)
+        state[OFFCHIP], state[PAD] = max(state[OFFCHIP], floor), max(state[PAD], floor)
         return (
             *self.turns,
             *[state[place] - now for place in changed],
@@ -234,5 +231,3 @@ def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
         end = max(end, reach)
     return end
 
-
-__all__ = ["COMPUTE", "FRONT", "LOCAL", "Body", "transfer"]

@@ -192,10 +192,10 @@ class Model:
             [n for n in moved if n >= count],
         )
 
-    def _key(self, depth: int) -> tuple[list[int], list[int], bool]:
+    def _key(self, depth: int) -> tuple[list[int], list[int]]:
         """Where the state has what matters to a loop: what it changes, and what it only waits for.
 
-        And whether loads can still come between its tiles; if not, work of the memories only adds up.
+        Where no loads can come between its tiles, the work of the memories only adds up.
         """
         early, late, stores = self.moves[depth]
         moved = {*early, *late, *stores}
@@ -205,7 +205,10 @@ class Model:
             changed.append(LOAD)
         if stores and self.rates.store == STORE:
             changed.append(STORE)
-        (changed if loading else waited).extend((OFFCHIP, PAD))
+        if loading:
+            changed.extend((OFFCHIP, PAD))
+        else:
+            waited.extend((LOAD, OFFCHIP, PAD))
         for number, slot in enumerate(self.slots):
             copies = slot.image.copies
             span = range(slot.ready, slot.ready + copies * (2 if number < len(self.loads) else 1))
@@ -213,7 +216,7 @@ class Model:
                 changed.extend(span)
             else:
                 waited.extend(range(slot.ready, slot.ready + copies))
-        return changed, waited, loading
+        return changed, waited
 
     def moved(self, slot: Slot, classes: Classes) -> Moved:
         """The transfer of an access for a tile."""

@@ -1,27 +1,36 @@
 """To whom each cycle belongs.
 
 A front moves along the tiles in the order of the program. What lies between the front and the start of a
-tile is waiting, for what the tile started last upon; what the tile adds is its own: the pipeline filling,
-work, and then what the memories made of it. What an earlier tile on another unit covers is not counted again.
+tile is waiting, for one thing after another, in the order in which they come; what the tile adds is its own:
+the pipeline filling, work, and then what the memories made of it. What an earlier tile on another unit
+covers is not counted again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sim.events.model import Computed
-from sim.events.state import COMPUTE, DEPENDENCY, FILL, FRONT, SINCE
+from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FILL, FRONT, SINCE
 
 
-def attribute(state: list[int], start: int, end: int, tile: Computed, why: int, cause: int) -> None:
-    """Give the cycles up to the end of a tile their causes."""
+def wait(state: list[int], start: int, ready: Sequence[tuple[int, int]]) -> None:
+    """Give the cycles between the front and the start of a tile their causes.
+
+    `ready` has for each buffer when it was ready, and the cause of waiting for it.
+    """
     front = state[FRONT]
-    if start > front:
-        gap = start - front
-        if why != DEPENDENCY and state[SINCE] > front:
-            waited = min(state[SINCE], start) - front
-            state[DEPENDENCY] += waited
-            gap -= waited
-        state[why] += gap
-        front = start
+    waits = [(state[DEPEND], DEPENDENCY), (min(state[SINCE], start), DEPENDENCY), *ready]
+    for time, cause in sorted(waits):
+        if time > front:
+            state[cause] += time - front
+            front = time
+    state[FRONT] = front
+
+
+def attribute(state: list[int], start: int, end: int, tile: Computed, cause: int) -> None:
+    """Give the cycles between the front and the end of a tile their causes."""
+    front = state[FRONT]
     if end <= front:
         return
     seen = end - front
