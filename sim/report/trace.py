@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,13 @@ def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
         ],
     )
     units: dict[str, list[Slice]] = defaultdict(list)
+    folded: dict[tuple[str, str, str], list[Span]] = defaultdict(list)
     for span in expanded(report.timeline, limit):
-        units[plain(span.unit)].append(_slice(span))
+        if span.count > 1:
+            folded[span.unit, span.label, span.kind].append(span)
+        units[plain(span.unit)] += [] if span.count > 1 else [_slice(span)]
+    for (unit, _, _), spans in folded.items():
+        units[plain(unit)].append(_folded(spans))
     yield from units.items()
 
 
@@ -103,15 +108,29 @@ def _arguments(operator: Any) -> dict[str, Any]:
 
 
 def _slice(span: Span) -> Slice:
-    verb = f"{span.kind} " if span.kind != "compute" else ""
-    name = verb + plain(span.label)
     arguments: dict[str, Any] = {"cycles": span.duration}
     if span.bytes:
         arguments["bytes"] = span.bytes
-    if span.count > 1:
-        name += f" × {span.count:,}"
-        arguments |= {"times": span.count, "period in cycles": span.period}
-    return span.first, span.end, name, span.kind, arguments
+    return span.first, span.end, _name(span), span.kind, arguments
+
+
+def _folded(spans: list[Span]) -> Slice:
+    """What one operator does again and again, as one slice."""
+    count = sum(span.count for span in spans)
+    arguments: dict[str, Any] = {
+        "times": count,
+        "busy cycles": sum(span.duration * span.count for span in spans),
+    }
+    if len(spans) == 1:
+        arguments |= {"cycles": spans[0].duration, "period in cycles": spans[0].period}
+    if size := sum(span.bytes * span.count for span in spans):
+        arguments["bytes"] = size
+    first, end = min(span.first for span in spans), max(span.end for span in spans)
+    return first, end, f"{_name(spans[0])} × {count:,}", spans[0].kind, arguments
+
+
+def _name(span: Span) -> str:
+    return plain(span.label) if span.kind == "compute" else f"{span.kind} {plain(span.label)}"
 
 
 def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
@@ -124,6 +143,27 @@ def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
             for number in range(span.count):
                 first = span.first + number * span.period
                 yield Span(span.unit, span.label, span.kind, first, span.duration, bytes=span.bytes)
+
+
+def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:
+    """Off-chip bytes between two cycles.
+
+    Those of transfers are known. What units move themselves is spread evenly over the time that they work.
+    """
+    moved: Counter[str] = Counter()
+    work: Counter[str] = Counter()
+    for span in report.timeline:
+        moved[span.label] += span.bytes * span.count
+        work[span.label] += span.duration * span.count if span.kind == "compute" else 0
+    rest = Counter({one.label: 0 for one in report.operators})
+    for one in report.operators:
+        rest[one.label] += one.offchip_bytes
+    rates = {label: max(0, size - moved[label]) / work[label] for label, size in rest.items() if work[label]}
+    for span in expanded(report.timeline, limit):
+        if span.end > span.first:
+            own = rates.get(span.label, 0.0) * span.duration if span.kind == "compute" else 0.0
+            if size := (span.bytes + own) * span.count:
+                yield span.first, span.end, size
 
 
 def _most(timeline: Sequence[Span], limit: int) -> int:
@@ -162,13 +202,11 @@ def _occupancy(report: Report, clock: _Clock) -> Iterator[Event]:
 
 
 def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
-    """Off-chip bytes a second: those of each span, evenly over the time it takes."""
+    """Off-chip bytes a second."""
     changes: dict[int, float] = defaultdict(float)
-    for span in expanded(report.timeline, limit):
-        if span.bytes and span.end > span.first:
-            rate = span.bytes * span.count / (span.end - span.first)
-            changes[span.first] += rate
-            changes[span.end] -= rate
+    for first, end, size in flows(report, limit):
+        changes[first] += size / (end - first)
+        changes[end] -= size / (end - first)
     rate = 0.0
     for cycle in sorted(changes):
         rate += changes[cycle]

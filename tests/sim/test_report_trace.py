@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sim.report import Report, Span
-from sim.report.trace import expanded, trace
+from sim.report import OperatorReport, Report, Span
+from sim.report.trace import expanded, flows, trace
 from tests.sim.reports import empty, report
 
 
@@ -85,7 +85,7 @@ def test_folded_spans_are_expanded_up_to_the_limit() -> None:
     few = slices(trace(made, limit=50))
     assert sorted(one["name"] for one in few) == ["a × 100", "load b", "load b"]
     (folded,) = [one for one in few if one["name"] == "a × 100"]
-    assert folded["args"] == {"cycles": 3, "times": 100, "period in cycles": 5}
+    assert folded["args"] == {"cycles": 3, "times": 100, "period in cycles": 5, "busy cycles": 300}
     assert folded["dur"] == pytest.approx((99 * 5 + 3) / 1e3)
 
 
@@ -118,6 +118,22 @@ def test_the_bandwidth_is_that_of_the_bytes() -> None:
         (event["ts"], event["args"]["GB/s"]) for event in made.trace()["traceEvents"] if event["ph"] == "C"
     ]
     assert rates == [(0.01, 4.0), (0.02, 0.0), (0.03, 4.0), (0.04, 0.0)]
+
+
+def test_what_units_move_themselves_is_spread_over_their_work() -> None:
+    one = OperatorReport(
+        "conv", (), (), "array", {"compute": 40}, traffic={("offchip", "read", "weights"): 100}
+    )
+    spans = (Span("array", "conv", "compute", 0, 10, 20, 2), Span("dma", "conv", "load", 5, 10, bytes=60))
+    made = replace(empty(), cycles=40, operators=(one,), timeline=spans)
+    assert sorted(flows(made)) == [(0, 10, 20.0), (5, 15, 60), (20, 30, 20.0)]
+
+
+def test_folded_spans_of_one_operator_are_one_slice() -> None:
+    spans = tuple(Span("dma", "a", "load", 7 * n, 3, 100, 1_000) for n in range(20))
+    (one,) = slices(trace(replace(empty(), timeline=spans), limit=100))
+    assert one["name"] == "load a × 20,000"
+    assert one["args"] == {"times": 20_000, "busy cycles": 60_000}
 
 
 def test_joined_reports_can_be_traced() -> None:

@@ -89,15 +89,15 @@ def _points(axes: Any, report: Report, points: list[OperatorReport], right: floa
 
 
 def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
-    """Numbers above the points; points in one place share a label."""
+    """Numbers beside the points; points in one place share a label."""
     labels: dict[tuple[int, int], list[int]] = {}
     for number, (x, y, _) in enumerate(points):
         labels.setdefault((round(12 * log10(x)), round(12 * log10(y))), []).append(number)
     for numbers in labels.values():
         x, y, size = points[numbers[0]]
         text = ", ".join(str(number + 1) for number in numbers)
-        above = (0, 0.5 * size**0.5 + 2)
-        axes.annotate(text, (x, y), above, textcoords="offset points", ha="center", fontsize=8)
+        beside = (0.5 * size**0.5 + 3, -1)
+        axes.annotate(text, (x, y), beside, textcoords="offset points", va="top", fontsize=8)
 
 
 def _share(report: Report, one: OperatorReport) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, limit, tidy, time_axis
 from sim.report.report import UNITS, Report, ReportError, Span
 from sim.report.style import OPERATOR_COLOURS, UNIT_COLOURS
 from sim.report.text import headline
-from sim.report.trace import expanded
+from sim.report.trace import expanded, flows
 from sim.report.words import size, title
 
 LIMIT = 20_000
@@ -34,7 +33,7 @@ def timeline(report: Report, first: int = 0, last: int | None = None) -> Any:
     scale = 1 / report.clock_hz / factor
     _tracks(top, report, spans, tracks, scale, (first, last))
     _occupancy(middle, report, scale)
-    _bandwidth(bottom, report, spans, scale, (first, last))
+    _bandwidth(bottom, report, scale, (first, last))
     bottom.set_xlabel(f"time in {unit}")
     bottom.set_xlim(first * scale, last * scale)
     made.suptitle(clean(headline(report)), fontsize=10)
@@ -103,18 +102,17 @@ def _occupancy(axes: Any, report: Report, scale: float) -> None:
     tidy(axes)
 
 
-def _bandwidth(axes: Any, report: Report, spans: list[Span], scale: float, window: tuple[int, int]) -> None:
+def _bandwidth(axes: Any, report: Report, scale: float, window: tuple[int, int]) -> None:
     """The mean of each step of time."""
     first, last = window
     step = (last - first) / BINS
-    moved: dict[int, float] = defaultdict(float)
-    for span in spans:
-        if span.bytes and span.end > span.first:
-            each = span.bytes * span.count / (span.end - span.first)
-            low, high = max(span.first, first), min(span.end, last)
-            for number in range(int((low - first) / step), min(BINS, int((high - first) / step) + 1)):
-                start = first + number * step
-                moved[number] += each * max(0.0, min(high, start + step) - max(low, start))
+    moved = [0.0] * BINS
+    for start, end, count in flows(report, LIMIT):
+        low, high = max(start, first), min(end, last)
+        for number in range(max(0, int((low - first) / step)), min(BINS, int((high - first) / step) + 1)):
+            edge = first + number * step
+            share = max(0.0, min(high, edge + step) - max(low, edge)) / (end - start)
+            moved[number] += count * share
     giga = report.clock_hz / 1e9
     times = [(first + number * step) * scale for number in range(BINS + 1)]
     rates = [moved[number] / step * giga for number in range(BINS)]
