@@ -1,0 +1,139 @@
+"""Cycles of systolic arrays, held against figures of a cycle-accurate simulator and against counted folds."""
+
+import csv
+import random
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim.cost import systolic
+from sim.cost.costs import Costs
+from sim.machine.machine import Machine
+from sim.machine.parts import OffChip, Scratchpad, Systolic
+from tiling.expr import Expr, acc, apply, read
+from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
+
+REFERENCE = Path(__file__).parent.parent / "data" / "npu" / "systolic.csv"
+DATAFLOWS = ("output", "weight", "input")
+
+
+def machine(rows, columns, dataflow, **more):
+    array = Systolic(rows=rows, columns=columns, dataflow=dataflow)
+    return Machine(
+        name="ideal",
+        clock_hz=1e9,
+        offchip=OffChip(),
+        scratchpad=Scratchpad(bytes=1 << 24),
+        array=array,
+        **more,
+    )
+
+
+def matmul(m, k, n):
+    """A product of i8 into i32, as a nest."""
+    axes = (Axis("m", m), Axis("n", n), Axis("k", k, True))
+    left = Access("a", "i8", (m, k), (Affine((1, 0, 0)), Affine((0, 0, 1))))
+    right = Access("b", "i8", (n, k), (Affine((0, 1, 0)), Affine((0, 0, 1))))
+    result = Access("c", "i32", (m, n), (Affine((1, 0, 0)), Affine((0, 1, 0))))
+    value = apply("mul", *(Expr("to_i32", (read(number, "i8"),), "i32") for number in (0, 1)))
+    reduction = Reduction("add", 0, "i32", value)
+    return Nest("contract", axes, (left, right), (Write(result, acc("i32")),), reduction)
+
+
+def counted(dataflow, rows, columns, m, k, n):
+    """Cycles by going through the folds one by one."""
+    held = {"output": (m, n), "weight": (k, n), "input": (k, m)}[dataflow]
+    streamed = {"output": k, "weight": m, "input": n}[dataflow]
+    cycles = 0
+    for _ in product(range(0, held[0], rows), range(0, held[1], columns)):
+        loading = 0 if dataflow == "output" else rows
+        # The last element of a stream enters after the others, then crosses all columns and rows.
+        cycles += loading + streamed + (columns - 1) + (rows - 1)
+    return cycles
+
+
+def reference():
+    with REFERENCE.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", reference(), ids=lambda row: f"{row['net']}-{row['layer']}-{row['dataflow']}")
+def test_cycles_are_those_of_the_cycle_accurate_simulator(row):
+    dataflow = {"os": "output", "ws": "weight", "is": "input"}[row["dataflow"]]
+    height, width = (
+        -(-(int(row[f"if{side}"]) - int(row[f"f{side}"])) // int(row["stride"])) + 1 for side in "hw"
+    )
+    m, n = height * width, int(row["nf"])
+    k = int(row["fh"]) * int(row["fw"]) * int(row["c"])
+    found = systolic.folds(dataflow, int(row["rows"]), int(row["cols"]), systolic.Product(1, m, k, n))
+    assert found.cycles - 1 == int(row["compute_cycles"])  # the reference counts from zero
+
+
+@pytest.mark.parametrize("dataflow", DATAFLOWS)
+def test_cycles_of_random_layers_are_those_of_their_folds(dataflow):
+    chance = random.Random(f"systolic {dataflow}")
+    for _ in range(100):
+        rows, columns = (chance.choice((1, 2, 3, 8, 12, 16, 32, 128)) for _ in range(2))
+        m, k, n = (chance.randrange(1, 1 << chance.randrange(1, 12)) for _ in range(3))
+        found = systolic.folds(dataflow, rows, columns, systolic.Product(1, m, k, n))
+        assert found.cycles == counted(dataflow, rows, columns, m, k, n)
+        assert found.count * found.fill == found.cycles - found.count * found.stream
+
+
+@pytest.mark.parametrize("dataflow", DATAFLOWS)
+def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow):
+    chance = random.Random(f"tiles {dataflow}")
+    for _ in range(40):
+        rows, columns = chance.choice((4, 8, 16)), chance.choice((4, 8, 16))
+        m, k, n = (chance.randrange(1, 100) for _ in range(3))
+        costs, nest = Costs(machine(rows, columns, dataflow)), matmul(m, k, n)
+        steps = {"output": (rows, columns, k), "weight": (m, columns, rows), "input": (columns, n, rows)}
+        tile = steps[dataflow]
+        pieces = [
+            [min(step, extent - low) for low in range(0, extent, step)]
+            for step, extent in zip(tile, (m, n, k), strict=True)
+        ]
+        total = sum(costs.work(nest, piece).cycles for piece in product(*pieces))
+        assert total == costs.work(nest, nest.extents).cycles == counted(dataflow, rows, columns, m, k, n)
+
+
+def test_operands_are_read_again_for_each_fold():
+    words = systolic.words("output", 4, 8, systolic.Product(1, 10, 6, 20))
+    assert words == (3 * 60, 3 * 120, 200, 0)
+    words = systolic.words("weight", 4, 8, systolic.Product(1, 10, 6, 20))
+    assert words == (3 * 60, 120, 200, 2 * 200)
+    words = systolic.words("input", 4, 8, systolic.Product(1, 10, 6, 20))
+    assert words == (60, 2 * 120, 200, 2 * 200)
+
+
+@pytest.mark.parametrize("dataflow", DATAFLOWS)
+def test_arrays_of_layers_take_what_each_layer_takes(dataflow):
+    sizes = np.array([[1, 7, 30, 4], [2, 64, 5, 64], [3, 100, 17, 1]])
+    rows, columns = np.array([[4], [16]]), np.array([[8], [16]])
+    found = systolic.folds(dataflow, rows, columns, systolic.Product(*sizes.T)).cycles
+    for place, (height, width) in enumerate(((4, 8), (16, 16))):
+        single = [systolic.folds(dataflow, height, width, systolic.Product(*size)).cycles for size in sizes]
+        assert found[place].tolist() == single
+
+
+def test_types_that_the_array_lacks_take_several_passes():
+    nest = matmul(64, 64, 64)
+    wide = Nest(
+        nest.verb,
+        nest.axes,
+        (Access("a", "i16", (64, 64), nest.reads[0].index), nest.reads[1]),
+        nest.writes,
+        Reduction(
+            "add",
+            0,
+            "i32",
+            apply("mul", *(Expr("to_i32", (read(i, t),), "i32") for i, t in ((0, "i16"), (1, "i8")))),
+        ),
+    )
+    array = machine(16, 16, "weight")
+    narrow, twice = (Costs(array).work(one, one.extents) for one in (nest, wide))
+    assert twice.cycles == 2 * narrow.cycles
+    assert ("passes", 2) in twice.detail
+    assert twice.traffic[0] == 4 * narrow.traffic[0]  # twice as often, twice as wide
