@@ -183,11 +183,16 @@ _PARTS85 = {
 }  # fmt: skip
 
 
+def part85(macs: int) -> Part85:
+    """The Ethos-U85 of so many products a cycle: the next known size, or the largest."""
+    return _PARTS85[min((known for known in _PARTS85 if known >= macs), default=2048)]
+
+
 @lru_cache
 def part(family: str, macs: int, cores: int = 1) -> Part55 | Part85:
     """The array of a family with so many products a cycle: the next known size, or the largest."""
     if family == "u85":
-        return _PARTS85[min((known for known in _PARTS85 if known >= macs * cores), default=2048)]
+        return part85(macs * cores)
     sizes = sorted(_PARTS55)
     return _PARTS55[next((known for known in sizes if known[0] >= macs * cores), sizes[-1])]
 

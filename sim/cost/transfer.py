@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from math import ceil
 
+from sim.cost.block_parts import part85
 from sim.machine.machine import Machine
+from sim.machine.parts import Block
 
 
 class Transfers:
@@ -54,6 +56,21 @@ def scratchpad_rate(machine: Machine) -> float | None:
     return (
         None if pad.bytes_per_cycle is None else pad.bytes_per_cycle * min(pad.banks, pad.ports) / pad.ports
     )
+
+
+def far_rate(machine: Machine) -> float | None:
+    """Bytes a cycle of the off-chip memory that one stream of data can have: requests under way limit it.
+
+    For the Ethos-U85 Vela gives the beats of 16 bytes of each channel; weights are what is used in place.
+    """
+    latency, rate = machine.offchip.read_latency_cycles, machine.offchip_bytes_per_cycle
+    if not latency:
+        return rate
+    limit = machine.dma.outstanding_requests * machine.offchip.burst_bytes / latency
+    if isinstance(machine.array, Block) and machine.array.family == "u85":
+        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[0]
+        limit = 0.8 * beats * 16 / latency
+    return limit if rate is None else min(rate, limit)
 
 
 def port_rate(machine: Machine) -> float | None:

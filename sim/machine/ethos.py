@@ -204,7 +204,7 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
             outstanding_writes=configuration.sram.writes,
         ),
         dma=Dma(
-            outstanding_requests=configuration.second.reads * configuration.second.ports,
+            outstanding_requests=_requests(about, configuration.second),
             gathered=about.family == "u85",
         ),
         array=Block(
@@ -220,9 +220,10 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
 
 def _requests(about: Accelerator, second: Side) -> int:
     """Requests of the DMA under way; of those of an Ethos-U85, Vela takes four of five to be of use."""
+    requests = second.reads * second.ports
     if about.family != "u85":
-        return second.reads
-    return min(second.reads, round(0.8 * _COPIED_BEATS[about.macs] * 16 / second.burst_bytes))
+        return requests
+    return min(requests, round(0.8 * _COPIED_BEATS[about.macs] * 16 / second.burst_bytes))
 
 
 def _bytes_per_cycle(side: Side, port_bytes: int) -> float:
@@ -256,7 +257,8 @@ def _sources(
         **{f"scratchpad.{name}": system for name in (*sram, "outstanding_reads", "outstanding_writes")},
         "scratchpad.alignment_bytes": f"{VELA}, alignment of tensors in the arena",
         "scratchpad.banks": "assumed: one for each port",
-        "dma.outstanding_requests": f"{system}, reads of the second memory at all its ports",
+        "dma.outstanding_requests": f"{system}, reads of the second memory at all its ports"
+        + (f"; {tables}: beats of a channel, four of five of use" if about.family == "u85" else ""),
         "array.macs_per_cycle": tables,
         "array.rates": f"{VELA}, performance model: 16-bit data at half the rate; 8x4 assumed",
         "vector.lanes": f"{tables}, output cycles an element, rounded to whole elements; i64 assumed",
