@@ -102,7 +102,7 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
     if len(report.operators) > SLOWEST:
         slowest = sorted(report.operators, key=lambda operator: -operator.total)[:SLOWEST]
         texts = [
-            f"{title(one.label, len(one.members), 26)} {percent(one.total / (report.cycles or 1))}"
+            f"{title(one.label, len(one.members), 30)} {percent(one.total / (report.cycles or 1))}"
             for one in slowest
         ]
         yield "slowest", ", ".join(texts)

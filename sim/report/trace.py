@@ -202,7 +202,7 @@ def _occupancy(report: Report, clock: _Clock) -> Iterator[Event]:
 
 
 def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
-    """Off-chip bytes a second."""
+    """Off-chip bytes a second, at most what there is."""
     changes: dict[int, float] = defaultdict(float)
     for first, end, size in flows(report, limit):
         changes[first] += size / (end - first)
@@ -210,7 +210,8 @@ def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
     rate = 0.0
     for cycle in sorted(changes):
         rate += changes[cycle]
-        value = round(max(rate, 0.0) * report.clock_hz / 1e9, 4)
+        shown = min(max(rate, 0.0), report.offchip_bytes_per_cycle or rate)
+        value = round(shown * report.clock_hz / 1e9, 4)
         yield _counter("off-chip bandwidth", cycle, {"GB/s": value}, clock)
 
 

@@ -48,6 +48,13 @@ def shifted(axes: Any, right: float, up: float) -> Any:
     return offset_copy(axes.transData, axes.figure, right, up, units="points")
 
 
+def patch(**options: Any) -> Any:
+    """A box for a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(**options)
+
+
 def limit(axes: Any, value: float, text: str) -> None:
     """A line for what there is at most."""
     axes.axhline(value, color="black", lw=1, ls="--")

@@ -28,14 +28,10 @@ def roofline(report: Report) -> Any:
     _points(axes, report, points, right)
     total = report.roofline
     axes.plot(total.intensity or right, total.attained, "*", ms=16, color="black", mec="white", zorder=5)
-    axes.plot([], [], "*", ms=11, color="black", label=f"all: {percent(report.mac_utilisation)} of the peak")
+    axes.plot([], [], "*", ms=11, color="black", label=f"all, {percent(report.mac_utilisation)} of the peak")
     for number, one in enumerate(points[:NAMED], 1):
-        axes.plot(
-            [],
-            [],
-            "none",
-            label=f"{number}  {clean(title(one.label, len(one.members), 30))}, {_share(report, one)}",
-        )
+        name = clean(title(one.label, len(one.members), 30))
+        axes.plot([], [], "none", label=f"{number}  {name}, {percent(one.total / report.cycles)}")
     if len(points) > NAMED:
         axes.plot([], [], "none", label=f"and {len(points) - NAMED} more")
     _labels(made, axes, report, left, right)
@@ -100,10 +96,6 @@ def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
         axes.annotate(text, (x, y), beside, textcoords="offset points", va="top", fontsize=8)
 
 
-def _share(report: Report, one: OperatorReport) -> str:
-    return f"{percent(one.total / report.cycles)} of the time"
-
-
 def _labels(made: Any, axes: Any, report: Report, left: float, right: float) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -125,5 +117,13 @@ def _labels(made: Any, axes: Any, report: Report, left: float, right: float) -> 
     axes.spines["right"].set_visible(True)
     if any(report.roofline_of(one).intensity is None for one in report.operators if one.macs):
         axes.plot([], [], ">", color=OTHER, label="no off-chip traffic")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False, fontsize=9, handlelength=1.2)
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(1.13, 1),
+        frameon=False,
+        fontsize=9,
+        handlelength=1.2,
+        title="operators, share of the time",
+        alignment="left",
+    )
     made.suptitle(clean(headline(report)), fontsize=10)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, limit, tidy, time_axis
+from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.report import OperatorReport, Report, ReportError
 from sim.report.text import headline
 from sim.report.words import short, size
@@ -60,12 +60,11 @@ def scratchpad(report: Report, program: Program) -> Any:
     axes.set_xlabel(f"time in {unit}")
     axes.set_ylabel(f"address in {name}")
     tidy(axes)
-    for kind, words in NAMES.items():
-        if any(box.kind == kind for box in boxes):
-            axes.bar(0, 0, color=COLOURS[kind], label=words)
+    found = {box.kind for box in boxes}
+    patches = [patch(facecolor=COLOURS[kind], label=words) for kind, words in NAMES.items() if kind in found]
     if any(box.copy for box in boxes):
-        axes.bar(0, 0, color="white", edgecolor="#505050", hatch="////", label="tiles, moved in and out")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+        patches.append(patch(facecolor="white", edgecolor="#505050", hatch="////", label="in tiles"))
+    axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     made.suptitle(clean(headline(report)), fontsize=10)
     return made
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.report.plots.figure import clean, figure, limit, tidy, time_axis
+from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.report import UNITS, Report, ReportError, Span
-from sim.report.style import OPERATOR_COLOURS, UNIT_COLOURS
+from sim.report.style import OPERATOR_COLOURS, OTHER, UNIT_COLOURS
 from sim.report.text import headline
 from sim.report.trace import expanded, flows
-from sim.report.words import size, title
+from sim.report.words import plain, size, title
 
 LIMIT = 20_000
 """Spans that are drawn one by one."""
+SEPARATE = 500
+"""Spans of a track that are told apart by lines between them."""
 BINS = 400
 """Steps of the bandwidth."""
 
@@ -69,16 +71,35 @@ def _tracks(
                 middle, 0, clean(title(label, members, letters)), ha="center", va="center", fontsize=7.5
             )
     for number, track in enumerate(tracks, 1):
-        mine = [span for span in spans if span.unit == track]
-        axes.broken_barh(
-            [(span.first * scale, max(span.end - span.first, 1) * scale) for span in mine],
-            (number - 0.4, 0.8),
-            color=[colours.get(span.label, "#8C8C8C") for span in mine],
-            alpha=1.0,
-        )
+        for stored in (False, True):
+            mine = [span for span in spans if span.unit == track and (span.kind == "store") == stored]
+            axes.broken_barh(
+                [(span.first * scale, max(span.end - span.first, 1) * scale) for span in mine],
+                (number - 0.4, 0.8),
+                color=[colours.get(span.label, OTHER) for span in mine],
+                edgecolor="white",
+                linewidth=0.5 if len(mine) < SEPARATE else 0,
+                hatch="/////" if stored and len(mine) < SEPARATE else None,
+            )
+    if any(span.kind == "store" for span in spans):
+        patches = [
+            patch(facecolor=OTHER, label="load or compute"),
+            patch(facecolor=OTHER, edgecolor="white", hatch="/////", label="store"),
+        ]
+        axes.legend(handles=patches, loc="lower left", bbox_to_anchor=(1.01, 0), frameon=False, fontsize=8)
     axes.set_yticks(range(len(names)), [clean(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     tidy(axes, "x")
+
+
+def _fitting(label: str, members: int, letters: int) -> str:
+    """As much of a name as so many letters can say, or nothing."""
+    whole = title(label, members, 1000)
+    brief = title(label, members, min(letters, len(whole) - 1))
+    node = plain(label).split(" + ")[0].split(" ")[-1]
+    if len(whole) <= letters or "…" not in brief:
+        return whole if len(whole) <= letters else brief
+    return node if len(node) <= letters else ""
 
 
 def _owned(report: Report) -> list[tuple[int, int, str, int]]:
@@ -113,6 +134,8 @@ def _bandwidth(axes: Any, report: Report, scale: float, window: tuple[int, int])
             edge = first + number * step
             share = max(0.0, min(high, edge + step) - max(low, edge)) / (end - start)
             moved[number] += count * share
+    if report.offchip_bytes_per_cycle:
+        _carried(moved, step * report.offchip_bytes_per_cycle)
     giga = report.clock_hz / 1e9
     times = [(first + number * step) * scale for number in range(BINS + 1)]
     rates = [moved[number] / step * giga for number in range(BINS)]
@@ -123,3 +146,17 @@ def _bandwidth(axes: Any, report: Report, scale: float, window: tuple[int, int])
     axes.set_ylabel("off-chip\nin GB/s")
     axes.set_ylim(bottom=0)
     tidy(axes)
+
+
+def _carried(moved: list[float], most: float) -> None:
+    """Move what is more than a step can take to the next ones, then to those before.
+
+    What units move themselves is only known in sum, and may seem to be in the way of a transfer.
+    """
+    for steps in (range(len(moved)), range(len(moved) - 1, -1, -1)):
+        rest = 0.0
+        for number in steps:
+            wanted = moved[number] + rest
+            moved[number] = min(wanted, most)
+            rest = wanted - moved[number]
+        moved[steps[-1]] += rest
