@@ -48,7 +48,8 @@ def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         repeats = 1
     else:
         choice = chosen(hardware, job)
-        cycles = job_cycles(hardware, job, choice, memory, chained)
+        once = job.output.over(choice.output).area * shape.images == 1
+        cycles = job_cycles(hardware, job, choice, memory_of(machine, once), chained)
     before, _ = chains(hardware, memory, stages.before, tile, 0)
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)

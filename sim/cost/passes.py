@@ -45,15 +45,19 @@ def array_of(machine: Machine) -> Part55 | Part85:
 
 
 @lru_cache
-def memory_of(machine: Machine) -> Memory:
-    """What blocks are read from and written to: the scratchpad."""
-    pad = machine.scratchpad
+def memory_of(machine: Machine, once: bool = False) -> Memory:
+    """What blocks are read from and written to: the scratchpad.
+
+    Weights that are used `once` are not copied there first, nor biases with them, if they can be used in place.
+    """
+    pad, mode = machine.scratchpad, machine.memory
+    far = once and mode.direct and mode.weights == "offchip"
     return Memory(
         pad.bytes_per_cycle,
         pad.read_latency_cycles,
         pad.write_latency_cycles,
         pad.burst_bytes,
-        pad.read_latency_cycles,
+        machine.offchip.read_latency_cycles if far else pad.read_latency_cycles,
     )
 
 
