@@ -10,8 +10,9 @@ from functools import cache
 import tosajit as tj
 from sim import Report
 from validating import vela
+from validating.causes import NETWORKS, OPERATORS, TRAFFIC
 from validating.facts import Configuration, Facts, Network, networks, rows
-from validating.figures import Explanation, Figure, Table
+from validating.figures import Figure, Table
 from validating.graphs import operator
 from validating.predict import loaded, model_file, report
 
@@ -67,7 +68,7 @@ def operators(quick: bool) -> tuple[Table, dict[str, list[Figure]]]:
         tuple(figures),
         columns=("accelerator, operator, part", "median off", "asked"),
         picture="operators",
-        explanations=OPERATOR_CAUSES,
+        explanations=OPERATORS,
     )
     return table, pictured
 
@@ -132,7 +133,7 @@ def totals() -> tuple[Table, dict[str, list[Figure]]]:
         tuple(figures),
         columns=("network, machine", "ours (TOSA)", "Vela (TFLite)"),
         picture="networks",
-        explanations=NETWORK_CAUSES,
+        explanations=NETWORKS,
     )
     return table, pictured
 
@@ -153,7 +154,7 @@ def traffic() -> Table:
         TRAFFIC_TEXT,
         tuple(figures),
         columns=("network, machine, what", "ours", "Vela"),
-        explanations=TRAFFIC_CAUSES,
+        explanations=TRAFFIC,
     )
 
 
@@ -189,6 +190,3 @@ def _run(model: str, form: str, configuration: Configuration) -> Network | None:
 
 TRAFFIC_TEXT = """Bytes over the port of the second memory (DRAM or flash), and the most of the scratchpad
 that is in use at a time, weights included where they live there; asked is no more than Vela's."""
-OPERATOR_CAUSES: tuple[Explanation, ...] = ()
-NETWORK_CAUSES: tuple[Explanation, ...] = ()
-TRAFFIC_CAUSES: tuple[Explanation, ...] = ()

@@ -86,7 +86,7 @@ class Table:
         return [(figure, self._cause(figure)) for figure in missed]
 
     def _cause(self, figure: Figure) -> str:
-        found = [e.text for e in self.explanations if e.explains(figure)]
+        found = [" ".join(e.text.split()) for e in self.explanations if e.explains(figure)]
         return " ".join(found) or "Not explained yet."
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tosajit.builder import GraphBuilder
-from tosajit.dtypes import INT8, INT16, INT32, INT48, DType
+from tosajit.dtypes import INT8, INT32, DType
 from tosajit.graph import Graph
 from tosajit.operators import ADD, AVG_POOL2D, CONV2D, DEPTHWISE_CONV2D, RESCALE
 from tosajit.operators.types import AccType
@@ -16,21 +16,22 @@ from validating.facts import Facts, Layer
 Array = np.ndarray[Any, Any]
 
 
-def convolutions(layers: tuple[Layer, ...], batch: int = 1, dtype: DType = INT8) -> Graph:
-    """Convolutions of inputs of their own, with bare sums as results: nothing but the array works."""
+def convolutions(layers: tuple[Layer, ...], batch: int = 1, scaled: bool = False) -> Graph:
+    """Convolutions of inputs of their own, with sums as results, or with these scaled to int8."""
     builder = GraphBuilder()
     for number, layer in enumerate(layers):
         shape = (batch, layer.height, layer.width, layer.channels)
-        source = builder.input(f"{layer.name}.input.{number}", dtype, shape)
+        source = builder.input(f"{layer.name}.input.{number}", INT8, shape)
         filters = (layer.filters, layer.kernel_height, layer.kernel_width, layer.channels)
         operator = CONV2D(
             pad=(0, _missing(layer, 0), 0, _missing(layer, 1)),
             stride=(layer.stride, layer.stride),
             dilation=(1, 1),
-            acc_type=AccType.INT48 if dtype is INT16 else AccType.INT32,
+            acc_type=AccType.INT32,
             local_bound=False,
         )
-        builder.output(_sums(builder, operator, source, filters, dtype, f"{layer.name}.{number}"))
+        sums = _sums(builder, operator, source, filters, f"{layer.name}.{number}")
+        builder.output(_rescaled(builder, sums, 1, INT32, INT8) if scaled else sums)
     return builder.build()
 
 
@@ -80,24 +81,18 @@ def _convolution(builder: GraphBuilder, fact: Facts, source: str, channels: int)
         "local_bound": False,
     }
     if fact["operator"] == "DepthwiseConv2D":
-        total = _sums(builder, DEPTHWISE_CONV2D(**options), source, (*kernel, channels, 1), INT8, "")
+        total = _sums(builder, DEPTHWISE_CONV2D(**options), source, (*kernel, channels, 1), "")
     else:
-        total = _sums(builder, CONV2D(**options), source, (filters, *kernel, channels), INT8, "")
+        total = _sums(builder, CONV2D(**options), source, (filters, *kernel, channels), "")
     return _rescaled(builder, total, filters, INT32, INT8)
 
 
-def _sums(
-    builder: GraphBuilder, operator: Any, source: str, filters: tuple[int, ...], dtype: DType, name: str
-) -> str:
+def _sums(builder: GraphBuilder, operator: Any, source: str, filters: tuple[int, ...], name: str) -> str:
     """The sums of a convolution with random weights."""
     count = filters[0] if isinstance(operator, CONV2D) else filters[2]
     weight = builder.const(_weights(filters), INT8, f"{name}.weight")
-    wide = INT48 if dtype is INT16 else INT32
-    bias = builder.const(np.zeros(count, wide.storage), wide)
-    zeros = (
-        builder.const(np.zeros(1, dtype.storage), dtype),
-        builder.const(np.zeros(1, np.int8), INT8),
-    )
+    bias = builder.const(np.zeros(count, np.int32), INT32)
+    zeros = (builder.const(np.zeros(1, np.int8), INT8) for _ in range(2))
     return str(builder.add(operator, [source, weight, bias, *zeros]))
 
 

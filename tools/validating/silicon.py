@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tosajit as tj
 from sim import machine
-from tosajit.dtypes import INT16
+from validating.causes import SILICON
 from validating.facts import Configuration, Facts, Layer, rows
-from validating.figures import Explanation, Figure, Table
+from validating.figures import Figure, Table
 from validating.graphs import convolutions
 from validating.predict import loaded, report
 
@@ -32,10 +32,10 @@ fitted on that model alone."""
 PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
 Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is the one of `shared/models`.
 Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
-EYERISS_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4, 16-bit: processing latency,
-without waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two
-convolutions. Our TOSA layers have weights of 8 bits, which count as words of the array. Below it, not
-judged, the total latency with waiting."""
+EYERISS_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4: processing latency, without
+waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two
+convolutions. Words of the chip have 16 bits, sums included; our layers have data of 8 bits, which count as
+words of the array, and sums of 32. Below it, not judged, the total latency with waiting."""
 
 
 def tables() -> list[Table]:
@@ -79,7 +79,7 @@ def eyeriss() -> Table:
     facts = {f["model"].split()[-1]: f for f in rows("silicon") if f["device"].startswith("Eyeriss")}
     judged, waiting, working = [], [], 0.0
     for name, (layer, count) in EYERISS.items():
-        found = tj.simulate(convolutions((layer,) * count, BATCH, INT16), chip)
+        found = tj.simulate(convolutions((layer,) * count, BATCH, scaled=True), chip)
         busy = 1e3 * found.busy.get("array", 0) / chip.clock_hz
         working += busy
         judged.append(Figure(f"AlexNet {name}", busy, float(facts[name]["value"]), "ms", bound=0.1))
@@ -99,7 +99,4 @@ def _table(title: str, text: str, figures: list[Figure]) -> Table:
     if len(figures) == 1:
         picture = ""
     columns = ("what", "ours", "measured")
-    return Table(title, text, tuple(figures), columns, picture, explanations=CAUSES)
-
-
-CAUSES: tuple[Explanation, ...] = ()
+    return Table(title, text, tuple(figures), columns, picture, explanations=SILICON)
