@@ -230,4 +230,3 @@ def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
         state[PAD] = reach = max(state[PAD], floor) + move.pad
         end = max(end, reach)
     return end
-

@@ -55,6 +55,10 @@ class Scratchpad:
         if low >= high:
             return
         begin, end = self._span(low, high)
+        if end - begin == 1 and (one := self.ranges[begin]).low == low and one.high == high:
+            self._leave(one, low, high, owner, first)
+            one.owner, one.first, one.written, one.used = owner, first, time, time
+            return
         kept: list[Range] = []
         for one in self.ranges[begin:end]:
             self._leave(one, max(one.low, low), min(one.high, high), owner, first)

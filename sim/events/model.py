@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sim.cost.transfer import Transfers, cycles_of, port_rate
+from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.cost.work import Work
 from sim.events.state import (
     DEPEND,
@@ -25,10 +25,12 @@ from sim.events.state import (
 )
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
+from sim.report.report import Kind
 from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Section
+from tiling.target import Place
 
 Classes = tuple[int, ...]
 
@@ -50,6 +52,8 @@ class Rates:
     pad: float | None
     port: float | None
     """Of one stream of data in the scratchpad."""
+    far: float | None
+    """Of one stream of data in the off-chip memory."""
     offchip_latency: int
     pad_latency: int
     channels: int
@@ -66,6 +70,7 @@ class Rates:
             transfers.rate,
             transfers.inside,
             port_rate(machine),
+            far_rate(machine),
             transfers.read_latency,
             machine.scratchpad.read_latency_cycles,
             min(machine.dma.channels, 2),
@@ -248,7 +253,7 @@ class Model:
             return size
         return -(-size * operand.stored_bytes // operand.bytes)
 
-    def place(self, number: int) -> str:
+    def place(self, number: int) -> Place:
         """The memory in which the unit finds an access."""
         return "scratchpad" if self.section.images[number] is not None else self.operands[number].place
 
@@ -269,7 +274,8 @@ class Model:
         offchip = cycles_of(sum(size for size, _ in far), rates.offchip)
         pad = cycles_of(sum(size for size, _ in near), rates.pad)
         stream = max((cycles_of(size, rates.port) for size, _ in near), default=0)
-        by_far = offchip + rates.offchip_latency if far else 0
+        alone = max((cycles_of(size, rates.far) for size, _ in far), default=0)
+        by_far = max(offchip, alone) + rates.offchip_latency if far else 0
         by_near = max(pad, stream) + rates.pad_latency if near else 0
         far_cause, near_cause = self._cause(far), self._cause(near)
         return Computed(
@@ -293,7 +299,7 @@ class Model:
         return INPUT if self.kinds[number] == "activations" else WEIGHTS
 
 
-def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[str]:
+def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[Kind]:
     """What each access moves."""
     weights = weights_of(nest, operands)
     return [

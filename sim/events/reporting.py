@@ -20,37 +20,62 @@ NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A section: what it asked for and what came of it."""
+class Group:
+    """The sections that compute the same operators, and what they do in all."""
 
-    model: Model
+    members: tuple[str, ...]
+    numbers: tuple[int, ...]
+    unit: str
     totals: Totals
-    ran: Ran
+    energy: Mapping[str, float]
+    """Without leakage."""
 
 
-def report_of(
-    machine: Machine, program: Program, done: Sequence[Done], run: Run, labels: Mapping[str, str]
-) -> Report:
+@dataclass(frozen=True)
+class Summary:
+    """What a report says of a program that has nothing to do with time."""
+
+    models: tuple[Model, ...]
+    groups: tuple[Group, ...]
+    totals: Totals
+    stay: frozenset[str]
+    """Operands that are in the scratchpad until the end."""
+
+    @staticmethod
+    def of(machine: Machine, program: Program, models: Sequence[Model]) -> Summary:
+        """The summary of a program whose sections ask for this."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for number, model in enumerate(models):
+            found.setdefault(model.nest.members or (f"group {number}",), []).append(number)
+        groups = tuple(_group(machine, members, numbers, models) for members, numbers in found.items())
+        stay = frozenset(
+            name
+            for name, operand in program.operands.items()
+            if operand.place == "scratchpad" and operand.kind in ("output", "constant")
+        )
+        return Summary(tuple(models), groups, Totals.sum([group.totals for group in groups]), stay)
+
+
+def _group(machine: Machine, members: tuple[str, ...], numbers: list[int], models: Sequence[Model]) -> Group:
+    parts = [(models[number].unit_name, Totals.of(models[number])) for number in numbers]
+    units = Counter[str]()
+    for unit, totals in parts:
+        units[unit] += totals.busy.get(unit, 0)
+    total = Totals.sum([totals for _, totals in parts])
+    return Group(members, tuple(numbers), units.most_common(1)[0][0], total, total.energy(machine.energy))
+
+
+def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str, str]) -> Report:
     """The report of a run."""
-    ranks = {name: rank for rank, name in enumerate(labels)}
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for number, one in enumerate(done):
-        groups.setdefault(one.model.nest.members or (f"group {number}",), []).append(number)
     timeline: list[Span] = []
     operators = []
-    for members, numbers in groups.items():
-        label = label_of(sorted(members, key=lambda name: ranks.get(name, len(ranks))), labels)
-        for number in numbers:
-            timeline += _spans(label, done[number])
-        operators.append(_operator(machine, label, members, numbers, done, run.launch))
+    for group in summary.groups:
+        label = label_of(group.members, labels)
+        for number in group.numbers:
+            timeline += _spans(label, summary.models[number], run.ran[number])
+        operators.append(_operator(machine, label, group, run))
     timeline.sort(key=lambda span: span.first)
-    stay = frozenset(
-        name
-        for name, o in program.operands.items()
-        if o.place == "scratchpad" and o.kind in ("output", "constant")
-    )
-    occupancy = run.pad.occupancy(run.cycles, stay)
-    energy = summed((operator.energy, 1) for operator in operators)
+    occupancy = run.pad.occupancy(run.cycles, summary.stay)
     return Report(
         machine=machine.name,
         program="program",
@@ -58,13 +83,13 @@ def report_of(
         clock_hz=machine.clock_hz,
         cycles=run.cycles,
         operators=tuple(operators),
-        busy=summed((operator.busy, 1) for operator in operators),
-        traffic=summed((operator.traffic, 1) for operator in operators),
+        busy=summary.totals.busy,
+        traffic=summary.totals.traffic,
         peak_scratchpad_bytes=max((level for _, level in occupancy), default=0),
         scratchpad_bytes=machine.scratchpad.bytes,
         peak_macs_per_cycle=float(machine.macs_per_cycle),
         offchip_bytes_per_cycle=machine.offchip_bytes_per_cycle,
-        energy=energy,
+        energy=summed((operator.energy, 1) for operator in operators),
         occupancy=occupancy,
         timeline=tuple(timeline),
     )
@@ -77,48 +102,33 @@ def label_of(members: Sequence[str], labels: Mapping[str, str]) -> str:
     return " + ".join(names) + more
 
 
-def _operator(
-    machine: Machine,
-    label: str,
-    members: tuple[str, ...],
-    numbers: Sequence[int],
-    done: Sequence[Done],
-    launch: int,
-) -> OperatorReport:
-    parts = [done[number] for number in numbers]
-    cycles: dict[str, int] = {
-        cause: count
-        for place, cause in enumerate(CAUSES)
-        if (count := sum(part.ran.cycles[place] for part in parts))
-    }
-    if launch and 0 in numbers:
-        cycles["launch"] = launch
-    energy = summed((part.totals.energy(machine.energy), 1) for part in parts)
-    energy["leakage"] = machine.energy.leakage_watts * sum(cycles.values()) / machine.clock_hz
-    units = Counter[str]()
-    for part in parts:
-        units[part.model.unit_name] += part.totals.busy.get(part.model.unit_name, 0)
+def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorReport:
+    parts = [run.ran[number] for number in group.numbers]
+    sums = [sum(column) for column in zip(*(part.cycles for part in parts), strict=True)]
+    cycles = {cause: count for cause, count in zip(CAUSES, sums, strict=True) if count}
+    if run.launch and 0 in group.numbers:
+        cycles["launch"] = run.launch
+    leakage = machine.energy.leakage_watts * sum(cycles.values()) / machine.clock_hz
     return OperatorReport(
         label=label,
-        members=members,
-        sections=tuple(numbers),
-        unit=units.most_common(1)[0][0],
+        members=group.members,
+        sections=group.numbers,
+        unit=group.unit,
         cycles=cycles,
-        busy=summed((part.totals.busy, 1) for part in parts),
-        macs=sum(part.totals.macs for part in parts),
-        operations=sum(part.totals.operations for part in parts),
-        traffic=summed((part.totals.traffic, 1) for part in parts),
-        energy=energy,
-        detail=summed((part.totals.detail, 1) for part in parts),
-        start=min(part.ran.start for part in parts),
-        end=max(part.ran.end for part in parts),
+        busy=group.totals.busy,
+        macs=group.totals.macs,
+        operations=group.totals.operations,
+        traffic=group.totals.traffic,
+        energy={**group.energy, "leakage": leakage},
+        detail=group.totals.detail,
+        start=min(part.start for part in parts),
+        end=max(part.end for part in parts),
     )
 
 
-def _spans(label: str, one: Done) -> list[Span]:
-    model = one.model
+def _spans(label: str, model: Model, ran: Ran) -> list[Span]:
     channels = ("dma 0", "dma 1") if model.rates.channels > 1 else ("dma", "dma")
     unit = channels[0] if model.unit_name == "dma" else model.unit_name
     spans = Spans(label, (unit, *channels))
-    spans.add(one.ran.events)
+    spans.add(ran.events)
     return spans.spans

@@ -7,12 +7,13 @@ it, loads of what it writes for its stores.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.events.body import Body, Events, transfer
 from sim.events.memory import Scratchpad
 from sim.events.model import Model, Rates, Slot
-from sim.events.state import CAUSES, DEPEND, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
+from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
 from tiling.program import Program
 
 
@@ -38,13 +39,16 @@ class Last:
     computed: int
     """When its first tile started."""
 
-    def holds(self, slot: Slot) -> bool:
-        """Whether a load fills addresses that the section uses, or reads what it writes."""
-        return self.stores_hold(slot) or _overlap(slot, self.model.used)
 
-    def stores_hold(self, slot: Slot) -> bool:
-        """Whether a load has to wait for what the section stores."""
-        return slot.access.operand in self.model.written or _overlap(slot, self.model.stored)
+@dataclass(slots=True)
+class _First:
+    """The first loads of a section."""
+
+    events: Events
+    starts: dict[int, int]
+    filled: dict[int, int]
+    since: int
+    """Until when they wait for what they read to be written."""
 
 
 class Run:
@@ -62,31 +66,30 @@ class Run:
             if operand.place == "scratchpad" and operand.kind in ("input", "constant"):
                 self.pad.write(operand.offset, operand.offset + operand.bytes, operand.name, 0, 0)
 
-    def section(self, number: int, model: Model, fold: bool) -> None:
+    def section(self, model: Model, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
-        last = self.last
-        events: Events = []
-        starts: dict[int, int] = {}
-        filled: dict[int, int] = {}
-        since = 0
+        last, state = self.last, self.state
+        first = _First([], {}, {}, 0)
         left = list(range(len(model.loads)))
-        for stage in range(3):
-            held = [number for number in left if last is not None and _held(last, model.loads[number], stage)]
-            for number in left:
-                if number not in held:
-                    since = max(since, self._first_load(model, number, events, starts, filled, stage))
-            left = held
-            if last is not None and stage == 0:
-                last.body.compute()
-            elif last is not None and stage == 1:
-                last.body.finish()
-                self._leave(last)
-        body = Body(model, self._entry(model, filled, since, last), fold)
-        body.events = events
+        if last is not None:
+            loads, used, stored = model.loads, last.model.used, last.model.stored
+            behind = [
+                n for n in left if loads[n].access.operand in last.model.written or _overlap(loads[n], stored)
+            ]
+            beside = [n for n in left if n not in behind and _overlap(loads[n], used)]
+            self._first_loads(model, [n for n in left if n not in behind and n not in beside], first, 0)
+            last.body.compute()
+            self._first_loads(model, beside, first, state[last.model.unit])
+            last.body.finish()
+            self._leave(last)
+            left = behind
+        self._first_loads(model, left, first, 0)
+        body = Body(model, self._entry(model, first), fold)
+        body.events = first.events
         computed = self._first_start(model, body)
         self.state = body.state
-        self.ran.append(Ran(min((computed, *starts.values())), 0, [], events))
-        self.last = Last(model, body, starts, computed)
+        self.ran.append(Ran(min((computed, *first.starts.values())), 0, [], body.events))
+        self.last = Last(model, body, first.starts, computed)
         body.run()
 
     def finish(self) -> None:
@@ -101,58 +104,43 @@ class Run:
         state[OUTPUT] += self.cycles - state[FRONT]
         self._leave(last)
 
-    def _first_load(
-        self,
-        model: Model,
-        number: int,
-        events: Events,
-        starts: dict[int, int],
-        filled: dict[int, int],
-        stage: int,
-    ) -> int:
-        """Issue the first load of a slot; until when it waits for what it reads to be written."""
-        state, slot, last = self.state, model.loads[number], self.last
-        move = model.moved(slot, model.tiles.first)
-        low, high = slot.ranges[0]
-        free = max(state[LOAD], self.pad.free(low, high))
-        if last is not None and stage == 1:
-            free = max(free, last.body.state[last.model.unit])
-        written = self.written.get(slot.access.operand, 0)
-        start = max(free, written)
-        floor = min(state[LOAD], state[last.model.unit]) if last is not None else state[LOAD]
-        end = transfer(state, start, move, floor)
-        state[LOAD] = filled[number] = end
-        starts[number] = start
-        if move.bytes:
-            events.append((1, start, end - start, move.bytes))
-        return written if written > free else 0
+    def _first_loads(self, model: Model, numbers: Sequence[int], first: _First, free: int) -> None:
+        """Issue the first loads of some slots, which cannot start before their addresses are free."""
+        state, last = self.state, self.last
+        for number in numbers:
+            slot = model.loads[number]
+            move = model.moved(slot, model.tiles.first)
+            start = max(state[LOAD], free, self.pad.free(*slot.ranges[0]))
+            written = self.written.get(slot.access.operand, 0)
+            if written > start:
+                start = first.since = written
+            floor = state[LOAD] if last is None else min(state[LOAD], state[last.model.unit])
+            end = transfer(state, start, move, floor)
+            state[LOAD] = first.filled[number] = end
+            first.starts[number] = start
+            if move.bytes:
+                first.events.append((1, start, end - start, move.bytes))
 
-    def _entry(self, model: Model, filled: dict[int, int], since: int, last: Last | None) -> list[int]:
+    def _entry(self, model: Model, first: _First) -> list[int]:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
-        state[SINCE] = since
-        state[DEPEND] = max(self._depends(model), last.body.started if last is not None else self.launch)
-        for number, slot in enumerate(model.slots):
-            load = number < len(model.loads)
+        issued = self.launch if self.last is None else self.last.body.started
+        state[SINCE], state[DEPEND] = first.since, max(self._depends(model), issued)
+        for number, slot in enumerate(model.loads):
+            state[slot.ready] = first.filled[number]
+            for copy, (low, high) in enumerate(slot.ranges[1:], 1):
+                state[slot.used + copy] = self.pad.free(low, high)
+        for slot in model.stores:
             for copy, (low, high) in enumerate(slot.ranges):
-                if not load:
-                    state[slot.ready + copy] = self.pad.free(low, high)
-                elif copy:
-                    state[slot.used + copy] = self.pad.free(low, high)
-                else:
-                    state[slot.ready] = filled[number]
+                state[slot.ready + copy] = self.pad.free(low, high)
         return state
 
     def _depends(self, model: Model) -> int:
         """When everything that is used in place is written, and the places of results are free."""
-        time = 0
-        for name in model.read_in_place:
-            time = max(time, self.written.get(name, 0))
-        for low, high in model.pad_reads:
-            time = max(time, self.pad.written(low, high))
-        for low, high, _ in model.pad_writes:
-            time = max(time, self.pad.free(low, high))
-        return time
+        times = [self.written.get(name, 0) for name in model.read_in_place]
+        times += [self.pad.written(low, high) for low, high in model.pad_reads]
+        times += [self.pad.free(low, high) for low, high, _ in model.pad_writes]
+        return max(times, default=0)
 
     @staticmethod
     def _first_start(model: Model, body: Body) -> int:
@@ -161,33 +149,27 @@ class Run:
 
     def _leave(self, last: Last) -> None:
         """Note what a section has written and used, and its cycles."""
-        model, state = last.model, last.body.state
-        ended = state[model.unit]
-        end = ended
-        for number, slot in enumerate(model.slots):
-            load = number < len(model.loads)
+        model, state, pad, written = last.model, last.body.state, self.pad, self.written
+        end = ended = state[model.unit]
+        for number, slot in enumerate(model.loads):
             for copy, (low, high) in enumerate(slot.ranges):
-                time = state[slot.ready + copy]
-                if load:
-                    time = max(time, state[slot.used + copy])
-                end = max(end, time)
-                self.pad.write(low, high, "", last.starts.get(number, last.computed), time)
-            if not load:
-                name = slot.access.operand
-                times = state[slot.ready : slot.ready + slot.image.copies]
-                self.written[name] = max(self.written.get(name, 0), *times)
+                time = max(state[slot.ready + copy], state[slot.used + copy])
+                pad.write(low, high, "", last.starts[number], time)
+        for slot in model.stores:
+            times = state[slot.ready : slot.ready + len(slot.ranges)]
+            for (low, high), time in zip(slot.ranges, times, strict=True):
+                pad.write(low, high, "", last.computed, time)
+            name = slot.access.operand
+            written[name] = max(written.get(name, 0), *times)
+            end = max(end, *times)
         for low, high in model.pad_reads:
-            self.pad.read(low, high, ended)
+            pad.read(low, high, ended)
         for low, high, owner in model.pad_writes:
-            self.pad.write(low, high, owner, last.computed, ended)
+            pad.write(low, high, owner, last.computed, ended)
         for name in model.written_in_place:
-            self.written[name] = max(self.written.get(name, 0), ended)
+            written[name] = max(written.get(name, 0), ended)
         ran = self.ran[-1]
-        ran.end, ran.cycles = end, [state[place] for place in CAUSES.values()]
-
-
-def _held(last: Last, slot: Slot, stage: int) -> bool:
-    return stage < 2 and (last.holds(slot) if stage == 0 else last.stores_hold(slot))
+        ran.end, ran.cycles = end, state[COMPUTE : DEPENDENCY + 1]
 
 
 def _overlap(slot: Slot, ranges: list[tuple[int, int]]) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sim.events.model import CostModel, Model, Rates
-from sim.events.reporting import Done, report_of
+from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
-from sim.events.totals import Totals
 from sim.machine.machine import Machine
 from sim.report.report import Report
-from tiling.program import Operand, Program, Section
+from tiling.program import Program
 
 
 class Simulator:
@@ -24,7 +23,7 @@ class Simulator:
 
             costs = Costs.of(machine)
         self.machine, self.costs, self.rates = machine, costs, Rates.of(machine)
-        self._programs: dict[int, list[tuple[Model, Totals]]] = {}
+        self._programs: dict[int, Summary] = {}
 
     def simulate(
         self,
@@ -35,27 +34,24 @@ class Simulator:
         fold: bool = True,
     ) -> Report:
         """What the program takes; without `fold` every tile is followed, for the same result."""
-        models = self.models(program)
+        summary = self.summary(program)
         launch = self.machine.launch_overhead_cycles
         run = Run(program, self.rates, launch if launch_overhead_cycles is None else launch_overhead_cycles)
-        for number, (model, _) in enumerate(models):
-            run.section(number, model, fold)
+        for model in summary.models:
+            run.section(model, fold)
         run.finish()
-        done = [Done(model, totals, one) for (model, totals), one in zip(models, run.ran, strict=True)]
-        return report_of(self.machine, program, done, run, labels or {})
+        return report_of(self.machine, summary, run, labels or {})
 
-    def models(self, program: Program) -> list[tuple[Model, Totals]]:
-        """What the sections ask of the machine."""
+    def summary(self, program: Program) -> Summary:
+        """What the program asks of the machine."""
         known = self._programs.get(id(program))
         if known is None:
-            known = [self._model(section, program.operands) for section in program.sections]
-            self._programs[id(program)] = known
+            models = [
+                Model(section, program.operands, self.rates, self.costs) for section in program.sections
+            ]
+            known = self._programs[id(program)] = Summary.of(self.machine, program, models)
             weakref.finalize(program, self._programs.pop, id(program), None)
         return known
-
-    def _model(self, section: Section, operands: Mapping[str, Operand]) -> tuple[Model, Totals]:
-        model = Model(section, operands, self.rates, self.costs)
-        return model, Totals.of(model)
 
 
 def simulate(

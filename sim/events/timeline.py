@@ -7,7 +7,7 @@ from typing import Any
 from sim.events.state import EVENTS, LATER, REPEAT
 from sim.report.report import Span
 
-MOST = 200
+MOST = 64
 """Spans of one section; of more, repetitions of repetitions become one span for all that they take."""
 
 

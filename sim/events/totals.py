@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.events.model import Model
 from sim.machine.parts import Energy
-
-Traffic = dict[tuple[str, str, str], int]
+from sim.report.report import Direction, Kind, Memory, Traffic, summed
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Totals:
     def of(model: Model) -> Totals:
         """Those of a section: each class of tiles times how many there are."""
         busy: Counter[str] = Counter()
-        traffic: Counter[tuple[str, str, str]] = Counter()
+        traffic: Counter[tuple[Memory, Direction, Kind]] = Counter()
         detail: Counter[str] = Counter()
         macs = operations = 0
         extents: Counter[tuple[int, ...]] = Counter()
@@ -39,9 +38,10 @@ class Totals:
             for name, value in work.detail:
                 detail[name] += value * count
             for number, size in enumerate(work.traffic[: model.accesses]):
-                direction = "read" if number < model.writes_from else "write"
-                key = (model.place(number), direction, model.kinds[number])
-                traffic[key] += model.scaled(number, size) * count
+                direction: Direction = "read" if number < model.writes_from else "write"
+                traffic[model.place(number), direction, model.kinds[number]] += (
+                    model.scaled(number, size) * count
+                )
         for slot in model.slots:
             write = slot.number >= model.writes_from
             channel = "dma" if model.rates.channels == 1 else f"dma {int(write)}"
@@ -52,6 +52,19 @@ class Totals:
                 traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
                 traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
         return Totals(macs, operations, dict(busy), {k: n for k, n in traffic.items() if n}, dict(detail))
+
+    @staticmethod
+    def sum(parts: Sequence[Totals]) -> Totals:
+        """Those of several sections."""
+        if len(parts) == 1:
+            return parts[0]
+        return Totals(
+            sum(part.macs for part in parts),
+            sum(part.operations for part in parts),
+            summed((part.busy, 1) for part in parts),
+            summed((part.traffic, 1) for part in parts),
+            summed((part.detail, 1) for part in parts),
+        )
 
     def energy(self, energy: Energy) -> dict[str, float]:
         """Joules by part, without leakage, which is a matter of time."""
