@@ -123,31 +123,31 @@ def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int],
 
 
 class Taken:
-    """The address ranges taken so far: of short lifetimes by step, of others in a list."""
+    """The address ranges taken so far: of short lifetimes by step, of others by blocks of steps."""
 
     def __init__(self) -> None:
         self.steps: dict[int, list[tuple[int, int]]] = {}
-        self.long: list[tuple[int, int, int, int]] = []
-        self.all: list[tuple[int, int, int, int]] = []
+        self.blocks: dict[int, list[tuple[int, int, int, int]]] = {}
 
     def add(self, life: Lifetime, offset: int) -> None:
         """Note that a buffer is at an offset."""
-        entry = life.first, life.last, offset, offset + life.bytes
-        self.all.append(entry)
+        end = offset + life.bytes
         if life.last - life.first >= SHORT:
-            self.long.append(entry)
+            for block in range(life.first // SHORT, life.last // SHORT + 1):
+                self.blocks.setdefault(block, []).append((life.first, life.last, offset, end))
             return
         for step in range(life.first, life.last + 1):
-            self.steps.setdefault(step, []).append(entry[2:])
+            self.steps.setdefault(step, []).append((offset, end))
 
     def during(self, life: Lifetime) -> list[tuple[int, int]]:
         """The ranges taken at any time of a lifetime, by address."""
-        short = life.last - life.first < SHORT
-        others = self.long if short else self.all
-        found = {(lo, hi) for first, last, lo, hi in others if first <= life.last and life.first <= last}
-        if short:
-            for step in range(life.first, life.last + 1):
-                found.update(self.steps.get(step, ()))
+        first, last = life.first, life.last
+        found: set[tuple[int, int]] = set()
+        for block in range(first // SHORT, last // SHORT + 1):
+            found.update((lo, hi) for f, e, lo, hi in self.blocks.get(block, ()) if f <= last and first <= e)
+        for step in range(first, last + 1):
+            if step in self.steps:
+                found.update(self.steps[step])
         return sorted(found)
 
     def gaps(self, step: int, end: int) -> list[tuple[int, int]]:

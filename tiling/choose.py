@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -288,10 +288,13 @@ def _table_bytes(access: Access) -> int:
 def placed(section: Section, addresses: Mapping[int, int]) -> Section:
     """The section with its images (by access; -1: the accumulator) at addresses."""
     images = tuple(
-        image if image is None else replace(image, address=addresses[number])
+        image if image is None else _at(image, addresses[number])
         for number, image in enumerate(section.images)
     )
     own = section.accumulator
-    return replace(
-        section, images=images, accumulator=None if own is None else replace(own, address=addresses[-1])
-    )
+    accumulator = None if own is None else _at(own, addresses[-1])
+    return Section(section.nest, section.loops, images, accumulator, section.shared)
+
+
+def _at(image: Image, address: int) -> Image:
+    return Image(address, image.shape, image.bytes, image.level, image.copies, image.pitch, image.steps)

@@ -51,6 +51,8 @@ class Menu:
     """The same if every tile goes to memory for itself."""
     accumulators: Numbers
     """Bytes of accumulators."""
+    least: int
+    """The least bytes that some tile needs, if all accesses have boxes."""
 
     def smallest(self, inside: Sequence[bool]) -> float:
         """The least bytes that some tile needs, with boxes for the accesses that are not `inside` already."""
@@ -122,6 +124,7 @@ def _menu(
     order = np.repeat(np.arange(len(orders)), [len(several) if n else len(every) for n in range(len(orders))])
     loads = [_loads(axes, counts[several if n else every], moving) for n, axes in enumerate(orders)]
     often = np.concatenate(loads)
+    least = int((rooms.sum(1) + accumulators).min())
     return Menu(
         tiles[rows],
         orders,
@@ -132,6 +135,7 @@ def _menu(
         often * means[rows],
         touched[rows],
         accumulators[rows],
+        least,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill
 from tiling.choose import Estimate, aligned, choose, least_room, placed
-from tiling.nest import Nest
+from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
 from tiling.share import shared_loops, work
@@ -20,6 +20,8 @@ ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
+MOST_GROUPS = 4000
+"""Cascades that make more groups, and twice as many as there were, take too long to plan."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -53,18 +55,20 @@ def plan(
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
     best; without one, those that move the fewest bytes.
     """
-    if target.scratch_bytes is not None and target.cores == 1:
-        nests, operands = cascade.choose(nests, operands, target)
-    used = {name for nest in nests for name in nest.operands}
-    known = {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
     if target.scratch_bytes is None:
-        return _in_place(nests, known, target)
-    for nest in nests:
-        demand = least_room(nest, target)
-        if demand > target.scratch_bytes:
-            remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
-            return Infeasible(nest.members, "scratchpad", demand, target.scratch_bytes, remedy)
-    return _Planner(nests, known, target, estimate).program()
+        return _in_place(nests, _known(nests, operands), target)
+    if target.cores == 1:
+        striped, buffers = cascade.choose(nests, operands, target)
+        if len(striped) <= max(MOST_GROUPS, 2 * len(nests)):
+            nests, operands = striped, buffers
+    planner = _Planner(nests, _known(nests, operands), target, estimate)
+    return planner.infeasible() or planner.program()
+
+
+def _known(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
+    """The operands of the program: those that nests use, and inputs and outputs in any case."""
+    used = {name for nest in nests for name in nest.operands}
+    return {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
 
 
 def fits(nest: Nest, target: Target) -> bool:
@@ -101,7 +105,10 @@ def place(
                 first = lives[name].first if name in lives else step
                 lives[name] = Lifetime(operand.bytes, first, step)
     offsets, arena = allocate(lives, alignment)
-    arranged = {name: replace(o, offset=offsets.get(name, o.offset)) for name, o in operands.items()}
+    arranged = {
+        name: replace(o, offset=offsets[name]) if offsets.get(name, o.offset) != o.offset else o
+        for name, o in operands.items()
+    }
     return arranged, arena
 
 
@@ -121,6 +128,15 @@ class _Planner:
         self.known: dict[object, Section | None] = {}
         self.structures: dict[int, object] = {}
         self.sections: list[Section | None] = []
+
+    def infeasible(self) -> Infeasible | None:
+        """The first nest that has no tile in the whole scratchpad, with what it needs."""
+        for nest, at in zip(self.nests, self.residence.settings, strict=True):
+            if at.menu.least > self.capacity and not self.target.direct:
+                demand = least_room(nest, self.target)
+                remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
+                return Infeasible(nest.members, "scratchpad", demand, self.capacity, remedy)
+        return None
 
     def program(self) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
@@ -143,12 +159,13 @@ class _Planner:
         """The best section of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         at = residence.setting(step)
-        kinds = tuple(residence.operands[access.operand].kind for access in nest.accesses)
-        key = self._structure(step), at.inside, at.weights, at.scale, kinds, room
+        key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room
         if key not in self.known:
             self.known[key] = choose(at, residence.operands, self.target, room, self.estimate)
         found = self.known[key]
-        return found if found is None else replace(found, nest=nest)
+        if found is None or found.nest is nest:
+            return found
+        return Section(nest, found.loops, found.images, found.accumulator, found.shared)
 
     def _structure(self, step: int) -> object:
         if step not in self.structures:
@@ -277,7 +294,10 @@ def _images(section: Section) -> Iterator[tuple[int, Image]]:
 
 
 def _structure(nest: Nest) -> object:
-    """What nests have in common that can be run in the same way: all but names."""
-    accesses = tuple((a.shape, a.type, a.index, a.fill) for a in nest.accesses)
+    """What nests have in common that can be run in the same way: all but names and offsets."""
+    accesses = tuple(
+        (a.shape, a.type, tuple([i.coefficients if isinstance(i, Affine) else i for i in a.index]), a.fill)
+        for a in nest.accesses
+    )
     values = tuple(write.value for write in nest.writes)
     return nest.verb, nest.extents, nest.outer, accesses, len(nest.reads), nest.reduction, values

@@ -64,6 +64,8 @@ class Residence:
         self.nests, self.target = nests, target
         self.capacity = target.scratch_bytes or 0
         self.operands = dict(operands)
+        self.inside: set[str] = set()
+        self.names = [tuple(access.operand for access in nest.accesses) for nest in nests]
         self.stays = stays(nests, operands, target) if target.cores == 1 else {}
         self.settings = [setting(nest, operands, target) for nest in nests]
         self.left = np.full(len(nests), self.capacity)
@@ -75,32 +77,34 @@ class Residence:
         """Let in all, if each group then still has a tile; else one after another, as far as that pays."""
         everything = [name for name, stay in self.stays.items() if stay.life.bytes <= self.capacity]
         for name in everything:
-            self._put(name, "scratchpad")
-        if self._feasible():
-            return
-        for name in everything:
-            self._put(name, "offchip")
-        for step in range(len(self.nests)):
-            self.cost[step], self.need[step] = self._cheapest(step)
-        for name in sorted(everything, key=self._merit, reverse=True):
-            self._try(name)
+            self._enter(name)
+        if not self._feasible():
+            for name in everything:
+                self._leave(name)
+            for step in range(len(self.nests)):
+                self.cost[step], self.need[step] = self._cheapest(step)
+            for name in sorted(everything, key=self._merit, reverse=True):
+                self._try(name)
+        for name in self.inside:
+            self.operands[name] = replace(self.operands[name], place="scratchpad")
 
     def drop(self, steps: Sequence[int]) -> bool:
         """Move the tensor of least merit that lives at one of the steps out; tell whether there was one."""
         inside = [
             name
             for name, stay in self.stays.items()
-            if self.operands[name].place == "scratchpad"
-            and any(stay.life.first <= step <= stay.life.last for step in steps)
+            if name in self.inside and any(stay.life.first <= step <= stay.life.last for step in steps)
         ]
         if not inside:
             return False
-        self._put(min(inside, key=self._merit), "offchip")
+        out = min(inside, key=self._merit)
+        self._leave(out)
+        self.operands[out] = replace(self.operands[out], place="offchip")
         return True
 
     def setting(self, step: int) -> Setting:
         """What the choice of a group's tile depends on."""
-        inside = tuple(self.operands[a.operand].place == "scratchpad" for a in self.nests[step].accesses)
+        inside = tuple([name in self.inside for name in self.names[step]])
         at = self.settings[step]
         if at.inside != inside:
             at = self.settings[step] = replace(at, inside=inside)
@@ -113,12 +117,15 @@ class Residence:
         part = 1.0 if stored is None else stored / max(self.operands[name].bytes, 1)
         return part * len(stay.uses) / (stay.life.last - stay.life.first + 1)
 
-    def _put(self, name: str, place: Place) -> None:
-        stay, operand = self.stays[name], self.operands[name]
-        if operand.place != place:
-            change = stay.life.bytes if place == "scratchpad" else -stay.life.bytes
-            self.left[stay.life.first : stay.life.last + 1] -= change
-            self.operands[name] = replace(operand, place=place)
+    def _enter(self, name: str) -> None:
+        life = self.stays[name].life
+        self.left[life.first : life.last + 1] -= life.bytes
+        self.inside.add(name)
+
+    def _leave(self, name: str) -> None:
+        life = self.stays[name].life
+        self.left[life.first : life.last + 1] += life.bytes
+        self.inside.remove(name)
 
     def _feasible(self) -> bool:
         if (self.left < 0).any():
@@ -142,13 +149,15 @@ class Residence:
         """Let a tensor in if there is room, and if its group and those between move less in all."""
         stay = self.stays[name]
         first, last = stay.life.first, stay.life.last + 1
-        self._put(name, "scratchpad")
+        if (self.left[first:last] < stay.life.bytes).any():
+            return
+        self._enter(name)
         tight = np.flatnonzero(self.need[first:last] > self.left[first:last]) + first
-        steps = sorted({*stay.uses, *tight.tolist()})
-        if (self.left[first:last] >= 0).all() and len(tight) <= MANY:
+        if len(tight) <= MANY:
+            steps = sorted({*stay.uses, *tight.tolist()})
             found = [self._cheapest(step) for step in steps]
             if sum(cost for cost, _ in found) <= self.cost[steps].sum():
                 for step, (cost, need) in zip(steps, found, strict=True):
                     self.cost[step], self.need[step] = cost, need
                 return
-        self._put(name, "offchip")
+        self._leave(name)
