@@ -76,7 +76,7 @@ def _tracks(
             axes.broken_barh(
                 [(span.first * scale, max(span.end - span.first, 1) * scale) for span in mine],
                 (number - 0.4, 0.8),
-                color=[colours.get(span.label, OTHER) for span in mine],
+                facecolor=[colours.get(span.label, OTHER) for span in mine],
                 edgecolor="white",
                 linewidth=0.5 if len(mine) < SEPARATE else 0,
                 hatch="/////" if stored and len(mine) < SEPARATE else None,
