@@ -48,7 +48,8 @@ def array_of(machine: Machine) -> Part55 | Part85:
 def memory_of(machine: Machine, once: bool = False) -> Memory:
     """What blocks are read from and written to: the scratchpad.
 
-    Weights that are used `once` are not copied there first, nor biases with them, if they can be used in place.
+    Weights that are used `once`, and biases with them, are not copied there first if they can be used in
+    place.
     """
     pad, mode = machine.scratchpad, machine.memory
     far = once and mode.direct and mode.weights == "offchip"

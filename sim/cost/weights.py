@@ -74,9 +74,9 @@ def coded_bytes(
     values: Array, depthwise: bool = False, family: str = "u55", kernel_first: bool | None = None
 ) -> int:
     """Bytes of a coded weight tensor, O × KH × KW × I (or O × I), or KH × KW × C × M if depthwise."""
-    stream = ordered(values, depthwise, family, kernel_first)
-    if stream.size == 0:
+    if values.size == 0:
         return 0
+    stream = ordered(values, depthwise, family, kernel_first)
     whole = -(-stream.size // SECTION) * SECTION
     counts = _histograms(stream, whole // SECTION)
     bits = _section_bits(counts).sum() + HEADER_BITS * len(counts)
