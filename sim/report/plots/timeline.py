@@ -64,12 +64,9 @@ def _tracks(
     first, last = window
     for start, end, label, members in boxes:
         shown = min(end, last) - max(start, first)
-        letters = int(130 * shown / (last - first))
-        if letters >= 3:
+        if name := _fitting(label, members, int(130 * shown / (last - first))):
             middle = (max(start, first) + shown / 2) * scale
-            axes.text(
-                middle, 0, clean(title(label, members, letters)), ha="center", va="center", fontsize=7.5
-            )
+            axes.text(middle, 0, clean(name), ha="center", va="center", fontsize=7.5)
     for number, track in enumerate(tracks, 1):
         for stored in (False, True):
             mine = [span for span in spans if span.unit == track and (span.kind == "store") == stored]
