@@ -9,8 +9,9 @@ from math import ceil
 from sim.cost import block_u55, block_u85
 from sim.cost.block_cycles import Cycles, Memory, job_cycles, output_cycles
 from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
+from sim.cost.block_reach import reaches
 from sim.cost.block_stages import Stage, contracts_constant, stages_of
-from sim.cost.geometry import Geometry, geometry
+from sim.cost.geometry import Geometry, by_nest, geometry, roles_of
 from sim.cost.passes import (
     CHAIN,
     array_of,
@@ -19,8 +20,6 @@ from sim.cost.passes import (
     chains,
     integer,
     memory_of,
-    spread,
-    touched,
     transposed,
 )
 from sim.cost.passes import work as pass_work
@@ -30,7 +29,6 @@ from tiling.expr import BYTES
 from tiling.nest import Nest
 
 
-@lru_cache(maxsize=1 << 15)
 def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     """The cost of a tile of a contraction or reduction, or of passes; None for types that are not there."""
     shape = geometry(nest, tile) if integer(nest) else None
@@ -167,34 +165,34 @@ def _traffic(
 ) -> tuple[int, ...]:
     """Bytes of each access: the map once for each block of channels, weights for each block of positions."""
     found = []
-    block = choice.output.within(job.output)
-    blocks = job.output.over(block)
+    blocks = job.output.over(choice.output.within(job.output))
     deep = 1 if job.op in ("depthwise", "pool", "extreme") else blocks.depth
     source = choice.input.within(job.input)
     repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
-    for number, access in enumerate(nest.accesses):
-        size = touched(access, tile)
+    constants = _by_channel(nest)
+    for number, reach in enumerate(reaches(nest)):
         if number == shape.data:
-            fetched = source.area * job.input.depth * blocks.area * repeats * BYTES[access.type]
-            found.append(
-                max(size, fetched * shape.groups * shape.images) * deep if job.op != "pool" else size
-            )
-        elif number == shape.weights and not job.dynamic:
-            found.append(size * blocks.area * shape.images)
-        elif number < len(nest.reads) and size < 64 * shape.columns and _by_channel(access, nest):
-            found.append(size * blocks.area * shape.images)
+            size = reach.touched(tile)
+            fetched = source.area * job.input.depth * blocks.area * repeats * reach.element
+            again = max(size, fetched * shape.groups * shape.images) * deep
+            found.append(size if job.op == "pool" else again)
+        elif number in constants or (number == shape.weights and not job.dynamic):
+            found.append(reach.touched(tile) * blocks.area * shape.images)
         else:
-            found.append(spread(access, tile, memory.burst))
+            found.append(reach.spread(tile, memory.burst))
     return tuple(found)
 
 
-def _by_channel(access: object, nest: Nest) -> bool:
-    """Whether an access has a number for each output channel, read again with the weights."""
-    from tiling.nest import Access
-
-    assert isinstance(access, Access)
-    steps = access.steps(len(nest.axes))
-    return nest.verb == "contract" and sum(map(bool, steps)) == 1 and any(steps[: nest.outer])
+@by_nest
+def _by_channel(nest: Nest) -> frozenset[int]:
+    """Reads that have a number for each output channel, read again with the weights."""
+    roles = roles_of(nest)
+    if nest.verb != "contract" or roles is None:
+        return frozenset()
+    columns = set(roles.columns)
+    moved = [{axis for axis, step in enumerate(reach.steps) if step} for reach in reaches(nest)]
+    reads = range(len(nest.reads))
+    return frozenset(number for number in reads if moved[number] and moved[number] <= columns)
 
 
 __all__ = ["Cycles", "Memory", "chosen", "job_of", "output_cycles", "work"]

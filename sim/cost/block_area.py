@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, sqrt
 
 from sim.cost.block_parts import Job, Part85, Shape, up
@@ -122,6 +123,7 @@ def area_block(part: Part85, job: Job, micro: Shape, deep: int) -> tuple[Shape, 
             return block, source
 
 
+@lru_cache(maxsize=1 << 12)
 def even(whole: int, granule: int, tile: int) -> int:
     """A tile of at most this size whose last one is as large as can be."""
     if whole % tile == 0:

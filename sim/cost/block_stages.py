@@ -7,10 +7,9 @@ through a table. So scaling, clamping and tables are no stages of their own wher
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Literal
 
-from sim.cost.geometry import roles_of, unwrapped
+from sim.cost.geometry import by_nest, roles_of, unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
 
@@ -64,7 +63,7 @@ class Stages:
     after: tuple[Stage, ...]
 
 
-@lru_cache(maxsize=1 << 13)
+@by_nest
 def stages_of(nest: Nest) -> Stages:
     """The stages that a nest needs, in order."""
     finder = _Finder(nest)
@@ -101,6 +100,8 @@ class _Finder:
         """The stages before the reduction: what is more than an operand with its zero point."""
         assert self.nest.reduction is not None
         value = unwrapped(self.nest.reduction.value)
+        if any(leaf.op == "axis" for leaf in value.leaves):
+            return  # the hardware finds the place of a maximum itself
         product = self.nest.verb == "contract" and value.op.startswith("mul_")
         for factor in value.operands if product else (value,):
             self.visit(factor)
@@ -287,6 +288,7 @@ def _pending(source: Source) -> Source:
     return Source(source.read, source.stage, source.axes, source.type, True)
 
 
+@by_nest
 def contracts_constant(nest: Nest) -> bool:
     """Whether the second factor of a contraction is weights: then there is a bias for each channel."""
     roles = roles_of(nest)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, wraps
 from math import ceil, gcd, isqrt, prod
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tiling.expr import BYTES, Expr, reads_of
 from tiling.nest import Access, Affine, Nest
@@ -15,6 +14,9 @@ from tiling.nest import Access, Affine, Nest
 Kind = Literal["contract", "depthwise", "window", "channel"]
 """Products over channels, or in each channel; reductions over a window of each channel, or over channels."""
 Pair = tuple[int, int]
+Answer = TypeVar("Answer")
+REMEMBERED = 1 << 15
+"""Nests that are known by identity; they are kept alive as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,29 @@ class Roles:
     depthwise: bool
 
 
+def by_nest(function: Callable[[Nest], Answer]) -> Callable[[Nest], Answer]:
+    """A function of nests that remembers its answers by identity, which takes no time to compare."""
+    known: dict[int, tuple[Nest, Answer]] = {}
+
+    @wraps(function)
+    def remembered(nest: Nest) -> Answer:
+        found = known.get(id(nest))
+        if found is None:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            found = known[id(nest)] = nest, function(nest)
+        return found[1]
+
+    return remembered
+
+
 def geometry(nest: Nest, tile: Sequence[int]) -> Geometry | None:
     """The geometry of a tile, given as extents along the nest's axes; None for other nests."""
     roles = roles_of(nest)
     return None if roles is None else _geometry(nest, tuple(tile), roles)
 
 
-@lru_cache(maxsize=1 << 14)
+@by_nest
 def roles_of(nest: Nest) -> Roles | None:
     """What each axis of a contraction or reduction is for."""
     if nest.reduction is None:
@@ -201,7 +219,6 @@ def _sharing(access: Access, nest: Nest) -> Iterator[Pair]:
                     yield kept[0], reduced[0]
 
 
-@lru_cache(maxsize=1 << 15)
 def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
     access = nest.reads[roles.data]
 
@@ -311,14 +328,11 @@ def folded(length: int) -> Pair:
 def contiguous(access: Access, tile: Sequence[int]) -> int:
     """Bytes that follow each other where a tile reaches an operand."""
     steps = access.steps(len(tile))
-    moving = sorted(
-        (abs(step), extent) for step, extent in zip(steps, tile, strict=True) if step and extent > 1
-    )
     run = 1
-    for (step, extent), (following, _) in pairwise([*moving, (0, 0)]):
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(steps, tile, strict=True)):
+        if not step or extent == 1:
+            continue
         if step != run:
             break
         run = step * extent
-        if following != run:
-            break
     return run * BYTES[access.type]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import ceil, prod
 
 from sim.cost.block_cycles import Memory
 from sim.cost.block_parts import Part55, Part85, part
+from sim.cost.block_reach import reaches
 from sim.cost.block_stages import Stage, stages_of
-from sim.cost.geometry import contiguous
+from sim.cost.geometry import by_nest
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from sim.machine.parts import Block
 from tiling.expr import BYTES
-from tiling.nest import Access, Nest
+from tiling.nest import Nest
 
 CHAIN = 4
 """Operations that the U85 does in one go, results going on through a buffer."""
 
 
-@lru_cache(maxsize=1 << 14)
 def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     """The cost of a tile of a `map` or a `move`; None for types that the hardware has not."""
     if not integer(nest):
@@ -30,9 +29,18 @@ def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     cycles, counts = chains(hardware, memory, stages, tile, 0)
     cycles += transposed(hardware, memory, nest, tile)
     operations = sum(points(stage, tile) * stage.times for stage in stages)
-    return Work("vector", cycles, 0, 0, operations, reached(nest, tile, memory), (("passes", counts),))
+    return Work(
+        "vector",
+        cycles,
+        0,
+        0,
+        operations,
+        tuple(reach.spread(tile, memory.burst) for reach in reaches(nest)),
+        (("passes", counts),),
+    )
 
 
+@by_nest
 def integer(nest: Nest) -> bool:
     """Whether all operands are integers."""
     return all(access.type[0] in "iu" or access.type == "bool" for access in nest.accesses)
@@ -44,7 +52,6 @@ def array_of(machine: Machine) -> Part55 | Part85:
     return part(machine.array.family, machine.array.macs_per_cycle, machine.cores)
 
 
-@lru_cache
 def memory_of(machine: Machine, once: bool = False) -> Memory:
     """What blocks are read from and written to: the scratchpad.
 
@@ -159,52 +166,10 @@ def transposed(hardware: Part55 | Part85, memory: Memory, nest: Nest, tile: Sequ
     if isinstance(hardware, Part85):
         return 0
     total = 0
-    for write in nest.writes:
-        if turned(write.access, nest, tile):
+    first = len(nest.reads)
+    for reach in reaches(nest)[first : first + len(nest.writes)]:
+        walking = [axis for axis in range(nest.outer) if tile[axis] > 1 and reach.steps[axis]]
+        if walking and not reach.indirect and abs(reach.steps[walking[-1]]) != 1:
             # Each element is read once, and written in halves of what the memory takes at a time.
-            total += ceil(_per_cycle(memory, 3 * touched(write.access, tile)))
+            total += ceil(_per_cycle(memory, 3 * reach.touched(tile)))
     return total
-
-
-def turned(access: Access, nest: Nest, tile: Sequence[int]) -> bool:
-    """Whether neighbours in memory are not neighbours along the innermost kept axis."""
-    steps = access.steps(len(nest.axes))
-    walking = [axis for axis in range(nest.outer) if tile[axis] > 1 and steps[axis]]
-    return bool(walking) and not access.indirect and abs(steps[walking[-1]]) != 1
-
-
-def touched(access: Access, tile: Sequence[int]) -> int:
-    """Bytes of an operand that a tile reaches, each once."""
-    size = 1
-    for index, extent in zip(access.index, access.shape, strict=True):
-        coefficients = getattr(index, "coefficients", None)
-        if coefficients is None:
-            # Data say which: as many as the index has values, each with all that follows it.
-            size *= prod(tile[axis] for axis in _axes(access, tile)) if size == 1 else 1
-            continue
-        reach = 1 + sum(abs(c) * (t - 1) for c, t in zip(coefficients, tile, strict=True))
-        steps = prod(t for c, t in zip(coefficients, tile, strict=True) if c)
-        size *= min(reach, steps, extent)
-    return size * BYTES[access.type]
-
-
-def _axes(access: Access, tile: Sequence[int]) -> list[int]:
-    """Axes that no affine index follows: those that indices from data may follow."""
-    followed = {
-        axis for index in access.index for axis, step in enumerate(getattr(index, "coefficients", ())) if step
-    }
-    return [axis for axis in range(len(tile)) if axis not in followed]
-
-
-def reached(nest: Nest, tile: Sequence[int], memory: Memory) -> tuple[int, ...]:
-    """Bytes between the unit and the memories for each access, whole bursts where runs are short."""
-    return tuple(spread(access, tile, memory.burst) for access in nest.accesses)
-
-
-def spread(access: Access, tile: Sequence[int], burst: int) -> int:
-    """Bytes that move for what a tile reaches: runs shorter than a burst take one."""
-    size = touched(access, tile)
-    run = contiguous(access, tile)
-    if access.indirect:
-        return min(size * max(1, burst // max(run, 1)), access.bytes)
-    return size if run >= burst or size < burst else size * burst // max(run, 1)
