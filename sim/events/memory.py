@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Range:
-    """Addresses with one content: who it belongs to, since when it is there, when it was written and used."""
+    """Addresses with one content: whose it is, since when it is there, when it was written and last used."""
 
     low: int
     high: int
@@ -42,7 +42,7 @@ class Scratchpad:
     def free(self, low: int, high: int) -> int:
         """When nothing at some addresses is in use any more."""
         begin, end = self._span(low, high)
-        return max((max(one.written, one.used) for one in self.ranges[begin:end]), default=0)
+        return max((one.used for one in self.ranges[begin:end]), default=0)
 
     def read(self, low: int, high: int, time: int) -> None:
         """Something at some addresses has been used."""
@@ -54,27 +54,24 @@ class Scratchpad:
         """Addresses get a new content, which is there from `first` on and whole at `time`."""
         if low >= high:
             return
+        ranges = self.ranges
         begin, end = self._span(low, high)
-        if end - begin == 1 and (one := self.ranges[begin]).low == low and one.high == high:
-            self._leave(one, low, high, owner, first)
+        for one in ranges[begin:end]:
+            until = first if owner and one.owner == owner else min(one.used, first)
+            if until > one.first:
+                self.past.append((one.first, until, min(one.high, high) - max(one.low, low)))
+        if end - begin == 1 and (one := ranges[begin]).low == low and one.high == high:
             one.owner, one.first, one.written, one.used = owner, first, time, time
             return
-        kept: list[Range] = []
-        for one in self.ranges[begin:end]:
-            self._leave(one, max(one.low, low), min(one.high, high), owner, first)
-            if one.low < low:
-                kept.append(Range(one.low, low, one.owner, one.first, one.written, one.used))
-            if one.high > high:
-                kept.append(Range(high, one.high, one.owner, one.first, one.written, one.used))
-        kept.append(Range(low, high, owner, first, time, time))
-        kept.sort(key=lambda one: one.low)
-        self.ranges[begin:end] = kept
-        self.lows[begin:end] = [one.low for one in kept]
-
-    def _leave(self, one: Range, low: int, high: int, owner: str, time: int) -> None:
-        until = time if owner and one.owner == owner else min(one.used, time)
-        if until > one.first:
-            self.past.append((one.first, until, high - low))
+        new = [Range(low, high, owner, first, time, time)]
+        if begin < end:
+            left, right = ranges[begin], ranges[end - 1]
+            if left.low < low:
+                new.insert(0, Range(left.low, low, left.owner, left.first, left.written, left.used))
+            if right.high > high:
+                new.append(Range(high, right.high, right.owner, right.first, right.written, right.used))
+        ranges[begin:end] = new
+        self.lows[begin:end] = [one.low for one in new]
 
     def occupancy(self, total: int, to_the_end: frozenset[str]) -> tuple[tuple[int, int], ...]:
         """From which cycle on how many bytes are in use; the contents of some owners stay until the end."""

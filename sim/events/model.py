@@ -33,6 +33,8 @@ from tiling.program import Image, Operand, Section
 from tiling.target import Place
 
 Classes = tuple[int, ...]
+Order = tuple[list[int], list[int], list[int]]
+"""First loads: those that come early, beside the last tile of another section, and behind its stores."""
 
 
 class CostModel(Protocol):
@@ -88,6 +90,9 @@ class Moved:
     bytes: int
 
 
+NOTHING = Moved(0, 0, 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A tile: the unit's cycles, and what the memories make of them."""
@@ -120,6 +125,8 @@ class Slot:
     ranges: tuple[tuple[int, int], ...]
     """Addresses of each copy."""
     cache: dict[Classes, Moved] = field(default_factory=dict)
+    first: Moved = NOTHING
+    """What the first tile asks for."""
 
 
 class Model:
@@ -144,6 +151,10 @@ class Model:
         self.depth = len(section.loops)
         self.moves = [self._moves(depth) for depth in range(self.depth)]
         self.keys = [self._key(depth) for depth in range(self.depth)]
+        self.orders: dict[int, Order] = {}
+        """The order of the first loads behind other sections, by their identity."""
+        for slot in self.loads:
+            slot.first = self.moved(slot, self.tiles.first)
         self.results: dict[tuple[object, ...], object] = {}
         """What loops do to states that have been met."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sim.events.body import Body, Events, transfer
 from sim.events.memory import Scratchpad
-from sim.events.model import Model, Rates, Slot
+from sim.events.model import Model, Order, Rates, Slot
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
 from tiling.program import Program
 
@@ -70,20 +70,15 @@ class Run:
         """Run all tiles of a section but the last, which is pending then."""
         last, state = self.last, self.state
         first = _First([], {}, {}, 0)
-        left = list(range(len(model.loads)))
+        behind: Sequence[int] = range(len(model.loads))
         if last is not None:
-            loads, used, stored = model.loads, last.model.used, last.model.stored
-            behind = [
-                n for n in left if loads[n].access.operand in last.model.written or _overlap(loads[n], stored)
-            ]
-            beside = [n for n in left if n not in behind and _overlap(loads[n], used)]
-            self._first_loads(model, [n for n in left if n not in behind and n not in beside], first, 0)
+            early, beside, behind = _order(last.model, model)
+            self._first_loads(model, early, first, 0)
             last.body.compute()
             self._first_loads(model, beside, first, state[last.model.unit])
             last.body.finish()
             self._leave(last)
-            left = behind
-        self._first_loads(model, left, first, 0)
+        self._first_loads(model, behind, first, 0)
         body = Body(model, self._entry(model, first), fold)
         body.events = first.events
         computed = self._first_start(model, body)
@@ -109,7 +104,7 @@ class Run:
         state, last = self.state, self.last
         for number in numbers:
             slot = model.loads[number]
-            move = model.moved(slot, model.tiles.first)
+            move = slot.first
             start = max(state[LOAD], free, self.pad.free(*slot.ranges[0]))
             written = self.written.get(slot.access.operand, 0)
             if written > start:
@@ -170,6 +165,23 @@ class Run:
             written[name] = max(written.get(name, 0), ended)
         ran = self.ran[-1]
         ran.end, ran.cycles = end, state[COMPUTE : DEPENDENCY + 1]
+
+
+def _order(last: Model, model: Model) -> Order:
+    """First loads that the last section does not hold up, that its last tile does, and that its stores do."""
+    known = model.orders.get(id(last))
+    if known is None:
+        loads = model.loads
+        behind = [
+            number
+            for number, slot in enumerate(loads)
+            if slot.access.operand in last.written or _overlap(slot, last.stored)
+        ]
+        held = [number for number, slot in enumerate(loads) if _overlap(slot, last.used)]
+        beside = [number for number in held if number not in behind]
+        early = [number for number in range(len(loads)) if number not in behind and number not in held]
+        known = model.orders[id(last)] = early, beside, behind
+    return known
 
 
 def _overlap(slot: Slot, ranges: list[tuple[int, int]]) -> bool:
