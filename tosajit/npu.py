@@ -15,6 +15,7 @@ from tiling.program import Operand, Program
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.files import load
 from tosajit.graph import Graph, Node, Value
+from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.groups import Stretch
@@ -37,7 +38,7 @@ def simulate(
     *,
     mode: Mode = "events",
     loop_trips: int = 1,
-    level: str = "8K",
+    level: LevelName = "8K",
 ) -> Report:
     """What one inference of a model takes on a machine.
 
@@ -72,7 +73,7 @@ class Network:
 
     _known: dict[tuple[int, str], Network] = {}  # noqa: RUF012  (by identity, as long as the graph lives)
 
-    def __init__(self, graph: Graph, level: str = "8K") -> None:
+    def __init__(self, graph: Graph, level: LevelName = "8K") -> None:
         violations = validate(graph, level=level)
         if violations:
             raise GraphError(violations)
@@ -83,7 +84,7 @@ class Network:
         self._programs: weakref.WeakKeyDictionary[Stretch, dict[str, Program]] = weakref.WeakKeyDictionary()
 
     @classmethod
-    def of(cls, graph: Graph, level: str = "8K") -> Network:
+    def of(cls, graph: Graph, level: LevelName = "8K") -> Network:
         """The network of a graph, made when first asked for."""
         key = (id(graph), level)
         if key not in cls._known:
@@ -145,7 +146,6 @@ class _Timing:
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
-
         from sim.events import simulate
 
         machine = self._next
