@@ -124,7 +124,7 @@ class Part85:
     """An element: 8, 16, 32, 64 bits; 32 bits between chained operations; 32-bit binary operations."""
     table_cycles: float
     outstanding: tuple[int, ...]
-    """Bursts of 16 bytes under way: weights, fast weights, scales, copies, maps, streamed maps."""
+    """Beats of 16 bytes under way: copies, streamed maps, weights, coded otherwise too, maps, scales."""
 
 
 _SMALL = (8, 8, 8, 8, 16, 8, 16, 20)

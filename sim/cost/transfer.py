@@ -68,7 +68,7 @@ def far_rate(machine: Machine) -> float | None:
         return rate
     limit = machine.dma.outstanding_requests * machine.offchip.burst_bytes / latency
     if isinstance(machine.array, Block) and machine.array.family == "u85":
-        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[0]
+        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[2]
         limit = 0.8 * beats * 16 / latency
     return limit if rate is None else min(rate, limit)
 

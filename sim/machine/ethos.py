@@ -89,7 +89,7 @@ ACCELERATORS = {
     "ethos-u85-2048": Accelerator("u85", 2048, 1, _lanes(32, 16, 8), *_U85),
 }
 
-_COPIED_BEATS = {128: 128, 256: 128, 512: 256, 1024: 208, 2048: 256}
+_COPIED_BEATS = {128: 64, 256: 104, 512: 128, 1024: 256, 2048: 256}
 """Beats of 16 bytes that the DMA of an Ethos-U85 can have under way, by its products a cycle."""
 
 _AXI_BYTES = {"u55": 8, "u65": 16, "u85": 16}
