@@ -26,6 +26,8 @@ RESERVE = 8
 """A part of so many of the scratchpad is left to tiles."""
 SECTION_BYTES = 512
 """A group more costs as much as moving so many bytes."""
+MOST_GROUPS = 4000
+"""More groups than this are not added: they would take too long to plan."""
 HELD_BYTES = 48
 """Smaller constants are not worth a copy."""
 
@@ -42,8 +44,11 @@ def choose(
     search = _Search(nests, operands, target)
     found: list[Nest] = []
     left, added = dict(operands), {}
+    more = 0
     for chain, stripes in search.chains():
-        cascade = cascade_of(nests, operands, chain, stripes) if stripes > 1 else None
+        more += len(chain) * (stripes - 1)
+        small = 1 < stripes and more <= MOST_GROUPS
+        cascade = cascade_of(nests, operands, chain, stripes) if small else None
         if cascade is None:
             found += nests[chain.start : chain.stop]
             continue

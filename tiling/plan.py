@@ -20,8 +20,6 @@ ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
-MOST_GROUPS = 4000
-"""Cascades that make more groups, and twice as many as there were, take too long to plan."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -58,9 +56,7 @@ def plan(
     if target.scratch_bytes is None:
         return _in_place(nests, _known(nests, operands), target)
     if target.cores == 1:
-        striped, buffers = cascade.choose(nests, operands, target)
-        if len(striped) <= max(MOST_GROUPS, 2 * len(nests)):
-            nests, operands = striped, buffers
+        nests, operands = cascade.choose(nests, operands, target)
     planner = _Planner(nests, _known(nests, operands), target, estimate)
     return planner.infeasible() or planner.program()
 
