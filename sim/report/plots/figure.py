@@ -58,14 +58,14 @@ def patch(**options: Any) -> Any:
 def limit(axes: Any, value: float, text: str) -> None:
     """A line for what there is at most."""
     axes.axhline(value, color="black", lw=1, ls="--")
+    axes.set_ylim(top=max(axes.get_ylim()[1], 1.25 * value))
     axes.annotate(
         text,
         (1, value),
-        (-3, -3),
+        (-3, 2),
         xycoords=axes.get_yaxis_transform(),
         textcoords="offset points",
         ha="right",
-        va="top",
         fontsize=8,
     )
 

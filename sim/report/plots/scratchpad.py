@@ -56,7 +56,7 @@ def scratchpad(report: Report, program: Program) -> Any:
     if there and there <= 2 * top:
         limit(axes, there / share, size(there))
     axes.set_xlim(0, max(report.cycles, 1) * scale)
-    axes.set_ylim(0, max(top, there if there <= 2 * top else 0) * 1.03 / share)
+    axes.set_ylim(0, max(top, there if there <= 2 * top else 0) * 1.06 / share)
     axes.set_xlabel(f"time in {unit}")
     axes.set_ylabel(f"address in {name}")
     tidy(axes)
