@@ -6,6 +6,7 @@ The oracles are written from the specification's text on Python's unbounded inte
 import ast
 import ctypes
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -352,7 +353,9 @@ def test_an_unknown_scalar_is_named():
         scalar_source(["twist_i32"])
 
 
-# Compiled: all scalars on the same values, forbidden ones too.
+# Compiled: all integer scalars on the same values, forbidden ones too.
+
+INTEGER = sorted(name for name in scalars() if not re.search(r"float|f8|f16|f32", name))
 
 SPECIAL = {
     "mul_shift_i32": ("i32", "i32", "i8"),
@@ -404,8 +407,7 @@ def kernel(args):
 
 @pytest.fixture(scope="session")
 def kernels():
-    names = sorted(scalars())
-    return dict(zip(names, compile_kernels([kernel_source(name) for name in names]), strict=True))
+    return dict(zip(INTEGER, compile_kernels([kernel_source(name) for name in INTEGER]), strict=True))
 
 
 def samples(type, count, generator):
@@ -419,7 +421,7 @@ def samples(type, count, generator):
     return np.choose(choice, [anything, small, generator.choice(corners, count)]).astype(NUMPY[type])
 
 
-@pytest.mark.parametrize("name", sorted(scalars()))
+@pytest.mark.parametrize("name", INTEGER)
 def test_compiled_equals_python(name, kernels):
     count, generator = 120, np.random.default_rng(len(name))
     types = operand_types(name)

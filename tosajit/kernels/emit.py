@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from tosajit.kernels.scalars import requirement, scalar_source
 
 HEADER = """import numpy as np
 from tosajit.kernels.intrinsics import *
+"""
+FLOATS = """from tosajit.kernels.floats import *
 """
 
 
@@ -80,8 +83,14 @@ class _Emitter:
         lines += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
         if self.section is not None:
             lines.append(f"    report = load_i64(args, {REPORT})")
-        text = "\n".join([HEADER, self._scalars(), "", *lines, *self.lines, ""])
+        header = HEADER + FLOATS if self._floats() else HEADER
+        text = "\n".join([header, self._scalars(), "", *lines, *self.lines, ""])
         return Emitted(text, tuple(self.payload), tuple(self.checks))
+
+    def _floats(self) -> bool:
+        """Whether the kernel sees a floating-point number."""
+        kinds = {access.access.type for access in self.accesses}
+        return not _FLOATS.isdisjoint(kinds | {node.type for node in walk(*nest_exprs(self.nest))})
 
     def _scalars(self) -> str:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
@@ -104,7 +113,7 @@ class _Emitter:
             value = phase.value(write.value)
             number = first + position
             index = phase.index(number)
-            phase.last(f"store_{carrier(write.access.type)}(p{number}, {index}, {value})")
+            phase.last(f"store_{write.access.type}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
@@ -191,14 +200,14 @@ _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int1
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
 
-def carrier(type: str) -> str:
-    """What a kernel holds an element in: narrow floating-point numbers are bit patterns."""
-    return {"f16": "u16", "bf16": "u16", "f8e4m3": "u8", "f8e5m2": "u8"}.get(type, type)
+_FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
 
 
 def literal(value: object, type: str) -> str:
-    """A number in the text of a kernel."""
-    return f"{_NUMPY[type]}({value!r})"
+    """A number in the text of a kernel; narrow floating-point numbers are float32 there."""
+    if type in _FLOATS and not math.isfinite(float(value)):  # type: ignore[arg-type]
+        return f"np.float32({'-' if value == -math.inf else ''}np.{'nan' if value != value else 'inf'})"
+    return f"{_NUMPY.get(type, 'np.float32')}({value!r})"
 
 
 class _Phase:
@@ -313,7 +322,7 @@ class _Phase:
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
         index, level = self._index(number)
-        text = f"load_{carrier(type)}(p{number}, {index})"
+        text = f"load_{type}(p{number}, {index})"
         inside, checked = self._inside(number)
         level = max(level, checked)
         if inside and access.fill is not None:

@@ -1,7 +1,7 @@
 """The scalar library: its text for kernels, and the same text as Python functions.
 
 A scalar's name is what it does and the type of its first operand, `add_i32`; `<name>_ok` is its REQUIRE.
-The definitions are in `arithmetic.py` and `requires.py`.
+The definitions are in `arithmetic.py`, `floating.py` and `requires.py`.
 """
 
 import ast
@@ -14,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-FILES = ("arithmetic.py", "requires.py")
+from tosajit.kernels import plain
+
+FILES = ("arithmetic.py", "floating.py", "requires.py")
+ROUND = {"f16": "round_f16", "bf16": "round_bf16", "f32": "np.float32"}
+"""What rounds a float32 to each type that is computed with."""
 BITS = {"bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 48}
 """Of each type; int64 holds int48."""
 
@@ -47,7 +51,7 @@ def scalar_source(names: Iterable[str]) -> str:
 @functools.cache
 def scalar(name: str) -> Callable[..., Any]:
     """Return a scalar as a Python function on NumPy scalars."""
-    namespace: dict[str, Any] = {"np": np, "multiply_high": multiply_high}
+    namespace: dict[str, Any] = {"np": np, **plain.NAMES}
     exec(scalar_source([name]), namespace)
     return namespace[name]  # type: ignore[no-any-return]
 
@@ -55,19 +59,9 @@ def scalar(name: str) -> Callable[..., Any]:
 @functools.cache
 def vectorised(name: str) -> Callable[..., Any]:
     """Return a scalar as a function of whole arrays."""
-    namespace: dict[str, Any] = {
-        "np": np,
-        "multiply_high": multiply_high,
-        "min": np.minimum,
-        "max": np.maximum,
-    }
+    namespace: dict[str, Any] = {"np": np, "min": np.minimum, "max": np.maximum, **plain.NAMES}
     exec(scalar_source([name]), namespace)
     return namespace[name]  # type: ignore[no-any-return]
-
-
-def multiply_high(a: Any, b: Any) -> Any:
-    """Return the upper half of the product of two uint32, as the intrinsic does."""
-    return np.uint32((np.uint64(a) * np.uint64(b)) >> np.uint64(32))
 
 
 def requirement(name: str) -> str | None:
@@ -122,14 +116,15 @@ def _declared() -> dict[str, tuple[ast.FunctionDef, str | None]]:
 
 
 def _types(node: ast.FunctionDef) -> list[str]:
-    """Return the types of `@of`; a starred argument stands for all integers."""
+    """Return the types of `@of`; a starred argument stands for all integers or floating-point numbers."""
     types: list[str] = []
     for decorator in node.decorator_list:
         for argument in decorator.args if isinstance(decorator, ast.Call) else ():
             if isinstance(argument, ast.Constant):
                 types.append(str(argument.value))
-            else:
-                types += [type for type in BITS if type != "bool"]
+            elif isinstance(argument, ast.Starred) and isinstance(argument.value, ast.Name):
+                integers = argument.value.id == "INTEGERS"
+                types += [type for type in BITS if type != "bool"] if integers else list(ROUND)
     return types
 
 
@@ -137,12 +132,17 @@ class _Instance(ast.NodeTransformer):
     """Puts a type for the placeholders of a definition."""
 
     def __init__(self, type: str) -> None:
+        self.values = {name: ast.parse(text, mode="eval").body for name, text in self._texts(type).items()}
+
+    @staticmethod
+    def _texts(type: str) -> dict[str, str]:
+        if type in ROUND:
+            return {"T": ROUND[type]}
         bits = BITS[type]
         number = "64" if type == "i64" else str(bits)
         signed = "np.bool_" if type == "bool" else f"np.int{number}"
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        texts = {"T": signed, "U": f"np.uint{number}", "BITS": str(bits), "LOW": str(low), "HIGH": str(high)}
-        self.values = {name: ast.parse(text, mode="eval").body for name, text in texts.items()}
+        return {"T": signed, "U": f"np.uint{number}", "BITS": str(bits), "LOW": str(low), "HIGH": str(high)}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.values.get(node.id, node))

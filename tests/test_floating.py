@@ -1,0 +1,98 @@
+"""Floating-point scalars and narrow formats: kernels against NumPy and ml_dtypes."""
+
+import ctypes
+import inspect
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tosajit.kernels import floats
+from tosajit.kernels.objects import compile_kernels
+from tosajit.kernels.scalars import scalar, scalar_source, scalars
+
+STORED = {
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
+CODE = {1: "u8", 2: "u16", 4: "i32"}
+HEADER = (
+    "import numpy as np\nfrom tosajit.kernels.intrinsics import *\nfrom tosajit.kernels.floats import *\n\n"
+)
+FLOATING = sorted(name for name in scalars() if re.search(r"float|_f8|f16|f32", name))
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 448.0, 464.0, 464.00003, 57344.0, 61439.0, 61440.0, 65504.0]
+SPECIAL += [
+    65519.0,
+    65520.0,
+    1e-40,
+    -1e-45,
+    2.0**-24,
+    2.0**-25,
+    3 * 2.0**-26,
+    2.0**-9,
+    2.0**-10,
+    2.0**31,
+    -(2.0**31),
+]
+
+
+def run(body, *arrays):
+    pointers = "".join(f"    p{k} = load_i64(args, {k + 1})\n" for k in range(len(arrays)))
+    source = f"{HEADER}{body[0]}\n\ndef kernel(args):\n    n = load_i64(args, 0)\n{pointers}"
+    source += f"    for i in range(n):\n        {body[1]}\n"
+    (kernel,) = compile_kernels((source,))
+    arguments = np.array([arrays[0].size, *(array.ctypes.data for array in arrays)], np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernel.address)(arguments.ctypes.data)
+
+
+def numbers(count=20_000):
+    generator = np.random.default_rng(7)
+    anything = generator.integers(0, 1 << 32, count, np.uint32).view(np.float32)
+    scaled = generator.standard_normal(count) * np.exp2(generator.integers(-26, 18, count))
+    return np.concatenate([anything, scaled.astype(np.float32), np.array(SPECIAL, np.float32)])
+
+
+def same(a, b):
+    both = np.isnan(a) & np.isnan(b)
+    return both | ((a == b) & (np.signbit(a) == np.signbit(b)))
+
+
+@pytest.mark.parametrize(("kind", "half"), [*((kind, True) for kind in STORED), ("f16", False)])
+def test_stores_round_to_nearest_even(kind, half, monkeypatch):
+    if not half:
+        monkeypatch.setattr(floats, "_has_half", lambda: False)
+    stored, values = STORED[kind], numbers()
+    found = np.zeros(values.size, f"u{stored.itemsize}")
+    run(("", f"store_{kind}(p1, i, load_f32(p0, i))  # {half}"), values, found)
+    with np.errstate(all="ignore"):
+        expected = values.astype(stored)
+    assert same(found.view(stored).astype(np.float32), expected.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_loads_are_exact(kind):
+    stored = STORED[kind]
+    values = np.arange(1 << (8 * stored.itemsize)).astype(f"u{stored.itemsize}")
+    found = np.zeros(values.size, np.float32)
+    run(("", f"store_f32(p1, i, load_{kind}(p0, i))"), values, found)
+    assert same(found, values.view(stored).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("name", FLOATING)
+def test_compiled_equals_python(name):
+    kind = name.rsplit("_", 1)[-1]
+    count = len(inspect.signature(scalar(name)).parameters)
+    generator = np.random.default_rng(len(name))
+    arrays = [generator.permutation(numbers(200)) for _ in range(count)]
+    if not name.startswith(("to_", "float_")) and kind in STORED:
+        with np.errstate(all="ignore"):
+            arrays = [array.astype(STORED[kind]).astype(np.float32) for array in arrays]
+    found = np.zeros(arrays[0].size, np.float64)
+    loads = ", ".join(f"load_f32(p{k}, i)" for k in range(count))
+    run((scalar_source([name]), f"store_f64(p{count}, i, np.float64({name}({loads})))"), *arrays, found)
+    with np.errstate(all="ignore"):
+        expected = np.array([float(scalar(name)(*values)) for values in zip(*arrays, strict=True)])
+    assert same(found, expected).all()

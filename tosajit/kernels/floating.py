@@ -1,0 +1,195 @@
+"""The floating-point arithmetic of TOSA (1.0.1 sections 1.8 and 4.5), one scalar at a time.
+
+As in `arithmetic.py`, this text is copied into kernels and runs in plain Python too. Every value is a
+float32; `T` rounds it to the type that the scalar is for, so that a chain of operators rounds after each of
+them, as the specification does. Of float32 sums, products and quotients, rounding once more to a narrow type
+is rounding the exact ones: float32 has more than twice as many bits. Subnormal numbers are kept, NaN
+propagates unless the name says `ignore`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Number = Any
+T: Any = np.float32
+choose: Any = None
+float_floor: Any = None
+float_ceil: Any = None
+float_even: Any = None
+float_root: Any = None
+float_abs: Any = None
+round_f16: Any = None
+round_bf16: Any = None
+round_f8e4m3: Any = None
+round_f8e5m2: Any = None
+FLOATS = ("f16", "bf16", "f32")
+ALL = ("f16", "bf16", "f32", "f8e4m3", "f8e5m2")
+
+
+def of(*types: str) -> Callable[[Callable[..., Number]], Callable[..., Number]]:
+    """Define the scalar for several types, named with a suffix each."""
+    return lambda definition: definition
+
+
+# Conversion (TOSA 1.0.1 section 2.13.1).
+
+
+def to_f32(value: Number) -> Number:
+    """Convert a number of any type, rounding to nearest even."""
+    return np.float32(value)
+
+
+def to_f16(value: Number) -> Number:
+    """Round to half precision."""
+    return round_f16(np.float32(value))
+
+
+def to_bf16(value: Number) -> Number:
+    """Round to bfloat16."""
+    return round_bf16(np.float32(value))
+
+
+def to_f8e4m3(value: Number) -> Number:
+    """Round to E4M3; what is too large becomes NaN."""
+    return round_f8e4m3(np.float32(value))
+
+
+def to_f8e5m2(value: Number) -> Number:
+    """Round to E5M2; what is too large becomes infinity."""
+    return round_f8e5m2(np.float32(value))
+
+
+def float_to_i8(value: Number) -> Number:
+    """Round to nearest even and saturate; of NaN, zero."""
+    even = float_even(value)
+    inside = np.float32(
+        min(max(choose(even == even, even, np.float32(0)), np.float32(-128)), np.float32(127))
+    )
+    return np.int8(np.int32(inside))
+
+
+def float_to_i16(value: Number) -> Number:
+    """Round to nearest even and saturate; of NaN, zero."""
+    even = float_even(value)
+    held = choose(even == even, even, np.float32(0))
+    return np.int16(np.int32(np.float32(min(max(held, np.float32(-32768)), np.float32(32767)))))
+
+
+def float_to_i32(value: Number) -> Number:
+    """Round to nearest even and saturate; of NaN, zero."""
+    even = float_even(value)
+    held = choose(even == even, even, np.float32(0))
+    inside = np.float32(min(max(held, np.float32(-2147483648)), np.float32(2147483520)))
+    return choose(held >= np.float32(2147483648), np.int32(2147483647), np.int32(inside))
+
+
+# Arithmetic.
+
+
+@of(*FLOATS)
+def add(a: Number, b: Number) -> Number:
+    """Add."""
+    return T(np.float32(a + b))
+
+
+@of(*FLOATS)
+def sub(a: Number, b: Number) -> Number:
+    """Subtract."""
+    return T(np.float32(a - b))
+
+
+@of(*FLOATS)
+def mul(a: Number, b: Number) -> Number:
+    """Multiply."""
+    return T(np.float32(a * b))
+
+
+@of(*FLOATS)
+def neg(a: Number) -> Number:
+    """Change the sign."""
+    return np.float32(-a)
+
+
+@of(*FLOATS)
+def abs_(a: Number) -> Number:
+    """Take the magnitude."""
+    return float_abs(a)
+
+
+@of(*FLOATS)
+def max_(a: Number, b: Number) -> Number:
+    """Take the greater; NaN if one of the two is."""
+    return choose(a != a, a, choose(a > b, a, b))
+
+
+@of(*FLOATS)
+def min_(a: Number, b: Number) -> Number:
+    """Take the lesser; NaN if one of the two is."""
+    return choose(a != a, a, choose(a < b, a, b))
+
+
+@of(*FLOATS)
+def max_ignore(a: Number, b: Number) -> Number:
+    """Take the greater; NaN only if both are."""
+    return choose(b != b, a, choose(a > b, a, b))
+
+
+@of(*FLOATS)
+def min_ignore(a: Number, b: Number) -> Number:
+    """Take the lesser; NaN only if both are."""
+    return choose(b != b, a, choose(a < b, a, b))
+
+
+@of(*FLOATS)
+def clip(value: Number, min_val: Number, max_val: Number) -> Number:
+    """Clip, the lower bound first; NaN stays."""
+    above = choose(value < min_val, min_val, value)
+    return choose(above > max_val, max_val, above)
+
+
+@of(*FLOATS)
+def clip_ignore(value: Number, min_val: Number, max_val: Number) -> Number:
+    """Clip, the lower bound first; NaN becomes the lower bound."""
+    above = choose(value >= min_val, value, min_val)
+    return choose(above > max_val, max_val, above)
+
+
+@of(*FLOATS)
+def floor(a: Number) -> Number:
+    """Round down to an integer."""
+    return float_floor(a)
+
+
+@of(*FLOATS)
+def ceil(a: Number) -> Number:
+    """Round up to an integer."""
+    return float_ceil(a)
+
+
+@of(*FLOATS)
+def reciprocal(a: Number) -> Number:
+    """Divide one by the number."""
+    return T(np.float32(np.float32(1) / a))
+
+
+# Comparison.
+
+
+@of(*FLOATS)
+def eq(a: Number, b: Number) -> Number:
+    """Tell whether they are equal; NaN never is."""
+    return np.bool_(a == b)
+
+
+@of(*FLOATS)
+def gt(a: Number, b: Number) -> Number:
+    """Tell whether the first is greater."""
+    return np.bool_(a > b)
+
+
+@of(*FLOATS)
+def ge(a: Number, b: Number) -> Number:
+    """Tell whether the first is greater or equal."""
+    return np.bool_(a >= b)

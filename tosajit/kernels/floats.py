@@ -1,0 +1,222 @@
+"""Floating-point numbers inside kernels: narrow ones are float32 in registers and bit patterns in memory.
+
+`load_f16` widens exactly, `store_f16` rounds to nearest even, and `round_f16` keeps in float32 what `f16`
+holds; so for bf16, f8e4m3 and f8e5m2 (TOSA 1.0.1 section 1.8). Subnormal numbers are kept. What is too large
+for f8e4m3 becomes NaN, for the others infinity. `choose` takes one of two values without a branch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from llvmlite import binding, ir
+from numba.core import errors, types
+from numba.extending import intrinsic
+
+from tosajit.kernels.intrinsics import INDEX, POINTER, _check_integer, _element, _named, _scope
+
+I32, F32, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
+INFINITY, MAGNITUDE, QUIET = 0x7F800000, 0x7FFFFFFF, 0x7FC00000
+
+
+@dataclass(frozen=True)
+class Format:
+    """A narrow format: bits of its exponent and of its fraction, and whether it has infinities."""
+
+    exponent: int
+    fraction: int
+    infinite: bool = True
+
+    @property
+    def bits(self) -> int:
+        """Of the whole number."""
+        return 1 + self.exponent + self.fraction
+
+    @property
+    def element(self) -> types.Type:
+        """What it is in memory."""
+        return types.int8 if self.bits == 8 else types.int16
+
+    @property
+    def shift(self) -> int:
+        """Fraction bits that float32 has more."""
+        return 23 - self.fraction
+
+    @property
+    def rebias(self) -> int:
+        """By how much the exponents of float32 are larger."""
+        return 128 - (1 << (self.exponent - 1))
+
+    @property
+    def top(self) -> int:
+        """The magnitude that stands for infinity, or for NaN where there is none."""
+        ones = (1 << (self.exponent + self.fraction)) - 1
+        return ones >> self.fraction << self.fraction if self.infinite else ones
+
+
+FORMATS = {
+    "f16": Format(5, 10),
+    "bf16": Format(8, 7),
+    "f8e4m3": Format(4, 3, infinite=False),
+    "f8e5m2": Format(5, 2),
+}
+
+
+@cache
+def _has_half() -> bool:
+    """Whether the core converts half precision itself."""
+    features = binding.get_host_cpu_features()
+    return bool(features.get("f16c")) or binding.get_default_triple().startswith(("aarch64", "arm64"))
+
+
+def _float(bits: int) -> Any:
+    """The float32 constant with these bits."""
+    return ir.Constant(I32, bits).bitcast(F32)
+
+
+def _widen(builder: Any, kind: str, data: Any) -> Any:
+    """Bits of a narrow number as float32, exactly."""
+    made = FORMATS[kind]
+    if kind == "f16" and _has_half():
+        return builder.fpext(builder.bitcast(data, HALF), F32)
+    bits = builder.zext(data, I32)
+    if kind == "bf16":
+        return builder.bitcast(builder.shl(bits, I32(16)), F32)
+    low = made.exponent + made.fraction
+    sign = builder.shl(builder.and_(bits, I32(1 << low)), I32(31 - low))
+    magnitude = builder.and_(bits, I32((1 << low) - 1))
+    moved = builder.shl(magnitude, I32(made.shift))
+    scaled = builder.fmul(builder.bitcast(moved, F32), _float((127 + made.rebias) << 23))
+    special = builder.icmp_unsigned(">=", magnitude, I32(made.top))
+    beyond = builder.or_(moved, I32(INFINITY if made.infinite else QUIET))
+    return builder.bitcast(
+        builder.or_(builder.select(special, beyond, builder.bitcast(scaled, I32)), sign), F32
+    )
+
+
+def _narrow(builder: Any, kind: str, value: Any) -> Any:
+    """float32 as bits of a narrow number, rounded to nearest even."""
+    made = FORMATS[kind]
+    memory = ir.IntType(made.bits)
+    if kind == "f16" and _has_half():
+        return builder.bitcast(builder.fptrunc(value, HALF), memory)
+    bits = builder.bitcast(value, I32)
+    magnitude = builder.and_(bits, I32(MAGNITUDE))
+    odd = builder.and_(builder.lshr(magnitude, I32(made.shift)), I32(1))
+    half = builder.add(odd, I32((1 << (made.shift - 1)) - 1))
+    rounded = builder.lshr(builder.add(magnitude, half), I32(made.shift))
+    result = builder.sub(rounded, I32(made.rebias << made.fraction))
+    if made.rebias:
+        # Adding a number so large that its last bit is the smallest subnormal rounds to a multiple of it.
+        large = (made.rebias + 1 + made.shift) << 23
+        small = builder.fadd(builder.bitcast(magnitude, F32), _float(large))
+        below = builder.icmp_unsigned("<", magnitude, I32((made.rebias + 1) << 23))
+        result = builder.select(below, builder.sub(builder.bitcast(small, I32), I32(large)), result)
+    over = builder.icmp_unsigned(">=", rounded, I32(made.top + (made.rebias << made.fraction)))
+    result = builder.select(over, I32(made.top), result)
+    quiet = made.top | (1 << (made.fraction - 1))
+    result = builder.select(builder.icmp_unsigned(">", magnitude, I32(INFINITY)), I32(quiet), result)
+    sign = builder.and_(builder.lshr(bits, I32(32 - made.bits)), I32(1 << (made.bits - 1)))
+    return builder.trunc(builder.or_(result, sign), memory)
+
+
+def _load(kind: str, operand: bool) -> Callable[..., Any]:
+    def load(typing_context: Any, pointer: Any, index: Any) -> Any:
+        _check_integer(pointer, index)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(_element(context, builder, FORMATS[kind].element, *arguments), align=1)
+            if operand:
+                value.set_metadata("alias.scope", _scope(builder))
+            return _widen(builder, kind, value)
+
+        return types.float32(POINTER, INDEX), generate
+
+    return _named(load, f"load_{kind}" if operand else f"reload_{kind}")
+
+
+def _store(kind: str) -> Callable[..., Any]:
+    def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+        _check_integer(pointer, index)
+        if value != types.float32:
+            raise errors.TypingError(f"store of {value} as {kind}: cast it to float32 first")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, FORMATS[kind].element, *arguments[:2])
+            data = _narrow(builder, kind, arguments[2])
+            builder.store(data, address, align=1).set_metadata("noalias", _scope(builder))
+            return context.get_dummy_value()
+
+        return types.void(POINTER, INDEX, types.float32), generate
+
+    return _named(store, f"store_{kind}")
+
+
+def _round(kind: str) -> Callable[..., Any]:
+    def rounded(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return _widen(builder, kind, _narrow(builder, kind, arguments[0]))
+
+        return types.float32(types.float32), generate
+
+    return _named(rounded, f"round_{kind}")
+
+
+load_f16, load_bf16 = _load("f16", True), _load("bf16", True)
+load_f8e4m3, load_f8e5m2 = _load("f8e4m3", True), _load("f8e5m2", True)
+reload_f16, reload_bf16 = _load("f16", False), _load("bf16", False)
+store_f16, store_bf16 = _store("f16"), _store("bf16")
+store_f8e4m3, store_f8e5m2 = _store("f8e4m3"), _store("f8e5m2")
+round_f16, round_bf16 = _round("f16"), _round("bf16")
+round_f8e4m3, round_f8e5m2 = _round("f8e4m3"), _round("f8e5m2")
+
+
+@intrinsic
+def choose(typing_context: Any, condition: Any, yes: Any, no: Any) -> Any:
+    """Take `yes` where the condition holds, without a branch."""
+    if yes != no:
+        raise errors.TypingError(f"choose between {yes} and {no}: cast them first")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(*arguments)
+
+    return yes(types.boolean, yes, yes), generate
+
+
+@intrinsic
+def bits_of(typing_context: Any, value: Any) -> Any:
+    """The bits of a float32 as an int32."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], I32)
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic
+def float_of(typing_context: Any, bits: Any) -> Any:
+    """The float32 with the bits of an int32."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], F32)
+
+    return types.float32(types.int32), generate
+
+
+def _unary(name: str, llvm: str) -> Callable[..., Any]:
+    """An operation that LLVM has for float32."""
+
+    def operation(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = builder.module.declare_intrinsic(llvm, [F32])
+            return builder.call(function, arguments)
+
+        return types.float32(types.float32), generate
+
+    return _named(operation, name)
+
+
+float_floor, float_ceil = _unary("float_floor", "llvm.floor"), _unary("float_ceil", "llvm.ceil")
+float_even, float_root = _unary("float_even", "llvm.rint"), _unary("float_root", "llvm.sqrt")
+float_abs = _unary("float_abs", "llvm.fabs")

@@ -1,0 +1,75 @@
+"""What intrinsics do, in plain Python on NumPy scalars and arrays, so that scalars run there too."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+def multiply_high(a: Any, b: Any) -> Any:
+    """The upper half of the product of two uint32."""
+    return np.uint32((np.uint64(a) * np.uint64(b)) >> np.uint64(32))
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """One of two values."""
+    found = np.where(condition, yes, no)
+    return found if found.ndim else found[()]
+
+
+def bits_of(value: Any) -> Any:
+    """The bits of a float32 as an int32."""
+    return np.float32(value).view(np.int32)
+
+
+def float_of(bits: Any) -> Any:
+    """The float32 with the bits of an int32."""
+    return np.int32(bits).view(np.float32)
+
+
+def round_f16(value: Any) -> Any:
+    """What half precision holds of a float32."""
+    return np.float32(np.float32(value).astype(np.float16))
+
+
+def round_bf16(value: Any) -> Any:
+    """What bfloat16 holds of a float32."""
+    return np.float32(value).astype(ml_dtypes.bfloat16).astype(np.float32)
+
+
+def round_f8e4m3(value: Any) -> Any:
+    """What E4M3 holds of a float32."""
+    return np.float32(value).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
+
+
+def round_f8e5m2(value: Any) -> Any:
+    """What E5M2 holds of a float32."""
+    return np.float32(value).astype(ml_dtypes.float8_e5m2).astype(np.float32)
+
+
+def float_floor(value: Any) -> Any:
+    """Round down."""
+    return np.floor(np.float32(value))
+
+
+def float_ceil(value: Any) -> Any:
+    """Round up."""
+    return np.ceil(np.float32(value))
+
+
+def float_even(value: Any) -> Any:
+    """Round to the nearest integer, halves to the even one."""
+    return np.rint(np.float32(value))
+
+
+def float_root(value: Any) -> Any:
+    """The square root."""
+    return np.sqrt(np.float32(value))
+
+
+def float_abs(value: Any) -> Any:
+    """The magnitude."""
+    return np.abs(np.float32(value))
+
+
+NAMES = {name: item for name, item in globals().items() if callable(item) and name != "Any"}
