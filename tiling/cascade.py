@@ -44,11 +44,11 @@ def choose(
     search = _Search(nests, operands, target)
     found: list[Nest] = []
     left, added = dict(operands), {}
-    more = 0
+    more, spans = 0, {name: (search.first[name], search.last[name]) for name in search.first}
     for chain, stripes in search.chains():
         more += len(chain) * (stripes - 1)
         small = 1 < stripes and more <= MOST_GROUPS
-        cascade = cascade_of(nests, operands, chain, stripes) if small else None
+        cascade = cascade_of(nests, operands, chain, stripes, spans) if small else None
         if cascade is None:
             found += nests[chain.start : chain.stop]
             continue

@@ -85,9 +85,16 @@ def cascaded(
 
 
 def cascade_of(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], chain: range, stripes: int
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    chain: range,
+    stripes: int,
+    spans: Mapping[str, Span] | None = None,
 ) -> Cascade | None:
-    """What each stripe of a chain does; None if a value is not made in rows, or is read otherwise."""
+    """What each stripe of a chain does; None if a value is not made in rows, or is read otherwise.
+
+    `spans` has the first and the last nest that uses each operand; without it, all nests are asked.
+    """
     members = tuple(nests[number] for number in chain)
     last = members[-1]
     if any(member.scatters or not member.outer or not member.writes[0].access.shape for member in members):
@@ -95,7 +102,10 @@ def cascade_of(
     inner = {write.access.operand for member in members[:-1] for write in member.writes}
     if any(operands[name].kind != "temporary" for name in inner):
         return None
-    if any(not inner.isdisjoint(nests[n].operands) for n in range(len(nests)) if n not in chain):
+    if spans is None:
+        if any(not inner.isdisjoint(nests[n].operands) for n in range(len(nests)) if n not in chain):
+            return None
+    elif any(number not in chain for name in inner for number in spans[name]):
         return None
     extent, grain = last.extents[0], _grain(members, inner)
     step = min(-(-extent // (max(stripes, 1) * grain)) * grain, extent)
