@@ -119,6 +119,8 @@ def _taps(
         steps = taps
         work = source.depth // 8 * units.area if new else 4 * units.area
         cycles = max(decode, work) * steps * units.depth * (job.bits // 8 if new else 1)
+    if new and job.sparse:
+        cycles //= 2
     delay = _delay(part, job, units, steps)
     return cycles + delay * (eights if job.op == "convolution" and choice.part_kernel else 1)
 

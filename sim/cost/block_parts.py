@@ -70,6 +70,11 @@ class Job:
     """Whether an operand is one number for all elements."""
 
     @property
+    def sparse(self) -> bool:
+        """Whether two of each four weights along channels are zeros: those that fill up few channels."""
+        return self.op == "convolution" and not self.dynamic and self.input.depth <= 2
+
+    @property
     def spread(self) -> tuple[int, int]:
         """Rows and columns that the kernel covers."""
         (high, wide), (down, right) = self.kernel, self.dilation

@@ -17,8 +17,9 @@ CHAIN_SLOTS = 6
 def part_kernel(job: Job) -> bool:
     """Whether the elements of the kernel fill the array better than channels do."""
     deep, window = job.input.depth, job.kernel[0] * job.kernel[1]
-    taps = window // 5 * 5 + max(window % 5, 2)
-    return deep / up(deep, 16) * (window / taps) >= deep / up(deep, 64)
+    fives = 10 if job.sparse else 5
+    taps = window // fives * fives + max(window % fives, 4 if job.sparse else 2)
+    return deep / up(deep, 16) * (window / taps) >= deep / up(deep, 128 if job.sparse else 64)
 
 
 def choose(part: Part85, job: Job) -> Choice | None:
@@ -41,7 +42,9 @@ def input_depth(part: Part85, job: Job, partly: bool, micro: Shape) -> int:
     """Channels of the map that are held at a time."""
     if partly:
         return 16
-    return 32 if job.bits == 32 or (part.macs <= 256 and micro.depth == 16) else 64
+    if job.bits == 32 or (part.macs <= 256 and micro.depth == 16 and not job.sparse):
+        return 32
+    return 128 if job.sparse and job.bits == 8 else 64
 
 
 def microblock(part: Part85, job: Job, partly: bool) -> Shape | None:
