@@ -108,6 +108,18 @@ def test_what_fails_on_one_machine_is_shown_for_the_others(
     assert said(capsys, MODEL, "--machine", "tpu-v1", code=1) == "tosajit: it does not fit\n"
 
 
+def test_a_fault_of_many_machines_is_told_once(
+    calls: list[Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **options: Any) -> tj.Report:
+        raise tj.CompileError("not there yet")
+
+    monkeypatch.setattr(command, "simulate", fails)
+    names = [part for name in tj.machines()[:6] for part in ("--machine", name)]
+    text = said(capsys, MODEL, *names, code=1)
+    assert text == f"tosajit: {MODEL} on all 6 machines: not there yet\n"
+
+
 def test_an_unknown_machine_is_told_at_once(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, MODEL, "--machine", "ethos-u55-33", code=1)
     assert "ethos-u55-32" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.report import Comparison, Report, ReportError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sim import Machine
 
 MACHINE = "ethos-u55-128"
+SHOWN = 4
+"""Machines that a fault names."""
 
 
 def run(options: Namespace) -> int:
@@ -52,31 +55,50 @@ def _machine(name: str) -> Machine:
 
 def _simulated(options: Namespace, machines: list[Machine]) -> tuple[list[Report], list[str]]:
     """Reports of all pairs, and what went wrong with the others."""
-    total = len(options.models) * len(machines)
-    mode: Mode = "analytic" if options.analytic else "events"
     reports: list[Report] = []
     faults: list[str] = []
     bar = Bar(noun="simulations")
     try:
         for number, path in enumerate(options.models):
-            bar(number * len(machines), total)
-            try:
-                name, graph = named_graph(path)
-            except TosaError as error:
-                faults.append(str(error))
-                continue
-            for offset, machine in enumerate(machines):
-                bar(number * len(machines) + offset, total)
-                try:
-                    timed = simulate(
-                        graph, machine, mode=mode, loop_trips=options.loop_trips, level=options.level
-                    )
-                    reports.append(replace(timed, program=name))
-                except TosaError as error:
-                    faults.append(f"{path} on {machine.name}: {error}" if total > 1 else str(error))
+            step = (number * len(machines), len(options.models) * len(machines))
+            bar(*step)
+            made, found = _on_machines(path, machines, options, bar, step)
+            reports += made
+            faults += found
     finally:
         bar.close()
     return reports, faults
+
+
+def _on_machines(
+    path: Path, machines: list[Machine], options: Namespace, bar: Bar, step: tuple[int, int]
+) -> tuple[list[Report], list[str]]:
+    """One model on all machines; the same fault is told once."""
+    mode: Mode = "analytic" if options.analytic else "events"
+    reports: list[Report] = []
+    faults: dict[str, list[str]] = {}
+    try:
+        name, graph = named_graph(path)
+    except TosaError as error:
+        return [], [str(error)]
+    done, total = step
+    for number, machine in enumerate(machines):
+        bar(done + number, total)
+        try:
+            timed = simulate(graph, machine, mode=mode, loop_trips=options.loop_trips, level=options.level)
+            reports.append(replace(timed, program=name))
+        except TosaError as error:
+            faults.setdefault(str(error), []).append(machine.name)
+    if total == 1:
+        return reports, list(faults)
+    return reports, [f"{path}{_on(names, len(machines))}: {text}" for text, names in faults.items()]
+
+
+def _on(names: list[str], machines: int) -> str:
+    if len(names) == machines > 1:
+        return f" on all {machines} machines"
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f" on {', '.join(names[:SHOWN])}{more}"
 
 
 def _write(reports: list[Report], options: Namespace) -> None:
