@@ -64,7 +64,8 @@ class Run:
         self.cycles = 0
         for operand in program.operands.values():
             if operand.place == "scratchpad" and operand.kind in ("input", "constant"):
-                self.pad.write(operand.offset, operand.offset + operand.bytes, operand.name, 0, 0)
+                size = operand.bytes if operand.stored_bytes is None else operand.stored_bytes
+                self.pad.write(operand.offset, operand.offset + min(size, operand.bytes), operand.name, 0, 0)
 
     def section(self, model: Model, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
@@ -145,7 +146,7 @@ class Run:
     def _leave(self, last: Last) -> None:
         """Note what a section has written and used, and its cycles."""
         model, state, pad, written = last.model, last.body.state, self.pad, self.written
-        end = ended = state[model.unit]
+        end = ended = last.body.ended
         for number, slot in enumerate(model.loads):
             for copy, (low, high) in enumerate(slot.ranges):
                 time = max(state[slot.ready + copy], state[slot.used + copy])
