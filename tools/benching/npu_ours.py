@@ -45,7 +45,6 @@ def model(folder: Path, seconds: float) -> dict[str, Any]:
 def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, Any]:
     """Seconds of the closed form for each of many machines, and points a second over all of them at once."""
     from sim.analytic import estimate
-
     from tosajit.npu import Network
     from tosajit.runtime.body import Compute
 
