@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from sim.cost.transfer import Transfers, cycles_of, port_rate
+from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.events.model import CostModel
 from sim.machine.machine import Machine
 from tiling.expr import BYTES
@@ -14,6 +14,8 @@ from tiling.nest import Access
 from tiling.program import Image, Operand, Section
 
 Estimate = Callable[[Section, Mapping[str, Operand]], float]
+SPARED = 0.1
+"""What a cycle of the off-chip memory is worth that nothing waits for: others may want it, and its energy."""
 
 
 def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
@@ -34,7 +36,7 @@ class _Estimator:
 
     def __init__(self, machine: Machine, costs: CostModel) -> None:
         self.costs, self.transfers = costs, Transfers(machine)
-        self.port = port_rate(machine)
+        self.port, self.far = port_rate(machine), far_rate(machine)
         self.latency = self.transfers.read_latency, machine.scratchpad.read_latency_cycles
         self.channels = min(machine.dma.channels, 2)
 
@@ -61,9 +63,10 @@ class _Estimator:
             else:
                 loads += total
         dma = max(loads, stores) if self.channels > 1 else loads + stores
-        if unit == "dma":
-            return max(dma + alone, offchip, pad)
-        return max(alone + behind + ends, dma, offchip, pad)
+        time = max(dma + alone, offchip, pad)
+        if unit != "dma":
+            time = max(alone + behind + ends, dma, offchip, pad)
+        return time + SPARED * offchip
 
     def _tiles(self, section: Section, operands: Mapping[str, Operand]) -> tuple[str, float, float, float]:
         """Of all tiles: the unit, its cycles when it waits for nothing else, and times of the memories."""
@@ -71,19 +74,20 @@ class _Estimator:
         unit = "vector"
         for tile, count in _classes(section):
             work = self.costs.work(section.nest, tile)
-            far = near = stream = 0
+            far = near = stream = slow = 0
             for (access, image), size in zip(_shown(section), work.traffic, strict=False):
                 operand = operands[access.operand]
                 if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
                     size = size * operand.stored_bytes // operand.bytes
                 if image is None and operand.place == "offchip":
-                    far += size
+                    far, slow = far + size, max(slow, size)
                 else:
                     near, stream = near + size, max(stream, size)
             by_far, by_near = cycles_of(far, self.transfers.rate), cycles_of(near, self.transfers.inside)
             unit, offchip, pad = work.unit, offchip + count * by_far, pad + count * by_near
             one = max(by_near, cycles_of(stream, self.port)) + self.latency[1] if near else 0
-            alone += count * max(work.cycles, by_far + self.latency[0] if far else 0, one)
+            other = max(by_far, cycles_of(slow, self.far)) + self.latency[0] if far else 0
+            alone += count * max(work.cycles, other, one)
         return unit, alone, offchip, pad
 
 

@@ -34,15 +34,15 @@ SUMS = (OFFCHIP, PAD, *CAUSES.values())
 class Body:
     """A section that runs: the state, which copy of each buffer is in use, and what has happened."""
 
-    __slots__ = ("current", "events", "fold", "model", "started", "state", "turns")
+    __slots__ = ("current", "ended", "events", "fold", "model", "started", "state", "turns")
 
     def __init__(self, model: Model, state: list[int], fold: bool = True) -> None:
         self.model, self.state, self.fold = model, state, fold
         self.turns = [0] * len(model.slots)
         self.current = list(model.tiles.first)
         self.events: Events = []
-        self.started = 0
-        """When the last tile started."""
+        self.started = self.ended = 0
+        """When the last tile started and ended."""
 
     # Commands.
 
@@ -84,7 +84,7 @@ class Body:
         state[unit] = end
         for slot, copy in zip(model.loads, turns, strict=False):
             state[slot.used + copy] = end
-        self.started = start
+        self.started, self.ended = start, end
         self.events.append((0, start, end - start, 0))
 
     def store(self, number: int, classes: Classes) -> None:

@@ -66,11 +66,13 @@ def _group(machine: Machine, members: tuple[str, ...], numbers: list[int], model
 
 
 def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str, str]) -> Report:
-    """The report of a run."""
+    """The report of a run; groups are called by those of their members that come first in `labels`."""
     timeline: list[Span] = []
     operators = []
+    ranks = {name: rank for rank, name in enumerate(labels)}
     for group in summary.groups:
-        label = label_of(group.members, labels)
+        telling = sorted(group.members, key=lambda name: ranks.get(name, len(ranks)))
+        label = label_of(telling, labels)
         for number in group.numbers:
             timeline += _spans(label, summary.models[number], run.ran[number])
         operators.append(_operator(machine, label, group, run))

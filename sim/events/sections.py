@@ -69,17 +69,17 @@ class Run:
 
     def section(self, model: Model, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
-        last, state = self.last, self.state
+        last = self.last
         first = _First([], {}, {}, 0)
         behind: Sequence[int] = range(len(model.loads))
         if last is not None:
             early, beside, behind = _order(last.model, model)
-            self._first_loads(model, early, first, 0)
+            self._first_loads(model, early, first)
             last.body.compute()
-            self._first_loads(model, beside, first, state[last.model.unit])
-            last.body.finish()
             self._leave(last)
-        self._first_loads(model, behind, first, 0)
+            self._first_loads(model, beside, first)
+            self._store(last)
+        self._first_loads(model, behind, first)
         body = Body(model, self._entry(model, first), fold)
         body.events = first.events
         computed = self._first_start(model, body)
@@ -94,19 +94,19 @@ class Run:
         if last is None:
             return
         last.body.compute()
-        last.body.finish()
+        self._leave(last)
+        self._store(last)
         state = last.body.state
         self.cycles = max(state[FRONT], state[LOAD], state[STORE])
-        state[OUTPUT] += self.cycles - state[FRONT]
-        self._leave(last)
+        self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
 
-    def _first_loads(self, model: Model, numbers: Sequence[int], first: _First, free: int) -> None:
-        """Issue the first loads of some slots, which cannot start before their addresses are free."""
+    def _first_loads(self, model: Model, numbers: Sequence[int], first: _First) -> None:
+        """Issue the first loads of some slots."""
         state, last = self.state, self.last
         for number in numbers:
             slot = model.loads[number]
             move = slot.first
-            start = max(state[LOAD], free, self.pad.free(*slot.ranges[0]))
+            start = max(state[LOAD], self.pad.free(*slot.ranges[0]))
             written = self.written.get(slot.access.operand, 0)
             if written > start:
                 start = first.since = written
@@ -144,28 +144,33 @@ class Run:
         return max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots))
 
     def _leave(self, last: Last) -> None:
-        """Note what a section has written and used, and its cycles."""
+        """Note what a section has used, and what it has written where it is."""
         model, state, pad, written = last.model, last.body.state, self.pad, self.written
-        end = ended = last.body.ended
+        ended = last.body.ended
         for number, slot in enumerate(model.loads):
             for copy, (low, high) in enumerate(slot.ranges):
                 time = max(state[slot.ready + copy], state[slot.used + copy])
                 pad.write(low, high, "", last.starts[number], time)
-        for slot in model.stores:
-            times = state[slot.ready : slot.ready + len(slot.ranges)]
-            for (low, high), time in zip(slot.ranges, times, strict=True):
-                pad.write(low, high, "", last.computed, time)
-            name = slot.access.operand
-            written[name] = max(written.get(name, 0), *times)
-            end = max(end, *times)
         for low, high in model.pad_reads:
             pad.read(low, high, ended)
         for low, high, owner in model.pad_writes:
             pad.write(low, high, owner, last.computed, ended)
         for name in model.written_in_place:
             written[name] = max(written.get(name, 0), ended)
-        ran = self.ran[-1]
-        ran.end, ran.cycles = end, state[COMPUTE : DEPENDENCY + 1]
+
+    def _store(self, last: Last) -> None:
+        """Store what the last tile of a section has left; note that, and the section's cycles."""
+        model, state, written = last.model, last.body.state, self.written
+        last.body.finish()
+        end = last.body.ended
+        for slot in model.stores:
+            times = state[slot.ready : slot.ready + len(slot.ranges)]
+            for (low, high), time in zip(slot.ranges, times, strict=True):
+                self.pad.write(low, high, "", last.computed, time)
+            name = slot.access.operand
+            written[name] = max(written.get(name, 0), *times)
+            end = max(end, *times)
+        self.ran[-1].end, self.ran[-1].cycles = end, state[COMPUTE : DEPENDENCY + 1]
 
 
 def _order(last: Model, model: Model) -> Order:

@@ -80,11 +80,12 @@ def simulate_all(
     return Report.joined(reports)
 
 
+@lru_cache(maxsize=32)
 def _simulator(machine: Machine) -> Simulator:
     """The simulator of a machine; launching is no part of what it keeps."""
     return _kept(machine.model_copy(update={"launch_overhead_cycles": 0}))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _kept(machine: Machine) -> Simulator:
     return Simulator(machine)
