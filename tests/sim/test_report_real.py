@@ -1,0 +1,106 @@
+"""Reports of a network on machines: that what is shown of them is right and can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from sim.report.report import moved
+from sim.report.text import WIDTH
+from tests.sim.test_report_trace import check
+from tosajit import ops
+
+MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
+MACHINES = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-512", "systolic-16", "eyeriss-v1", "tiny")
+each_machine = pytest.mark.parametrize("machine", MACHINES)
+_made: dict[tuple[str, str], tj.Report] = {}
+
+
+def report(machine: str, mode: str = "events") -> tj.Report:
+    if (machine, mode) not in _made:
+        _made[machine, mode] = tj.simulate(MODEL, machine, mode=mode)
+    return _made[machine, mode]
+
+
+@each_machine
+@pytest.mark.parametrize("mode", ["events", "analytic"])
+def test_totals_are_the_sums_of_the_operators(machine: str, mode: str) -> None:
+    made = report(machine, mode)
+    assert made.mode == mode
+    assert sum(one.total for one in made.operators) == made.cycles
+    assert sum(one.offchip_bytes for one in made.operators) == made.offchip_bytes
+    assert sum(one.joules for one in made.operators) == pytest.approx(made.joules)
+    for unit, count in made.busy.items():
+        assert sum(one.busy.get(unit, 0) for one in made.operators) == count <= 2 * made.cycles
+    assert made.macs == 2_656_768
+    assert made.program == "ds_cnn"
+
+
+@each_machine
+def test_it_can_be_shown_and_read_back(machine: str) -> None:
+    made = report(machine)
+    assert max(map(len, str(made).splitlines())) <= WIDTH
+    assert tj.Report.from_json(made.to_json()) == made
+    assert made._repr_html_()
+    assert made.to_csv()
+    check(made.trace())
+
+
+@each_machine
+def test_the_timeline_has_what_the_totals_say(machine: str) -> None:
+    made = report(machine)
+    assert max(span.end for span in made.timeline) <= made.cycles
+    assert sum(span.bytes * span.count for span in made.timeline) <= made.offchip_bytes
+    assert max(size for _, size in made.occupancy) == made.peak_scratchpad_bytes <= made.scratchpad_bytes
+    assert all(0 <= one.start <= one.end <= made.cycles for one in made.operators)
+
+
+@each_machine
+def test_weights_are_read_at_least_once_and_never_written_off_chip(machine: str) -> None:
+    traffic = report(machine).traffic
+    assert moved(traffic, "offchip", "read", "weights") > 10_000
+    assert moved(traffic, "offchip", "write", "weights") == 0
+
+
+def test_groups_are_called_by_the_member_that_tells_most() -> None:
+    labels = [one.label for one in report("ethos-u55-128").operators]
+    assert labels[0].startswith("CONV2D layer_67 + ")
+    assert sum(label.startswith("DEPTHWISE_CONV2D ") for label in labels) == 4
+    assert any(label.startswith("REDUCE_SUM ") for label in labels)
+
+
+def test_what_bounds_the_whole_bounds_what_it_attains() -> None:
+    for machine in MACHINES:
+        place = report(machine).roofline
+        assert 0 < place.attained <= place.bound * 1.001
+
+
+def test_pictures_of_it_are_drawn() -> None:
+    pytest.importorskip("matplotlib", reason="pip install '.[notebook]'")
+    made = report("tiny")
+    program = tj.compile(tj.load(MODEL), machine="tiny").program
+    for figure in (
+        made.plot.roofline(),
+        made.plot.timeline(),
+        made.plot.stalls(),
+        made.plot.scratchpad(program),
+    ):
+        assert figure._repr_png_()
+
+
+def test_loops_and_branches_are_told_as_one_report() -> None:
+    limit, one = np.int32([100]), np.int32([1])
+
+    def counted(number: Any) -> Any:
+        return ops.while_loop(lambda n: ops.reshape(n < limit, ()), lambda n: n + one, number)
+
+    graph = tj.trace(counted, tj.Value("number", tj.INT32, (1,)))
+    few, many = (tj.simulate(graph, "tiny", loop_trips=trips) for trips in (1, 10))
+    assert many.cycles > few.cycles
+    assert sum(one.total for one in many.operators) == many.cycles
+    check(many.trace())
+    assert str(many)
