@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from tosajit.runtime.moving import moved
 from tosajit.runtime.options import Options
 
 Array = np.ndarray[Any, Any]
+RANKS = ("contract", "reduce", "map", "move")
 FOLDED_BYTES = 1 << 26
 """The largest value that is computed once and kept, where it depends on constants alone."""
 
@@ -110,7 +111,7 @@ class Stretch:
             return Prepared(list(self._nests))
         nests, kept, constants = self._nests, set(self.outputs), self._constants
         if target.scratch_bytes is not None:
-            return Prepared(list(fuse(nests, kept, lambda group: fits(group, target), frugal=True)))
+            return Prepared(_named(nests, fuse(nests, kept, lambda group: fits(group, target), frugal=True)))
         library = array_library()
         if self._once:
             return prepare(fuse(nests, kept, supports), constants, library)
@@ -119,6 +120,12 @@ class Stretch:
         prepared.constants |= simple.constants
         prepared.temporaries |= {n.access.operand: n.access for n in simple.narrow.values()}
         return prepared
+
+
+def _named(nests: Sequence[Nest], groups: Sequence[Nest]) -> list[Nest]:
+    """The groups with their members in the order of what they do, so that the first one says it best."""
+    rank = {name: RANKS.index(nest.verb) for nest in reversed(nests) for name in nest.members}
+    return [replace(g, members=tuple(sorted(g.members, key=lambda name: rank.get(name, 0)))) for g in groups]
 
 
 def _fold(
