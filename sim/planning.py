@@ -63,10 +63,8 @@ class _Estimator:
             else:
                 loads += total
         dma = max(loads, stores) if self.channels > 1 else loads + stores
-        time = max(dma + alone, offchip, pad)
-        if unit != "dma":
-            time = max(alone + behind + ends, dma, offchip, pad)
-        return time + SPARED * offchip
+        busy = dma + alone if unit == "dma" else max(alone + behind + ends, dma)
+        return max(busy, offchip, pad) + SPARED * offchip
 
     def _tiles(self, section: Section, operands: Mapping[str, Operand]) -> tuple[str, float, float, float]:
         """Of all tiles: the unit, its cycles when it waits for nothing else, and times of the memories."""
