@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sim.events.model import Model
-from sim.events.reporting import Done, report_of
+from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
 from sim.events.simulate import Simulator
 from sim.events.state import CAUSES, INPUT, OUTPUT, WEIGHTS
@@ -37,6 +37,7 @@ class Time:
     slowed: Counter[int] = field(default_factory=Counter)
     """Cycles beyond the unit's, by cause."""
     offchip: int = 0
+    """Of the memory, without first loads and last stores, which are added to all that is beside them."""
     pad: int = 0
     behind: Counter[int] = field(default_factory=Counter)
     """Transfers that tiles wait for each time, by cause."""
@@ -67,7 +68,10 @@ class Time:
                 cycles, boxes = cycles + count * moved.cycles, boxes + count
                 time.offchip += count * moved.offchip
                 time.pad += count * moved.pad
-            once = model.moved(slot, model.tiles.first).cycles
+            first = model.moved(slot, model.tiles.first)
+            once = first.cycles
+            time.offchip -= first.offchip
+            time.pad -= first.pad
             if slot.image.copies == 1 and boxes > 1:
                 time.behind[slot.cause] += cycles - once
             if number >= len(model.loads):
@@ -138,19 +142,18 @@ class Front:
 def estimate(program: Program, machine: Machine, labels: Mapping[str, str] | None = None) -> Report:
     """What a program takes on a machine; `labels` are names of operators by those of the nodes."""
     simulator = _simulator(machine.model_copy(update={"launch_overhead_cycles": 0}))
-    models, rates = simulator.models(program), simulator.rates
+    summary, rates = simulator.summary(program), simulator.rates
     run = Run(program, rates, machine.launch_overhead_cycles)
     front = Front(run.launch, run.launch)
-    for model, _ in models:
+    for model in summary.models:
         start, time = front.now, Time.of(model)
         waits = front.advance(model, time, rates.channels)
         run.ran.append(Ran(start, front.now, _by_cause(time, waits), []))
         _occupy(run, model, start, front.now)
     run.cycles = front.now + front.last
-    if models:
+    if run.ran:
         run.ran[-1].cycles[list(CAUSES).index("output")] += front.last
-    done = [Done(model, totals, ran) for (model, totals), ran in zip(models, run.ran, strict=True)]
-    return replace(report_of(machine, program, done, run, labels or {}), mode="analytic")
+    return replace(report_of(machine, summary, run, labels or {}), mode="analytic")
 
 
 def _by_cause(time: Time, waits: Counter[int]) -> list[int]:

@@ -46,7 +46,7 @@ def reduce_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
     lanes *= machine.cores
     results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
     steps *= 2 if form.finds_place else 1
-    tree = _along_lanes(form)
+    tree = along_lanes(form)
     cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
     fill = machine.reduction.fill_cycles + ((min(lanes, length) - 1).bit_length() if tree else 0)
     vector, detail = steps_cycles(machine, form, form.steps, tile)
@@ -138,7 +138,7 @@ def operations(form: Form, tile: Sequence[int]) -> int:
     return ceil(sum(step.points(tile) for step in form.steps) * form.share(tile))
 
 
-def _along_lanes(form: Form) -> bool:
+def along_lanes(form: Form) -> bool:
     """Whether neighbours in memory belong to one result."""
     roles, count = form.roles, len(form.nest.axes)
     if roles is None:

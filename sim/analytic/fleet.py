@@ -1,0 +1,96 @@
+"""Many machines as arrays of their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.cost import systolic
+from sim.machine.machine import Machine
+from sim.machine.parts import Systolic
+
+Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+DATAFLOWS: dict[systolic.Dataflow, float] = {"output": 0.0, "weight": 1.0, "input": 2.0}
+FIELDS = (
+    "clock", "cores", "rate", "read_latency", "write_latency", "burst", "bytes", "inside", "port",
+    "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
+    "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows", "columns",
+    "dataflow", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Machines, and a column of numbers for each figure; what is unlimited is infinite."""
+
+    machines: tuple[Machine, ...]
+    figures: Numbers
+
+    @staticmethod
+    def of(machines: Sequence[Machine]) -> Fleet:
+        """The figures of machines."""
+        return Fleet(tuple(machines), np.array([_figures(one) for one in machines], np.float64))
+
+    def some(self, numbers: NDArray[np.intp]) -> Fleet:
+        """A few of the machines."""
+        return Fleet(tuple(self.machines[number] for number in numbers), self.figures[numbers])
+
+    def __getitem__(self, name: str) -> Numbers:
+        """A figure of all machines, one below the other."""
+        return self.figures[:, FIELDS.index(name), None]
+
+    def flag(self, name: str) -> Flags:
+        """A figure that is true or false."""
+        return self[name] > 0
+
+
+def _figures(machine: Machine) -> tuple[float, ...]:
+    far, pad, dma, memory, energy = (
+        machine.offchip,
+        machine.scratchpad,
+        machine.dma,
+        machine.memory,
+        machine.energy,
+    )
+    array, infinite = machine.array, float("inf")
+    bandwidth, width = far.bandwidth_bytes_per_second, pad.bytes_per_cycle
+    rows, columns, dataflow = 0.0, 0.0, 0.0
+    if isinstance(array, Systolic):
+        rows, columns, dataflow = array.rows, array.columns, DATAFLOWS[array.dataflow]
+    return (
+        machine.clock_hz,
+        machine.cores,
+        infinite if bandwidth is None else bandwidth / machine.clock_hz,
+        far.read_latency_cycles,
+        far.write_latency_cycles,
+        far.burst_bytes,
+        pad.bytes,
+        infinite if width is None else width * min(pad.banks, pad.ports) / pad.ports,
+        infinite if width is None else width / pad.ports,
+        pad.read_latency_cycles,
+        dma.setup_cycles,
+        dma.outstanding_requests,
+        dma.channels,
+        memory.weights == "scratchpad",
+        memory.activations == "scratchpad",
+        memory.constants == "scratchpad",
+        memory.direct,
+        machine.vector.table_lookups_per_cycle,
+        machine.vector.fill_cycles,
+        machine.reduction.fill_cycles,
+        dma.strided,
+        dma.gathered,
+        machine.launch_overhead_cycles,
+        rows,
+        columns,
+        dataflow,
+        energy.picojoules_per_mac,
+        energy.picojoules_per_operation,
+        energy.picojoules_per_scratchpad_byte,
+        energy.picojoules_per_offchip_byte,
+        energy.leakage_watts,
+    )

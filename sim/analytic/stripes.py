@@ -1,0 +1,79 @@
+"""Cascades in a workload: what is left of its tensors where layers run in stripes, by the room there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.analytic.workload import Numbers, Tensors, Workload
+from sim.machine.machine import Machine
+from tiling import cascade
+from tiling.target import Target
+
+EXACT = 16
+"""So many sizes of scratchpads are looked at as they are; of more, those half a power of two apart."""
+
+
+@dataclass(frozen=True)
+class Striped:
+    """A workload as it runs in a scratchpad of some size."""
+
+    workload: Workload
+    stripes: Numbers
+    """How many parts each layer runs in."""
+    tensors: Tensors
+    """Without those that are never whole."""
+
+
+def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped, NDArray[np.intp]]]:
+    """The workload as groups of machines run it, with their numbers."""
+    sizes = {machine.scratchpad.bytes for machine in machines}
+    known = {size: size if len(sizes) <= EXACT else round(2 ** (round(2 * log2(size)) / 2)) for size in sizes}
+    groups: dict[Any, list[int]] = {}
+    for number, machine in enumerate(machines):
+        pad, mode = machine.scratchpad, machine.memory
+        key = (
+            known[pad.bytes],
+            pad.alignment_bytes,
+            mode.weights,
+            mode.activations,
+            mode.constants,
+            mode.direct,
+        )
+        groups.setdefault((*key, machine.dma.strided), []).append(number)
+    return [
+        (
+            _view(workload, replace(machines[numbers[0]].target, name="", scratch_bytes=key[0])),
+            np.array(numbers),
+        )
+        for key, numbers in groups.items()
+    ]
+
+
+def _view(workload: Workload, target: Target) -> Striped:
+    found = workload.cache.get(target)
+    if found is None:
+        found = workload.cache[target] = _striped(workload, target)
+    return found
+
+
+def _striped(workload: Workload, target: Target) -> Striped:
+    nests, operands = cascade.choose(workload.nests, workload.operands, target)
+    tensors = workload.tensors
+    if len(nests) == len(workload.nests):
+        return Striped(workload, np.ones(len(nests)), tensors)
+    places = {nest.members: number for number, nest in enumerate(workload.nests)}
+    parts = Counter(places.get(nest.members) for nest in nests if nest.verb != "move")
+    stripes = np.array([max(parts.get(number, 1), 1) for number in range(len(workload))], np.float64)
+    whole = np.array([name in operands for name in tensors.names], bool)
+    return Striped(
+        workload,
+        stripes,
+        replace(tensors, bytes=tensors.bytes * whole, kept=tensors.kept | ~whole),
+    )
