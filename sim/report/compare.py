@@ -18,6 +18,9 @@ from sim.report.words import aligned, plain, scaled, short, size, title
 COLUMNS = 5
 """Reports whose operators fit beside each other."""
 
+NAMES = 30
+"""Columns for the names of operators, at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -142,10 +145,12 @@ def _ratio(report: Report, first: Report) -> str:
 
 def _operators(reports: Sequence[Report]) -> list[str]:
     """Cycles of each group on each."""
-    rows = [["operator", *(short(name, 18) for name in names(reports))]]
-    room = WIDTH - 20 * len(reports)
+    width = (WIDTH - NAMES) // len(reports) - 2
+    heads = [short(name, width) for name in names(reports)]
+    room = WIDTH - sum(max(len(head), 13) + 2 for head in heads)
+    rows = [["operator", *heads]]
     for one, cycles in operator_cycles(reports):
-        name = title(one.label, len(one.members), max(room, 12))
+        name = title(one.label, len(one.members), room)
         rows.append([name, *("" if n is None else f"{n:,}" for n in cycles)])
     rows.append(["total cycles", *(f"{report.cycles:,}" for report in reports)])
     *lines, total = _ruled(rows)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from re import sub
 from textwrap import wrap
 
-from sim.report.report import CAUSES, UNITS, OperatorReport, Report, moved, summed
+from sim.report.report import CAUSES, DIRECTIONS, KINDS, UNITS, Memory, OperatorReport, Report, moved, summed
 from sim.report.words import aligned, percent, plain, scaled, short, size, title
 
 WIDTH = 110
@@ -14,6 +15,8 @@ ROOM = 24
 """Columns that names should have before others move together."""
 SLOWEST = 3
 """Operators that the summary names."""
+_TIED = "\N{NO-BREAK SPACE}"
+"""Between a number and its unit."""
 HEADS = {"dependency": "depends"}
 """Causes whose name is too long for a column."""
 
@@ -60,9 +63,9 @@ def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
     """Names and texts, long texts on several lines."""
     indent = max(len(name) for name, _ in rows) + 2
     return [
-        f"{'' if number else name:<{indent}}{line}"
+        f"{'' if number else name:<{indent}}{line}".replace(_TIED, " ")
         for name, text in rows
-        for number, line in enumerate(wrap(text, WIDTH - indent))
+        for number, line in enumerate(wrap(sub(r"(?<=\d) (?=[^\s\d(])", _TIED, text), WIDTH - indent))
     ]
 
 
@@ -87,8 +90,8 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
     used = report.utilisation
     yield "units", ", ".join(f"{unit} {percent(used[unit])}" for unit in units(report)) or "idle"
     yield "MACs", _macs(report)
-    for memory, name in (("offchip", "off-chip"), ("scratchpad", "scratchpad")):
-        yield name, _traffic(report, memory)
+    yield "off-chip", _traffic(report, "offchip")
+    yield "scratchpad", _traffic(report, "scratchpad")
     peak = size(report.peak_scratchpad_bytes)
     if report.scratchpad_bytes:
         share = report.peak_scratchpad_bytes / report.scratchpad_bytes
@@ -127,23 +130,23 @@ def _macs(report: Report) -> str:
     text = f"{report.macs:,}"
     if report.peak_macs_per_cycle:
         place = report.roofline
-        text += f", {place.attained:.3g} a cycle of {report.peak_macs_per_cycle:g}"
+        text += f": {place.attained:.3g} of {report.peak_macs_per_cycle:g} a cycle"
         text += f" ({percent(report.mac_utilisation)})"
         if place.intensity is not None and report.macs:
-            text += f", {place.intensity:.3g} an off-chip byte: bound {place.bound:.3g} a cycle"
-            text += f" by the {'array' if place.limit == 'array' else 'bandwidth'}"
+            limit = "array" if place.limit == "array" else "bandwidth"
+            text += f"; at {place.intensity:.3g} an off-chip byte the {limit} allows {place.bound:.4g}"
     return text
 
 
-def _traffic(report: Report, memory: str) -> str:
+def _traffic(report: Report, memory: Memory) -> str:
+    """Bytes read and written, by kind."""
     parts = []
-    for direction, verb in (("read", "read"), ("write", "written")):
-        total = sum(n for (m, d, _), n in report.traffic.items() if (m, d) == (memory, direction))
-        kinds = {k: n for (m, d, k), n in report.traffic.items() if (m, d) == (memory, direction) and n}
-        text = f"{size(total)} {verb}"
-        if len(kinds) > 1 or direction == "read":
-            listed = ", ".join(f"{kind} {size(n)}" for kind, n in kinds.items())
-            text += f" ({listed})" if listed else ""
+    for direction, verb in zip(DIRECTIONS, ("read", "written"), strict=True):
+        kinds = [(kind, moved(report.traffic, memory, direction, kind)) for kind in KINDS]
+        text = f"{size(sum(count for _, count in kinds))} {verb}"
+        listed = [f"{kind} {size(count)}" for kind, count in kinds if count]
+        if len(listed) > 1 or (listed and direction == "read"):
+            text += f" ({', '.join(listed)})"
         parts.append(text)
     return ", ".join(parts)
 
