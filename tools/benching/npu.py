@@ -8,7 +8,8 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +27,29 @@ VELA = ("ethos-u55-128", "Ethos_U55_High_End_Embedded", "Shared_Sram")
 VELA_RUNS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What another tool does in a second of CPU time, or why that is not known."""
+
+    text: str = ""
+    rate: float | None = None
+    note: str = ""
+
+    def ratio(self, rate: float) -> str:
+        """How many times as fast we are."""
+        return "" if self.rate is None else f"{rate / self.rate:,.0f} × as fast"
+
+
 def simulator(plan: Plan) -> Iterator[Row]:
     """A network on new machines and on the same one."""
     answer = _ours("model", str(model_files(MODEL)), str(plan.rounds * plan.seconds))
     new, again, closed = (answer[key]["median"] for key in ("new", "again", "analytic"))
-    vela, zigzag, scalesim = (_or_missing(peer) for peer in (_vela, _zigzag, _scalesim))
-    yield _row(
-        "planned and simulated", duration(new), f"≤ {duration(NEW_LIMIT)}", new <= NEW_LIMIT, answer, vela
-    )
-    yield _row("simulated again", duration(again), f"≤ {duration(AGAIN_LIMIT)}", again <= AGAIN_LIMIT, answer)
-    rate = answer["cycles"] / again
-    yield _row(
-        "simulated cycles", f"{rate:.2g} a second", f"≥ {CYCLES:.0e}", rate >= CYCLES, answer, scalesim
-    )
-    rate = 1 / closed
-    yield _row(
-        "analytic, machines", f"{rate:,.0f} a second", f"≥ {MACHINES}", rate >= MACHINES, answer, zigzag
-    )
+    yield _slow("planned and simulated", new, NEW_LIMIT, answer, _known(_vela))
+    yield _slow("simulated again", again, AGAIN_LIMIT, answer)
+    yield _fast("simulated cycles", answer["cycles"] / again, CYCLES, answer, _known(_scalesim))
+    yield _fast("analytic, machines", 1 / closed, MACHINES, answer)
     if "points" in answer:
-        rate = answer["points"]
-        yield _row(
-            "analytic, layer points", f"{rate:.2g} a second", f"≥ {POINTS:.0e}", rate >= POINTS, answer
-        )
+        yield _fast("analytic, layer points", answer["points"], POINTS, answer, _known(_zigzag))
 
 
 def large(plan: Plan) -> Iterator[Row]:
@@ -76,23 +78,34 @@ def large(plan: Plan) -> Iterator[Row]:
     )
 
 
-def _row(
-    what: str, ours: str, target: str, met: bool, detail: dict[str, Any], peer: tuple[str, str] = ("", "")
-) -> Row:
-    name, note = peer
-    return Row(f"{MODEL}, {what}", ours, name, "", target, met, note, detail)
+def _slow(what: str, seconds: float, limit: float, detail: dict[str, Any], peer: Peer = Peer()) -> Row:
+    """A row of a time, at most a limit."""
+    target, name = f"≤ {duration(limit)}", f"{MODEL}, {what}"
+    ratio = peer.ratio(1 / seconds)
+    return Row(name, duration(seconds), peer.text, ratio, target, seconds <= limit, peer.note, detail)
 
 
-def _or_missing(peer: Any) -> tuple[str, str]:
+def _fast(what: str, rate: float, least: float, detail: dict[str, Any], peer: Peer = Peer()) -> Row:
+    """A row of a rate, at least a limit."""
+    target, name = f"≥ {_rate(least)}", f"{MODEL}, {what}"
+    ratio = peer.ratio(rate)
+    return Row(name, f"{_rate(rate)} a second", peer.text, ratio, target, rate >= least, peer.note, detail)
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate < 1e5 else f"{rate / 1e6:,.3g} million"
+
+
+def _known(peer: Callable[[], Peer]) -> Peer:
     """What a peer does, or why it was not measured."""
     try:
-        return peer(), ""
+        return peer()
     except (Unavailable, OSError, RuntimeError) as reason:
-        return "", f"peer not measured: {reason}"
+        return Peer(note=f"peer not measured: {reason}")
 
 
-def _vela() -> str:
-    """Networks that Vela compiles in a second of CPU time, the start of its process included."""
+def _vela() -> Peer:
+    """Networks that Vela compiles, the start of its process included."""
     program = Path(os.environ.get("TOSAJIT_VELA", ROOT / ".venv-vela")) / "bin" / "vela"
     if not program.exists():
         raise Unavailable(f"no Vela at {program}: `make environments`, or set $TOSAJIT_VELA")
@@ -110,19 +123,23 @@ def _vela() -> str:
             ]
             subprocess.run(command, check=True, capture_output=True)
     seconds = (_children() - before) / VELA_RUNS
-    return f"{duration(seconds)} vela ({1 / seconds:.2g} a second)"
+    return Peer(f"{duration(seconds)} vela", 1 / seconds)
 
 
-def _zigzag() -> str:
-    """Mappings that ZigZag evaluates in a second."""
-    answer = _peer("zigzag")
-    return f"{answer['count'] / answer['seconds']:,.0f} mappings a second zigzag"
+def _zigzag() -> Peer:
+    """Mappings of layers that ZigZag evaluates."""
+    return _counted("zigzag", "mappings a second zigzag")
 
 
-def _scalesim() -> str:
-    """Cycles that SCALE-Sim simulates in a second."""
-    answer = _peer("scalesim")
-    return f"{answer['count'] / answer['seconds']:,.0f} scalesim"
+def _scalesim() -> Peer:
+    """Cycles that SCALE-Sim simulates."""
+    return _counted("scalesim", "scalesim")
+
+
+def _counted(tool: str, words: str) -> Peer:
+    answer = _peer(tool)
+    rate = answer["count"] / answer["seconds"]
+    return Peer(f"{rate:,.0f} {words}", rate)
 
 
 def _peer(tool: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Enough(Exception):
 
 def zigzag(seconds: float) -> dict[str, Any]:
     """Count the mappings that its cost model evaluates."""
-    stage = importlib.import_module("zigzag.stages.evaluation.cost_model_evaluation")
+    stage: Any = importlib.import_module("zigzag.stages.evaluation.cost_model_evaluation")
     api = importlib.import_module("zigzag.api")
     folder = Path(importlib.import_module("zigzag").__file__ or "").parent / "inputs"
     count, start, evaluate = 0, 0.0, stage.CostModelEvaluation
