@@ -9,9 +9,9 @@ from math import ceil
 from sim.cost import block_u55, block_u85
 from sim.cost.block_cycles import Cycles, Memory, job_cycles, output_cycles
 from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
-from sim.cost.block_reach import reaches
+from sim.cost.block_reach import reaches, scales
 from sim.cost.block_stages import Stage, contracts_constant, stages_of
-from sim.cost.geometry import Geometry, by_nest, geometry, roles_of
+from sim.cost.geometry import Geometry, geometry
 from sim.cost.passes import (
     CHAIN,
     array_of,
@@ -169,7 +169,7 @@ def _traffic(
     deep = 1 if job.op in ("depthwise", "pool", "extreme") else blocks.depth
     source = choice.input.within(job.input)
     repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
-    constants = _by_channel(nest)
+    constants = scales(nest)
     for number, reach in enumerate(reaches(nest)):
         if number == shape.data:
             size = reach.touched(tile)
@@ -181,18 +181,6 @@ def _traffic(
         else:
             found.append(reach.spread(tile, memory.burst))
     return tuple(found)
-
-
-@by_nest
-def _by_channel(nest: Nest) -> frozenset[int]:
-    """Reads that have a number for each output channel, read again with the weights."""
-    roles = roles_of(nest)
-    if nest.verb != "contract" or roles is None:
-        return frozenset()
-    columns = set(roles.columns)
-    moved = [{axis for axis, step in enumerate(reach.steps) if step} for reach in reaches(nest)]
-    reads = range(len(nest.reads))
-    return frozenset(number for number in reads if moved[number] and moved[number] <= columns)
 
 
 __all__ = ["Cycles", "Memory", "chosen", "job_of", "output_cycles", "work"]

@@ -58,17 +58,17 @@ def scratchpad_rate(machine: Machine) -> float | None:
     )
 
 
-def far_rate(machine: Machine) -> float | None:
+def far_rate(machine: Machine, scales: bool = False) -> float | None:
     """Bytes a cycle of the off-chip memory that one stream of data can have: requests under way limit it.
 
-    For the Ethos-U85 Vela gives the beats of 16 bytes of each channel; weights are what is used in place.
+    For the Ethos-U85 Vela gives the beats of 16 bytes of each channel: of weights, and few of their `scales`.
     """
     latency, rate = machine.offchip.read_latency_cycles, machine.offchip_bytes_per_cycle
     if not latency:
         return rate
     limit = machine.dma.outstanding_requests * machine.offchip.burst_bytes / latency
     if isinstance(machine.array, Block) and machine.array.family == "u85":
-        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[2]
+        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[5 if scales else 2]
         limit = 0.8 * beats * 16 / latency
     return limit if rate is None else min(rate, limit)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sim.cost.block_reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.cost.work import Work
 from sim.events.state import (
@@ -56,6 +57,8 @@ class Rates:
     """Of one stream of data in the scratchpad."""
     far: float | None
     """Of one stream of data in the off-chip memory."""
+    far_scales: float | None
+    """Of biases and scales there."""
     offchip_latency: int
     pad_latency: int
     channels: int
@@ -73,6 +76,7 @@ class Rates:
             transfers.inside,
             port_rate(machine),
             far_rate(machine),
+            far_rate(machine, scales=True),
             transfers.read_latency,
             machine.scratchpad.read_latency_cycles,
             min(machine.dma.channels, 2),
@@ -142,6 +146,7 @@ class Model:
         self.writes_from = len(nest.reads)
         self.accesses = self.writes_from + len(nest.writes)
         self.kinds = data_kinds(nest, operands)
+        self.scales = scales(nest)
         self.loads, self.stores, self.size = self._slots()
         self.slots = (*self.loads, *self.stores)
         self._places()
@@ -285,7 +290,12 @@ class Model:
         offchip = cycles_of(sum(size for size, _ in far), rates.offchip)
         pad = cycles_of(sum(size for size, _ in near), rates.pad)
         stream = max((cycles_of(size, rates.port) for size, _ in near), default=0)
-        alone = max((cycles_of(size, rates.far) for size, _ in far), default=0)
+        alone = max(
+            (cycles_of(size, rates.far) for size, number in far if number not in self.scales), default=0
+        )
+        alone = max(
+            alone, cycles_of(sum(size for size, number in far if number in self.scales), rates.far_scales)
+        )
         by_far = max(offchip, alone) + rates.offchip_latency if far else 0
         by_near = max(pad, stream) + rates.pad_latency if near else 0
         far_cause, near_cause = self._cause(far), self._cause(near)

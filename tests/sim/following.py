@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil, prod
 
+from sim.cost.block_reach import scales
 from sim.cost.transfer import Transfers, far_rate, port_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
@@ -162,18 +163,23 @@ class Follower:
         start = max(self.free[unit], self.issued, *(use.written for use in tile.uses.values()))
         if tile.number == 0:
             start = max(start, self.depends(section))
-        near = far = widest = farthest = 0
+        near = far = widest = farthest = factors = 0
         for n, size in enumerate(work.traffic):
             operand = self.program.operands[nest.accesses[n].operand]
             size = stored(size, operand)
             if section.images[n] is None and operand.place == "offchip":
-                far, farthest = far + size, max(farthest, size)
+                far += size
+                if n in scales(nest):
+                    factors += size
+                else:
+                    farthest = max(farthest, size)
             else:
                 near, widest = near + size, max(widest, size)
         end = start + work.cycles
         floor = min(self.free["load"], self.free[unit])
         if far:
             time, one = self.time(far, self.dma.rate), self.time(farthest, far_rate(self.machine))
+            one = max(one, self.time(factors, far_rate(self.machine, scales=True)))
             end = max(end, start + max(time, one) + self.machine.offchip.read_latency_cycles)
             if time:
                 self.offchip = max(self.offchip, floor) + time
