@@ -163,23 +163,24 @@ class Follower:
         start = max(self.free[unit], self.issued, *(use.written for use in tile.uses.values()))
         if tile.number == 0:
             start = max(start, self.depends(section))
-        near = far = widest = farthest = factors = 0
+        near = far = widest = 0
+        streams = [0, 0]
         for n, size in enumerate(work.traffic):
             operand = self.program.operands[nest.accesses[n].operand]
             size = stored(size, operand)
             if section.images[n] is None and operand.place == "offchip":
-                far += size
-                if n in scales(nest):
-                    factors += size
-                else:
-                    farthest = max(farthest, size)
+                of_channels = n in scales(nest)
+                far, streams[of_channels] = (
+                    far + size,
+                    size + streams[1] if of_channels else max(streams[0], size),
+                )
             else:
                 near, widest = near + size, max(widest, size)
         end = start + work.cycles
         floor = min(self.free["load"], self.free[unit])
         if far:
-            time, one = self.time(far, self.dma.rate), self.time(farthest, far_rate(self.machine))
-            one = max(one, self.time(factors, far_rate(self.machine, scales=True)))
+            rates = (far_rate(self.machine, scales=own) for own in (False, True))
+            time, one = self.time(far, self.dma.rate), max(map(self.time, streams, rates))
             end = max(end, start + max(time, one) + self.machine.offchip.read_latency_cycles)
             if time:
                 self.offchip = max(self.offchip, floor) + time
