@@ -46,7 +46,8 @@ class Summary:
         """The summary of a program whose sections ask for this."""
         found: dict[tuple[str, ...], list[int]] = {}
         for number, model in enumerate(models):
-            found.setdefault(model.nest.members or (f"group {number}",), []).append(number)
+            members = tuple(dict.fromkeys(model.nest.members)) or (f"group {number}",)
+            found.setdefault(members, []).append(number)
         groups = tuple(_group(machine, members, numbers, models) for members, numbers in found.items())
         stay = frozenset(
             name
@@ -66,13 +67,13 @@ def _group(machine: Machine, members: tuple[str, ...], numbers: list[int], model
 
 
 def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str, str]) -> Report:
-    """The report of a run; groups are called by those of their members that come first in `labels`."""
+    """The report of a run; groups are called by the member that comes first in `labels`."""
     timeline: list[Span] = []
     operators = []
     ranks = {name: rank for rank, name in enumerate(labels)}
     for group in summary.groups:
-        telling = sorted(group.members, key=lambda name: ranks.get(name, len(ranks)))
-        label = label_of(telling, labels)
+        first = min(group.members, key=lambda name: ranks.get(name, len(ranks)))
+        label = label_of([first, *(name for name in group.members if name != first)], labels)
         for number in group.numbers:
             timeline += _spans(label, summary.models[number], run.ran[number])
         operators.append(_operator(machine, label, group, run))
