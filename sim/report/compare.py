@@ -13,7 +13,7 @@ from sim.report.data import to_csv, to_dict
 from sim.report.html import bar, framed, key, page, row
 from sim.report.report import CAUSES, OperatorReport, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
-from sim.report.words import aligned, plain, scaled, short, size, title
+from sim.report.words import aligned, plain, scaled, short, size, title, titles
 
 COLUMNS = 5
 """Reports whose operators fit beside each other."""
@@ -149,8 +149,9 @@ def _operators(reports: Sequence[Report]) -> list[str]:
     heads = [short(name, width) for name in names(reports)]
     room = WIDTH - sum(max(len(head), 13) + 2 for head in heads)
     rows = [["operator", *heads]]
-    for one, cycles in operator_cycles(reports):
-        name = title(one.label, len(one.members), room)
+    found = operator_cycles(reports)
+    named = titles([(one.label, len(one.members)) for one, _ in found], room)
+    for name, (_, cycles) in zip(named, found, strict=True):
         rows.append([name, *("" if n is None else f"{n:,}" for n in cycles)])
     rows.append(["total cycles", *(f"{report.cycles:,}" for report in reports)])
     *lines, total = _ruled(rows)

@@ -7,7 +7,7 @@ from re import sub
 from textwrap import wrap
 
 from sim.report.report import CAUSES, DIRECTIONS, KINDS, UNITS, Memory, OperatorReport, Report, moved, summed
-from sim.report.words import aligned, percent, plain, scaled, short, size, title
+from sim.report.words import aligned, percent, plain, scaled, short, size, title, titles
 
 WIDTH = 110
 """Columns that a table may have."""
@@ -173,7 +173,8 @@ def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     if len(lines[0]) + ROOM > WIDTH:
         lines = aligned(rows, right=range(1, 5 + count), gap=" ")
     room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
-    shown = ["operator", *(title(one.label, len(one.members), room) for one in operators), "total"]
+    named = titles([(one.label, len(one.members)) for one in operators], room)
+    shown = ["operator", *named, "total"]
     width = max(map(len, shown))
     table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
     rule = "─" * max(map(len, table))

@@ -75,6 +75,13 @@ def title(label: str, members: int, width: int) -> str:
     return short(first, width - len(more)) + more
 
 
+def titles(groups: Sequence[tuple[str, int]], width: int) -> list[str]:
+    """Labels of groups with their numbers of members: all in full, or all as short as `title` makes them."""
+    if all(len(plain(label)) <= width for label, _ in groups):
+        return [plain(label) for label, _ in groups]
+    return [title(label, members, min(width, len(plain(label)) - (members > 1))) for label, members in groups]
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), gap: str = "  ") -> list[str]:
     """Lines with cells below each other; numbers of columns in `right` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -71,6 +71,14 @@ def test_groups_are_called_by_the_member_that_tells_most() -> None:
     assert labels[0].startswith("CONV2D layer_67 + ")
     assert sum(label.startswith("DEPTHWISE_CONV2D ") for label in labels) == 4
     assert any(label.startswith("REDUCE_SUM ") for label in labels)
+    assert labels[0] == "CONV2D layer_67 + RESCALE layer_68 + CLAMP layer_69"
+
+
+@each_machine
+def test_members_are_named_once(machine: str) -> None:
+    for one in report(machine).operators:
+        assert len(set(one.members)) == len(one.members)
+        assert len(set(one.label.split(" + "))) == len(one.label.split(" + "))
 
 
 def test_what_bounds_the_whole_bounds_what_it_attains() -> None:
