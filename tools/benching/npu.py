@@ -43,13 +43,14 @@ class Peer:
 def simulator(plan: Plan) -> Iterator[Row]:
     """A network on new machines and on the same one."""
     answer = _ours("model", str(model_files(MODEL)), str(plan.rounds * plan.seconds))
-    new, again, closed = (answer[key]["median"] for key in ("new", "again", "analytic"))
+    new, again, planned, fleet = (answer[key]["median"] for key in ("new", "again", "planned", "fleet"))
+    each = f"one planned program: {_rate(1 / planned)} a second"
     yield _slow("planned and simulated", new, NEW_LIMIT, answer, _known(_vela))
     yield _slow("simulated again", again, AGAIN_LIMIT, answer)
     yield _fast("simulated cycles", answer["cycles"] / again, CYCLES, answer, _known(_scalesim))
-    yield _fast("analytic, machines", 1 / closed, MACHINES, answer)
-    if "points" in answer:
-        yield _fast("analytic, layer points", answer["points"], POINTS, answer, _known(_zigzag))
+    rate = answer["machines"] / fleet
+    yield _fast("analytic, machines", rate, MACHINES, answer, Peer(note=each))
+    yield _fast("analytic, layer points", rate * answer["layers"], POINTS, answer, _known(_zigzag))
 
 
 def large(plan: Plan) -> Iterator[Row]:

@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 
 MACHINE = "ethos-u55-128"
+FAMILY = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256")
 LARGE_MACHINE = "ethos-u85-256"
 EXTENT, CHANNELS = 8, 16
+MANY = 2000
+"""Machines that are looked at together."""
 clock = time.perf_counter
 
 
@@ -43,22 +46,38 @@ def model(folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, Any]:
-    """Seconds of the closed form for each of many machines, and points a second over all of them at once."""
-    from sim.analytic import estimate
+    """Seconds of the closed form for a planned program, and for a network on many machines at once."""
+    from sim.analytic.estimate import estimate
+    from sim.analytic.search import evaluate
+    from sim.analytic.workload import Workload
     from tosajit.npu import Network
     from tosajit.runtime.body import Compute
+    from tosajit.runtime.planning import ROOMY
 
     network = Network.of(graph)
     (stretch,) = (step.stretch for step in network.body.steps if isinstance(step, Compute))
     machine = next(machines)
     program = network.program(stretch, machine)
-    one = timed(lambda: estimate(program, next(machines)), seconds, 20)
-    return {"analytic": one, **vectorised(program, machine, seconds)}
+    planned = timed(lambda: estimate(program, next(machines)), seconds, 20)
+    groups = stretch.groups(ROOMY)
+    workload = Workload.of(groups.nests, groups.operands)
+    many = designs(MANY)
+    fleet = timed(lambda: evaluate(workload, many), seconds, 5)
+    return {"planned": planned, "fleet": fleet, "machines": MANY, "layers": len(workload)}
 
 
-def vectorised(program: Any, machine: Any, seconds: float) -> dict[str, Any]:
-    """Points (a group on a machine) a second, over many machines at once."""
-    return {}
+def designs(count: int) -> list[Any]:
+    """Machines that differ in array, scratchpad and bandwidth."""
+    from sim import machine
+
+    found = []
+    for number in range(count):
+        base = machine(FAMILY[number % len(FAMILY)])
+        rate = (base.offchip.bandwidth_bytes_per_second or 1e9) * (1 + number / 100)
+        offchip = base.offchip.model_copy(update={"bandwidth_bytes_per_second": rate})
+        scratchpad = base.scratchpad.model_copy(update={"bytes": (1 + number // 4 % 16) << 18})
+        found.append(base.model_copy(update={"offchip": offchip, "scratchpad": scratchpad}))
+    return found
 
 
 def new_machines() -> Iterator[Any]:
