@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import prod
 from random import Random
@@ -164,6 +165,22 @@ def test_a_layer_stays_whole_while_its_weights_come_in_slices() -> None:
     assert (weights.copies, weights.level, weights.pitch) == (2, 1, 64 * 32)
     assert section.tile == (40, 32, 64)
     assert {o.place for o in program.operands.values() if o.kind != "constant"} == {"scratchpad"}
+
+
+def test_places_and_turns_are_shown(golden: Callable[[str, str], None]) -> None:
+    nest, operands = layer(256)
+
+    def slices(section: Section, found: object) -> float:
+        weights = section.images[1]
+        return abs(section.tiles - 8) + len(section.loops) + (0 if weights and weights.copies == 2 else 1)
+
+    target = Target("npu", 64 << 10, values="scratchpad", direct=True)
+    program = plan([nest], operands, target, slices)
+    assert isinstance(program, Program)
+    golden("npu", str(program))
+    (load, compute) = program.commands
+    assert (load["copies"], load["pitch"], load["bytes"]) == (2, 64 * 32, 64 * 32)
+    assert (compute["copies"], compute["pitch"]) == (0, 0)
 
 
 def test_constants_live_where_the_target_says() -> None:
