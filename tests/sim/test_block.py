@@ -15,7 +15,9 @@ from sim.cost.block_cycles import Cycles, Memory, job_cycles
 from sim.cost.block_parts import Choice, Job, Op, Part55, Part85, Shape, part
 from sim.cost.block_u55 import part_kernel as part_kernel_u55
 from sim.cost.block_u85 import part_kernel as part_kernel_u85
+from tosajit import simulate
 
+DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
 ROWS = Path(__file__).parents[1] / "data" / "npu" / "vela_operators.csv"
 OPS: dict[str, Op] = {
     "Conv2D": "convolution",
@@ -144,3 +146,17 @@ def test_more_work_takes_more_cycles() -> None:
         job = Job("convolution", Shape(16, 16, channels), Shape(16, 16, channels), (3, 3))
         totals.append(job_cycles(hardware, job, chosen(hardware, job), memory).total)
     assert totals == sorted(totals)
+
+
+@pytest.mark.parametrize(
+    ("machine", "cycles"),
+    [
+        ("ethos-u55-128/high-end-embedded/shared-sram", 89_884),
+        ("ethos-u55-256/high-end-embedded/sram-only", 56_234),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 57_869),
+        ("ethos-u85-1024/sys-dram-mid/sram-only", 19_405),
+    ],
+)
+def test_a_network_in_tosa_takes_as_long_as_vela_says_of_it_in_tflite(machine: str, cycles: int) -> None:
+    found = simulate(DS_CNN, machine)
+    assert found.cycles == pytest.approx(cycles, rel=0.1)
