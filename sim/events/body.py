@@ -28,6 +28,8 @@ from sim.events.state import (
 Events = list[Any]
 """(kind, start, duration, bytes), or a mark, a list of events, and two numbers."""
 
+REMEMBERED = 1 << 12
+"""Runs of loops that a section remembers."""
 SUMS = (OFFCHIP, PAD, *CAUSES.values())
 
 
@@ -140,6 +142,8 @@ class Body:
             before, turns = state[:], tuple(self.turns)
             self.events = []
             self._steps(depth)
+            if len(model.results) >= REMEMBERED:
+                model.results.clear()
             known = model.results[key] = self._result(depth, before, turns)
         else:
             shifted, added, self.turns, self.current = known[0], known[1], [*known[2]], [*known[3]]

@@ -153,6 +153,9 @@ class Model:
         self.computes: dict[Classes, Computed] = {}
         self.unit_name = costs.work(nest, self.tiles.extents(self.tiles.first)).unit
         self.unit = UNITS[self.unit_name]
+        channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
+        self.tracks = (channels[0] if self.unit == LOAD else self.unit_name, *channels)
+        """Names of what computes, loads and stores."""
         self.depth = len(section.loops)
         self.moves = [self._moves(depth) for depth in range(self.depth)]
         self.keys = [self._key(depth) for depth in range(self.depth)]

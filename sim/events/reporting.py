@@ -58,10 +58,10 @@ class Summary:
 
 
 def _group(machine: Machine, members: tuple[str, ...], numbers: list[int], models: Sequence[Model]) -> Group:
-    parts = [(models[number].unit_name, Totals.of(models[number])) for number in numbers]
+    parts = [(models[number], Totals.of(models[number])) for number in numbers]
     units = Counter[str]()
-    for unit, totals in parts:
-        units[unit] += totals.busy.get(unit, 0)
+    for model, totals in parts:
+        units[model.unit_name] += totals.busy.get(model.tracks[0], 0)
     total = Totals.sum([totals for _, totals in parts])
     return Group(members, tuple(numbers), units.most_common(1)[0][0], total, total.energy(machine.energy))
 
@@ -75,7 +75,7 @@ def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str,
         first = min(group.members, key=lambda name: ranks.get(name, len(ranks)))
         label = label_of([first, *(name for name in group.members if name != first)], labels)
         for number in group.numbers:
-            timeline += _spans(label, summary.models[number], run.ran[number])
+            timeline += _spans(label, number, summary.models[number], run.ran[number])
         operators.append(_operator(machine, label, group, run))
     timeline.sort(key=lambda span: span.first)
     occupancy = run.pad.occupancy(run.cycles, summary.stay)
@@ -129,9 +129,7 @@ def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorR
     )
 
 
-def _spans(label: str, model: Model, ran: Ran) -> list[Span]:
-    channels = ("dma 0", "dma 1") if model.rates.channels > 1 else ("dma", "dma")
-    unit = channels[0] if model.unit_name == "dma" else model.unit_name
-    spans = Spans(label, (unit, *channels))
+def _spans(label: str, number: int, model: Model, ran: Ran) -> list[Span]:
+    spans = Spans(label, model.tracks)
     spans.add(ran.events)
     return spans.spans

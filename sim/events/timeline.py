@@ -14,8 +14,8 @@ MOST = 64
 class Spans:
     """Collects the spans of one section."""
 
-    def __init__(self, label: str, units: tuple[str, str, str]) -> None:
-        self.label, self.units = label, units
+    def __init__(self, label: str, units: tuple[str, str, str], section: int) -> None:
+        self.label, self.units, self.section = label, units, section
         self.spans: list[Span] = []
 
     def add(self, events: list[Any], shift: int = 0, times: int = 1, period: int = 0) -> None:
@@ -23,10 +23,8 @@ class Spans:
         for kind, first, duration, size in events:
             if kind >= 0:
                 if duration or size:
-                    name = EVENTS[kind]
-                    self.spans.append(
-                        Span(self.units[kind], self.label, name, first + shift, duration, period, times, size)
-                    )
+                    what = (self.units[kind], self.label, EVENTS[kind])
+                    self.spans.append(Span(*what, first + shift, duration, period, times, size, self.section))
             elif kind == LATER:
                 self.add(first, shift + duration, times, period)
             else:
@@ -47,11 +45,14 @@ class Spans:
 
     def _summed(self, events: list[Any], shift: int, reach: int, times: int) -> None:
         """One span a kind for what repeats in more than one way: from its first beginning to its last end."""
-        inside = Spans(self.label, self.units)
+        inside = Spans(self.label, self.units, self.section)
         inside.add(events, shift)
         for kind, unit in zip(EVENTS, self.units, strict=True):
             spans = [span for span in inside.spans if span.kind == kind]
             if spans:
                 first, end = min(span.first for span in spans), max(span.end for span in spans)
                 size = sum(span.bytes * span.count for span in spans) * times
-                self.spans.append(Span(unit, self.label, kind, first, end + reach - first, bytes=size))
+                duration = end + reach - first
+                self.spans.append(
+                    Span(unit, self.label, kind, first, duration, bytes=size, section=self.section)
+                )

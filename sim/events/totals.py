@@ -33,7 +33,7 @@ class Totals:
             extents[model.tiles.extents(classes)] += count
         for tile, count in extents.items():
             work = model.costs.work(model.nest, tile)
-            busy[model.unit_name] += work.cycles * count
+            busy[model.tracks[0]] += work.cycles * count
             macs, operations = macs + work.macs * count, operations + work.operations * count
             for name, value in work.detail:
                 detail[name] += value * count
@@ -44,11 +44,10 @@ class Totals:
                 )
         for slot in model.slots:
             write = slot.number >= model.writes_from
-            channel = "dma" if model.rates.channels == 1 else f"dma {int(write)}"
             kind = model.kinds[slot.number]
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
-                busy[channel] += moved.cycles * count
+                busy[model.tracks[2 if write else 1]] += moved.cycles * count
                 traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
                 traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
         return Totals(macs, operations, dict(busy), {k: n for k, n in traffic.items() if n}, dict(detail))

@@ -16,7 +16,7 @@ from tiling.target import Target
 costs = st.builds(SimpleCosts, st.sampled_from([1, 4, 64]), st.sampled_from([0, 3]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(programs(), machines(), costs)
 def test_folded_programs_take_what_they_take_tile_by_tile(
     program: Program, machine: Machine, cost: SimpleCosts

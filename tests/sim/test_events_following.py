@@ -12,7 +12,7 @@ from tests.sim.programs import SimpleCosts, machines, programs
 from tiling.program import Program
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(programs(), machines(), st.sampled_from([1, 4, 64]))
 def test_a_simulation_is_what_following_every_command_gives(
     program: Program, machine: Machine, points: int

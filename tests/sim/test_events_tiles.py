@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from sim.events import Simulator
 from sim.events.model import Model, Rates
-from sim.events.tiles import Tiles
+from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
 from sim.planning import estimator
 from tests.planning.tiles import operand_box, tiles
 from tests.sim.programs import SimpleCosts, machine_of, machines, programs
-from tiling.expr import BYTES
-from tiling.program import Program, Section
+from tiling.expr import BYTES, const, read
+from tiling.nest import Access, Affine, Axis, Nest, Write
+from tiling.program import Image, Loop, Program, Section
 
 
 def classes_of(kinds: Tiles) -> list[tuple[int, ...]]:
@@ -48,6 +49,30 @@ def test_classes_count_every_tile(program: Program) -> None:
             every = Counter(classes[:depth] for classes in classes_of(kinds))
             inner = prod(loop.count for loop in section.loops[depth:])
             assert {classes: count * inner for classes, count in counted.items()} == every
+
+
+def test_boxes_with_gaps_move_only_what_is_met() -> None:
+    index = (Affine((2, 0), -1), Affine((0, 3)))
+    source = Access("a", "i16", (20, 30), index, const(0, "i16"))
+    target = Access("b", "i16", (10, 10), (Affine((1, 0)), Affine((0, 1))))
+    nest = Nest("map", (Axis("y", 10), Axis("x", 10)), (source,), (Write(target, read(0, "i16")),))
+    image = Image(0, (4, 10), 80, 1, 2, 80, (2, 3))
+    kinds = Tiles(Section(nest, (Loop(0, 4, 3),), (image, None)))
+    boxes = [kinds.box(source, image, classes) for classes in classes_of(kinds)]
+    # Rows -1, 1, 3, 5, then 7 to 13, then 15 and 17; of each 10 columns that are 3 apart.
+    assert boxes == [(3, 10), (4, 10), (2, 10)]
+    assert rows_and_run(source, image, boxes[0]) == (30, 1)
+    packed = Image(0, (4, 30), 240, 1, 1, 0, (2, 1))
+    assert rows_and_run(source, packed, (3, 30)) == (3, 30)
+
+
+def test_full_rows_are_one_run() -> None:
+    access = Access("a", "i8", (4, 5, 6), ())
+    image = Image(0, (2, 5, 6), 60, 1)
+    assert rows_and_run(access, image, (2, 5, 6)) == (1, 60)
+    assert rows_and_run(access, image, (2, 3, 6)) == (2, 18)
+    assert rows_and_run(access, image, (2, 5, 4)) == (10, 4)
+    assert rows_and_run(Access("b", "i8", (), ()), Image(0, (), 1, 0), ()) == (1, 1)
 
 
 @settings(max_examples=100, deadline=None)
