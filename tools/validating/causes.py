@@ -72,7 +72,7 @@ TRAFFIC = (
 
 SILICON = (
     Explanation(
-        "^mobilenet_v2$",
+        "mobilenet_v2, ethos-u85-128",
         """Vela 5.2.0, whose cycles the machine follows within 1 %, itself says 6,286,458 cycles for
         this network on this machine. The Vela of that run printed 4,942,076, for a network of as
         many MACs: its model of the U85-128 was another one. Both figures cannot be met; we hold to

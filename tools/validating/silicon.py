@@ -51,8 +51,11 @@ def board() -> Table:
     base = base.model_copy(update={"offchip": offchip, "launch_overhead_cycles": 0})
     bare = {model: report(loaded(model), base)[0] for model in facts}
     own = bare[FITTED_ON]
-    overhead = round(_cycles(facts[FITTED_ON])) - own.cycles if own else 0
-    launched = base.model_copy(update={"launch_overhead_cycles": max(0, overhead)})
+    if own is None:
+        text = f"Not predicted: {FITTED_ON}, which the overhead is fitted on, is missing."
+        return _table("Silicon: i.MX 93", text, [])
+    overhead = max(0, round(_cycles(facts[FITTED_ON])) - own.cycles)
+    launched = base.model_copy(update={"launch_overhead_cycles": overhead})
     figures = []
     for model, fact in facts.items():
         found, note = report(loaded(model), launched)
@@ -60,8 +63,7 @@ def board() -> Table:
         predicted = found.latency_seconds * 1e3 if found else None
         measured = float(fact["value"])
         figures.append(Figure(model, predicted, measured, "ms", bound=BOUNDS.get(model), note=note))
-    text = BOARD_TEXT.format(overhead=max(0, overhead), own=own.cycles if own else 0)
-    return _table("Silicon: i.MX 93", text, figures)
+    return _table("Silicon: i.MX 93", BOARD_TEXT.format(overhead=overhead, own=own.cycles), figures)
 
 
 def platform() -> Table:
@@ -69,7 +71,7 @@ def platform() -> Table:
     (fact,) = (f for f in rows("silicon") if f["kind"] == "fvp")
     found, note = report(loaded("mobilenet_v2"), machine(PLATFORM.machine))
     predicted = found.cycles if found else None
-    figure = Figure("mobilenet_v2", predicted, float(fact["value"]), bound=0.05, note=note)
+    figure = Figure(f"mobilenet_v2, {PLATFORM}", predicted, float(fact["value"]), bound=0.05, note=note)
     return _table("Arm's virtual platform", PLATFORM_TEXT.format(machine=PLATFORM), [figure])
 
 
@@ -96,7 +98,7 @@ def _cycles(fact: Facts) -> float:
 
 def _table(title: str, text: str, figures: list[Figure]) -> Table:
     picture = title.split(":")[-1].strip().lower().replace(" ", "-").replace("'", "").replace(".", "")
-    if len(figures) == 1:
+    if len(figures) < 2:
         picture = ""
     columns = ("what", "ours", "measured")
     return Table(title, text, tuple(figures), columns, picture, explanations=SILICON)
