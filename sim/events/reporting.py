@@ -130,6 +130,6 @@ def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorR
 
 
 def _spans(label: str, number: int, model: Model, ran: Ran) -> list[Span]:
-    spans = Spans(label, model.tracks)
+    spans = Spans(label, model.tracks, number)
     spans.add(ran.events)
     return spans.spans
