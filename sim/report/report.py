@@ -49,6 +49,8 @@ class Span:
     count: int = 1
     bytes: int = 0
     """Bytes over the off-chip interface, each time."""
+    section: int = -1
+    """Number of the program's section; negative where it is not one section's."""
 
     @property
     def end(self) -> int:
