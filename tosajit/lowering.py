@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from tiling.expr import Expr, acc, axis, call, read
+from tiling.expr import LEAVES, Expr, acc, axis, call, read, walk
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
 from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
+from tosajit.kernels.scalars import is_scalar
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
 WIDTHS = {8: INT8, 16: INT16, 32: INT32}
+FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
+"""Types of scalars that are floating-point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def constant(use: Use, name: str, array: Array, index: Sequence[Index]) -> Acces
     return Access(full, dtype_of(array.dtype).compute, array.shape, tuple(index))
 
 
-def number(use: Use, name: str, value: int, dtype: str, axes: int) -> Access:
+def number(use: Use, name: str, value: float, dtype: np.dtype[Any] | str, axes: int) -> Access:
     """A read of a single number of our own, such as an attribute, of the type that NumPy calls `dtype`."""
     return constant(use, name, np.array([value], dtype), [fixed(0, axes)])
 
@@ -183,6 +187,26 @@ def contract_nest(
     return reduce_nest(use, "contract", at, reads, Reduction("add", 0, kind, value), result, target)
 
 
+def computable(use: Use, result: Expr) -> Expr:
+    """The expression, if the scalar library has all of its functions."""
+    for node in walk(result):
+        if node.op not in LEAVES and not is_scalar(node.op):
+            text = f"{node.op} is not there yet"
+            raise CompileError(f"{use.name} ({use.operator.opcode}): {text}")
+    return result
+
+
+def is_float(expr: Expr) -> bool:
+    """Whether the value is a floating-point number."""
+    return expr.type in FLOATS
+
+
 def convert(expr: Expr, type: str) -> Expr:
-    """An integer or boolean as another integer type, wrapping."""
-    return expr if expr.type == type else call(f"to_{type}", expr, type=type)
+    """A number as another type: integers wrap, floating-point numbers round, and saturate to integers."""
+    if expr.type == type:
+        return expr
+    if expr.type in FLOATS and type not in FLOATS:
+        return call(f"float_to_{type}", expr, type=type)
+    if expr.type == "i32" and type in FLOATS:
+        return call(f"i32_to_{type}", expr, type=type)
+    return call(f"to_{type}", expr, type=type)

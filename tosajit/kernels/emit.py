@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tiling.expr import BYTES, LEAVES, Expr, reads_of, walk
 from tiling.nest import Access, Affine, Indirect, Nest, nest_exprs
@@ -83,7 +84,7 @@ class _Emitter:
         lines += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
         if self.section is not None:
             lines.append(f"    report = load_i64(args, {REPORT})")
-        header = HEADER + FLOATS if self._floats() else HEADER
+        header = HEADER + FLOATS if self._floats() and not self.copies else HEADER
         text = "\n".join([header, self._scalars(), "", *lines, *self.lines, ""])
         return Emitted(text, tuple(self.payload), tuple(self.checks))
 
@@ -91,6 +92,15 @@ class _Emitter:
         """Whether the kernel sees a floating-point number."""
         kinds = {access.access.type for access in self.accesses}
         return not _FLOATS.isdisjoint(kinds | {node.type for node in walk(*nest_exprs(self.nest))})
+
+    @cached_property
+    def copies(self) -> bool:
+        """Whether floating-point numbers are only copied, which keeps all of their bits."""
+        return all(node.op == "read" for node in walk(*nest_exprs(self.nest)) if node.type in _FLOATS)
+
+    def element(self, type: str) -> str:
+        """What loads and stores call the elements of an operand."""
+        return _BITS.get(type, type) if self.copies else type
 
     def _scalars(self) -> str:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
@@ -113,7 +123,7 @@ class _Emitter:
             value = phase.value(write.value)
             number = first + position
             index = phase.index(number)
-            phase.last(f"store_{write.access.type}(p{number}, {index}, {value})")
+            phase.last(f"store_{self.element(write.access.type)}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
@@ -200,7 +210,8 @@ _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int1
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
 
-_FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
+_BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
+_FLOATS = frozenset(_BITS)
 
 
 def literal(value: object, type: str) -> str:
@@ -322,7 +333,7 @@ class _Phase:
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
         index, level = self._index(number)
-        text = f"load_{type}(p{number}, {index})"
+        text = f"load_{self.kernel.element(type)}(p{number}, {index})"
         inside, checked = self._inside(number)
         level = max(level, checked)
         if inside and access.fill is not None:

@@ -61,6 +61,24 @@ def to_f8e5m2(value: Number) -> Number:
     return round_f8e5m2(np.float32(value))
 
 
+def i32_to_f32(value: Number) -> Number:
+    """Convert an integer, rounding to nearest even."""
+    return np.float32(value)
+
+
+def i32_to_f16(value: Number) -> Number:
+    """Convert an integer; those that float32 rounds are infinite."""
+    return round_f16(np.float32(value))
+
+
+def i32_to_bf16(value: Number) -> Number:
+    """Convert an integer, rounding once: what float32 cannot hold leaves an odd last bit."""
+    rest = np.int32(np.int32(np.int32(value & 255) + 255) >> 8)
+    odd = np.int32(np.int32(np.int32(value >> 8) | rest) << 8)
+    small = np.bool_(np.int64(abs(np.int64(value))) < 16777216)
+    return round_bf16(np.float32(choose(small, np.int32(value), odd)))
+
+
 def float_to_i8(value: Number) -> Number:
     """Round to nearest even and saturate; of NaN, zero."""
     even = float_even(value)

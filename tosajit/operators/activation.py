@@ -8,9 +8,9 @@ from tiling.expr import Expr, apply
 from tiling.nest import Nest
 from tosajit.binding import Use
 from tosajit.dtypes import DType
-from tosajit.lowering import element, integers_only, map_nest, number, repeated, shape_of
+from tosajit.lowering import element, map_nest, number, repeated, shape_of
 from tosajit.operator import error_if, read, table, write
-from tosajit.operators.forms import Unary, elementwise
+from tosajit.operators.forms import Unary, elementwise, with_nan
 from tosajit.operators.types import FLOAT, NanMode
 
 
@@ -54,13 +54,13 @@ class CLAMP(Unary):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest that reads the bounds as numbers."""
-        integers_only(use)
         value = use.inputs[0]
-        shape, dtype = shape_of(value), value.dtype.storage.name
+        shape, dtype = shape_of(value), value.dtype.storage
         reads = [repeated(value, shape)]
-        reads += [number(use, "min_val", int(self.min_val), dtype, len(shape))]
-        reads += [number(use, "max_val", int(self.max_val), dtype, len(shape))]
-        return [map_nest(use, reads, apply("clip", *(element(k, value) for k in range(3))))]
+        reads += [number(use, "min_val", self.min_val, dtype, len(shape))]
+        reads += [number(use, "max_val", self.max_val, dtype, len(shape))]
+        elements = [element(number, value) for number in range(3)]
+        return [map_nest(use, reads, apply(with_nan(self, "clip", elements[0]), *elements))]
 
 
 @elementwise("2.4.2", FLOAT)

@@ -11,7 +11,6 @@ from tosajit.lowering import (
     access,
     convert,
     element,
-    integers_only,
     map_nest,
     repeated,
     scalar,
@@ -85,7 +84,6 @@ class CAST(Unary):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest; narrower integers keep the low bits."""
-        integers_only(use)
         value, output = use.inputs[0], use.outputs[0]
         result = convert(element(0, value), output.dtype.compute)
         return [map_nest(use, [repeated(value, shape_of(output))], result)]

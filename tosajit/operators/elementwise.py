@@ -7,9 +7,9 @@ from tiling.nest import Indirect, Nest
 from tosajit.binding import Use
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Array
-from tosajit.lowering import access, as_bits, element, map_nest, repeated, shape_of
+from tosajit.lowering import access, as_bits, element, is_float, map_nest, repeated, shape_of
 from tosajit.operator import error_if, read, require, table, write
-from tosajit.operators.forms import Binary, Ternary, Unary, elementwise
+from tosajit.operators.forms import Binary, Ternary, Unary, elementwise, with_nan
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
 
 SHIFT = table(
@@ -103,7 +103,7 @@ class MAXIMUM(Binary):
 
     def compute(self, input1: Expr, input2: Expr) -> Expr:
         """The larger one."""
-        return apply("max", input1, input2)
+        return apply(with_nan(self, "max", input1), input1, input2)
 
 
 class MINIMUM(Binary):
@@ -115,7 +115,7 @@ class MINIMUM(Binary):
 
     def compute(self, input1: Expr, input2: Expr) -> Expr:
         """The smaller one."""
-        return apply("min", input1, input2)
+        return apply(with_nan(self, "min", input1), input1, input2)
 
 
 class MUL(Binary):
@@ -146,6 +146,8 @@ class MUL(Binary):
 
     def compute(self, input1: Expr, input2: Expr, shift: Expr) -> Expr:
         """The product of two narrow integers fits into 32 bits without a shift."""
+        if is_float(input1):
+            return input1 * input2
         if input1.type != "i32":
             return call("mul_i32", input1, input2, type="i32")
         return apply("mul_shift", input1, input2, shift)

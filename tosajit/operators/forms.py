@@ -6,13 +6,15 @@ from collections.abc import Callable
 from types import new_class
 from typing import Any, ClassVar
 
-from tiling.expr import Expr
+from tiling.expr import Expr, acc
 from tiling.nest import Nest, Reduction
 from tosajit.binding import Use
 from tosajit.lowering import (
     access,
+    computable,
+    convert,
     element,
-    integers_only,
+    is_float,
     map_nest,
     reduce_nest,
     repeated,
@@ -21,7 +23,7 @@ from tosajit.lowering import (
     space,
 )
 from tosajit.operator import Dims, Mode, Operator, error_if, read, write
-from tosajit.operators.types import Int32, Shape, broadcast, out_of_range
+from tosajit.operators.types import Int32, NanMode, Shape, broadcast, out_of_range
 
 
 class Elementwise(Operator):
@@ -33,7 +35,6 @@ class Elementwise(Operator):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest over the output."""
-        integers_only(use)
         shape = shape_of(use.outputs[0])
         pairs = zip(self.operands_read, use.inputs, strict=True)
         reads = [
@@ -41,7 +42,7 @@ class Elementwise(Operator):
             for operand, value in pairs
         ]
         elements = [element(number, value) for number, value in enumerate(use.inputs)]
-        return [map_nest(use, reads, self.compute(*elements))]
+        return [map_nest(use, reads, computable(use, self.compute(*elements)))]
 
 
 class Unary(Elementwise):
@@ -100,16 +101,26 @@ class AxisReduction(Operator):
         return out_of_range(self.axis, shape1)
 
     def lower(self, use: Use) -> list[Nest]:
-        """One nest that reduces the axis, last."""
-        integers_only(use)
+        """One nest that reduces the axis, last; floating-point numbers are combined as float32."""
         value = use.inputs[0]
-        shape, kind = shape_of(value), value.dtype.compute
+        shape = shape_of(value)
+        item = element(0, value)
+        step = convert(item, "f32") if is_float(item) else item
         kept = {f"i{axis}": extent for axis, extent in enumerate(shape) if axis != self.axis}
         at = space(kept, {f"i{self.axis}": shape[self.axis]})
         source = access(value, [at(**{f"i{axis}": 1}) for axis in range(len(shape))])
-        start = {"add": 0, "and": 1, "or": 0, "max": value.dtype.minimum, "min": value.dtype.maximum}
-        reduction = Reduction(self.combines, start[self.combines], kind, element(0, value))
-        return [reduce_nest(use, "reduce", at, [source], reduction)]
+        low, high = value.dtype.minimum, value.dtype.maximum
+        start = {"add": 0, "mul": 1.0, "and": 1, "or": 0, "max": low, "min": high}[self.combines]
+        combines = with_nan(self, self.combines, item)
+        reduction = Reduction(combines, float(start) if is_float(item) else start, step.type, step)
+        result = convert(acc(step.type), item.type)
+        return [reduce_nest(use, "reduce", at, [source], reduction, result)]
+
+
+def with_nan(operator: Operator, name: str, example: Expr) -> str:
+    """The name of a function that does with NaN what the operator's `nan_mode` says."""
+    ignores = getattr(operator, "nan_mode", NanMode.PROPAGATE) is NanMode.IGNORE
+    return f"{name}_ignore" if ignores and is_float(example) else name
 
 
 def elementwise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tiling.expr import Expr, apply
 from tosajit.dtypes import DType
 from tosajit.graph import Array
+from tosajit.lowering import is_float
 from tosajit.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_INTEGER_FLOAT, INTEGER, misplaced
@@ -87,6 +88,8 @@ class NEGATE(Unary):
 
     def compute(self, input1: Expr, input1_zp: Expr, output_zp: Expr) -> Expr:
         """The negated difference to one zero point, moved to the other."""
+        if is_float(input1):
+            return apply("neg", input1)
         return apply("negate", input1, input1_zp, output_zp)
 
     @error_if("input1_zp")
