@@ -9,8 +9,7 @@ does all this for n images; the pass is the unit of time. Names and mapping: Che
 135, 156, 156, 156).
 
 A pass takes, in each element, a cycle for each product and one for each partial sum that comes from below;
-the elements go on while operands come over their buses (4 words a cycle for filters and sums, 1 for
-inputs), unless a bus takes longer. Then the last sums climb the column and leave over the bus. Weights for
+the elements go on while operands come over their buses (4 words a cycle each), unless a bus takes longer. Then the last sums climb the column and leave over the bus. Weights for
 the next pass come while this one runs. Not modelled: how far the chip stops for weights (its scratchpads
 have no room for two sets of them; that would add up to 8 % to AlexNet's first layer, where we are below
 silicon), and why its fifth layer takes less for each pass than its fourth, whose passes are the same (there
@@ -33,9 +32,8 @@ from sim.machine.machine import Machine
 from sim.machine.parts import RowStationary
 from tiling.expr import BYTES
 
-FILTER_BUS = SUM_BUS = 4
-"""Words a cycle: the buses of filters and sums have 64 bits, that of inputs 16 (JSSC 2017)."""
-INPUT_BUS = 1
+BUS = 4
+"""Words a cycle from the global buffer, for each kind of operand: its port has 64 bits (JSSC 2017)."""
 WORD = 2
 """Bytes of a word."""
 
@@ -200,7 +198,7 @@ def passes(layer: Layer, mapping: Mapping) -> Passes:
     input_words = n * g * q * r * ((e - 1) * layer.stride + rows) * layer.input_width
     sum_words = n * p * t * g * e * layer.width
     busy = n * layer.width * p * (taps * q + 1)
-    buses = ceil(filter_words / FILTER_BUS), ceil(input_words / INPUT_BUS), ceil(sum_words / SUM_BUS)
-    fill = rows * r + ceil(p * t * g * e / SUM_BUS)
+    buses = ceil(filter_words / BUS), ceil(input_words / BUS), ceil(sum_words / BUS)
+    fill = rows * r + ceil(p * t * g * e / BUS)
     active = rows * e * r * t * g
     return Passes(count, max(busy, *buses) + fill, fill, active, filter_words, input_words, sum_words)
