@@ -163,7 +163,10 @@ def matmul(hardware: Part55, shape: Geometry, job: Job, memory: Memory) -> tuple
 def _traffic(
     nest: Nest, tile: tuple[int, ...], shape: Geometry, job: Job, choice: Choice, memory: Memory
 ) -> tuple[int, ...]:
-    """Bytes of each access: the map once for each block of channels, weights for each block of positions."""
+    """Bytes of each access: the map once for each block of channels, weights for each block of positions.
+
+    Single numbers come with the command.
+    """
     found = []
     blocks = job.output.over(choice.output.within(job.output))
     deep = 1 if job.op in ("depthwise", "pool", "extreme") else blocks.depth
@@ -176,6 +179,8 @@ def _traffic(
             fetched = source.area * job.input.depth * blocks.area * repeats * reach.element
             again = max(size, fetched * shape.groups * shape.images) * deep
             found.append(size if job.op == "pool" else again)
+        elif number < len(nest.reads) and reach.bytes == reach.element:
+            found.append(0)
         elif number in constants or (number == shape.weights and not job.dynamic):
             found.append(reach.touched(tile) * blocks.area * shape.images)
         else:

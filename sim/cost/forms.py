@@ -171,11 +171,15 @@ class Form:
         return done / self.reduced_points if done < self.reduced_points else 1.0
 
     def traffic(self, tile: Sequence[int]) -> list[int]:
-        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once."""
+        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once.
+
+        Single numbers come with the command.
+        """
         nest, found = self.nest, []
         accesses = (*nest.reads, *(write.access for write in nest.writes))
         for number, (access, stream) in enumerate(zip(accesses, self.streams, strict=True)):
-            if number < len(nest.reads) and number not in self.used:
+            single = prod(access.shape) == 1
+            if number < len(nest.reads) and (single or number not in self.used):
                 found.append(0)
             else:
                 found.append(prod(tile[axis] for axis in stream.axes) * BYTES[access.type])
