@@ -3,6 +3,7 @@
 import ctypes
 import inspect
 import re
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -90,9 +91,24 @@ def test_compiled_equals_python(name):
     if not name.startswith(("to_", "float_")) and kind in STORED:
         with np.errstate(all="ignore"):
             arrays = [array.astype(STORED[kind]).astype(np.float32) for array in arrays]
+    load = "load_f32"
+    if name.startswith("i32_"):
+        shifts = np.arange(arrays[0].size, dtype=np.int32) % 31
+        load, arrays = "load_i32", [array.view(np.int32) >> shifts for array in arrays]
     found = np.zeros(arrays[0].size, np.float64)
-    loads = ", ".join(f"load_f32(p{k}, i)" for k in range(count))
+    loads = ", ".join(f"{load}(p{k}, i)" for k in range(count))
     run((scalar_source([name]), f"store_f64(p{count}, i, np.float64({name}({loads})))"), *arrays, found)
     with np.errstate(all="ignore"):
         expected = np.array([float(scalar(name)(*values)) for values in zip(*arrays, strict=True)])
     assert same(found, expected).all()
+
+
+def test_integers_are_rounded_once():
+    generator = np.random.default_rng(3)
+    numbers = generator.integers(-(2**31), 2**31, 20_000)
+    halves = generator.integers(128, 256, 20_000) * 2 + 1 << generator.integers(1, 22, 20_000)
+    near = halves + generator.integers(-1, 2, 20_000)
+    for value in np.concatenate([numbers, near])[::7]:
+        found = float(scalar("i32_to_bf16")(np.int32(value)))
+        size = max(int(abs(value)).bit_length() - 8, 0)
+        assert found == round(Fraction(int(value), 1 << size)) << size
