@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
-from sim.report.report import OperatorReport, Report, ReportError
+from sim.report.report import OperatorReport, Report, ReportError, Span
 from sim.report.text import headline
 from sim.report.words import short, size
 from tiling.program import Image, Operand, Program, Section
@@ -168,9 +168,16 @@ def _times(report: Report, program: Program) -> list[Time]:
             f"{report.program}: this report is not of this program alone: "
             f"it is the sum of {report.runs} programs, with {len(by_section)} sections"
         )
-    works: dict[str, int] = {}
+    spans: dict[int, list[Span]] = {}
     for span in report.timeline:
-        if span.kind == "compute":
-            works[span.label] = min(span.first, works.get(span.label, span.first))
-    operators = [by_section[number] for number in range(len(program.sections))]
-    return [Time(one.start, max(one.start, works.get(one.label, one.start)), one.end) for one in operators]
+        spans.setdefault(span.section, []).append(span)
+    return [_time(by_section[number], spans.get(number, [])) for number in range(len(program.sections))]
+
+
+def _time(operator: OperatorReport, spans: list[Span]) -> Time:
+    """The time of a section by its spans or, if it has none, that of its operator."""
+    if not spans:
+        return Time(operator.start, operator.start, operator.end)
+    start = min(span.first for span in spans)
+    work = min((span.first for span in spans if span.kind == "compute"), default=start)
+    return Time(start, work, max(span.end for span in spans))
