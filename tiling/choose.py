@@ -22,8 +22,12 @@ LEAST_TILES = (2, 4, 8, 16, 64)
 """Candidates with at least so many tiles are looked for: more tiles let transfers hide behind work."""
 TILE_BYTES = (0, 4096)
 """Candidates are looked for that move least if every tile costs as much as so many bytes."""
+RUN_BYTES = 64
+"""… and those that move least if every stretch of contiguous bytes costs as much as so many more."""
 LEVELS = 3
 """Candidates are looked for in half of the room, in a quarter, …, so that more room offers what less has."""
+LARGE = 64
+"""Bytes that a constant must have to be worth a box where units reach out for it."""
 SPLIT = 1e-3
 """Of candidates that move the same, those without accumulators in the scratchpad are preferred."""
 MOST = 40
@@ -86,8 +90,8 @@ def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
 
 def choose(
     at: Setting, operands: Mapping[str, Operand], target: Target, room: int, estimate: Estimate | None
-) -> Section | None:
-    """The best section that fits the room, its images at address 0; None if there is none."""
+) -> tuple[Section, float] | None:
+    """The best section that fits the room, its images at address 0, and its time; None if there is none."""
     if estimate is None:
         found = [
             (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
@@ -96,28 +100,29 @@ def choose(
             if len(rows.numbers)
             for row in [_least(rows.cost, rows.tiles)]
         ]
-        _, _, row, boxed = min(found, key=lambda f: f[:2], default=(0, 0, -1, None))
-        return None if boxed is None else _Maker(at, target).section(row, boxed, 1)
+        cost, _, row, boxed = min(found, key=lambda f: f[:2], default=(0.0, 0, -1, None))
+        return None if boxed is None else (_Maker(at, target).section(row, boxed, 1), cost)
     best, least, maker = None, float("inf"), _Maker(at, target)
     for row, boxed, copies in _candidates(at, target, room):
         section = maker.section(row, boxed, copies)
         time = estimate(section, operands)
         if time < least:
             best, least = section, time
-    return best
+    return None if best is None else (best, least)
 
 
 def _ways(at: Setting, target: Target) -> Iterator[Flags]:
-    """Which accesses have boxes: all that are not inside, or only weights, or none if units reach out."""
+    """Which accesses have boxes: all that are not inside, or constants, or none if units reach out."""
     outside = ~np.array(at.inside, bool)
     if not target.direct:
         yield outside
         return
-    weights = np.array(at.weights, bool) & outside
+    large = np.array([access.bytes >= LARGE for access in at.nest.accesses])
+    constants = (np.array(at.weights, bool) | np.array(at.constant, bool) & large) & outside
     if (outside & ~np.array(at.constant, bool)).any():
         yield outside
-    if weights.any():
-        yield weights
+    if constants.any():
+        yield constants
     yield outside & False
 
 
@@ -132,12 +137,14 @@ class _Rows:
     """Bytes more if boxes that move have a second copy."""
     cost: Numbers
     """Bytes moved."""
+    runs: Numbers
+    """Stretches of contiguous bytes that these are."""
     tiles: Numbers
 
     def where(self, chosen: Flags) -> _Rows:
         """Some of the rows."""
-        need, second, cost, tiles = (n[chosen] for n in (self.need, self.second, self.cost, self.tiles))
-        return _Rows(self.numbers[chosen], need, second, cost, tiles)
+        columns = (self.numbers, self.need, self.second, self.cost, self.runs, self.tiles)
+        return _Rows(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
 
 def _fitting(at: Setting, boxed: Flags, room: int) -> _Rows:
@@ -153,7 +160,8 @@ def _fitting(at: Setting, boxed: Flags, room: int) -> _Rows:
     cost = np.where(rooms == 0, touched, loaded) @ scale[own]
     direct = np.flatnonzero(~boxed & ~np.array(at.inside, bool))
     cost = cost + menu.touched[np.ix_(rows, direct)] @ scale[direct] + SPLIT * menu.accumulators[rows]
-    return _Rows(rows, need[rows], second, cost, menu.counts[rows])
+    runs = (menu.runs[np.ix_(rows, own)] * (rooms > 0)).sum(1)
+    return _Rows(rows, need[rows], second, cost, runs, menu.counts[rows])
 
 
 def _candidates(at: Setting, target: Target, room: int) -> Iterator[tuple[int, Flags, int]]:
@@ -184,11 +192,14 @@ def _picked(rows: _Rows, room: int, twice: bool) -> Iterator[int]:
             return
         for price in TILE_BYTES:
             yield int(rows.numbers[_least(rows.cost + price * rows.tiles, rows.tiles)])
+        priced = rows.cost + RUN_BYTES * rows.runs
+        yield int(rows.numbers[_least(priced, rows.tiles)])
         for least in LEAST_TILES if level == 0 else ():
-            enough = rows.where(rows.tiles >= least)
-            if not len(enough.numbers):
+            enough = np.flatnonzero(rows.tiles >= least)
+            if not len(enough):
                 break
-            yield int(enough.numbers[_least(enough.cost, enough.tiles)])
+            yield int(rows.numbers[enough[_least(rows.cost[enough], rows.tiles[enough])]])
+            yield int(rows.numbers[enough[_least(priced[enough], rows.tiles[enough])]])
 
 
 def _least(cost: Numbers, tiles: Numbers) -> int:

@@ -47,6 +47,8 @@ class Menu:
     """Whether the box moves, so that a second copy could be loaded while one is used."""
     loaded: Numbers
     """Bytes between memory and box in the whole section, if the box stays as long as it can."""
+    runs: Numbers
+    """Stretches of contiguous bytes that these are."""
     touched: Numbers
     """The same if every tile goes to memory for itself."""
     accumulators: Numbers
@@ -97,6 +99,7 @@ def _menu(
     columns = [_boxes(shape, extents, tiles, strided) for shape in shapes]
     rooms = np.stack([c[0] for c in columns], 1) if columns else np.zeros((len(tiles), 0))
     means = np.stack([c[1] for c in columns], 1) if columns else np.zeros((len(tiles), 0))
+    runs = np.stack([c[4] for c in columns], 1) if columns else means
     for number, (shape, _, index) in enumerate(shapes):
         if number < reads and None in index:
             small = (
@@ -133,6 +136,7 @@ def _menu(
         rooms[rows],
         often > 1,
         often * means[rows],
+        often * runs[rows],
         touched[rows],
         accumulators[rows],
         least,
@@ -237,12 +241,13 @@ def _loads(order: Sequence[int], counts: Numbers, moving: NDArray[np.bool_]) -> 
 
 def _boxes(
     shape: Shape, extents: tuple[int, ...], tiles: Numbers, strided: bool
-) -> tuple[Numbers, Numbers, NDArray[np.bool_], Numbers]:
-    """Of each tile, bytes of the box, their average over tiles, whether a tile fills it, and without gaps."""
+) -> tuple[Numbers, Numbers, NDArray[np.bool_], Numbers, Numbers]:
+    """Of each tile: bytes of the box, their average, whether it fills it, bytes without gaps, and runs."""
     sizes, kind, index = shape
     room = np.full(len(tiles), float(BYTES[kind]))
     mean, least, dense = room.copy(), room.copy(), np.ones(len(tiles), bool)
     average = np.array(extents, float) / np.ceil(np.array(extents, float) / tiles)
+    runs = np.ones(len(tiles))
     for extent, coefficients in zip(sizes, index, strict=True):
         if coefficients is None:
             room, mean, least, dense = room * extent, mean * extent, least * extent, dense & False
@@ -252,16 +257,18 @@ def _boxes(
         most = -(-extent // step)
         used = [a for a, c in enumerate(coefficients) if c and extents[a] > 1]
         if not used:
+            runs = room / BYTES[kind] if extent > 1 else runs
             continue
         factors = np.abs(np.array([coefficients[a] for a in used], float)) / step
         reach = 1 + np.floor((tiles[:, used] - 1) @ factors)
         box = np.minimum(most, reach)
         dense &= tiles[:, used].prod(1) == box
+        runs = np.where(box < extent, room / BYTES[kind], runs) * (box if step > 1 else 1)
         room *= box
         average_reach = (average[:, used] - 1) @ factors
         mean *= np.minimum(most, 1 + average_reach)
         least *= np.minimum(-(-extent // stride), 1 + average_reach * step / stride)
-    return room, mean, dense, least
+    return room, mean, dense, least, runs
 
 
 def _step(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill
@@ -20,6 +21,8 @@ ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
+TRAFFIC_WORTH = 1.02
+"""So much slower may a program be that moves less, because groups go through the scratchpad in stripes."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -55,10 +58,29 @@ def plan(
     """
     if target.scratch_bytes is None:
         return _in_place(nests, _known(nests, operands), target)
-    if target.cores == 1:
-        nests, operands = cascade.choose(nests, operands, target)
-    planner = _Planner(nests, _known(nests, operands), target, estimate)
-    return planner.infeasible() or planner.program()
+    found, time = _planned(nests, operands, target, estimate)
+    if target.cores > 1:
+        return found
+    striped, buffers = cascade.choose(nests, operands, target)
+    if len(striped) == len(nests):
+        return found
+    other, striped_time = _planned(striped, buffers, target, estimate)
+    return other if striped_time <= time * TRAFFIC_WORTH or isinstance(found, Infeasible) else found
+
+
+def _planned(
+    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target, estimate: Estimate | None
+) -> tuple[Program | Infeasible, float]:
+    """The better one of the programs with all tensors in the scratchpad or only those that pay; its time."""
+    used = _known(nests, operands)
+    planner = _Planner(nests, used, target, estimate)
+    if (infeasible := planner.infeasible()) is not None:
+        return infeasible, inf
+    found = planner.program(), planner.time
+    if estimate is None or not planner.residence.tight:
+        return found
+    planner = _Planner(nests, used, target, estimate, planner.known)
+    return min(found, (planner.program(eager=False), planner.time), key=lambda one: one[1])
 
 
 def _known(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
@@ -117,13 +139,20 @@ class _Planner:
         operands: Mapping[str, Operand],
         target: Target,
         estimate: Estimate | None,
+        known: dict[object, tuple[Section, float] | None] | None = None,
     ) -> None:
         self.nests, self.target, self.estimate = nests, target, estimate
         self.capacity = target.scratch_bytes or 0
         self.residence = Residence(nests, operands, target)
-        self.known: dict[object, Section | None] = {}
+        self.known: dict[object, tuple[Section, float] | None] = {} if known is None else known
+        self.times = [0.0] * len(nests)
         self.structures: dict[int, object] = {}
         self.sections: list[Section | None] = []
+
+    @property
+    def time(self) -> float:
+        """The time of all sections, as estimated; without an estimate, bytes moved."""
+        return sum(self.times)
 
     def infeasible(self) -> Infeasible | None:
         """The first nest that has no tile in the whole scratchpad, with what it needs."""
@@ -134,10 +163,10 @@ class _Planner:
                 return Infeasible(nest.members, "scratchpad", demand, self.capacity, remedy)
         return None
 
-    def program(self) -> Program:
+    def program(self, eager: bool = True) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
-        residence.settle()
+        residence.settle(eager)
         while True:
             rooms = residence.left.tolist()
             self.sections = [self._chosen(step, rooms[step]) for step in range(len(self.nests))]
@@ -158,10 +187,15 @@ class _Planner:
         key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room
         if key not in self.known:
             self.known[key] = choose(at, residence.operands, self.target, room, self.estimate)
-        found = self.known[key]
-        if found is None or found.nest is nest:
-            return found
-        return Section(nest, found.loops, found.images, found.accumulator, found.shared)
+        answer = self.known[key]
+        if answer is None:
+            return None
+        found, self.times[step] = answer
+        return (
+            found
+            if found.nest is nest
+            else Section(nest, found.loops, found.images, found.accumulator, found.shared)
+        )
 
     def _structure(self, step: int) -> object:
         if step not in self.structures:
@@ -249,7 +283,7 @@ class _Planner:
         return lives
 
     def _early(self, lives: Mapping[Key, Lifetime]) -> dict[Key, Lifetime]:
-        """Longer lifetimes for boxes of constants, where their bytes are free in the step before."""
+        """Longer lifetimes for boxes of what is there before, where bytes are free in the step before."""
         steps = len(self.sections)
         taken = [0] * (steps + 1)
         for life in lives.values():
@@ -259,10 +293,11 @@ class _Planner:
             taken[step + 1] += taken[step]
         found: dict[Key, Lifetime] = {}
         for (name, step, number), life in lives.items():
-            if name or step < 1 or number < 0:
+            if name or step < 1 or not 0 <= number < len(self.nests[step].reads):
                 continue
-            operand = self.residence.operands[self.nests[step].accesses[number].operand]
-            if operand.kind == "constant" and taken[step - 1] + life.bytes <= self.capacity:
+            operand = self.nests[step].reads[number].operand
+            ready = all(write.access.operand != operand for write in self.nests[step - 1].writes)
+            if ready and taken[step - 1] + life.bytes <= self.capacity:
                 taken[step - 1] += life.bytes
                 found[name, step, number] = replace(life, first=step - 1)
         return found

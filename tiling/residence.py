@@ -72,13 +72,17 @@ class Residence:
         self._known: dict[object, tuple[float, int]] = {}
         self.cost = np.zeros(len(nests))
         self.need = np.zeros(len(nests), np.int64)
+        self.tight = False
+        """Whether all can live in the scratchpad, but leave groups little room, so that it may not pay."""
 
-    def settle(self) -> None:
+    def settle(self, eager: bool = True) -> None:
         """Let in all, if each group then still has a tile; else one after another, as far as that pays."""
         everything = [name for name, stay in self.stays.items() if stay.life.bytes <= self.capacity]
         for name in everything:
             self._enter(name)
-        if not self._feasible():
+        together = self._feasible()
+        self.tight = together and self.left.min(initial=self.capacity) * 2 < self.capacity
+        if not together or (self.tight and not eager):
             for name in everything:
                 self._leave(name)
             for step in range(len(self.nests)):
