@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from sim.cost.block_reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.events.model import CostModel
 from sim.machine.machine import Machine
@@ -14,7 +15,7 @@ from tiling.nest import Access
 from tiling.program import Image, Operand, Section
 
 Estimate = Callable[[Section, Mapping[str, Operand]], float]
-SPARED = 0.1
+SPARED = 1.5
 """What a cycle of the off-chip memory is worth that nothing waits for: others may want it, and its energy."""
 
 
@@ -23,6 +24,7 @@ def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
 
     Whatever works beside each other takes as long as the slowest: the unit, the DMA, the two memories. Where
     a buffer is filled only when the tile before has left it, the transfer is added to the unit's time.
+    Constants come while the group before is at work; what units fetch themselves waits for transfers.
     """
     if costs is None:
         from sim.cost.costs import Costs
@@ -37,12 +39,14 @@ class _Estimator:
     def __init__(self, machine: Machine, costs: CostModel) -> None:
         self.costs, self.transfers = costs, Transfers(machine)
         self.port, self.far = port_rate(machine), far_rate(machine)
+        self.scales = far_rate(machine, scales=True)
         self.latency = self.transfers.read_latency, machine.scratchpad.read_latency_cycles
         self.channels = min(machine.dma.channels, 2)
 
     def cycles(self, section: Section, operands: Mapping[str, Operand]) -> float:
         """The estimate."""
         unit, alone, offchip, pad = self._tiles(section, operands)
+        far = offchip
         loads = stores = behind = ends = 0.0
         reads, shown = len(section.nest.reads), _shown(section)
         for number, (access, image) in enumerate(shown):
@@ -55,7 +59,7 @@ class _Estimator:
             offchip += self.transfers.port_cycles(rows, run) * count * share
             pad += cycles_of(size, self.transfers.inside) * count * share
             total = time * count * share
-            ends += time
+            ends += time if operands[access.operand].kind != "constant" else 0
             if image.copies == 1:
                 behind += total - time
             if write:
@@ -63,7 +67,8 @@ class _Estimator:
             else:
                 loads += total
         dma = max(loads, stores) if self.channels > 1 else loads + stores
-        busy = dma + alone if unit == "dma" else max(alone + behind + ends, dma)
+        turns = dma if far else 0.0
+        busy = dma + alone if unit == "dma" else max(alone + behind + ends + turns, dma)
         return max(busy, offchip, pad) + SPARED * offchip
 
     def _tiles(self, section: Section, operands: Mapping[str, Operand]) -> tuple[str, float, float, float]:
@@ -72,19 +77,27 @@ class _Estimator:
         unit = "vector"
         for tile, count in _classes(section):
             work = self.costs.work(section.nest, tile)
-            far = near = stream = slow = 0
-            for (access, image), size in zip(_shown(section), work.traffic, strict=False):
+            far = near = stream = slow = factors = 0
+            of_channels = scales(section.nest)
+            for number, ((access, image), size) in enumerate(
+                zip(_shown(section), work.traffic, strict=False)
+            ):
                 operand = operands[access.operand]
                 if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
                     size = size * operand.stored_bytes // operand.bytes
                 if image is None and operand.place == "offchip":
-                    far, slow = far + size, max(slow, size)
+                    far += size
+                    if number in of_channels:
+                        factors += size
+                    else:
+                        slow = max(slow, size)
                 else:
                     near, stream = near + size, max(stream, size)
             by_far, by_near = cycles_of(far, self.transfers.rate), cycles_of(near, self.transfers.inside)
             unit, offchip, pad = work.unit, offchip + count * by_far, pad + count * by_near
             one = max(by_near, cycles_of(stream, self.port)) + self.latency[1] if near else 0
-            other = max(by_far, cycles_of(slow, self.far)) + self.latency[0] if far else 0
+            streamed = max(cycles_of(slow, self.far), cycles_of(factors, self.scales))
+            other = max(by_far, streamed) + self.latency[0] if far else 0
             alone += count * max(work.cycles, other, one)
         return unit, alone, offchip, pad
 
