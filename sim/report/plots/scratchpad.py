@@ -9,7 +9,7 @@ from typing import Any
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.report import OperatorReport, Report, ReportError, Span
 from sim.report.text import headline
-from sim.report.words import short, size
+from sim.report.words import plain, size
 from tiling.program import Image, Operand, Program, Section
 
 COLOURS = {
@@ -84,11 +84,12 @@ def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int, share: int) 
         )
     )
     letters = int(125 * (box.last - box.first) / max(cycles, 1))
-    if letters >= 4 and box.bytes > top / 28:
+    name = plain(box.name)
+    if len(name) <= letters and box.bytes > top / 28:
         axes.text(
             box.first * scale + width / 2,
             (box.address + box.bytes / 2) / share,
-            clean(short(box.name, letters)),
+            clean(name),
             ha="center",
             va="center",
             fontsize=7.5,
