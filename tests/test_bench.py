@@ -12,6 +12,8 @@ TOOLS = Path(__file__).parents[1] / "tools"
 sys.path.append(str(TOOLS))
 
 from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
+from benching.npu import Peer, known  # noqa: E402
+from benching.npu_ours import long_graph  # noqa: E402
 from benching.report import closing, verdict  # noqa: E402
 from benching.rows import Case, Plan, Row, duration, measured  # noqa: E402
 from benching.worker import timed  # noqa: E402
@@ -63,6 +65,20 @@ def test_an_engine_that_fails_misses_its_target() -> None:
     rows = list(measured(raising(RuntimeError("died")), Plan()))
     assert [verdict(row) for row in rows] == ["pass", "MISS"]
     assert closing(rows, 2.0) == "bench: 1 of 2 targets met in 2 s; missed: case"
+
+
+def test_a_peer_that_is_missing_gives_its_reason_and_no_ratio() -> None:
+    def missing() -> Peer:
+        raise Unavailable("no peer")
+
+    assert known(missing) == Peer(note="peer not measured: no peer")
+    assert known(missing).ratio(2.0) == ""
+    assert Peer("peer", 4.0).ratio(2000.0) == "500 × as fast"
+
+
+def test_the_long_graph_has_as_many_operators_as_it_is_asked_for() -> None:
+    nodes = long_graph(40).main.nodes
+    assert sum(not node.operator.opcode.startswith("CONST") for node in nodes) == 40
 
 
 def test_a_worker_answers_errors_and_goes_on() -> None:

@@ -45,12 +45,12 @@ def simulator(plan: Plan) -> Iterator[Row]:
     answer = _ours("model", str(model_files(MODEL)), str(plan.rounds * plan.seconds))
     new, again, planned, fleet = (answer[key]["median"] for key in ("new", "again", "planned", "fleet"))
     each = f"one planned program: {_rate(1 / planned)} a second"
-    yield _slow("planned and simulated", new, NEW_LIMIT, answer, _known(_vela))
+    yield _slow("planned and simulated", new, NEW_LIMIT, answer, known(_vela))
     yield _slow("simulated again", again, AGAIN_LIMIT, answer)
-    yield _fast("simulated cycles", answer["cycles"] / again, CYCLES, answer, _known(_scalesim))
+    yield _fast("simulated cycles", answer["cycles"] / again, CYCLES, answer, known(_scalesim))
     rate = answer["machines"] / fleet
     yield _fast("analytic, machines", rate, MACHINES, answer, Peer(note=each))
-    yield _fast("analytic, layer points", rate * answer["layers"], POINTS, answer, _known(_zigzag))
+    yield _fast("analytic, layer points", rate * answer["layers"], POINTS, answer, known(_zigzag))
 
 
 def large(plan: Plan) -> Iterator[Row]:
@@ -97,7 +97,7 @@ def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate < 1e5 else f"{rate / 1e6:,.3g} million"
 
 
-def _known(peer: Callable[[], Peer]) -> Peer:
+def known(peer: Callable[[], Peer]) -> Peer:
     """What a peer does, or why it was not measured."""
     try:
         return peer()
