@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import ceil
 
 from sim.cost import block_u55, block_u85
-from sim.cost.block_cycles import Cycles, Memory, job_cycles, output_cycles
+from sim.cost.block_cycles import Cycles, Memory, job_cycles
 from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
 from sim.cost.block_reach import reaches, scales
 from sim.cost.block_stages import Stage, contracts_constant, stages_of
@@ -38,7 +38,7 @@ def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     stages = stages_of(nest)
     assert stages.primary is not None
     job = job_of(hardware, nest, shape, stages.primary)
-    repeats = shape.groups * (1 if job.op in ("pool", "extreme") else shape.images)
+    repeats = shape.groups * (1 if job.op == "pool" else shape.images)
     behind = _behind(hardware, stages.after)
     chained = _chained_rate(hardware, stages.after[:behind])
     if isinstance(hardware, Part55) and job.dynamic:
@@ -169,7 +169,7 @@ def _traffic(
     """
     found = []
     blocks = job.output.over(choice.output.within(job.output))
-    deep = 1 if job.op in ("depthwise", "pool", "extreme") else blocks.depth
+    deep = 1 if job.op in ("depthwise", "pool") else blocks.depth
     source = choice.input.within(job.input)
     repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
     constants = scales(nest)
@@ -186,6 +186,3 @@ def _traffic(
         else:
             found.append(reach.spread(tile, memory.burst))
     return tuple(found)
-
-
-__all__ = ["Cycles", "Memory", "chosen", "job_of", "output_cycles", "work"]

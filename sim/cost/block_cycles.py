@@ -106,7 +106,7 @@ def _taps(
     new = isinstance(part, Part85)
     decode = 32 * micro.depth // (8 * part.decoders) if isinstance(part, Part85) else 32 * micro.depth // 8
     eights = -(-source.depth // 8)
-    if job.op in ("pool", "extreme"):
+    if job.op == "pool":
         steps = 1
         cycles = max(4, taps) * units.elements * (1 if part.macs == 32 else job.bits // 2)
     elif job.op == "depthwise":
@@ -142,7 +142,7 @@ def output_cycles(part: Part55 | Part85, job: Job) -> float:
     if isinstance(part, Part85):
         bits = {8: 0, 16: 1, 32: 2, 64: 3}[job.output_bits]
         return max(part.output_cycles[bits], part.table_cycles if job.table else 0.0)
-    kind = 3 if job.wide and job.op != "elementwise" else 6 if job.op == "pool" and job.maximum else 7
+    kind = 3 if job.wide else 6 if job.op == "pool" and job.maximum else 7
     return max(part.output_cycles[kind], part.table_cycles if job.table else 0.0)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, prod
+from math import prod
 from typing import Literal, NamedTuple
 
-Op = Literal["convolution", "depthwise", "pool", "sum", "extreme", "elementwise"]
-"""Products over channels, or in each; a window of each channel; over channels: sum, or maximum."""
+Op = Literal["convolution", "depthwise", "pool", "sum"]
+"""Products over channels, or in each; a window of each channel; a sum over channels."""
 
 
 class Shape(NamedTuple):
@@ -65,9 +65,6 @@ class Job:
     dynamic: bool = False
     """Whether the other factor is computed at run time."""
     maximum: bool = False
-    operands: int = 1
-    scalar: bool = False
-    """Whether an operand is one number for all elements."""
 
     @property
     def sparse(self) -> bool:
@@ -105,7 +102,7 @@ class Part55:
     microblock: Shape
     banks: int
     granules: tuple[int, ...]
-    """Banks that buffers come in: maps of 8, 16 bits; the same elementwise; 32 bits; sums of 16, 32, 40."""
+    """Banks that buffers come in: maps of 8, 16 and 32 bits; sums of 32 and 40 bits."""
     output_cycles: tuple[float, ...]
     """An element: 32-bit unary, binary; product to 32 bits; other products and 40-bit sums; simple and scaled
     addition; maximum; all else."""
@@ -123,8 +120,6 @@ class Part85:
     """What the feature map is stored in, in bricks of 128 bits, for each microblock and range of depth."""
     input_bytes: int
     sum_bytes: int
-    output_bytes: int
-    chain_bytes: int
     output_cycles: tuple[float, ...]
     """An element: 8, 16, 32, 64 bits; 32 bits between chained operations; 32-bit binary operations."""
     table_cycles: float
@@ -132,16 +127,16 @@ class Part85:
     """Beats of 16 bytes under way: copies, streamed maps, weights, coded otherwise too, maps, scales."""
 
 
-_SMALL = (8, 8, 8, 8, 16, 8, 16, 20)
+_SMALL = (8, 8, 16, 16, 20)
 _PARTS55 = {
     (32, 1): Part55(
-        32, 1, Shape(1, 1, 4), 16, (2, 2, 2, 2, 4, 4, 4, 4), (2.0, 3.0, 3.0, 3.0, 4.0, 6.0, 1.0, 2.0), 1.0
+        32, 1, Shape(1, 1, 4), 16, (2, 2, 4, 4, 4), (2.0, 3.0, 3.0, 3.0, 4.0, 6.0, 1.0, 2.0), 1.0
     ),
     (64, 1): Part55(
-        64, 1, Shape(1, 1, 8), 16, (2, 2, 2, 2, 4, 4, 4, 8), (1.0, 1.5, 1.5, 1.5, 2.0, 3.0, 0.5, 1.0), 1.0
+        64, 1, Shape(1, 1, 8), 16, (2, 2, 4, 4, 8), (1.0, 1.5, 1.5, 1.5, 2.0, 3.0, 0.5, 1.0), 1.0
     ),
     (128, 1): Part55(
-        128, 1, Shape(1, 2, 8), 24, (4, 4, 4, 4, 8, 4, 8, 12),
+        128, 1, Shape(1, 2, 8), 24, (4, 4, 8, 8, 12),
         (0.75, 1.25, 0.75, 0.75, 1.0, 1.5, 0.25, 0.5), 1.0,
     ),
     (256, 1): Part55(
@@ -161,28 +156,28 @@ _PARTS85 = {
     128: Part85(
         128, 1, (Shape(1, 2, 8), Shape(1, 1, 16)),
         ((Shape(1, 2, 1), Shape(1, 1, 2), Shape(1, 1, 2)),) * 2,
-        8192, 8192, 2048, 768, (0.5, 0.5, 0.5, 1.0, 1.0, 1.0), 0.5, (64, 64, 128, 128, 104, 16),
+        8192, 8192, (0.5, 0.5, 0.5, 1.0, 1.0, 1.0), 0.5, (64, 64, 128, 128, 104, 16),
     ),
     256: Part85(
         256, 1, (Shape(1, 2, 16), Shape(1, 4, 8), Shape(2, 2, 8)),
         _units((2, 2, 1, 2, 1, 1), (1, 4, 1, 2, 1, 1), (2, 2, 1, 2, 1, 1)),
-        16384, 16384, 2048, 1536, (0.25, 0.25, 0.25, 0.5, 0.5, 0.5), 0.25, (104, 104, 128, 128, 128, 16),
+        16384, 16384, (0.25, 0.25, 0.25, 0.5, 0.5, 0.5), 0.25, (104, 104, 128, 128, 128, 16),
     ),
     512: Part85(
         512, 2, (Shape(2, 2, 16), Shape(1, 4, 16)),
         _units((2, 2, 1, 2, 1, 1), (1, 4, 1, 2, 1, 1)),
-        16384, 32768, 4096, 3072, (0.125, 0.125, 0.25, 0.5, 0.25, 0.25), 0.125, (128, 128, 256, 256, 128, 16),
+        16384, 32768, (0.125, 0.125, 0.25, 0.5, 0.25, 0.25), 0.125, (128, 128, 256, 256, 128, 16),
     ),
     1024: Part85(
         1024, 4, (Shape(2, 2, 32), Shape(1, 4, 32), Shape(2, 4, 16)),
         _units((2, 4, 2, 2, 1, 2), (2, 4, 1, 4, 1, 2), (2, 4, 2, 2, 1, 2)),
-        16384, 65536, 4096, 6144, (0.0625, 0.125, 0.25, 0.5, 0.125, 0.25), 0.0625,
+        16384, 65536, (0.0625, 0.125, 0.25, 0.5, 0.125, 0.25), 0.0625,
         (256, 256, 416, 208, 256, 16),
     ),
     2048: Part85(
         2048, 4, (Shape(2, 2, 64), Shape(1, 4, 64), Shape(4, 4, 16)),
         _units((4, 4, 2, 4, 2, 2), (4, 4, 2, 4, 1, 4), (4, 4, 2, 4, 2, 2)),
-        32768, 131072, 8192, 12288, (0.03125, 0.0625, 0.125, 0.25, 0.0625, 0.125), 0.03125,
+        32768, 131072, (0.03125, 0.0625, 0.125, 0.25, 0.0625, 0.125), 0.03125,
         (256, 256, 512, 256, 256, 16),
     ),
 }  # fmt: skip
@@ -205,8 +200,3 @@ def part(family: str, macs: int, cores: int = 1) -> Part55 | Part85:
 def up(value: int, granule: int) -> int:
     """The next multiple."""
     return -(-value // granule) * granule
-
-
-def share(value: float, parts: int) -> int:
-    """A part, rounded up."""
-    return ceil(value / parts)

@@ -25,7 +25,7 @@ def part_kernel(job: Job) -> bool:
 
 def choose(part: Part55, job: Job) -> Choice | None:
     """The block that Vela's criterion prefers, or None if none fits."""
-    elementwise, equal = job.op == "elementwise", job.op in ("elementwise", "pool", "depthwise", "extreme")
+    equal = job.op in ("pool", "depthwise")
     partly = job.op == "convolution" and part_kernel(job)
     micro = part.microblock
     space = job.output.within(LARGEST).rounded(micro)
@@ -37,15 +37,11 @@ def choose(part: Part55, job: Job) -> Choice | None:
         range(micro.width, space.width + 1, micro.width),
     )
     rows, columns = rounded(blocks.rows, micro.height), rounded(blocks.columns, micro.width)
-    deep = blocks.depth if equal else np.array([[[_input_depth(part, job, partly)]]])
+    deep = blocks.depth if equal else np.array([[[_input_depth(job, partly)]]])
     flat = job.output.height == 1 and job.kernel[0] == 1 and micro.height == 2
     height = np.minimum(blocks.height, 1) if flat else blocks.height
     fits = _fits(part, job, rows * columns, deep, height * blocks.width, blocks.depth)
-    if elementwise:
-        size = blocks.height.astype(FLOAT) * blocks.width * blocks.depth
-        cost = FLOAT(job.output.elements) / size
-    else:
-        cost = traffic(job, blocks, (rows, columns), height, equal, joint=False)
+    cost = traffic(job, blocks, (rows, columns), height, equal, joint=False)
     whole = job.input.elements < rows * columns * deep * 2
     cost = np.where(whole, cost / FLOAT(2), cost)
     small = (blocks.height <= 4) & (blocks.width <= 4)
@@ -60,7 +56,7 @@ def choose(part: Part55, job: Job) -> Choice | None:
     return Choice(block, source, micro, partly)
 
 
-def _input_depth(part: Part55, job: Job, partly: bool) -> int:
+def _input_depth(job: Job, partly: bool) -> int:
     """Channels of the map that are held at a time."""
     if job.bits == 16:
         return up(min(job.input.depth, 16), 4)
@@ -70,18 +66,11 @@ def _input_depth(part: Part55, job: Job, partly: bool) -> int:
 
 def _fits(part: Part55, job: Job, area: Array, deep: Array, results: Array, depth: Array) -> Array:
     """Whether two copies of the map's block and of the sums fit into the banks."""
-    single = job.op == "elementwise"
-    sizes = {8: 2, 16: 3, 32: 4} if single else {8: 0, 16: 1, 32: 4}
-    source = rounded(
-        -(-(area * rounded(deep * job.bits // 8, 8)) // BANK) * 2, part.granules[sizes[job.bits]]
-    )
+    granule = part.granules[{8: 0, 16: 1, 32: 2}[job.bits]]
+    source = rounded(-(-(area * rounded(deep * job.bits // 8, 8)) // BANK) * 2, granule)
     kept = max(1 if job.table else 0, 2 if part.banks > 16 else 0)
     room = part.banks - RESERVED - kept
-    if single:
-        # Scalars of at most 16 bits travel with the command.
-        maps = 1 if job.scalar and job.bits <= 16 else 2
-        return np.broadcast_to(source * maps <= room, np.broadcast_shapes(source.shape, depth.shape))
-    bits, granule = (40, part.granules[7]) if job.wide else (32, part.granules[6])
+    bits, granule = (40, part.granules[4]) if job.wide else (32, part.granules[3])
     sums = rounded(-(-(results * rounded(depth, 8) * bits // 8) // BANK) * 2, granule)
     fits: Array = source + sums <= room
     return fits

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sim.cost.block_area import area_block
-from sim.cost.block_parts import Choice, Job, Op, Part85, Shape, up
+from sim.cost.block_parts import Choice, Job, Part85, Shape, up
 from sim.cost.block_search import FLOAT, Array, Candidates, best, depths, rounded, traffic
 
 LARGEST = Shape(128, 128, 1024)
 GRANULE = 16
 """Channels that sums are stored in."""
-CHAIN_SLOTS = 6
 
 
 def part_kernel(job: Job) -> bool:
@@ -28,9 +27,6 @@ def choose(part: Part85, job: Job) -> Choice | None:
     micro = microblock(part, job, partly)
     if micro is None:
         return None
-    if job.op == "elementwise":
-        block = _elementwise(part, job, micro)
-        return Choice(block, block, micro, False)
     deep = input_depth(part, job, partly, micro)
     if job.op == "convolution":
         return _convolution(part, job, micro, partly, deep)
@@ -53,23 +49,18 @@ def microblock(part: Part85, job: Job, partly: bool) -> Shape | None:
     return min(allowed, key=lambda micro: job.output.rounded(micro).elements, default=None)
 
 
-_ANY: frozenset[Op] = frozenset(("depthwise", "pool", "extreme", "sum"))
-
-
 def _able(part: Part85, job: Job, micro: Shape, partly: bool) -> bool:
     """Whether a microblock can do the job: a table of the part, after its size and the map's bits."""
-    if job.op == "elementwise":
-        return True
     if part.macs >= 512:
         if job.bits == 32:
-            return job.op in ("sum", "extreme") and micro.depth == 16
+            return job.op == "sum" and micro.depth == 16
         return job.op == "convolution" or part.macs == 512 or micro.depth == 16
     deep = micro.depth == 16
     if job.op == "convolution":
         single = job.kernel == (1, 1) and not partly and job.bits == 16 and not job.dynamic
         return single if deep else True
     if job.op == "sum" or job.bits == 32:
-        return not deep and job.op in ("sum", "extreme")
+        return not deep and job.op == "sum"
     return deep if job.bits == 8 else not deep
 
 
@@ -125,27 +116,3 @@ def storage(part: Part85, depth: int, bits: int, micro: Shape) -> Shape:
     size = depth * bits
     unit = part.units[part.microblocks.index(micro)][2 if size > 256 else 1 if size > 128 else 0]
     return Shape(unit.height, unit.width, unit.depth * 128 // bits)
-
-
-def _elementwise(part: Part85, job: Job, micro: Shape) -> Shape:
-    """Blocks as large as the buffer for results allows, wide before deep."""
-    granule = Shape(micro.height, micro.width, GRANULE)
-    whole = job.output.rounded(granule)
-    limit = whole.within(LARGEST)
-    units = part.output_bytes * 8 // job.bits // GRANULE
-    height = tiled(whole.height, granule.height, limit.height)
-    required = max(
-        tiled(whole.width, granule.width, up(min(units, limit.width), granule.width)), granule.width
-    )
-    depth = GRANULE
-    times = min(units // required, limit.depth // depth)
-    if times >= 2:
-        units, depth = units // times, depth * times
-    return Shape(height, units, depth).rounded(granule)
-
-
-def tiled(whole: int, granule: int, tile: int) -> int:
-    """A tile of at most this size, such that all are of about one size."""
-    if whole % tile == 0:
-        return tile
-    return max(up(whole // (whole // tile + 1), granule), granule)
