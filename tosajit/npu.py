@@ -97,6 +97,8 @@ class Network:
         from sim import Report
 
         times = list(_Timing(self, machine, mode, loop_trips).block(self.body))
+        if not times:
+            return Report(machine.name, name, mode, machine.clock_hz, 0, ())
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
 
     def program(self, stretch: Stretch, machine: Machine) -> Program:
