@@ -127,12 +127,12 @@ def shares(cycles: Mapping[str, int], total: int) -> str:
 
 
 def _macs(report: Report) -> str:
-    text = f"{report.macs:,}"
-    if report.peak_macs_per_cycle:
+    text = f"{report.macs:,}" if report.macs else "none"
+    if report.peak_macs_per_cycle and report.macs:
         place = report.roofline
         text += f": {place.attained:.3g} of {report.peak_macs_per_cycle:g} a cycle"
         text += f" ({percent(report.mac_utilisation)})"
-        if place.intensity is not None and report.macs:
+        if place.intensity is not None:
             limit = "array" if place.limit == "array" else "bandwidth"
             text += f"; at {place.intensity:.3g} an off-chip byte the {limit} allows {place.bound:.4g}"
     return text

@@ -148,7 +148,8 @@ def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
 def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:
     """Off-chip bytes between two cycles.
 
-    Those of transfers are known. What units move themselves is spread evenly over the time that they work.
+    Those of transfers are known. What units move themselves is spread evenly over the time that they work and,
+    where there is no timeline, over all the time of the operator.
     """
     moved: Counter[str] = Counter()
     work: Counter[str] = Counter()
@@ -159,6 +160,9 @@ def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]
     for one in report.operators:
         rest[one.label] += one.offchip_bytes
     rates = {label: max(0, size - moved[label]) / work[label] for label, size in rest.items() if work[label]}
+    for one in report.operators:
+        if one.label not in work and one.end > one.start and one.offchip_bytes:
+            yield one.start, one.end, one.offchip_bytes
     for span in expanded(report.timeline, limit):
         if span.end > span.first:
             own = rates.get(span.label, 0.0) * span.duration if span.kind == "compute" else 0.0

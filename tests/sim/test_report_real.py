@@ -11,6 +11,7 @@ import pytest
 import tosajit as tj
 from sim.report.report import moved
 from sim.report.text import WIDTH
+from sim.report.trace import flows
 from tests.sim.test_report_trace import check
 from tosajit import ops
 
@@ -112,3 +113,14 @@ def test_loops_and_branches_are_told_as_one_report() -> None:
     assert sum(one.total for one in many.operators) == many.cycles
     check(many.trace())
     assert str(many)
+
+
+def test_a_graph_that_does_nothing_takes_nothing() -> None:
+    made = tj.simulate(tj.trace(lambda x: x, tj.Value("x", tj.INT32, (1,))), "tiny")
+    assert (made.cycles, made.operators) == (0, ())
+    assert "nothing to do" in str(made)
+
+
+def test_the_bandwidth_of_an_estimate_has_all_bytes() -> None:
+    made = report("systolic-16", "analytic")
+    assert sum(size for _, _, size in flows(made)) == pytest.approx(made.offchip_bytes)
