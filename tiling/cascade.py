@@ -28,6 +28,8 @@ SECTION_BYTES = 512
 """A group more costs as much as moving so many bytes."""
 MOST_GROUPS = 4000
 """More groups than this are not added: they would take too long to plan."""
+SURE = 4
+"""Stripes surely pay if they spare all but a part of so many of what moves without them."""
 HELD_BYTES = 48
 """Smaller constants are not worth a copy."""
 
@@ -39,8 +41,16 @@ def choose(
     nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
 ) -> tuple[tuple[Nest, ...], dict[str, Operand]]:
     """The same nests, with chains in stripes where otherwise tensors would have to leave the scratchpad."""
+    found, known, _ = weighed(nests, operands, target)
+    return found, known
+
+
+def weighed(
+    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
+) -> tuple[tuple[Nest, ...], dict[str, Operand], bool]:
+    """The same, and whether stripes surely move much less, so that a plan without them need not be made."""
     if target.scratch_bytes is None:
-        return tuple(nests), dict(operands)
+        return tuple(nests), dict(operands), False
     search = _Search(nests, operands, target)
     found: list[Nest] = []
     left, added = dict(operands), {}
@@ -57,7 +67,7 @@ def choose(
         added.update(buffers)
         for name in cascade.flows:
             del left[name]
-    return tuple(found), left | added
+    return tuple(found), left | added, more <= MOST_GROUPS and search.least * SURE < search.crowded
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,8 @@ class _Search:
             for write in nest.writes:
                 self.writers.setdefault(write.access.operand, []).append(step)
         self.begun, self.ended = self._totals()
+        self.crowded = self.least = 0.0
+        """What moves because it does not fit, without stripes and with those that are best."""
 
     def _totals(self) -> tuple[list[int], list[int]]:
         """Bytes of tensors that have begun up to each step, and that have ended before it."""
@@ -122,6 +134,7 @@ class _Search:
                 for first, stripes, price in self._options(step, crowded):
                     choice = min(choice, (best[first][0] + price, first, stripes))
             best.append(choice)
+        self.crowded, self.least = sum(crowded), best[-1][0]
         parts: list[tuple[range, int]] = []
         end = count
         while end:

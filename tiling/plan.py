@@ -21,8 +21,6 @@ ROUNDS = 6
 """Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
-TRAFFIC_WORTH = 1.02
-"""So much slower may a program be that moves less, because groups go through the scratchpad in stripes."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -58,14 +56,14 @@ def plan(
     """
     if target.scratch_bytes is None:
         return _in_place(nests, _known(nests, operands), target)
-    found, time = _planned(nests, operands, target, estimate)
-    if target.cores > 1:
-        return found
-    striped, buffers = cascade.choose(nests, operands, target)
-    if len(striped) == len(nests):
-        return found
+    striped, buffers, surely = cascade.weighed(nests, operands, target)
+    if len(striped) == len(nests) or target.cores > 1:
+        return _planned(nests, operands, target, estimate)[0]
     other, striped_time = _planned(striped, buffers, target, estimate)
-    return other if striped_time <= time * TRAFFIC_WORTH or isinstance(found, Infeasible) else found
+    if surely:
+        return other
+    found, time = _planned(nests, operands, target, estimate)
+    return other if striped_time < time else found
 
 
 def _planned(
