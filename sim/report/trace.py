@@ -148,7 +148,7 @@ def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
 def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:
     """Off-chip bytes between two cycles.
 
-    Those of transfers are known. What units move themselves is spread evenly over the time that they work and,
+    Those of transfers are known. What units move themselves is spread evenly over their work and,
     where there is no timeline, over all the time of the operator.
     """
     moved: Counter[str] = Counter()
