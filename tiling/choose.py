@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ Estimate = Callable[[Section, Mapping[str, Operand]], float]
 
 LEAST_TILES = (2, 4, 8, 16, 64)
 """Candidates with at least so many tiles are looked for: more tiles let transfers hide behind work."""
-TILE_BYTES = (0, 4096)
+MANY_TILES = 4096.0
 """Candidates are looked for that move least if every tile costs as much as so many bytes."""
 RUN_BYTES = 64
 """… and those that move least if every stretch of contiguous bytes costs as much as so many more."""
@@ -28,8 +28,8 @@ LEVELS = 3
 """Candidates are looked for in half of the room, in a quarter, …, so that more room offers what less has."""
 LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
-SPLIT = 1e-3
-"""Of candidates that move the same, those without accumulators in the scratchpad are preferred."""
+SPLIT, FEWER = 1e-3, 1e-6
+"""Of candidates that move the same, those without accumulators, and with fewer tiles, are preferred."""
 MOST = 40
 """Candidates that are estimated."""
 
@@ -81,7 +81,7 @@ def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
     """The least bytes moved by a choice that fits, and what room it takes; infinite if none fits."""
     best = (float("inf"), 0)
     for boxed in _ways(at, target):
-        rows = _fitting(at, boxed, room)
+        rows, _ = _fitting(at, boxed, room)
         if len(rows.numbers):
             row = int(rows.cost.argmin())
             best = min(best, (float(rows.cost[row]), int(rows.need[row])))
@@ -96,9 +96,9 @@ def choose(
         found = [
             (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
             for boxed in _ways(at, target)
-            for rows in [_fitting(at, boxed, room)]
+            for rows in [_fitting(at, boxed, room)[0]]
             if len(rows.numbers)
-            for row in [_least(rows.cost, rows.tiles)]
+            for row in [int(rows.cost.argmin())]
         ]
         cost, _, row, boxed = min(found, key=lambda f: f[:2], default=(0.0, 0, -1, None))
         return None if boxed is None else (_Maker(at, target).section(row, boxed, 1), cost)
@@ -133,8 +133,6 @@ class _Rows:
     numbers: NDArray[np.intp]
     need: Numbers
     """Bytes of the scratchpad."""
-    second: Numbers
-    """Bytes more if boxes that move have a second copy."""
     cost: Numbers
     """Bytes moved."""
     runs: Numbers
@@ -143,37 +141,31 @@ class _Rows:
 
     def where(self, chosen: Flags) -> _Rows:
         """Some of the rows."""
-        columns = (self.numbers, self.need, self.second, self.cost, self.runs, self.tiles)
+        columns = (self.numbers, self.need, self.cost, self.runs, self.tiles)
         return _Rows(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
 
-def _fitting(at: Setting, boxed: Flags, room: int) -> _Rows:
-    """The rows that fit, with the bytes that they need and move."""
-    menu = at.menu
-    own = np.flatnonzero(boxed)
-    rooms = menu.rooms[:, own]
-    need = rooms.sum(1) + menu.accumulators
+def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
+    """The rows that fit, with the bytes that they need and move; and bytes for second copies of boxes."""
+    menu, own, scale = at.menu, boxed.astype(float), np.array(at.scale)
+    direct = scale * ~(boxed | np.array(at.inside, bool))
+    need = menu.rooms @ own + menu.accumulators
+    cost = menu.moved @ (scale * own) + menu.touched @ direct
+    cost += SPLIT * menu.accumulators + FEWER * menu.counts
     (rows,) = np.nonzero(need <= room)
-    rooms, scale = rooms[rows], np.array(at.scale)
-    second = (rooms * menu.moves[np.ix_(rows, own)]).sum(1)
-    loaded, touched = menu.loaded[np.ix_(rows, own)], menu.touched[np.ix_(rows, own)]
-    cost = np.where(rooms == 0, touched, loaded) @ scale[own]
-    direct = np.flatnonzero(~boxed & ~np.array(at.inside, bool))
-    cost = cost + menu.touched[np.ix_(rows, direct)] @ scale[direct] + SPLIT * menu.accumulators[rows]
-    runs = (menu.runs[np.ix_(rows, own)] * (rooms > 0)).sum(1)
-    return _Rows(rows, need[rows], second, cost, runs, menu.counts[rows])
+    found = _Rows(rows, need[rows], cost[rows], (menu.runs @ own)[rows], menu.counts[rows])
+    return found, (menu.seconds @ own)[rows]
 
 
 def _candidates(at: Setting, target: Target, room: int) -> Iterator[tuple[int, Flags, int]]:
     """Rows of the menu with the accesses that have boxes and their copies: a few that differ in kind."""
     seen: set[tuple[int, bytes, int]] = set()
     for boxed in _ways(at, target):
-        rows = _fitting(at, boxed, room)
-        if not boxed.any() or not len(rows.numbers):
-            rows = rows.where(rows.tiles == rows.tiles.min(initial=np.inf))
-        twice = rows.where(rows.need + rows.second <= room)
-        picked = [*((row, 1) for row in _picked(rows, room, False))]
-        picked += ((row, 2) for row in _picked(twice, room, True))
+        rows, second = _fitting(at, boxed, room)
+        picked = [(row, 1) for row in _picked(rows, room, bool(boxed.any()))]
+        if second.any():
+            double = replace(rows, need=rows.need + second)
+            picked += [(row, 2) for row in _picked(double.where(double.need <= room), room, True)]
         for row, copies in picked:
             moving = at.menu.moves[row, boxed].any()
             key = row, boxed.tobytes(), copies if moving else 1
@@ -182,30 +174,23 @@ def _candidates(at: Setting, target: Target, room: int) -> Iterator[tuple[int, F
                 yield row, boxed, key[2]
 
 
-def _picked(rows: _Rows, room: int, twice: bool) -> Iterator[int]:
-    need = rows.need + rows.second if twice else rows.need
+def _picked(rows: _Rows, room: int, boxes: bool) -> Iterator[int]:
+    """Rows that are best in one way or another; without boxes, tiles are only as many as must be."""
     for level in range(LEVELS):
         if level:
-            fitting = need <= 1 << max(room.bit_length() - level, 0)
-            rows, need = rows.where(fitting), need[fitting]
+            rows = rows.where(rows.need <= 1 << max(room.bit_length() - level, 0))
         if not len(rows.numbers):
             return
-        for price in TILE_BYTES:
-            yield int(rows.numbers[_least(rows.cost + price * rows.tiles, rows.tiles)])
-        priced = rows.cost + RUN_BYTES * rows.runs
-        yield int(rows.numbers[_least(priced, rows.tiles)])
-        for least in LEAST_TILES if level == 0 else ():
-            enough = np.flatnonzero(rows.tiles >= least)
-            if not len(enough):
-                break
-            yield int(rows.numbers[enough[_least(rows.cost[enough], rows.tiles[enough])]])
-            yield int(rows.numbers[enough[_least(priced[enough], rows.tiles[enough])]])
-
-
-def _least(cost: Numbers, tiles: Numbers) -> int:
-    """The row that costs least, and of several the one with the fewest tiles."""
-    (equal,) = np.nonzero(cost <= cost.min())
-    return int(equal[tiles[equal].argmin()])
+        yield int(rows.numbers[(rows.cost + MANY_TILES * rows.tiles).argmin()])
+        if not boxes:
+            return
+        for cost in (rows.cost, rows.cost + RUN_BYTES * rows.runs):
+            yield int(rows.numbers[cost.argmin()])
+            for least in LEAST_TILES if level == 0 else ():
+                row = int(np.where(rows.tiles >= least, cost, np.inf).argmin())
+                if rows.tiles[row] < least:
+                    break
+                yield int(rows.numbers[row])
 
 
 class _Maker:

@@ -45,12 +45,15 @@ class Menu:
     """Bytes of each access's box, aligned; 0 where the operand cannot come into the scratchpad."""
     moves: NDArray[np.bool_]
     """Whether the box moves, so that a second copy could be loaded while one is used."""
-    loaded: Numbers
-    """Bytes between memory and box in the whole section, if the box stays as long as it can."""
+    seconds: Numbers
+    """Bytes of such a copy."""
+    moved: Numbers
+    """Bytes between memory and box in the whole section, if the box stays as long as it can; without box, the
+    bytes that go straight to the memory."""
     runs: Numbers
     """Stretches of contiguous bytes that these are."""
     touched: Numbers
-    """The same if every tile goes to memory for itself."""
+    """Bytes if every tile goes to memory for itself."""
     accumulators: Numbers
     """Bytes of accumulators."""
     least: int
@@ -135,8 +138,9 @@ def _menu(
         total[rows],
         rooms[rows],
         often > 1,
-        often * means[rows],
-        often * runs[rows],
+        rooms[rows] * (often > 1),
+        np.where(rooms[rows] > 0, often * means[rows], touched[rows]),
+        often * runs[rows] * (rooms[rows] > 0),
         touched[rows],
         accumulators[rows],
         least,
