@@ -77,14 +77,7 @@ Slice = tuple[int, int, str, str, dict[str, Any]]
 
 def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
     """Names of tracks with what is on them: (first, end, name, category, arguments)."""
-    yield (
-        "operators",
-        [
-            (one.start, one.end, plain(one.label), "operator", _arguments(one))
-            for one in report.operators
-            if one.end > one.start
-        ],
-    )
+    yield "operators", list(_operators(report))
     units: dict[str, list[Slice]] = defaultdict(list)
     folded: dict[tuple[str, str, str], list[Span]] = defaultdict(list)
     for span in expanded(report.timeline, limit):
@@ -94,6 +87,18 @@ def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
     for (unit, _, _), spans in folded.items():
         units[plain(unit)].append(_folded(spans))
     yield from units.items()
+
+
+def _operators(report: Report) -> Iterator[Slice]:
+    """Operators from when their work starts, not from when data for it are first loaded."""
+    works: dict[str, int] = {}
+    for span in report.timeline:
+        if span.kind == "compute":
+            works[span.label] = min(span.first, works.get(span.label, span.first))
+    for one in report.operators:
+        start = max(one.start, works.get(one.label, one.start))
+        if one.end > start:
+            yield start, one.end, plain(one.label), "operator", _arguments(one)
 
 
 def _arguments(operator: Any) -> dict[str, Any]:
