@@ -2,6 +2,7 @@
 
 import ctypes
 import inspect
+import math
 import re
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pytest
 
 from tosajit.kernels import floats
 from tosajit.kernels.objects import compile_kernels
-from tosajit.kernels.scalars import scalar, scalar_source, scalars
+from tosajit.kernels.scalars import scalar, scalar_source, scalars, vectorised
 
 STORED = {
     "f16": np.dtype(np.float16),
@@ -24,6 +25,17 @@ HEADER = (
     "import numpy as np\nfrom tosajit.kernels.intrinsics import *\nfrom tosajit.kernels.floats import *\n\n"
 )
 FLOATING = sorted(name for name in scalars() if re.search(r"float|_f8|f16|f32", name))
+FUNCTIONS = {
+    "exp": np.exp,
+    "log": np.log,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "erf": np.vectorize(math.erf),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "reciprocal": lambda x: 1 / x,
+}
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 448.0, 464.0, 464.00003, 57344.0, 61439.0, 61440.0, 65504.0]
 SPECIAL += [
     65519.0,
@@ -101,6 +113,64 @@ def test_compiled_equals_python(name):
     with np.errstate(all="ignore"):
         expected = np.array([float(scalar(name)(*values)) for values in zip(*arrays, strict=True)])
     assert same(found, expected).all()
+
+
+def error(name, x, result):
+    """The error that TOSA 1.0.1 allows for float32."""
+    size, least = np.abs(x), 2.0**-126
+    ulp = np.exp2(np.floor(np.log2(np.maximum(np.abs(result), least)))) * 2.0**-23
+
+    def bound(times, lower=0.0):
+        return times * 2.0**-23 * np.maximum(np.maximum(np.abs(result), least), lower / times)
+
+    match name:
+        case "exp":
+            return bound(3 + 2 * size)
+        case "log":
+            return bound(np.full(x.shape, 5.0), 0.5)
+        case "sigmoid":
+            return bound(2 * (1 + size))
+        case "tanh":
+            return bound(4 * (3 + 2 * size), 0.5)
+        case "sin" | "cos":
+            return 2.0**-11.5 * (1 + size)
+    return ulp * {"erf": 5, "rsqrt": 2, "reciprocal": 1}[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_within_half_of_their_bounds(name):
+    generator = np.random.default_rng(11)
+    even, normal = generator.uniform(-100, 100, 60_000), generator.standard_normal(60_000)
+    x = np.concatenate([numbers(60_000), even.astype(np.float32), normal.astype(np.float32)])
+    x = x[np.abs(x) > 2.0**-126]
+    with np.errstate(all="ignore"):
+        found = vectorised(f"{name}_f32")(x).astype(np.float64)
+        expected = FUNCTIONS[name](x.astype(np.float64))
+        exact = expected.astype(np.float32).astype(np.float64)
+        close = np.abs(found - expected) <= error(name, x.astype(np.float64), expected) * 0.75
+    tiny = (np.abs(expected) < 2.0**-126) & (np.abs(found) <= 2.0**-126)
+    assert (close | tiny | same(found, exact)).all()
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+def test_powers(kind):
+    generator = np.random.default_rng(5)
+    x, y = np.exp(generator.uniform(-5, 5, 5_000)), generator.uniform(-8, 8, 5_000)
+    stored = STORED.get(kind, np.dtype(np.float32))
+    x, y = (array.astype(stored).astype(np.float32) for array in (x, y))
+    with np.errstate(all="ignore"):
+        found = vectorised(f"pow_{kind}")(x, y).astype(np.float64)
+        expected = np.power(x.astype(np.float64), y.astype(np.float64))
+    unit = 2.0 ** -{"f32": 23, "f16": 10, "bf16": 7}[kind]
+    exponent = np.abs(y * np.log(x.astype(np.float64)))
+    with np.errstate(all="ignore"):
+        close = np.abs(found / expected - 1) <= unit * (1 + 2**-16 / unit * (1 + exponent) / 16)
+    outside = (expected > float(ml_dtypes.finfo(stored).max)) | (
+        expected < float(ml_dtypes.finfo(stored).tiny)
+    )
+    assert (close | outside).all()
+    assert scalar(f"pow_{kind}")(np.float32(0), np.float32(2)) == 0
+    assert scalar(f"pow_{kind}")(np.float32(3), np.float32(0)) == 1
 
 
 def test_integers_are_rounded_once():

@@ -18,7 +18,7 @@ from tosajit.dtypes import DTYPES, INT8, INT32
 from tosajit.graph import Block, Graph, Region
 from tosajit.kernels.emit import emit, strided
 from tosajit.operator import Operator
-from tosajit.operators import CLAMP, CONV2D, ERF, MATMUL, OPERATORS, RESCALE, RESIZE, TRANSPOSE_CONV2D
+from tosajit.operators import CLAMP, CONV2D, MATMUL, OPERATORS, RESCALE, RESIZE, TRANSPOSE_CONV2D
 from tosajit.operators.convolution import residues
 
 MOVES = (
@@ -209,9 +209,12 @@ def test_outputs_between_the_kernels_get_the_bias_alone() -> None:
     assert {nest.verb for nest in nests} == {"contract", "move"}
 
 
-def test_functions_that_are_not_there_are_refused_by_name() -> None:
+def test_modes_that_are_not_there_are_refused_by_name() -> None:
     builder = GraphBuilder()
-    x = builder.input("x", DTYPES["FP32"], (3,))
-    builder.output(builder.add(ERF(), [x]))
-    with pytest.raises(tj.CompileError, match=r"\(ERF\): erf_f32 is not there yet"):
+    x, zero = (
+        builder.input("x", DTYPES["FP32"], (1, 3, 3)),
+        builder.const(np.zeros(1, np.float32), DTYPES["FP32"]),
+    )
+    builder.output(builder.add(MATMUL(), [x, x, zero, zero]))
+    with pytest.raises(tj.CompileError, match=r"\(MATMUL\): the mode fp32.* computes with floating point"):
         tj.compile(builder.build())

@@ -16,7 +16,7 @@ import numpy as np
 
 from tosajit.kernels import plain
 
-FILES = ("arithmetic.py", "floating.py", "requires.py")
+FILES = ("arithmetic.py", "floating.py", "transcendental.py", "requires.py")
 ROUND = {"f16": "round_f16", "bf16": "round_bf16", "f32": "np.float32"}
 """What rounds a float32 to each type that is computed with."""
 BITS = {"bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 48}
