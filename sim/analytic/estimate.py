@@ -1,28 +1,26 @@
 """What a program takes, as a closed form of each section.
 
-Units, channels and memories of a section work beside each other, so that it takes as long as the busiest
-of them. What that leaves out is added: transfers into buffers that are in use, the first loads that nothing
-hides, and the last stores that the next section waits for. The first constants of a section come while
-sections in front work, from when the channel has nothing else to do.
+Units, channels and memories of a section work beside each other, so that it takes as long as the busiest of
+them, and transfers into buffers that are in use besides. Sections follow one another as far as they depend on
+each other: a section starts when its unit is free, what it reads in place is written, and its first boxes are
+there; these are loaded as soon as their addresses are free and the channel has nothing else to do.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sim.events.model import Model
+from sim.events.model import Model, Slot
 from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
 from sim.events.simulate import Simulator
-from sim.events.state import CAUSES, INPUT, OUTPUT, WEIGHTS
+from sim.events.state import CAUSES, COMPUTE, DEPENDENCY, FILL, OUTPUT
 from sim.machine.machine import Machine
 from sim.report.report import Report
 from tiling.program import Program
-
-_NAMES = {place: cause for cause, place in CAUSES.items()}
 
 
 @dataclass(slots=True)
@@ -36,6 +34,8 @@ class Time:
     """Of the unit, with what the memories make of each tile."""
     slowed: Counter[int] = field(default_factory=Counter)
     """Cycles beyond the unit's, by cause."""
+    reached: Counter[int] = field(default_factory=Counter)
+    """Cycles of the memories for tiles, by what would wait for them."""
     offchip: int = 0
     """Of the memory, without first loads and last stores, which are added to all that is beside them."""
     pad: int = 0
@@ -43,11 +43,12 @@ class Time:
     """Transfers that tiles wait for each time, by cause."""
     loads: Counter[int] = field(default_factory=Counter)
     stores: int = 0
-    first_values: int = 0
-    """First loads of values computed before."""
-    first_constants: int = 0
+    first: int = 0
+    """The first loads."""
     last: int = 0
     """The last stores."""
+    leaving: int = 0
+    """Of the off-chip memory, for the last stores."""
 
     @staticmethod
     def of(model: Model) -> Time:
@@ -59,84 +60,142 @@ class Time:
             time.fill += count * tile.fill
             time.alone += count * tile.alone
             time.slowed[tile.cause] += count * (tile.alone - tile.cycles)
+            time.reached[tile.offchip_cause] += count * tile.offchip
+            time.reached[tile.pad_cause] += count * tile.pad
             time.offchip += count * tile.offchip
             time.pad += count * tile.pad
         for number, slot in enumerate(model.slots):
-            cycles = boxes = 0
-            for classes, count in model.tiles.combinations(slot.image.level):
-                moved = model.moved(slot, classes)
-                cycles, boxes = cycles + count * moved.cycles, boxes + count
-                time.offchip += count * moved.offchip
-                time.pad += count * moved.pad
-            first = model.moved(slot, model.tiles.first)
-            once = first.cycles
-            time.offchip -= first.offchip
-            time.pad -= first.pad
-            if slot.image.copies == 1 and boxes > 1:
-                time.behind[slot.cause] += cycles - once
-            if number >= len(model.loads):
-                time.stores += cycles
-                time.last += once
-            else:
-                time.loads[slot.cause] += cycles
-                if model.kinds[slot.number] == "activations":
-                    time.first_values += once
-                else:
-                    time.first_constants += once
+            time._moves(model, slot, number < len(model.loads))
         return time
 
+    def _moves(self, model: Model, slot: Slot, load: bool) -> None:
+        cycles = boxes = 0
+        for classes, count in model.tiles.combinations(slot.image.level):
+            moved = model.moved(slot, classes)
+            cycles, boxes = cycles + count * moved.cycles, boxes + count
+            self.offchip += count * moved.offchip
+            self.pad += count * moved.pad
+        once = model.moved(slot, model.tiles.first)
+        self.offchip -= once.offchip
+        self.pad -= once.pad
+        if slot.image.copies == 1 and boxes > 1:
+            self.behind[slot.cause] += cycles - once.cycles
+        if load:
+            self.loads[slot.cause] += cycles - once.cycles
+            self.first += once.cycles
+        else:
+            self.stores += cycles - once.cycles
+            self.last += once.cycles
+            self.leaving += once.offchip
+
     def cycles(self, channels: int) -> tuple[int, Counter[int]]:
-        """Cycles from the first tile on, and those that are waiting, by cause."""
+        """Cycles between the first loads and the last stores, and those that are waiting, by cause."""
         loads = sum(self.loads.values())
         dma = max(loads, self.stores) if channels > 1 else loads + self.stores
         busy = self.alone + sum(self.behind.values())
-        total = max(busy, dma - self.first_values - self.first_constants, self.offchip, self.pad)
+        total = max(busy, dma, self.offchip, self.pad)
         waits = self.slowed + self.behind
         if total > busy:
-            waits[self._slowest()] += total - busy
+            waits[self.slowest()] += total - busy
         return total, waits
 
-    def _slowest(self) -> int:
-        """What is waited for where transfers take longer than work."""
-        return max((*((n, cause) for cause, n in self.loads.items()), (self.stores, OUTPUT)))[1]
+    def slowest(self) -> int:
+        """What is waited for where memories take longer than work."""
+        tiles = ((count, cause) for cause, count in self.reached.items())
+        return max((*((n, cause) for cause, n in self.loads.items()), (self.stores, OUTPUT), *tiles))[1]
 
 
-@dataclass(slots=True)
 class Front:
     """How far the sections so far have come."""
 
-    now: int
-    idle: int
-    """From when the channel of loads has nothing to do."""
-    written: frozenset[str] = frozenset()
-    last: int = 0
-    """The last stores of the section in front."""
+    def __init__(self, run: Run, channels: int) -> None:
+        self.run, self.channels = run, channels
+        self.now = self.began = self.loading = self.storing = run.launch
+        self.free: dict[str, int] = {}
+        """When each unit has done all that was given to it."""
+        self.written: dict[str, int] = {}
+        self.far = self.near = run.launch
+        """By when the memories could have moved all bytes that were asked for."""
 
-    def advance(self, model: Model, time: Time, channels: int) -> Counter[int]:
-        """Run a section; what it waits for, by cause."""
-        total, waits = time.cycles(channels)
-        if any(slot.access.operand in self.written for slot in model.loads):
-            self._until(self.now + self.last, waits, OUTPUT)
-            self.idle = max(self.idle, self.now)
-        self.idle += time.first_constants
-        if time.first_constants:
-            self._until(self.idle, waits, WEIGHTS)
-        self.idle += time.first_values
-        if time.first_values:
-            self._until(self.idle, waits, INPUT)
-        self.now += total
-        later = sum(time.loads.values()) - time.first_constants - time.first_values
-        if later:
-            self.idle = max(self.idle + later, self.now - total // model.section.tiles)
-        if channels == 1 and time.stores:
-            self.idle = max(self.idle, self.now)
-        self.written, self.last = model.written, time.last
-        return waits
+    def advance(self, model: Model) -> None:
+        """Run a section; every cycle by which the front moves gets a cause."""
+        time, causes = Time.of(model), Counter[int]()
+        total, waits = time.cycles(self.channels)
+        start = max(self.began, self.free.get(model.unit_name, self.run.launch), self._depends(model))
+        self._wait(start, DEPENDENCY, causes)
+        issued = max(self.loading, self.run.launch)
+        for slot in model.loads:
+            written = self.written.get(slot.access.operand, 0)
+            begin = max(self.loading, written, self.run.pad.free(*slot.ranges[0]))
+            moved = model.moved(slot, model.tiles.first)
+            self.far = max(self.far, begin) + moved.offchip
+            self.loading = max(begin + moved.cycles, self.far)
+            self._wait(min(written, self.loading), DEPENDENCY, causes)
+            self._wait(self.loading, slot.cause, causes)
+            start = max(start, self.loading)
+        if model.unit_name == "dma":
+            start = max(start, self.loading)
+        self._wait(start, OUTPUT, causes)
+        self.far = max(self.far, start) + time.offchip
+        self.near = max(self.near, start) + time.pad
+        end = max(start + total, self.far, self.near)
+        waits[time.slowest()] += end - start - total
+        seen = max(0, end - max(self.now, start))
+        self.now, self.began = max(self.now, end), start
+        self._spend(time, waits, seen, causes)
+        self.run.ran.append(Ran(min(start, issued), end, [causes[place] for place in CAUSES.values()], []))
+        self._leave(model, time, end, total)
 
-    def _until(self, cycle: int, waits: Counter[int], cause: int) -> None:
+    def _leave(self, model: Model, time: Time, end: int, total: int) -> None:
+        """Note when units and channels are free, and what is written when."""
+        self.free[model.unit_name] = end
+        if sum(time.loads.values()):
+            self.loading = max(self.loading + sum(time.loads.values()), end - total // model.section.tiles)
+        if model.stores:
+            self.far = max(self.far, end) + time.leaving
+            self.storing = max(max(self.storing, end) + time.last, self.far)
+        if model.unit_name == "dma" or (self.channels == 1 and model.stores):
+            self.loading = max(self.loading, end, self.storing if self.channels == 1 else 0)
+        for slot in model.loads:
+            self._occupy(slot.ranges, "", end)
+        for slot in model.stores:
+            self._occupy(slot.ranges, "", self.storing)
+            self.written[slot.access.operand] = self.storing
+        for name in model.written_in_place:
+            self.written[name] = end
+        for low, high in model.pad_reads:
+            self.run.pad.read(low, high, end)
+        for low, high, owner in model.pad_writes:
+            self.run.pad.write(low, high, owner, self.began, end)
+
+    def _occupy(self, ranges: Iterable[tuple[int, int]], owner: str, end: int) -> None:
+        for low, high in ranges:
+            self.run.pad.write(low, high, owner, self.began, end)
+
+    def _depends(self, model: Model) -> int:
+        """When everything that is used in place is written, and the places of results are free."""
+        pad = self.run.pad
+        return max(
+            0,
+            *(self.written.get(name, 0) for name in model.read_in_place),
+            *(pad.written(low, high) for low, high in model.pad_reads),
+            *(pad.free(low, high) for low, high, _ in model.pad_writes),
+            *(pad.free(low, high) for slot in model.stores for low, high in slot.ranges),
+        )
+
+    def _wait(self, cycle: int, cause: int, causes: Counter[int]) -> None:
         if cycle > self.now:
-            waits[cause] += cycle - self.now
+            causes[cause] += cycle - self.now
             self.now = cycle
+
+    def _spend(self, time: Time, waits: Counter[int], seen: int, causes: Counter[int]) -> None:
+        """Give the cycles of a section that no other covers their causes: waiting, then work, then fill."""
+        for place, count in waits.items():
+            causes[place] += min(count, seen)
+            seen -= min(count, seen)
+        work = min(time.work - time.fill, seen)
+        causes[COMPUTE] += work
+        causes[FILL] += seen - work
 
 
 def estimate(program: Program, machine: Machine, labels: Mapping[str, str] | None = None) -> Report:
@@ -144,36 +203,13 @@ def estimate(program: Program, machine: Machine, labels: Mapping[str, str] | Non
     simulator = _simulator(machine.model_copy(update={"launch_overhead_cycles": 0}))
     summary, rates = simulator.summary(program), simulator.rates
     run = Run(program, rates, machine.launch_overhead_cycles)
-    front = Front(run.launch, run.launch)
+    front = Front(run, rates.channels)
     for model in summary.models:
-        start, time = front.now, Time.of(model)
-        waits = front.advance(model, time, rates.channels)
-        run.ran.append(Ran(start, front.now, _by_cause(time, waits), []))
-        _occupy(run, model, start, front.now)
-    run.cycles = front.now + front.last
+        front.advance(model)
+    run.cycles = max(front.now, front.storing, front.loading)
     if run.ran:
-        run.ran[-1].cycles[list(CAUSES).index("output")] += front.last
+        run.ran[-1].cycles[list(CAUSES).index("output")] += run.cycles - front.now
     return replace(report_of(machine, summary, run, labels or {}), mode="analytic")
-
-
-def _by_cause(time: Time, waits: Counter[int]) -> list[int]:
-    """Cycles in the order of the causes."""
-    cycles = {"compute": time.work - time.fill, "fill": time.fill}
-    for place, count in waits.items():
-        name = _NAMES[place]
-        cycles[name] = cycles.get(name, 0) + count
-    return [cycles.get(cause, 0) for cause in CAUSES]
-
-
-def _occupy(run: Run, model: Model, start: int, end: int) -> None:
-    """What a section has in the scratchpad while it runs."""
-    for slot in model.slots:
-        for low, high in slot.ranges:
-            run.pad.write(low, high, "", start, end)
-    for low, high in model.pad_reads:
-        run.pad.read(low, high, end)
-    for low, high, owner in model.pad_writes:
-        run.pad.write(low, high, owner, start, end)
 
 
 @lru_cache(maxsize=16)

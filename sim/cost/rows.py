@@ -4,16 +4,16 @@ A set of R × e elements computes e rows of a result: each element keeps a row o
 along a row of the input; partial sums go up its column. The array holds as many sets as fit, for other
 filters (t) or other channels (r, whose sums add up along the column); sets wider than the array are cut and
 stacked. An element works on p filters and q channels in turn, as far as its scratchpads hold them. A pass
-does all this for n images; the pass is the unit of time. Names and mapping: Chen, Emer, Sze, ISCA
-2016; Chen, Krishna, Emer, Sze, JSSC 52(1), 2017 (whose active elements for AlexNet the mapping has: 154,
-135, 156, 156, 156).
+does all this for n images; the pass is the unit of time. Names and mapping: Chen, Emer, Sze, ISCA 2016;
+Chen, Krishna, Emer, Sze, JSSC 52(1), 2017 (whose active elements for AlexNet the mapping has: 154, 135,
+156, 156, 156).
 
 A pass takes, in each element, a cycle for each product and one for each partial sum that comes from below;
-the elements go on while operands come over their buses (4 words a cycle each), unless a bus takes longer. Then the last sums climb the column and leave over the bus. Weights for
-the next pass come while this one runs. Not modelled: how far the chip stops for weights (its scratchpads
-have no room for two sets of them; that would add up to 8 % to AlexNet's first layer, where we are below
-silicon), and why its fifth layer takes less for each pass than its fourth, whose passes are the same (there
-we are above).
+the elements go on while operands come over their buses (4 words a cycle each), unless a bus takes longer.
+Then the last sums climb the column and leave over the bus. Weights for the next pass come while this one
+runs. Not modelled: how far the chip stops for weights (its scratchpads have no room for two sets of them;
+that would add up to 8 % to AlexNet's first layer, where we are below silicon), and why its fifth layer
+takes less for each pass than its fourth, whose passes are the same (there we are above).
 """
 
 from __future__ import annotations
