@@ -52,7 +52,6 @@ class Spans:
             if spans:
                 first, end = min(span.first for span in spans), max(span.end for span in spans)
                 size = sum(span.bytes * span.count for span in spans) * times
-                duration = end + reach - first
-                self.spans.append(
-                    Span(unit, self.label, kind, first, duration, bytes=size, section=self.section)
-                )
+                count = sum(span.count * span.stands_for for span in spans) * times
+                what, where = (unit, self.label, kind), (first, end + reach - first)
+                self.spans.append(Span(*what, *where, 0, 1, size, self.section, count))

@@ -51,6 +51,8 @@ class Span:
     """Bytes over the off-chip interface, each time."""
     section: int = -1
     """Number of the program's section; negative where it is not one section's."""
+    stands_for: int = 1
+    """How many events it sums up; from their first to their last, if they do not repeat evenly."""
 
     @property
     def end(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,10 @@ def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
     units: dict[str, list[Slice]] = defaultdict(list)
     folded: dict[tuple[str, str, str], list[Span]] = defaultdict(list)
     for span in expanded(report.timeline, limit):
-        if span.count > 1:
+        if span.count * span.stands_for > 1:
             folded[span.unit, span.label, span.kind].append(span)
-        units[plain(span.unit)] += [] if span.count > 1 else [_slice(span)]
+        else:
+            units[plain(span.unit)].append(_slice(span))
     for (unit, _, _), spans in folded.items():
         units[plain(unit)].append(_folded(spans))
     yield from units.items()
@@ -121,13 +123,12 @@ def _slice(span: Span) -> Slice:
 
 def _folded(spans: list[Span]) -> Slice:
     """What one operator does again and again, as one slice."""
-    count = sum(span.count for span in spans)
-    arguments: dict[str, Any] = {
-        "times": count,
-        "busy cycles": sum(span.duration * span.count for span in spans),
-    }
-    if len(spans) == 1:
-        arguments |= {"cycles": spans[0].duration, "period in cycles": spans[0].period}
+    count = sum(span.count * span.stands_for for span in spans)
+    arguments: dict[str, Any] = {"times": count}
+    if all(span.stands_for == 1 for span in spans):
+        arguments["busy cycles"] = sum(span.duration * span.count for span in spans)
+        if len(spans) == 1:
+            arguments |= {"cycles": spans[0].duration, "period in cycles": spans[0].period}
     if size := sum(span.bytes * span.count for span in spans):
         arguments["bytes"] = size
     first, end = min(span.first for span in spans), max(span.end for span in spans)
@@ -146,8 +147,7 @@ def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
             yield span
         else:
             for number in range(span.count):
-                first = span.first + number * span.period
-                yield Span(span.unit, span.label, span.kind, first, span.duration, bytes=span.bytes)
+                yield replace(span, first=span.first + number * span.period, period=0, count=1)
 
 
 def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:

@@ -120,6 +120,13 @@ def test_the_bandwidth_is_that_of_the_bytes() -> None:
     assert rates == [(0.01, 4.0), (0.02, 0.0), (0.03, 4.0), (0.04, 0.0)]
 
 
+def test_a_span_that_sums_up_many_events_says_how_many() -> None:
+    spans = (Span("dma", "a", "load", 0, 300, bytes=64, stands_for=50), Span("dma", "a", "load", 200, 200))
+    shown = slices(trace(replace(empty(), timeline=spans)))
+    assert sorted(one["name"] for one in shown) == ["load a", "load a × 50"]
+    assert {"times": 50, "bytes": 64} in [one["args"] for one in shown]
+
+
 def test_what_units_move_themselves_is_spread_over_their_work() -> None:
     one = OperatorReport(
         "conv", (), (), "array", {"compute": 40}, traffic={("offchip", "read", "weights"): 100}
