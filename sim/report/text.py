@@ -17,6 +17,8 @@ SLOWEST = 3
 """Operators that the summary names."""
 _TIED = "\N{NO-BREAK SPACE}"
 """Between a number and its unit."""
+SHOWN = {"macs": "MACs", "offchip": "off-chip"}
+"""Parts of the energy that are written differently."""
 HEADS = {"dependency": "depends"}
 """Causes whose name is too long for a column."""
 
@@ -99,7 +101,9 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
     yield "peak", f"{peak} of scratchpad" if not report.scratchpad_bytes else peak + " of scratchpad in use"
     if report.joules:
         parts = ", ".join(
-            f"{part} {percent(joules / report.joules)}" for part, joules in report.energy.items() if joules
+            f"{SHOWN.get(part, part)} {percent(joules / report.joules)}"
+            for part, joules in report.energy.items()
+            if joules
         )
         yield "energy", f"{scaled(report.joules, 'J')}, {scaled(report.average_watts, 'W')}: {parts}"
     if len(report.operators) > SLOWEST:
