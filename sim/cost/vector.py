@@ -14,10 +14,10 @@ from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from sim.cost.forms import Form, Step
-from sim.cost.geometry import contiguous
 from sim.cost.support import lanes_for
 from sim.cost.work import Unit, Work
 from tiling.expr import BYTES
+from tiling.nest import Access
 
 if TYPE_CHECKING:
     from sim.machine.machine import Machine
@@ -75,7 +75,8 @@ def move_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
         # Places are computed for each run; what is in a run moves at the unit's width.
         kind = form.streams[-1].type
         lanes, steps = lanes_for(machine, "vector", kind, form.nest.members)
-        each = max(ceil(run_bytes / BYTES[kind] * steps / lanes), 1 / machine.vector.table_lookups_per_cycle)
+        elements = run_bytes / BYTES[kind] * steps / lanes
+        each = max(elements, 1 / machine.vector.table_lookups_per_cycle) if indirect else ceil(elements)
         cycles = ceil(runs * each) + machine.vector.fill_cycles
         return Work("vector", max(1, cycles), machine.vector.fill_cycles, 0, runs, traffic, (("runs", runs),))
     width = machine.scratchpad.bytes_per_cycle or MOVED_BYTES
@@ -90,8 +91,19 @@ def move_runs(form: Form, tile: Sequence[int]) -> tuple[int, int]:
     target = nest.writes[0].access
     moved = [nest.reads[number] for number in form.used if nest.reads[number].bytes > 1]
     source = max(moved, key=lambda access: (access.type == target.type, access.bytes), default=target)
-    run = max(BYTES[target.type], min(contiguous(source, tile), contiguous(target, tile)))
+    run = together(source, target, tile) * BYTES[target.type]
     return max(1, ceil(prod(tile) * BYTES[target.type] / run)), run
+
+
+def together(source: Access, target: Access, tile: Sequence[int]) -> int:
+    """Elements that follow each other in both operands, in the same order."""
+    count = len(tile)
+    pairs = zip(target.steps(count), source.steps(count), tile, strict=True)
+    run = 1
+    for there, here, extent in sorted(pair for pair in pairs if pair[2] > 1):
+        if there == here == run:
+            run *= extent
+    return run
 
 
 def result_cycles(
