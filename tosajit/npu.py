@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -135,9 +136,9 @@ class _Timing:
                         (list(self.block(side)) for side in (step.then_body, step.else_body)), key=_cycles
                     )
                 case Loop():
-                    yield from ((report, n * (self.trips + 1)) for report, n in self.block(step.condition))
-                    if self.trips:
-                        yield from ((report, n * self.trips) for report, n in self.block(step.body))
+                    yield from self.block(step.condition)
+                    again = chain(self.block(step.body), self.block(step.condition)) if self.trips else ()
+                    yield from ((report, n * self.trips) for report, n in again)
                 case ReadVariable(node, value):
                     yield self._timed(self._copy(node, value)), 1
                 case WriteVariable(node, value):

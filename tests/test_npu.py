@@ -1,0 +1,117 @@
+"""Graphs on modelled machines: what `simulate` and `compile(machine=…)` take, give and refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit import ops
+
+DS_CNN = Path(__file__).parent / "data" / "ds_cnn"
+MACHINES = [
+    "ethos-u55-128",
+    "ethos-u85-256/sys-dram-mid/dedicated-sram-256kb",
+    "systolic-16",
+    "eyeriss-v1",
+    "tiny",
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_model_is_timed_and_every_cycle_has_a_cause(machine: str) -> None:
+    report = tj.simulate(DS_CNN / "model.tosa", machine=machine)
+    assert report.program == "ds_cnn"
+    assert report.cycles == sum(report.causes.values()) > 0
+    assert report.macs >= 2_600_000
+    assert report.peak_scratchpad_bytes <= tj.machine(machine).scratchpad.bytes
+
+
+def test_a_path_a_graph_and_an_executable_take_the_same_time() -> None:
+    graph = tj.load(DS_CNN / "model.tosa")
+    executable = tj.compile(graph, machine="systolic-16")
+    cycles = {
+        tj.simulate(model, "systolic-16").cycles for model in (DS_CNN / "model.tosa", graph, executable)
+    }
+    assert len(cycles) == 1
+
+
+def test_what_is_timed_is_what_runs() -> None:
+    executable = tj.compile(tj.load(DS_CNN / "model.tosa"), machine="ethos-u55-32")
+    found = executable(np.load(DS_CNN / "case0_in0.npy"))
+    for number, array in enumerate(found):
+        np.testing.assert_array_equal(array, np.load(DS_CNN / f"case0_out{number}.npy"))
+
+
+def branches() -> tj.Graph:
+    @tj.jit
+    def both(condition, x):  # type: ignore[no-untyped-def]
+        return ops.cond_if(condition, lambda v: v + v, lambda v: ops.reduce_sum(v * v, axis=0) + v, x)
+
+    return both.graph(np.array([True]), np.zeros((64, 64), np.int32))
+
+
+def loop() -> tj.Graph:
+    @tj.jit
+    def counted(x):  # type: ignore[no-untyped-def]
+        return ops.while_loop(lambda v: ops.greater(np.array([9], np.int32), v), lambda v: v + v, x)
+
+    return counted.graph(np.ones(1, np.int32))
+
+
+def test_of_two_branches_the_slower_one_counts() -> None:
+    graph = branches()
+    reports = tj.simulate(graph, "systolic-16")
+    names = " ".join(operator.label for operator in reports.operators)
+    assert "REDUCE_SUM" in names
+
+
+def test_loops_take_as_often_as_they_are_said_to_run() -> None:
+    graph = loop()
+    none, one, five = (tj.simulate(graph, "systolic-16", loop_trips=trips).cycles for trips in (0, 1, 5))
+    assert 0 < none < one
+    assert five - one == 4 * (one - none)
+
+
+def test_a_machine_is_launched_once() -> None:
+    machine = tj.machine("systolic-16").replace({"launch_overhead_cycles": 1000})
+    report = tj.simulate(loop(), machine, loop_trips=3)
+    assert report.causes["launch"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"machine": "ethos-u55-129"}, "did you mean ethos-u55-12"),
+        ({"mode": "guess"}, "mode is 'guess', but must be"),
+        ({"loop_trips": -1}, "loop_trips is -1"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises((tj.TosaError, tj.MachineError), match=message):
+        tj.simulate(DS_CNN / "model.tosa", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": tj.TINY}, "target and machine are both given"),
+        ({"threads": 2}, "threads is 2, but a modelled machine is run by one"),
+    ],
+)
+def test_a_machine_brings_its_own_target(options: dict[str, object], message: str) -> None:
+    with pytest.raises(tj.CompileError, match=message):
+        tj.compile(branches(), machine="tiny", **options)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_says_what_would_help() -> None:
+    @tj.jit
+    def added(x, y):  # type: ignore[no-untyped-def]
+        return x + y
+
+    graph = added.graph(np.zeros((4, 4), np.int32), np.zeros((4, 4), np.int32))
+    machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
+    with pytest.raises(tj.PlanError, match=r"scratchpad of 96 bytes needed, 64 there; a larger scratchpad"):
+        tj.simulate(graph, machine)
