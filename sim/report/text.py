@@ -112,6 +112,7 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
             f"{title(one.label, len(one.members), 30)} {percent(one.total / (report.cycles or 1))}"
             for one in slowest
         ]
+        texts = [text.replace(" ", _TIED) for text in texts]
         yield "slowest", ", ".join(texts)
 
 
@@ -182,7 +183,11 @@ def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     width = max(map(len, shown))
     table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
     rule = "─" * max(map(len, table))
-    return [table[0], rule, *table[1:-1], rule, table[-1], "Causes are in percent of the operator's cycles."]
+    fused = any(len(one.members) > 1 and " + " in one.label for one in operators)
+    note = "Causes are in percent of the operator's cycles."
+    if fused and " + " not in "".join(named):
+        note += " +2: two more nodes are fused with this one."
+    return [table[0], rule, *table[1:-1], rule, table[-1], note]
 
 
 def _cells(report: Report, operator: OperatorReport, causes: list[str]) -> list[str]:

@@ -68,18 +68,20 @@ def short(name: str, width: int) -> str:
 
 def title(label: str, members: int, width: int) -> str:
     """The label of a group or, where there is no room, its first member and how many are left out."""
-    first = plain(label).split(" + ")[0]
-    if len(plain(label)) <= width or members < 2:
-        return short(label, width)
-    more = f" +{members - 1}"
-    return short(first, width - len(more)) + more
+    return plain(label) if len(plain(label)) <= width else _brief(label, members, width)
 
 
 def titles(groups: Sequence[tuple[str, int]], width: int) -> list[str]:
-    """Labels of groups with their numbers of members: all in full, or all as short as `title` makes them."""
+    """Labels of groups with their numbers of members: all in full, or all by their first members."""
     if all(len(plain(label)) <= width for label, _ in groups):
         return [plain(label) for label, _ in groups]
-    return [title(label, members, min(width, len(plain(label)) - (members > 1))) for label, members in groups]
+    return [_brief(label, members, width) for label, members in groups]
+
+
+def _brief(label: str, members: int, width: int) -> str:
+    first, plus, _ = plain(label).partition(" + ")
+    more = f" +{members - 1}" if plus and members > 1 else ""
+    return short(first, max(width - len(more), 1)) + more
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), gap: str = "  ") -> list[str]:

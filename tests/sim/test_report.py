@@ -15,6 +15,7 @@ import pytest
 
 from sim.report import CAUSES, OperatorReport, Report, ReportError
 from sim.report.text import WIDTH, report_text
+from sim.report.words import titles
 from tests.sim.reports import empty, report
 
 ODD = ["\n", "\ud7ff", "a" * 5_000, "<b>&'\"", "🙂", "", "$x_1$", "{x}", "%s", 'a,b;"c"']
@@ -168,6 +169,18 @@ def test_only_the_slowest_operators_are_listed_on_request() -> None:
     assert sum(line.startswith("CONV2D conv") for line in text.splitlines()) == 3
     assert "total" not in report_text(made, 0)
     assert report_text(made, 9) == str(made)
+
+
+def test_groups_are_named_in_one_way() -> None:
+    groups = [
+        ("CONV2D conv_1 + RESCALE r_1 + CLAMP c_1", 3),
+        ("ADD a", 1),
+        ("MUL m + ADD b", 2),
+        ("9 others", 30),
+    ]
+    assert titles(groups, 60) == [label for label, _ in groups]
+    assert titles(groups, 20) == ["CONV2D conv_1 +2", "ADD a", "MUL m +1", "9 others"]
+    assert titles(groups, 12) == ["CONV2D…_1 +2", "ADD a", "MUL m +1", "9 others"]
 
 
 def test_the_short_form_is_one_line() -> None:
