@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sim.analytic.fleet import Fleet
 from sim.analytic.stripes import Striped, views
-from sim.analytic.units import Units, units
+from sim.analytic.units import REFUSED, Units, units
 from sim.analytic.workload import Tensors, Workload
 from sim.machine.machine import Machine
 
@@ -80,7 +80,7 @@ def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
     worked = units(view, fleet)
     moved = traffic(view, fleet)
     cycles = timeline(view, fleet, worked, moved)
-    feasible = moved.feasible & np.all(worked.cycles < 1e29, axis=1)
+    feasible = moved.feasible & np.all(worked.cycles < REFUSED, axis=1)
     offchip = (moved.read + moved.written).sum(axis=1)
     seconds = cycles / fleet["clock"][:, 0]
     near = worked.near.sum(axis=1) + offchip

@@ -20,6 +20,8 @@ from sim.machine.parts import Systolic
 
 Numbers = NDArray[np.float64]
 Lanes = dict[str, int]
+REFUSED = 1e20
+"""Cycles of what a machine cannot do; not infinite, since doing it zero times takes none."""
 REMEMBERED = 1 << 12
 """Rows of numbers kept for parts of machines."""
 
@@ -29,7 +31,7 @@ class Units:
     """Of each layer on each machine."""
 
     cycles: Numbers
-    """Infinite where a machine cannot do it."""
+    """`REFUSED` or more where a machine cannot do it."""
     near: Numbers
     """Bytes between the unit and the scratchpad."""
     stream: Numbers
@@ -203,21 +205,22 @@ def _row(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers, Number
 
 
 def _cost(lanes: Lanes, type: str, refuse: bool) -> float:
-    """Cycles of an element; not infinite, since zero elements take none."""
+    """Cycles of an element."""
     found = lane_steps(lanes, type)
     if found is None or (found[1] > 1 and refuse):
-        return 1e30
+        return REFUSED
     return found[1] / found[0]
 
 
 def _rates(workload: Workload, machine: Machine, refuse: bool) -> Numbers:
-    """Passes of each pair of types, and cycles of a product in all of them; infinite for none."""
+    """Passes of each pair of types, and cycles of a product in all of them; infinite for the vector unit."""
     array, found = machine.array, []
     for pair in workload.pairs:
         rate = None if array is None else array_rate(array.rates, *pair)
         if array is not None and refuse and operand_types(*pair) not in array.rates:
-            rate = None
-        found.append((np.inf, np.inf) if rate is None else (rate.passes, rate.passes / rate.rate))
+            found.append((REFUSED, REFUSED))
+        else:
+            found.append((np.inf, np.inf) if rate is None else (rate.passes, rate.passes / rate.rate))
     return np.array(found or [(np.inf, np.inf)], np.float64)
 
 
@@ -244,7 +247,7 @@ def _worked(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers, Num
         try:
             work = costs.work(nest, nest.extents)
         except UnsupportedError:
-            rows.append((1e30, 0.0, 0.0))
+            rows.append((REFUSED, 0.0, 0.0))
             continue
         rows.append((work.cycles, sum(work.traffic), max(work.traffic, default=0)))
     cycles, near, stream = np.array(rows, np.float64).reshape(-1, 3).T

@@ -1,0 +1,152 @@
+"""The closed forms: near what is followed command by command, and of one mind with it about machines."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sim
+import tosajit as tj
+from sim.analytic import Workload, estimate, evaluate
+from sim.events import simulate
+from tests.sim.test_systolic import machine as ideal
+from tests.sim.test_systolic import matmul
+from tiling.program import Operand
+from tosajit.npu import Network
+from tosajit.runtime.body import Compute
+from tosajit.runtime.planning import ROOMY, planned_for
+
+MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
+NAMES = (
+    "tiny",
+    "systolic-16",
+    "systolic-128",
+    "eyeriss-v1",
+    "ethos-u55-64",
+    "ethos-u65-256",
+    "ethos-u85-512",
+)
+
+
+@pytest.fixture(scope="module")
+def stretch():
+    steps = Network(tj.load(MODEL)).body.steps
+    (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def workload(stretch):
+    groups = stretch.groups(ROOMY)
+    return Workload.of(groups.nests, groups.operands)
+
+
+def drawn(chance):
+    """A systolic machine by chance."""
+    size = chance.choice((8, 16, 32, 64))
+    lanes = {kind: size for kind in ("bool", "i8", "i16", "i32", "i64")}
+    base = sim.machine("systolic-16")
+    array = sim.Systolic(
+        rows=size,
+        columns=chance.choice((8, 32)),
+        dataflow=chance.choice(("output", "weight", "input")),
+        rates=base.array.rates,
+    )
+    return base.model_copy(
+        update={
+            "clock_hz": chance.choice((2e8, 1e9)),
+            "array": array,
+            "offchip": sim.OffChip(
+                bandwidth_bytes_per_second=chance.choice((2e8, 1e9, 8e9)), read_latency_cycles=50
+            ),
+            "scratchpad": sim.Scratchpad(bytes=chance.choice((24, 48, 256)) << 10, bytes_per_cycle=128),
+            "vector": sim.VectorUnit(lanes=lanes, table_lookups_per_cycle=4),
+            "reduction": sim.ReductionUnit(lanes=lanes),
+            "sources": {},
+        }
+    )
+
+
+def ranks(values):
+    return np.argsort(np.argsort(values))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_closed_form_of_a_network_is_near(name, stretch):
+    machine = sim.machine(name)
+    program = planned_for(stretch, machine)[1]
+    followed, closed = simulate(program, machine), estimate(program, machine)
+    assert closed.mode == "analytic"
+    assert closed.cycles == pytest.approx(followed.cycles, rel=0.05)
+    assert closed.causes["compute"] == pytest.approx(followed.causes["compute"], rel=0.05)
+    assert closed.traffic == followed.traffic
+
+
+def test_causes_of_a_closed_form_sum_to_its_cycles(stretch):
+    machine = sim.machine("systolic-16").model_copy(update={"launch_overhead_cycles": 777})
+    report = estimate(planned_for(stretch, machine)[1], machine)
+    assert sum(operator.total for operator in report.operators) == report.cycles
+    assert report.causes["launch"] == 777
+
+
+def test_many_machines_at_once_are_ranked_as_one_by_one(stretch, workload):
+    chance = random.Random("machines")
+    machines = [drawn(chance) for _ in range(24)]
+    found = evaluate(workload, machines)
+    followed = [simulate(planned_for(stretch, one)[1], one) for one in machines]
+    seconds = [report.latency_seconds for report in followed]
+    assert found.feasible.all()
+    assert np.corrcoef(ranks(found.seconds), ranks(seconds))[0, 1] >= 0.98
+    assert np.median(np.abs(np.log(found.seconds / seconds))) < 0.1
+
+
+def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload):
+    chance = random.Random("places")
+    machines = [drawn(chance) for _ in range(6)] + [sim.machine(name) for name in NAMES]
+    together = evaluate(workload, machines * 2)
+    assert together.cycles[: len(machines)].tolist() == together.cycles[len(machines) :].tolist()
+    for number in (0, 5, 8, 11):
+        assert evaluate(workload, [machines[number]]).cycles[0] == together.cycles[number]
+
+
+def test_no_machine_is_faster_than_its_array_and_its_memory(workload):
+    chance = random.Random("bounds")
+    machines = [drawn(chance) for _ in range(50)]
+    found = evaluate(workload, machines)
+    for machine, cycles, size in zip(machines, found.cycles, found.offchip_bytes, strict=True):
+        assert cycles * machine.macs_per_cycle >= workload.macs.sum()
+        assert cycles * machine.offchip_bytes_per_cycle >= 0.999 * size
+
+
+def test_a_product_with_ideal_memories_takes_what_its_folds_take():
+    operands = {
+        "a": Operand("a", "i8", 40 * 30, "input"),
+        "b": Operand("b", "i8", 50 * 30, "constant"),
+        "c": Operand("c", "i32", 40 * 50, "output"),
+    }
+    workload = Workload.of([matmul(40, 30, 50)], operands)
+    machine = ideal(16, 16, "output")
+    assert evaluate(workload, [machine]).cycles[0] == 3 * 4 * (30 + 30)
+
+
+def test_what_has_no_room_or_no_type_is_not_feasible(workload):
+    base = sim.machine("systolic-16")
+    small = base.model_copy(update={"scratchpad": sim.Scratchpad(bytes=64), "sources": {}})
+    floats = base.model_copy(
+        update={
+            "array": base.array.model_copy(update={"rates": {"fp16": 1.0}}),
+            "missing_types": "refuse",
+            "sources": {},
+        }
+    )
+    found = evaluate(workload, [small, floats, base])
+    assert found.feasible.tolist() == [False, False, True]
+    assert np.isinf(found.cycles[:2]).all()
+    assert found.best(1) == (base,)
+
+
+def test_an_empty_search_finds_nothing(workload):
+    found = evaluate(workload, [])
+    assert len(found) == 0
+    assert found.best() == ()
