@@ -167,14 +167,17 @@ class Model:
         """What loops do to states that have been met."""
 
     def _places(self) -> None:
-        """Addresses and operands that tiles use where they are, and all that the section uses and writes."""
+        """Addresses and operands that tiles use where they are, and all that the section uses and writes.
+
+        Constants are always there, and nobody else uses their addresses.
+        """
         own = self.section.accumulator
         self.read_in_place: list[str] = []
         self.written_in_place: list[str] = []
         self.pad_reads: list[tuple[int, int]] = []
         self.pad_writes = [] if own is None else [(own.address, own.address + own.bytes, "")]
         for number, operand in enumerate(self.operands[: self.accesses]):
-            if self.section.images[number] is not None:
+            if self.section.images[number] is not None or operand.kind == "constant":
                 continue
             reading, span = number < self.writes_from, (operand.offset, operand.offset + operand.bytes)
             (self.read_in_place if reading else self.written_in_place).append(operand.name)
