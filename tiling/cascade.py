@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import lcm
+from math import inf, lcm
 
 from tiling.cascade_stripes import cascade_of, in_rows, makes_rows, row_of, striped
 from tiling.nest import Access, Affine, Nest
@@ -78,6 +78,21 @@ class _Lead:
     ahead: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What passes from a member to its readers."""
+
+    width: int
+    """Elements of one step of the member's first axis."""
+    size: float
+    """Bytes of an element."""
+    unit: int
+    """Elements that all views of it take as whole rows."""
+    last: int
+    readers: tuple[tuple[int, int, int, int], ...]
+    """Step, elements that a step of its first axis moves on, and the first element and the end of step 0."""
+
+
 class _Search:
     """Where tensors do not fit, the partition of the nests into chains that moves least."""
 
@@ -98,6 +113,8 @@ class _Search:
             for write in nest.writes:
                 self.writers.setdefault(write.access.operand, []).append(step)
         self.begun, self.ended = self._totals()
+        self.flows: dict[int, _Passed | None] = {}
+        self.kept = [-1] * len(nests)
         self.crowded = self.least = 0.0
         """What moves because it does not fit, without stripes and with those that are best."""
 
@@ -193,34 +210,46 @@ class _Search:
         self, number: int, last: int, leads: Mapping[int, _Lead]
     ) -> tuple[_Lead, tuple[Lines, bool]] | None:
         """How a member runs ahead of the last one, and the bytes between it and its readers."""
+        if number not in self.flows:
+            self.flows[number] = self._passed(number)
+        flow = self.flows[number]
+        if flow is None or flow.last > last:
+            return None
+        slope, end, begin, waste = 0.0, -inf, inf, 0
+        for step, factor, low, high in flow.readers:
+            lead = leads[step]
+            rate = factor * lead.rate
+            slope = max(slope, rate)
+            end = max(end, factor * (lead.ahead - 1) + high)
+            begin = min(begin, factor * lead.ahead + low)
+            if rate % flow.unit:
+                waste = flow.unit
+        least = (max(end - begin, 0.0) + waste) * flow.size
+        stays = end > begin or waste > 0
+        return _Lead(slope / flow.width, end / flow.width), ((slope * flow.size, least), stays)
+
+    def _passed(self, number: int) -> _Passed | None:
+        """What a member passes on, if it makes rows and they are read as rows."""
         writer = self.nests[number]
         if not makes_rows(writer):
             return None
         target = writer.writes[0].access
         name = target.operand
-        readers = self.readers.get(name, [])
-        if self.operands[name].kind != "temporary" or self.writers[name] != [number] or not readers:
+        operand, readers = self.operands[name], self.readers.get(name, [])
+        if operand.kind != "temporary" or self.writers[name] != [number] or not readers:
             return None
-        if any(step > last or not in_rows(access, self.nests[step]) for step, access in readers):
+        if any(not in_rows(access, self.nests[step]) for step, access in readers):
             return None
-        unit = lcm(row_of(target), *(row_of(access) for _, access in readers))
-        ends, begins, slopes = [], [], []
+        found = []
         for step, access in readers:
-            leading = access.index[0]
+            leading, nest, row = access.index[0], self.nests[step], row_of(access)
             assert isinstance(leading, Affine)
-            nest, lead, row = self.nests[step], leads[step], row_of(access)
             low, high = leading.span([0] * len(nest.axes), (1, *nest.extents[1:]))
-            factor = leading.coefficients[0] * row
-            slopes.append(factor * lead.rate)
-            ends.append(factor * (lead.ahead - 1) + (high + 1) * row)
-            begins.append(factor * lead.ahead + low * row)
-        slope, end, begin = max(slopes), max(ends), min(begins)
+            found.append((step, leading.coefficients[0] * row, low * row, (high + 1) * row))
         width = row_of(target)
-        size = self.operands[name].bytes / self.operands[name].elements
-        waste = 0 if all(slope_ % unit == 0 for slope_ in slopes) else unit
-        overlap = max(end - begin, 0.0) + waste
-        stays = end > begin or bool(waste)
-        return _Lead(slope / width, end / width), ((slope * size, overlap * size), stays)
+        unit = lcm(width, *(row_of(access) for _, access in readers))
+        last = max(step for step, _ in readers)
+        return _Passed(width, operand.bytes / operand.elements, unit, last, tuple(found))
 
     def held(self, chain: range) -> list[str]:
         """Constants that all stripes read, worth a copy that stays."""
@@ -234,4 +263,6 @@ class _Search:
         return list(found)
 
     def _held_bytes(self, step: int) -> int:
-        return sum(self.operands[name].bytes for name in self.held(range(step, step + 1)))
+        if self.kept[step] < 0:
+            self.kept[step] = sum(self.operands[name].bytes for name in self.held(range(step, step + 1)))
+        return self.kept[step]
