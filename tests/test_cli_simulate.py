@@ -141,18 +141,18 @@ def test_a_report_that_cannot_be_written_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--machine", "tiny", "--machine", "systolic-16", "--trace", "t.json"],
-        ["--json", "-", "--csv", "-"],
-    ],
-)
-def test_what_does_not_go_together_ends_with_2(
-    arguments: list[str], calls: list[Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    said(capsys, MODEL, *arguments, code=2)
+def test_only_one_form_is_printed(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "only one of" in said(capsys, MODEL, "--json", "-", "--csv", "-", code=2)
     assert calls == []
+
+
+def test_timelines_of_several_machines_are_one_file(
+    calls: list[Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said(capsys, MODEL, "--machine", "tiny", "--machine", "systolic-16", "--trace", tmp_path / "t.json")
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+    assert names == ["ds_cnn on tiny", "ds_cnn on systolic-16"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["x.tosa", "--operators", "-1"], ["x.tosa", "--loop-trips", "x"]])

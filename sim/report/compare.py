@@ -13,6 +13,7 @@ from sim.report.data import to_csv, to_dict
 from sim.report.html import bar, framed, key, page, row
 from sim.report.report import CAUSES, OperatorReport, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
+from sim.report.trace import write_trace
 from sim.report.words import aligned, plain, scaled, short, size, title, titles
 
 COLUMNS = 5
@@ -64,6 +65,10 @@ class Comparison:
     def to_html(self, path: str | Path | None = None) -> str:
         """A page of its own, also written to a file if one is named."""
         return written(page("Comparison", self._repr_html_()), path)
+
+    def write_trace(self, path: str | Path) -> None:
+        """Write the timelines of all reports to one file, a process for each."""
+        write_trace(path, *self.reports)
 
     def plot(self) -> Any:
         """Where the time goes in each, as a picture; it needs matplotlib."""

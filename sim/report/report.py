@@ -326,7 +326,7 @@ class Report:
         """Write a file that https://ui.perfetto.dev opens."""
         from sim.report.trace import write_trace
 
-        write_trace(self, path)
+        write_trace(path, self)
 
     @property
     def plot(self) -> Any:

@@ -17,44 +17,55 @@ LIMIT = 100_000
 """Spans that are drawn one by one. The longest repetitions become one span each when there are more."""
 POINTS = 50_000
 """Points of a counter."""
+TRACKS = 10_000
+"""Numbers of tracks that each report has for itself."""
 
 Event = dict[str, Any]
-_PROCESS = 1
 
 
-def trace(report: Report, limit: int = LIMIT) -> dict[str, Any]:
-    """The timeline with a track for each unit, one for the operators, and counters."""
-    clock = _Clock(report.clock_hz)
-    title = f"{plain(report.program)} on {plain(report.machine)}"
-    events: list[Event] = [_named("process_name", 0, title)]
-    number = 0
-    for name, slices in _tracks(report, limit):
-        for lane in _lanes(slices):
-            number += 1
-            events += [_named("thread_name", number, name), _sorted(number)]
-            events += [_complete(one, number, clock) for one in lane]
-    events += _occupancy(report, clock)
-    events += _bandwidth(report, limit, clock)
-    return {
-        "traceEvents": events,
-        "displayTimeUnit": "ns",
-        "otherData": {
+def trace(*reports: Report, limit: int = LIMIT) -> dict[str, Any]:
+    """The timelines of reports, a process for each: tracks for units and operators, and counters."""
+    events: list[Event] = []
+    for process, report in enumerate(reports, 1):
+        events += _events(report, process, limit // len(reports))
+    about = [
+        {
             "machine": plain(report.machine),
             "program": plain(report.program),
             "mode": report.mode,
             "clock_hz": report.clock_hz,
             "cycles": report.cycles,
-        },
-    }
+        }
+        for report in reports
+    ]
+    other = about[0] if len(about) == 1 else {"reports": about}
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
 
 
-def write_trace(report: Report, path: str | Path) -> None:
+def write_trace(path: str | Path, *reports: Report) -> None:
     """A file that https://ui.perfetto.dev opens: an event a line."""
-    data = trace(report)
+    data = trace(*reports)
     events = data.pop("traceEvents")
     head = json.dumps(data, allow_nan=False)[1:-1]
     rows = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     write_text(path, f'{{{head}, "traceEvents": [\n{rows}\n]}}\n')
+
+
+def _events(report: Report, process: int, limit: int) -> Iterator[Event]:
+    """All of one report."""
+    clock = _Clock(report.clock_hz)
+    number = (process - 1) * TRACKS
+    title = f"{plain(report.program)} on {plain(report.machine)}"
+    yield {"ph": "M", "pid": process, "tid": number, "name": "process_name", "args": {"name": title}}
+    for name, slices in _tracks(report, limit):
+        for lane in _lanes(slices):
+            number += 1
+            track = {"pid": process, "tid": number}
+            yield {"ph": "M", **track, "name": "thread_name", "args": {"name": name}}
+            yield {"ph": "M", **track, "name": "thread_sort_index", "args": {"sort_index": number}}
+            yield from ({"ph": "X", **track, **_complete(one, clock)} for one in lane)
+    for name, cycle, values in (*_occupancy(report), *_bandwidth(report, limit)):
+        yield {"ph": "C", "pid": process, "ts": clock.microseconds(cycle), "name": name, "args": values}
 
 
 class _Clock:
@@ -74,6 +85,7 @@ class _Clock:
 
 
 Slice = tuple[int, int, str, str, dict[str, Any]]
+Count = tuple[str, int, dict[str, float]]
 
 
 def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
@@ -201,16 +213,16 @@ def _lanes(slices: list[Slice]) -> list[list[Slice]]:
     return lanes
 
 
-def _occupancy(report: Report, clock: _Clock) -> Iterator[Event]:
+def _occupancy(report: Report) -> Iterator[Count]:
     step = -(-len(report.occupancy) // POINTS) or 1
     for start in range(0, len(report.occupancy), step):
         part = report.occupancy[start : start + step]
-        yield _counter("scratchpad", part[0][0], {"bytes": max(count for _, count in part)}, clock)
+        yield "scratchpad", part[0][0], {"bytes": max(count for _, count in part)}
     if report.occupancy:
-        yield _counter("scratchpad", report.cycles, {"bytes": report.occupancy[-1][1]}, clock)
+        yield "scratchpad", report.cycles, {"bytes": report.occupancy[-1][1]}
 
 
-def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
+def _bandwidth(report: Report, limit: int) -> Iterator[Count]:
     """Off-chip bytes a second, at most what there is."""
     changes: dict[int, float] = defaultdict(float)
     for first, end, size in flows(report, limit):
@@ -221,36 +233,15 @@ def _bandwidth(report: Report, limit: int, clock: _Clock) -> Iterator[Event]:
         rate += changes[cycle]
         shown = min(max(rate, 0.0), report.offchip_bytes_per_cycle or rate)
         value = round(shown * report.clock_hz / 1e9, 4)
-        yield _counter("off-chip bandwidth", cycle, {"GB/s": value}, clock)
+        yield "off-chip bandwidth", cycle, {"GB/s": value}
 
 
-def _complete(one: Slice, track: int, clock: _Clock) -> Event:
+def _complete(one: Slice, clock: _Clock) -> Event:
     first, end, name, category, arguments = one
     return {
-        "ph": "X",
-        "pid": _PROCESS,
-        "tid": track,
         "ts": clock.microseconds(first),
         "dur": clock.between(first, end),
         "name": name,
         "cat": category,
         "args": arguments,
-    }
-
-
-def _counter(name: str, cycle: int, values: dict[str, Any], clock: _Clock) -> Event:
-    return {"ph": "C", "pid": _PROCESS, "ts": clock.microseconds(cycle), "name": name, "args": values}
-
-
-def _named(what: str, track: int, name: str) -> Event:
-    return {"ph": "M", "pid": _PROCESS, "tid": track, "name": what, "args": {"name": name}}
-
-
-def _sorted(track: int) -> Event:
-    return {
-        "ph": "M",
-        "pid": _PROCESS,
-        "tid": track,
-        "name": "thread_sort_index",
-        "args": {"sort_index": track},
     }

@@ -143,6 +143,17 @@ def test_folded_spans_of_one_operator_are_one_slice() -> None:
     assert one["args"] == {"times": 20_000, "busy cycles": 60_000}
 
 
+def test_reports_beside_each_other_are_processes_of_one_trace(tmp_path: Path) -> None:
+    reports = [report(3), report(4, machine="other", seed=1)]
+    data = trace(*reports)
+    check(data)
+    assert {event["pid"] for event in data["traceEvents"]} == {1, 2}
+    alone = [len(slices(trace(one))) for one in reports]
+    assert len(slices(data)) == sum(alone)
+    reports[0].compare(reports[1]).write_trace(tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text()) == data
+
+
 def test_joined_reports_can_be_traced() -> None:
     check(Report.joined([report(3), (report(2, seed=1), 40)]).trace())
 

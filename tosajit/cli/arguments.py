@@ -164,7 +164,7 @@ def _simulate(parser: ArgumentParser) -> None:
         "--operators", type=natural, metavar="N", help="list only the N slowest (default: all)"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE",
-                        help="write a timeline for https://ui.perfetto.dev (of one report)")  # fmt: skip
+                        help="write timelines for https://ui.perfetto.dev")  # fmt: skip
     for form, text in (("json", "JSON"), ("csv", "operators as CSV"), ("html", "a page")):
         parser.add_argument(
             f"--{form}", metavar="FILE|-", help=f"write {text}; - prints it instead of the table"

@@ -27,9 +27,6 @@ SHOWN = 4
 def run(options: Namespace) -> int:
     """Time each model on each machine; what fails on one does not keep the others from being shown."""
     machines = [_machine(name) for name in options.machine or [MACHINE]]
-    if options.trace and len(options.models) * len(machines) > 1:
-        print("tosajit: --trace takes one model on one machine", file=sys.stderr)
-        return USAGE
     if sum(text == "-" for text in (options.json, options.csv, options.html)) > 1:
         print("tosajit: only one of --json, --csv and --html can be printed", file=sys.stderr)
         return USAGE
@@ -107,8 +104,8 @@ def _write(reports: list[Report], options: Namespace) -> None:
         return
     one = reports[0] if len(reports) == 1 else None
     shown: Report | Comparison = one or Comparison(tuple(reports))
-    if one is not None and options.trace:
-        one.write_trace(options.trace)
+    if options.trace:
+        shown.write_trace(options.trace)
     printed = False
     for form, target in (
         (shown.to_json, options.json),
