@@ -9,6 +9,8 @@ from validating.figures import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
 MARKERS = "osD^vP*"
+FAR = 6
+"""So many times the band from the line, scales become logarithmic outside of the band."""
 
 
 def scatter(path: Path, title: str, series: Mapping[str, Sequence[Figure]], unit: str, band: float) -> None:
@@ -39,6 +41,10 @@ def scatter(path: Path, title: str, series: Mapping[str, Sequence[Figure]], unit
         right.axhspan(-100 * band, 100 * band, color="black", alpha=0.08, linewidth=0)
         bounds = [[edge * (1 + sign * band) for edge in (low, high)] for sign in (-1, 1)]
         left.fill_between([low, high], *bounds, color="black", alpha=0.08, linewidth=0)
+        furthest = max(abs((f.ratio or 1) - 1) for figures in series.values() for f in figures)
+        if furthest > FAR * band:
+            right.set_yscale("symlog", linthresh=100 * band)
+            right.yaxis.set_major_formatter("{x:+g}")
     right.axhline(0, color="black", linewidth=0.8)
     left.set(xlabel=f"reference [{unit}]", ylabel=f"predicted [{unit}]", title=title)
     right.set(xlabel=f"reference [{unit}]", ylabel="predicted − reference [%]", title="how far off")
