@@ -24,14 +24,16 @@ MANY_TILES = 4096.0
 """Candidates are looked for that move least if every tile costs as much as so many bytes."""
 RUN_BYTES = 64
 """… and those that move least if every stretch of contiguous bytes costs as much as so many more."""
-LEVELS = 3
-"""Candidates are looked for in half of the room, in a quarter, …, so that more room offers what less has."""
+MUCH = 1.5
+"""Candidates that need less room are looked for as long as they move no more than so much more."""
 LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
 SPLIT, FEWER = 1e-3, 1e-6
 """Of candidates that move the same, those without accumulators, and with fewer tiles, are preferred."""
+BEYOND = 0.03
+"""So much faster must a candidate be that takes more room than is free anyway."""
 MOST = 40
-"""Candidates that are estimated."""
+"""Candidates that are estimated of each choice of boxes."""
 
 Flags = NDArray[np.bool_]
 
@@ -89,9 +91,17 @@ def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
 
 
 def choose(
-    at: Setting, operands: Mapping[str, Operand], target: Target, room: int, estimate: Estimate | None
+    at: Setting,
+    operands: Mapping[str, Operand],
+    target: Target,
+    room: int,
+    free: int,
+    estimate: Estimate | None,
 ) -> tuple[Section, float] | None:
-    """The best section that fits the room, its images at address 0, and its time; None if there is none."""
+    """The best section that fits the room, its images at address 0, and its time; None if there is none.
+
+    What needs more than is `free` must pay for that, as it makes the program need more.
+    """
     if estimate is None:
         found = [
             (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
@@ -102,13 +112,14 @@ def choose(
         ]
         cost, _, row, boxed = min(found, key=lambda f: f[:2], default=(0.0, 0, -1, None))
         return None if boxed is None else (_Maker(at, target).section(row, boxed, 1), cost)
-    best, least, maker = None, float("inf"), _Maker(at, target)
-    for row, boxed, copies in _candidates(at, target, room):
+    best, least, maker = None, (float("inf"), 0.0), _Maker(at, target)
+    for row, boxed, copies, need in _candidates(at, target, room, free):
         section = maker.section(row, boxed, copies)
         time = estimate(section, operands)
-        if time < least:
-            best, least = section, time
-    return None if best is None else (best, least)
+        price = time * (1 + BEYOND if need > free else 1), need
+        if price < least:
+            best, least = (section, time), price
+    return best
 
 
 def _ways(at: Setting, target: Target) -> Iterator[Flags]:
@@ -157,40 +168,62 @@ def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
     return found, (menu.seconds @ own)[rows]
 
 
-def _candidates(at: Setting, target: Target, room: int) -> Iterator[tuple[int, Flags, int]]:
-    """Rows of the menu with the accesses that have boxes and their copies: a few that differ in kind."""
+def _candidates(at: Setting, target: Target, room: int, free: int) -> Iterator[tuple[int, Flags, int, float]]:
+    """Rows of the menu, which accesses have boxes, copies and need: a few that differ in kind."""
     seen: set[tuple[int, bytes, int]] = set()
     for boxed in _ways(at, target):
         rows, second = _fitting(at, boxed, room)
-        picked = [(row, 1) for row in _picked(rows, room, bool(boxed.any()))]
+        if not len(rows.numbers):
+            continue
+        picked = [(row, 1) for row in _picked(rows, free, bool(boxed.any()))]
         if second.any():
             double = replace(rows, need=rows.need + second)
-            picked += [(row, 2) for row in _picked(double.where(double.need <= room), room, True)]
-        for row, copies in picked:
+            double = double.where(double.need <= room)
+            picked += [(row, 2) for row in _picked(double, free, True)] if len(double.numbers) else []
+        fresh = 0
+        for (row, need), copies in picked:
             moving = at.menu.moves[row, boxed].any()
             key = row, boxed.tobytes(), copies if moving else 1
-            if key not in seen and len(seen) < MOST:
+            if key not in seen and fresh < MOST:
                 seen.add(key)
-                yield row, boxed, key[2]
+                fresh += 1
+                yield row, boxed, key[2], need
 
 
-def _picked(rows: _Rows, room: int, boxes: bool) -> Iterator[int]:
-    """Rows that are best in one way or another; without boxes, tiles are only as many as must be."""
-    for level in range(LEVELS):
-        if level:
-            rows = rows.where(rows.need <= 1 << max(room.bit_length() - level, 0))
-        if not len(rows.numbers):
+def _picked(rows: _Rows, free: int, boxes: bool) -> Iterator[tuple[int, float]]:
+    """Rows that are best in one way or another, and what they need; without boxes, few tiles are best.
+
+    They are looked for in all of the room, in what is free, and in halves: what a smaller scratchpad offers,
+    a larger one offers too, as long as it does not move much more.
+    """
+    found: dict[int, None] = {}
+    found.update(_chain(rows, rows.cost + MANY_TILES * rows.tiles, free))
+    for cost in (rows.cost, rows.cost + RUN_BYTES * rows.runs) if boxes else ():
+        found.update(_chain(rows, cost, free))
+        for least in LEAST_TILES:
+            row = int(np.where(rows.tiles >= least, cost, np.inf).argmin())
+            if rows.tiles[row] < least:
+                break
+            found[row] = None
+    yield from ((int(rows.numbers[row]), float(rows.need[row])) for row in found)
+
+
+def _chain(rows: _Rows, measure: Numbers, free: int) -> Iterator[tuple[int, None]]:
+    """The row with the least measure, and those in less and less room, while they are not much worse."""
+    row = int(measure.argmin())
+    most = MUCH * measure[row]
+    while measure[row] <= most:
+        yield row, None
+        if most == np.inf or (bound := _less(float(rows.need[row]), free)) <= 0:
             return
-        yield int(rows.numbers[(rows.cost + MANY_TILES * rows.tiles).argmin()])
-        if not boxes:
-            return
-        for cost in (rows.cost, rows.cost + RUN_BYTES * rows.runs):
-            yield int(rows.numbers[cost.argmin()])
-            for least in LEAST_TILES if level == 0 else ():
-                row = int(np.where(rows.tiles >= least, cost, np.inf).argmin())
-                if rows.tiles[row] < least:
-                    break
-                yield int(rows.numbers[row])
+        measure = np.where(rows.need <= bound, measure, np.inf)
+        row = int(measure.argmin())
+
+
+def _less(need: float, free: int) -> int:
+    """The next smaller room to look at: what is free, or a power of two."""
+    half = 1 << max(int(need) - 1, 0).bit_length() - 1 if need > 1 else 0
+    return max(half, free) if free < need else half
 
 
 class _Maker:

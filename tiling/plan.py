@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from tiling import cascade
-from tiling.allocate import Lifetime, Taken, allocate, fill
+from tiling.allocate import Lifetime, Taken, allocate, fill, peak
 from tiling.choose import Estimate, aligned, choose, least_room, placed
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
@@ -182,9 +182,10 @@ class _Planner:
         """The best section of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         at = residence.setting(step)
-        key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room
+        free = room if self.target.values == "offchip" else room - residence.spare
+        key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room, free
         if key not in self.known:
-            self.known[key] = choose(at, residence.operands, self.target, room, self.estimate)
+            self.known[key] = choose(at, residence.operands, self.target, room, free, self.estimate)
         answer = self.known[key]
         if answer is None:
             return None
@@ -203,9 +204,10 @@ class _Planner:
     def _allocated(self) -> tuple[dict[Key, int], int]:
         """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
         lives = self._lives()
-        early = lives | self._early(lives)
         # Off-chip values need no more than to fit; else what is left of the scratchpad is the user's.
-        enough = self.capacity if self.target.values == "offchip" else 0
+        offchip = self.target.values == "offchip"
+        early = lives | self._early(lives, self.capacity if offchip else peak(lives) * 17 // 16)
+        enough = self.capacity if offchip else 0
         addresses, total = self._arranged(early, enough)
         if total <= self.capacity or early == lives:
             return addresses, total
@@ -280,7 +282,7 @@ class _Planner:
                 lives["", step, number] = Lifetime(image.end, step, step)
         return lives
 
-    def _early(self, lives: Mapping[Key, Lifetime]) -> dict[Key, Lifetime]:
+    def _early(self, lives: Mapping[Key, Lifetime], bound: int) -> dict[Key, Lifetime]:
         """Longer lifetimes for boxes of what is there before, where bytes are free in the step before."""
         steps = len(self.sections)
         taken = [0] * (steps + 1)
@@ -295,7 +297,7 @@ class _Planner:
                 continue
             operand = self.nests[step].reads[number].operand
             ready = all(write.access.operand != operand for write in self.nests[step - 1].writes)
-            if ready and taken[step - 1] + life.bytes <= self.capacity:
+            if ready and taken[step - 1] + life.bytes <= bound:
                 taken[step - 1] += life.bytes
                 found[name, step, number] = replace(life, first=step - 1)
         return found

@@ -106,6 +106,11 @@ class Residence:
         self.operands[out] = replace(self.operands[out], place="offchip")
         return True
 
+    @property
+    def spare(self) -> int:
+        """What no step needs for tensors."""
+        return int(self.left.min(initial=self.capacity))
+
     def setting(self, step: int) -> Setting:
         """What the choice of a group's tile depends on."""
         inside = tuple([name in self.inside for name in self.names[step]])
