@@ -31,7 +31,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = _totals(self.reports)
-        if 1 < len(self.reports) <= COLUMNS:
+        if _alike(self.reports):
             lines += ["", *_operators(self.reports)]
         return "\n".join(lines)
 
@@ -40,7 +40,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         parts = [_html_totals(self.reports)]
-        if 1 < len(self.reports) <= COLUMNS:
+        if _alike(self.reports):
             parts.append(_html_operators(self.reports))
         return framed(parts)
 
@@ -94,6 +94,14 @@ def operator_cycles(reports: Sequence[Report]) -> list[tuple[OperatorReport, tup
     return [(one, tuple(column.get(key) for column in columns)) for key, one in groups.items()]
 
 
+def _alike(reports: Sequence[Report]) -> bool:
+    """Whether operators are worth showing side by side: few columns, and most groups in all of them."""
+    if not 1 < len(reports) <= COLUMNS:
+        return False
+    found = operator_cycles(reports)
+    return 2 * sum(None not in cycles for _, cycles in found) >= len(found)
+
+
 def _name(report: Report) -> str:
     return f"{plain(report.program)} on {plain(report.machine)}"
 
@@ -108,15 +116,17 @@ def names(reports: Sequence[Report]) -> list[str]:
 
 def _totals(reports: Sequence[Report]) -> list[str]:
     """A line for each report, and one with where its cycles go."""
-    shown = [short(name, 36) for name in names(reports)]
-    head = ["", "clock", "latency", "ratio", "cycles", "of MACs", "off-chip", "peak", "energy"]
-    table = _ruled([head, *([name, *_line(r, reports[0])] for name, r in zip(shown, reports, strict=True))])
+    head = ["clock", "latency", "ratio", "cycles", "of MACs", "off-chip", "peak", "energy"]
+    cells = [head, *(_line(report, reports) for report in reports)]
+    room = WIDTH - sum(2 + max(map(len, column)) for column in zip(*cells, strict=True))
+    shown = [short(name, max(room, 12)) for name in names(reports)]
+    table = _ruled([[name, *row] for name, row in zip(["", *shown], cells, strict=True)])
     causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]
     spent = [["% of cycles", *(HEADS.get(cause, cause) for cause in causes)]]
     spent += [[name, *_shares(report, causes)] for name, report in zip(shown, reports, strict=True)]
     programs = {report.program for report in reports}
-    head_line = [short(programs.pop(), WIDTH), ""] if len(programs) == 1 else []
-    return [*head_line, *table, "", *_ruled(spent)]
+    heading = [short(programs.pop(), WIDTH), ""] if len(programs) == 1 else []
+    return [*heading, *table, "", *_ruled(spent)]
 
 
 def _ruled(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -129,11 +139,11 @@ def _shares(report: Report, causes: list[str]) -> list[str]:
     return [tenths(report.causes[c] / report.cycles) if report.causes[c] else "" for c in causes]
 
 
-def _line(report: Report, first: Report) -> list[str]:
+def _line(report: Report, reports: Sequence[Report]) -> list[str]:
     return [
         scaled(report.clock_hz, "Hz"),
         scaled(report.latency_seconds, "s"),
-        _ratio(report, first),
+        _ratio(report, reports),
         f"{report.cycles:,}",
         f"{tenths(report.mac_utilisation)} %",
         size(report.offchip_bytes),
@@ -142,7 +152,9 @@ def _line(report: Report, first: Report) -> list[str]:
     ]
 
 
-def _ratio(report: Report, first: Report) -> str:
+def _ratio(report: Report, reports: Sequence[Report]) -> str:
+    """Latency relative to the first report of the same program."""
+    first = next(other for other in reports if other.program == report.program)
     if not first.latency_seconds:
         return ""
     return f"{report.latency_seconds / first.latency_seconds:.2f}×"
@@ -175,7 +187,7 @@ def _html_totals(reports: Sequence[Report]) -> str:
             escape(name),
             scaled(report.clock_hz, "Hz"),
             scaled(report.latency_seconds, "s"),
-            _ratio(report, reports[0]),
+            _ratio(report, reports),
             f"{report.inferences_per_second:,.1f}",
             f"{report.cycles:,}",
             bar(report.causes, within),

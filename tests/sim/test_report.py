@@ -399,4 +399,10 @@ def test_comparisons_name_programs_where_they_differ() -> None:
     one = report()
     other = replace(one, program="kws")
     assert "kws  " in str(one.compare(other))
+    assert "conv8" in str(one.compare(other))
+    strange = replace(one, operators=tuple(replace(o, members=(f"{o.label}b",)) for o in one.operators))
+    assert "conv8" not in str(one.compare(strange))
+    assert str(one.compare(replace(other, clock_hz=1e6))).count("1.00×") == 2
+    long = replace(one, program="a network with a long name", machine="a machine with a longer name")
+    assert max(map(len, str(long.compare(one, other)).splitlines())) <= WIDTH
     assert "kws on other" in str(one.compare(replace(other, machine="other"), replace(one, machine="other")))
