@@ -175,13 +175,11 @@ class Front:
     def _depends(self, model: Model) -> int:
         """When everything that is used in place is written, and the places of results are free."""
         pad = self.run.pad
-        return max(
-            0,
-            *(self.written.get(name, 0) for name in model.read_in_place),
-            *(pad.written(low, high) for low, high in model.pad_reads),
-            *(pad.free(low, high) for low, high, _ in model.pad_writes),
-            *(pad.free(low, high) for slot in model.stores for low, high in slot.ranges),
-        )
+        times = [self.written.get(name, 0) for name in model.read_in_place]
+        times += [pad.written(low, high) for low, high in model.pad_reads]
+        times += [pad.free(low, high) for low, high, _ in model.pad_writes]
+        times += [pad.free(low, high) for slot in model.stores for low, high in slot.ranges]
+        return max(times, default=0)
 
     def _wait(self, cycle: int, cause: int, causes: Counter[int]) -> None:
         if cycle > self.now:

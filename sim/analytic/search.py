@@ -67,9 +67,14 @@ def _evaluate(workload: Workload, machines: Sequence[Machine]) -> Estimates:
     fleet = Fleet.of(machines)
     found = [np.zeros(len(machines)) for _ in range(5)]
     for view, numbers in views(workload, machines):
-        part = _timed(view, fleet if len(numbers) == len(machines) else fleet.some(numbers))
-        for whole, some in zip(found, part, strict=True):
-            whole[numbers] = some
+        some = fleet if len(numbers) == len(machines) else fleet.some(numbers)
+        part = _timed(view, some)
+        if view.whole is not None:
+            other = _timed(view.whole, some)
+            better = other[1] < part[1]
+            part = tuple(np.where(better, *pair) for pair in zip(other, part, strict=True))
+        for values, own in zip(found, part, strict=True):
+            values[numbers] = own
     cycles, seconds, offchip, joules, feasible = found
     return Estimates(tuple(machines), cycles, seconds, offchip, joules, feasible > 0)
 
@@ -178,25 +183,33 @@ def _fitting(tensors: Tensors, working: Numbers, room: Numbers) -> NDArray[np.bo
 
 def timeline(view: Striped, fleet: Fleet, worked: Units, moved: Moved) -> Numbers:
     """Cycles of all layers, one after another, each as long as its slowest part."""
-    step, workload = _Steps.of(view, fleet, worked, moved), view.workload
+    step = _Steps.of(view, fleet, worked, moved)
     now = np.broadcast_to(fleet["launch"][:, 0], (len(fleet.machines),)).copy()
     idle, last = now.copy(), np.zeros_like(now)
     single = fleet["channels"][:, 0] < 2
-    for layer in range(len(workload)):
-        after = moved.after[:, layer]
+    columns = (
+        moved.after,
+        step.constants,
+        step.values,
+        step.total,
+        step.later,
+        step.total / step.parts,
+        step.last,
+    )
+    rows = [np.ascontiguousarray(np.broadcast_to(one, moved.after.shape).T) for one in columns]
+    for after, first, values, total, later, each, stores in zip(*rows, strict=True):
         now += last * after
-        idle = np.where(after, np.maximum(idle, now), idle)
-        first, values, total = step.constants[:, layer], step.values[:, layer], step.total[:, layer]
+        np.maximum(idle, now, out=idle, where=after)
         idle += first
-        now = np.where(first > 0, np.maximum(now, idle), now)
+        np.maximum(now, idle, out=now, where=first > 0)
         idle += values
-        now = np.where(values > 0, np.maximum(now, idle), now)
+        np.maximum(now, idle, out=now, where=values > 0)
         now += total
-        later = step.later[:, layer]
-        held = np.maximum(idle + later, now - total / step.parts[:, layer])
-        idle = np.where(later > 0, held, idle)
-        last = step.last[:, layer]
-        idle = np.where(single & (last > 0), np.maximum(idle, now), idle)
+        loading = later > 0
+        idle += later
+        np.maximum(idle, now - each, out=idle, where=loading)
+        np.maximum(idle, now, out=idle, where=single & (stores > 0))
+        last = stores
     return np.ceil(now + last)
 
 

@@ -29,6 +29,8 @@ class Striped:
     """How many parts each layer runs in."""
     tensors: Tensors
     """Without those that are never whole."""
+    whole: Striped | None = None
+    """The same without stripes, where that may be faster."""
 
 
 def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped, NDArray[np.intp]]]:
@@ -64,7 +66,7 @@ def _view(workload: Workload, target: Target) -> Striped:
 
 
 def _striped(workload: Workload, target: Target) -> Striped:
-    nests, operands = cascade.choose(workload.nests, workload.operands, target)
+    nests, operands, sure = cascade.weighed(workload.nests, workload.operands, target)
     tensors = workload.tensors
     if len(nests) == len(workload.nests):
         return Striped(workload, np.ones(len(nests)), tensors)
@@ -76,4 +78,5 @@ def _striped(workload: Workload, target: Target) -> Striped:
         workload,
         stripes,
         replace(tensors, bytes=tensors.bytes * whole, kept=tensors.kept | ~whole),
+        None if sure else Striped(workload, np.ones(len(workload)), tensors),
     )
