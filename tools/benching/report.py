@@ -139,4 +139,8 @@ ratios. One thread unless said. Our time is that of a call with NumPy arrays in 
 peers' that of `invoke` or `infer` on tensors that are bound already. Our results are compared with the golden
 bits first; XNNPACK and OpenVINO, which uses bf16 where it likes, approximate them. Compile latency is from
 the start of Python to the first result in a new process.
+
+The simulator is timed in a process of its own, once warm, on machines that it has not seen; peers of it in
+CPU seconds: Vela from the start of its process to the end, ZigZag as mappings that its cost model evaluates,
+SCALE-Sim as cycles of one layer that it walks through.
 """

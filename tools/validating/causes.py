@@ -83,9 +83,9 @@ SILICON = (
         "mobilenet_v2, ethos-u85-128",
         """Vela 5.2.0, whose cycles the machine follows within 1 %, itself says 6,286,458 cycles for
         this network on this machine; the Vela of that run printed 4,942,076, for a network of as
-        many MACs. The difference is as large as what 5.2.0 counts for 1 × 1 convolutions of 16 to
-        32 channels: seven of them take 2,161,742 cycles at 19 to 25 % of the array. Both figures
-        cannot be met; we hold to the one that can be run again.""",
+        many MACs. The difference fits into what 5.2.0 counts for seven 1 × 1 convolutions of 16 to
+        32 channels, 2,161,742 cycles at 19 to 25 % of the array. Both figures cannot be met; we
+        hold to the one that can be run again.""",
     ),
     Explanation(
         "AlexNet CONV",
