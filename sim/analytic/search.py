@@ -22,7 +22,7 @@ from sim.machine.machine import Machine
 Numbers = NDArray[np.float64]
 TILES = 4
 """Parts that a layer's transfers come in, so that work and transfers overlap."""
-CHUNK = 1 << 11
+CHUNK = 1 << 12
 """Machines at a time."""
 
 

@@ -150,7 +150,9 @@ def _product_traffic(form: Form, tile: Tile, inputs: int, weights: int) -> tuple
     assert roles is not None
     assert roles.weights is not None
     share = form.share(tile)
-    found = [ceil(size * share) for size in form.footprint(tile)]
+    found = form.traffic(tile)
+    if share < 1:
+        found = [ceil(size * share) for size in found]
     for access, elements in ((roles.data, inputs), (roles.weights, weights)):
         found[access] = elements * BYTES[form.nest.reads[access].type]
     return tuple(found)

@@ -15,7 +15,6 @@ from sim.cost.geometry import Roles, roles_of, unwrapped
 from tiling.expr import BYTES, LEAVES, Expr, walk
 from tiling.fold import pure_move
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
-from tiling.program import box_bytes
 
 Axes = tuple[int, ...]
 REMEMBERED = 1 << 15
@@ -171,29 +170,21 @@ class Form:
         return done / self.reduced_points if done < self.reduced_points else 1.0
 
     def traffic(self, tile: Sequence[int]) -> list[int]:
-        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once.
+        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once."""
+        ways, sizes = self._sizes
+        points = [prod([tile[axis] for axis in axes]) for axes in ways]
+        return [points[way] * size for way, size in sizes]
 
-        Single numbers come with the command.
-        """
-        nest, found = self.nest, []
-        accesses = (*nest.reads, *(write.access for write in nest.writes))
-        for number, (access, stream) in enumerate(zip(accesses, self.streams, strict=True)):
-            single = prod(access.shape) == 1
-            if number < len(nest.reads) and (single or number not in self.used):
-                found.append(0)
-            else:
-                found.append(prod(tile[axis] for axis in stream.axes) * BYTES[access.type])
-        return found
-
-    def footprint(self, tile: Sequence[int]) -> list[int]:
-        """Bytes of each access, each element once."""
-        box = tuple(tile)
-        accesses = (*self.nest.reads, *(write.access for write in self.nest.writes))
-        streamed = self.traffic(tile)
-        return [
-            min(size, box_bytes(access, box)) if not access.indirect else size
-            for access, size in zip(accesses, streamed, strict=True)
-        ]
+    @cached_property
+    def _sizes(self) -> tuple[list[Axes], list[tuple[int, int]]]:
+        """The axes that accesses follow, each combination once, and for each access which, and its bytes."""
+        ways: dict[Axes, int] = {}
+        sizes = []
+        for number, stream in enumerate(self.streams):
+            needed = number >= len(self.nest.reads) or number in self.used
+            way = ways.setdefault(stream.axes, len(ways))
+            sizes.append((way, BYTES[stream.type] if needed else 0))
+        return list(ways), sizes
 
     @cached_property
     def _array_work(self) -> tuple[Expr, ...]:

@@ -109,7 +109,7 @@ def rows_work(
     passes = best(array, layer, machine.scratchpad.bytes)
     mac_cycles = rate.stretch(passes.total)
     results, detail = result_cycles(machine, form, tile)
-    traffic, share = form.footprint(tile), form.share(tile)
+    traffic, share = form.traffic(tile), form.share(tile)
     traffic = [ceil(size * share) for size in traffic]
     reads = form.nest.reads
     traffic[found.data] = passes.number * passes.input_words * BYTES[found.data_type] * machine.cores
