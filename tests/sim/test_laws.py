@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sim
+import tosajit as tj
 from sim.analytic import estimate as closed_form
 from sim.events import simulate
 from sim.planning import estimator
@@ -269,3 +271,25 @@ def test_the_closed_form_is_near_the_followed_commands(case: Case) -> None:
 def test_a_simulation_gives_the_same_report_again(case: Case) -> None:
     machine, program = case
     assert simulate(program, machine) == simulate(program, machine.model_copy())
+
+
+MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
+
+
+@pytest.fixture(scope="module")
+def graph() -> tj.Graph:
+    """A network for spotting keywords."""
+    return tj.load(MODEL)
+
+
+@pytest.mark.parametrize("name", [*sim.machines(), "ethos-u85-256/sram-only", "ethos-u65-256/shared-sram"])
+def test_laws_hold_for_a_network_on_known_machines(name: str, graph: tj.Graph) -> None:
+    machine = sim.machine(name)
+    report, closed = tj.simulate(graph, machine), tj.simulate(graph, machine, mode="analytic")
+    assert report.cycles * machine.macs_per_cycle >= report.macs >= 2_600_000
+    rate = machine.offchip_bytes_per_cycle
+    assert rate is not None
+    assert report.cycles >= report.offchip_bytes / rate
+    assert sum(report.causes.values()) == report.cycles
+    assert report.peak_scratchpad_bytes <= machine.scratchpad.bytes
+    assert closed.cycles == pytest.approx(report.cycles, rel=0.1)
