@@ -49,13 +49,8 @@ class Fleet:
 
 
 def _figures(machine: Machine) -> tuple[float, ...]:
-    far, pad, dma, memory, energy = (
-        machine.offchip,
-        machine.scratchpad,
-        machine.dma,
-        machine.memory,
-        machine.energy,
-    )
+    far, pad, dma = machine.offchip, machine.scratchpad, machine.dma
+    memory, energy = machine.memory, machine.energy
     array, infinite = machine.array, float("inf")
     bandwidth, width = far.bandwidth_bytes_per_second, pad.bytes_per_cycle
     rows, columns, dataflow = 0.0, 0.0, 0.0

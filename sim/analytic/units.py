@@ -130,6 +130,7 @@ def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, give
     passes, slow = (parts.rates[:, workload.pair[chosen], n] for n in (0, 1))
     groups, rows, window, columns = (extent[None] for extent in workload.product[chosen].T)
     usable = (fleet["rows"] > 0) & np.isfinite(passes) & (groups > 0)
+    passes, slow = np.where(usable, passes, 1), np.where(usable, slow, 1)
     high, wide = np.maximum(fleet["rows"], 1), np.maximum(fleet["columns"], 1)
     # Each stripe is a product of its own.
     groups, rows = groups * parts.stripes, np.ceil(rows / parts.stripes)

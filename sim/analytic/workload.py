@@ -166,7 +166,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         small=_numbers([row[4] for row in rows]),
         streamed=_numbers([_traffic(form) for form in forms], 2),
         values=_numbers([_elements(form) for form in forms], 3),
-        least=_numbers([sum(box_bytes(a, (1,) * len(n.axes)) + 15 for a in n.accesses) for n in nests]),
+        least=_numbers([_least(nest) for nest in nests]),
         tensors=_tensors(nests, operands),
     )
 
@@ -260,6 +260,12 @@ def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int, i
 def _traffic(form: Form) -> tuple[int, int]:
     found = form.traffic(form.nest.extents)
     return sum(found), max(found)
+
+
+def _least(nest: Nest) -> int:
+    """Bytes of a tile of one point; what data say is reached where it is."""
+    boxes = [box_bytes(access, (1,) * len(nest.axes)) for access in nest.accesses if not access.indirect]
+    return sum(-(-size // 16) * 16 for size in boxes)
 
 
 def _elements(form: Form) -> tuple[int, ...]:

@@ -9,7 +9,9 @@ import pytest
 import sim
 import tosajit as tj
 from sim.analytic import Workload, estimate, evaluate
+from sim.cost.costs import Costs
 from sim.events import simulate
+from tests.sim.test_costs import typed
 from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
 from tiling.program import Operand
@@ -150,3 +152,16 @@ def test_an_empty_search_finds_nothing(workload):
     found = evaluate(workload, [])
     assert len(found) == 0
     assert found.best() == ()
+
+
+def test_types_that_an_array_lacks_are_estimated_on_the_vector_unit():
+    operands = {
+        "a": Operand("a", "f32", 64, "input"),
+        "b": Operand("b", "f32", 64, "constant"),
+        "c": Operand("c", "f32", 64, "output"),
+    }
+    nest = typed("f32", "f32", "f32")
+    machine = ideal(1, 1, "weight")
+    found = evaluate(Workload.of([nest], operands), [machine])
+    assert found.feasible.all()
+    assert found.cycles[0] >= Costs(machine).work(nest, nest.extents).cycles
