@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiling.expr import BYTES
-from tiling.menu import Menu, Numbers, menu_of
+from tiling.menu import Menu, Numbers, menu_of, most_tiles
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Section, box_bytes, box_shape, box_steps, dense_box
 from tiling.target import Target
@@ -32,8 +32,8 @@ SPLIT, FEWER = 1e-3, 1e-6
 """Of candidates that move the same, those without accumulators, and with fewer tiles, are preferred."""
 BEYOND = 0.03
 """So much faster must a candidate be that takes more room than is free anyway."""
-MOST = 40
-"""Candidates that are estimated of each choice of boxes."""
+MOST, FEW, ALL = 40, 5, 10_000
+"""Candidates that are estimated of each choice of boxes: at most, at least, and in a whole program."""
 
 Flags = NDArray[np.bool_]
 
@@ -51,19 +51,22 @@ class Setting:
     constant: tuple[bool, ...]
     scale: tuple[float, ...]
     """Bytes on the way for a byte in the scratchpad: less than one where constants are compressed."""
+    most: int
+    """Candidates that are estimated of each choice of boxes."""
 
 
-def setting(nest: Nest, operands: Mapping[str, Operand], target: Target) -> Setting:
-    """What a choice for a nest depends on."""
+def setting(nest: Nest, operands: Mapping[str, Operand], target: Target, nests: int = 1) -> Setting:
+    """What a choice for a nest depends on; with many `nests`, fewer tiles are looked at for each."""
     found = [operands[access.operand] for access in nest.accesses]
     factors = weights_of(nest, operands)
     return Setting(
         nest,
-        menu_of(nest, target),
+        menu_of(nest, target, most_tiles(nests)),
         tuple(operand.place == "scratchpad" for operand in found),
         tuple(number in factors for number in range(len(found))),
         tuple(operand.kind == "constant" for operand in found),
         tuple(1.0 if o.stored_bytes is None else o.stored_bytes / max(o.bytes, 1) for o in found),
+        max(FEW, min(MOST, ALL // nests)),
     )
 
 
@@ -184,7 +187,7 @@ def _candidates(at: Setting, target: Target, room: int, free: int) -> Iterator[t
         for (row, need), copies in picked:
             moving = at.menu.moves[row, boxed].any()
             key = row, boxed.tobytes(), copies if moving else 1
-            if key not in seen and fresh < MOST:
+            if key not in seen and fresh < at.most:
                 seen.add(key)
                 fresh += 1
                 yield row, boxed, key[2], need

@@ -21,6 +21,8 @@ Numbers = NDArray[np.float64]
 
 MOST = 1500
 """Tiles that are looked at; if there are more, sizes are further apart."""
+LEAST, ALL = 150, 600_000
+"""So many tiles are looked at in any case, and so many for all nests of a program."""
 ORDERS = 6
 GRANULE = 16
 """Sizes along innermost axes are multiples of this, which arrays like."""
@@ -65,15 +67,20 @@ class Menu:
         return float((self.rooms[:, boxed].sum(1) + self.accumulators).min())
 
 
-def menu_of(nest: Nest, target: Target) -> Menu:
-    """The menu of a nest; equal shapes share it."""
+def menu_of(nest: Nest, target: Target, most: int = MOST) -> Menu:
+    """The menu of a nest, of about so many tiles at most; equal shapes share it."""
     shape = tuple((a.shape, a.type, tuple(map(_coefficients, a.index))) for a in nest.accesses)
     kind = nest.reduction.type if nest.reduction is not None else None
     gathers = any(access.indirect for access in nest.reads)
     capacity = (target.scratch_bytes or 0) if gathers else 0
-    return _menu(
-        nest.extents, nest.outer, len(nest.reads), shape, kind, target.alignment, target.strided, capacity
-    )
+    alignment, strided = target.alignment, target.strided
+    outer, reads = nest.outer, len(nest.reads)
+    return _menu(nest.extents, outer, reads, shape, kind, alignment, strided, capacity, most)
+
+
+def most_tiles(nests: int) -> int:
+    """How many tiles to look at for each of so many nests."""
+    return min(MOST, max(LEAST, ALL // max(nests, 1)))
 
 
 def _coefficients(index: object) -> tuple[int, ...] | None:
@@ -83,7 +90,7 @@ def _coefficients(index: object) -> tuple[int, ...] | None:
 Shape = tuple[tuple[int, ...], str, tuple[tuple[int, ...] | None, ...]]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _menu(
     extents: tuple[int, ...],
     outer: int,
@@ -93,10 +100,11 @@ def _menu(
     alignment: int,
     strided: bool,
     capacity: int,
+    most: int,
 ) -> Menu:
     moving = _moving(extents, shapes)
     classes = _classes(extents, outer, moving)
-    tiles = _tiles(extents, outer, classes)
+    tiles = _tiles(extents, outer, classes, most)
     counts = np.ceil(np.array(extents, float) / tiles)
     orders = _orders(extents, outer, classes)
     columns = [_boxes(shape, extents, tiles, strided) for shape in shapes]
@@ -167,7 +175,7 @@ def _classes(extents: Sequence[int], outer: int, moving: NDArray[np.bool_]) -> l
     return list(found.values())
 
 
-def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]]) -> Numbers:
+def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]], most: int) -> Numbers:
     """Sizes along the axes: all combinations of the classes' ladders, the whole first."""
     innermost = outer - 1, len(extents) - 1
     for factor in (2.0, 3.0, 4.0, 8.0, 64.0, float(1 << 62)):
@@ -175,7 +183,7 @@ def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]])
             _ladder(tuple(extents[a] for a in axes), axes[-1] in innermost, axes[0] < outer, factor)
             for axes in classes
         ]
-        if prod(map(len, ladders)) <= MOST:
+        if prod(map(len, ladders)) <= most:
             break
     combined = list(product(*ladders))
     tiles = np.ones((len(combined), len(extents)))

@@ -17,8 +17,6 @@ from tiling.target import Target
 
 WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
-ROUNDS = 6
-"""Attempts to make room for tiles before a tensor has to leave the scratchpad."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
 SMALL = 128
@@ -234,21 +232,22 @@ class _Planner:
         return addresses, total
 
     def _squeezed(self) -> tuple[dict[Key, int], int, list[int]]:
-        """Tensors placed first, and tiles into the gaps between; the first step that has none big enough."""
+        """Tensors placed first, and tiles into the gaps between; the steps that have none big enough."""
         lives = {key: life for key, life in self._lives().items() if key[0]}
         addresses, total = allocate(lives, self.target.alignment, EFFORT, self.capacity)
         if total > self.capacity:
             beyond = [key for key, life in lives.items() if addresses[key] + life.bytes > self.capacity]
-            return addresses, total, [lives[beyond[0]].first]
+            return addresses, total, [lives[key].first for key in beyond]
         taken = Taken()
         for key, life in lives.items():
             taken.add(life, addresses[key])
+        crowded = []
         for step in range(len(self.nests)):
-            gaps = taken.gaps(step, self.capacity)
-            if not self._squeeze(step, gaps, addresses):
-                return addresses, total, [step]
+            if not self._squeeze(step, taken.gaps(step, self.capacity), addresses):
+                crowded.append(step)
+                continue
             total = max(total, *(addresses["", step, n] + i.end for n, i in _images(self._section(step))), 0)
-        return addresses, total, []
+        return addresses, total, crowded
 
     def _squeeze(self, step: int, gaps: Sequence[tuple[int, int]], addresses: dict[Key, int]) -> bool:
         """Put a step's tiles into gaps, smaller ones that fit the widest gap if need be."""

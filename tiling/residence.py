@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -67,7 +68,7 @@ class Residence:
         self.inside: set[str] = set()
         self.names = [tuple(access.operand for access in nest.accesses) for nest in nests]
         self.stays = stays(nests, operands, target) if target.cores == 1 else {}
-        self.settings = [setting(nest, operands, target) for nest in nests]
+        self.settings = [setting(nest, operands, target, len(nests)) for nest in nests]
         self.left = np.full(len(nests), self.capacity)
         self._known: dict[object, tuple[float, int]] = {}
         self.cost = np.zeros(len(nests))
@@ -92,19 +93,20 @@ class Residence:
         for name in self.inside:
             self.operands[name] = replace(self.operands[name], place="scratchpad")
 
-    def drop(self, steps: Sequence[int]) -> bool:
-        """Move the tensor of least merit that lives at one of the steps out; tell whether there was one."""
-        inside = [
-            name
-            for name, stay in self.stays.items()
-            if name in self.inside and any(stay.life.first <= step <= stay.life.last for step in steps)
-        ]
-        if not inside:
-            return False
-        out = min(inside, key=self._merit)
-        self._leave(out)
-        self.operands[out] = replace(self.operands[out], place="offchip")
-        return True
+    def drop(self, steps: Sequence[int]) -> None:
+        """Move the tensor of least merit out that lives at each of the steps, unless one has gone already."""
+        inside: dict[int, list[str]] = {}
+        wanted = sorted(steps)
+        for name in self.inside:
+            life = self.stays[name].life
+            for step in wanted[bisect_left(wanted, life.first) : bisect_right(wanted, life.last)]:
+                inside.setdefault(step, []).append(name)
+        for step in wanted:
+            names = inside.get(step, [])
+            if names and all(name in self.inside for name in names):
+                out = min(names, key=lambda name: (self._merit(name), name))
+                self._leave(out)
+                self.operands[out] = replace(self.operands[out], place="offchip")
 
     @property
     def spare(self) -> int:
