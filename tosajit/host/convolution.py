@@ -36,6 +36,8 @@ Array = np.ndarray[Any, Any]
 def convolution(request: Request, made: Prepared) -> list[Nest]:
     """The nests that do a contraction with the array kernel, or the group as it is."""
     weights = request.weights
+    if weights is not None and not request.match.batch and request.left.type == "f32":
+        return _of_floats(request, made, weights)
     if weights is None or request.match.batch:
         return _with_run_time_weights(request, made)
     if request.right.type == "i16" or (request.left.type == "i16" and request.zero_points[1]):
@@ -62,11 +64,25 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
     return [_finished(request, made, own_constants(request, made, arrays), finish)]
 
 
+def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
+    """The contraction of floating-point numbers with its constant weights, of any such type."""
+    finish = finish_of(request, None, Slot.EPILOGUE)
+    if finish is None:
+        return [request.group]
+    found = request.match
+    axes = [*([found.column] if found.column is not None else []), *found.depth]
+    matrix = arranged(weights, request.right, request.group, axes).astype(np.float32)
+    packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1).view(np.int32)
+    return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
+
+
 def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
     """A nest that packs the weights, and the contraction; for matrices whose rows are dense."""
     group, found, kind = request.group, request.match, request.right.type
     steps = request.right.steps(len(group.axes))
-    if found.column is None or len(found.depth) != 1 or steps[found.column] != 1 or kind != request.left.type:
+    if found.column is None or len(found.depth) != 1 or steps[found.column] != 1:
+        return [group]
+    if kind != request.left.type and request.left.type != "f32":
         return [group]
     finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
     if finish is None or (finish.scaled is not None and finish.scaled.bias.any()):
@@ -128,7 +144,7 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
     depth, columns = pack.extents[-2:]
     addend = zero * weight_zero * depth + ((finish.scaled is not None) << 31)
     words = {
-        PackSlot.PACK_ROW: pack.reads[0].steps(axes)[-2] * request.match.geometry.element_bytes,
+        PackSlot.PACK_ROW: pack.reads[0].steps(axes)[-2] * BYTES[request.right.type],
         PackSlot.PACK_DEPTH: depth,
         PackSlot.PACK_COLUMNS: columns,
         PackSlot.PACK_FACTOR: -(128 + zero),
@@ -148,7 +164,8 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     """The group with its prepared operands, and its unit."""
     found, group = request.match, request.group
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 32))
-    spec = ContractSpec("convolution", request.left.type, request.right.type, request.library)
+    kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
+    spec = ContractSpec("convolution", *kinds, request.library)
     geometry = replace(found.geometry, out_strides=_out_strides(group, found), in_strides=found.strides)
     words = {int(slot): number for slot, number in geometry.slots().items()}
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points

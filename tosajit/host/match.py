@@ -102,10 +102,17 @@ def _factor(expr: Expr, nest: Nest) -> Factor | None:
     if expr.op != "read":
         return None
     access = nest.reads[expr.number]
-    pads_with_zero = access.fill is None or (
-        _unwrapped(access.fill).op == "read" and _unwrapped(access.fill).number == zero
-    )
-    return Factor(expr.number, zero) if pads_with_zero and not access.indirect else None
+    return Factor(expr.number, zero) if _pads_with_zero(access, zero) and not access.indirect else None
+
+
+def _pads_with_zero(access: Access, zero_point: int | None) -> bool:
+    """Whether what a read finds outside adds nothing."""
+    if access.fill is None:
+        return True
+    fill = _unwrapped(access.fill)
+    if fill.op == "const":
+        return zero_point is None and fill.args[0] == 0
+    return fill.op == "read" and fill.number == zero_point
 
 
 def _unwrapped(expr: Expr) -> Expr:

@@ -57,7 +57,7 @@ def _request(group: Nest, constants: Mapping[str, Array], library: str | None, n
         return None
     points = _zero_points(group, found, constants)
     types = group.reads[found.left.read].type, group.reads[found.right.read].type
-    if points is None or types not in (("i8", "i8"), ("i16", "i8"), ("i16", "i16")):
+    if points is None or types not in (("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32")):
         return None
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return None

@@ -19,7 +19,8 @@ def vector(element: Any, lanes: int) -> Any:
 
 
 W16, B64, H32, Q8 = vector(I32, 16), vector(I8, 64), vector(I16, 32), vector(I64, 8)
-"""A 512-bit register as words, bytes, half words and quad words."""
+F16 = vector(ir.FloatType(), 16)
+"""A 512-bit register as words, bytes, half words, quad words and floating-point numbers."""
 
 
 def number(value: int, type_: Any = I64) -> Value:

@@ -113,6 +113,14 @@ TILE_I16 = """
 """
 """Sums of chunks that cannot overflow 32 bits are added to quad words."""
 
+TILE_F32 = """
+    rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
+    b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
+    steps, words = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS)
+    segments, segment = load_i64(args, TILE_SEGMENTS), load_i64(args, TILE_SEGMENT)
+    tile_f32(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
+"""
+
 PROLOGUE = """
     m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
     n_lo, n_hi, depth = load_i64(args, N_LO), load_i64(args, N_HI), load_i64(args, K)
@@ -219,9 +227,51 @@ BODY = """
 {body}
 """
 
+BODY_F32 = """
+                if columns == {tile_columns}:
+                    for i in range(height):
+                        place = reload_i64(offsets, row + i) + column
+                        for j in range({tile_columns}):
+                            acc = load_f32(words, i * {tile_columns} + j)
+                            channel = column + j
+                            index = place + j
+{body}
+                else:
+                    for i in range(height):
+                        place = reload_i64(offsets, row + i) + column
+                        for j in range(columns):
+                            acc = load_f32(words, i * {tile_columns} + j)
+                            channel = column + j
+                            index = place + j
+{body}
+"""
+"""A row of a known number of sums is as many vectors, without a loop."""
+
 NEXT = """
                 row += height
         m += rows
+"""
+
+PACK_F32 = """
+    source, row_bytes, out = load_i64(args, PACK_SOURCE), load_i64(args, PACK_ROW), load_i64(args, PACK_OUT)
+    depth, columns = load_i64(args, PACK_DEPTH), load_i64(args, PACK_COLUMNS)
+    for column in range(0, columns, 64):
+        target = out + column * depth * 4
+        if columns - column >= 64:
+            for k in range(depth):
+                for panel in range(4):
+                    for j in range(16):
+                        value = load_{right}(source + k * row_bytes, column + panel * 16 + j)
+                        store_f32(target + panel * depth * 64, k * 16 + j, value)
+        else:
+            for panel in range((columns - column + 15) // 16):
+                width = min(16, columns - column - panel * 16)
+                for k in range(depth):
+                    for j in range(width):
+                        value = load_{right}(source + k * row_bytes, column + panel * 16 + j)
+                        store_f32(target + panel * depth * 64, k * 16 + j, value)
+                    for j in range(width, 16):
+                        store_f32(target + panel * depth * 64, k * 16 + j, np.float32(0))
 """
 
 PACK_I8 = """

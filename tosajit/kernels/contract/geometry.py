@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from tosajit.kernels.contract.slots import DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import MAX_PANEL_ROWS, TILE_ROWS
 
+PAGE = 4096
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 
@@ -46,6 +47,11 @@ class Geometry:
         return -(-self.depth * self.element_bytes // 4) * 4
 
     @property
+    def pitch(self) -> int:
+        """Return the bytes from row to row of gathered A: whole pages would share a few cache sets."""
+        return self.row_bytes + 64 * int(self.element_bytes == 4 and self.row_bytes % PAGE == 0)
+
+    @property
     def is_plain(self) -> bool:
         """Tell whether each output position depends on the same input position."""
         return self.kernel == self.stride == (1, 1, 1) and self.pad == (0, 0, 0) and self.input == self.output
@@ -68,7 +74,8 @@ class Geometry:
         steps = [(extent, elements * stride) for extent, elements, stride in strides if extent > 1]
         if any(far != near * extent for (_, far), (extent, near) in pairwise(steps)):
             return 0
-        return (steps[-1][1] if steps else self.depth) * self.element_bytes
+        step = (steps[-1][1] if steps else self.depth) * self.element_bytes
+        return 0 if self.element_bytes == 4 and self.positions > 4 and step % PAGE == 0 else step
 
     @property
     def is_direct(self) -> bool:
@@ -104,7 +111,7 @@ class Geometry:
             while rows > 2 * TILE_ROWS and self.segments * self._segment_bytes(rows) > PANEL_BYTES:
                 rows -= TILE_ROWS
             return rows
-        fitting = PANEL_BYTES // max(self.row_bytes, 1) // TILE_ROWS * TILE_ROWS
+        fitting = PANEL_BYTES // max(self.pitch, 1) // TILE_ROWS * TILE_ROWS
         everything = -(-self.positions // TILE_ROWS) * TILE_ROWS
         return max(TILE_ROWS, min(fitting, MAX_PANEL_ROWS, everything))
 
@@ -112,7 +119,7 @@ class Geometry:
     def _panel_bytes(self) -> int:
         if self.segments:
             return self.segments * self._segment_bytes(self.panel_rows)
-        return self.panel_rows * self.row_bytes
+        return self.panel_rows * self.pitch
 
     @property
     def _runs(self) -> tuple[int, int]:
@@ -145,7 +152,7 @@ class Geometry:
         _, od, oh, ow = self.output
         oc, tap = self.out_channels, self.in_channels * self.element_bytes
         strides = self.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
-        step = self.stride[2] * tap if self.segments else self.direct_bytes or self.row_bytes
+        step = self.stride[2] * tap if self.segments else self.direct_bytes or self.pitch
         groups = {
             "M_LO M_HI N_LO N_HI K": (0, self.positions, 0, oc, self.depth),
             "O_D O_H O_W": self.output[1:],

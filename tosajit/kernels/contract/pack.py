@@ -15,9 +15,7 @@ def _padded(columns: int) -> int:
     return -(-columns // COLUMNS) * COLUMNS
 
 
-def pack_weights(
-    matrix: NDArray[np.int8] | NDArray[np.int16], step: int = 4
-) -> NDArray[np.int8] | NDArray[np.int16]:
+def pack_weights(matrix: NDArray[Any], step: int = 4) -> NDArray[Any]:
     """Return [columns / 16][depth / step][16][step] of a matrix [columns][depth], padded with 0."""
     columns, depth = matrix.shape
     padded = np.zeros((_padded(columns), max(1, -(-depth // step)) * step), matrix.dtype)

@@ -25,6 +25,7 @@ from tosajit.kernels.intrinsics import (
 copy_bytes: Any = intrinsics.copy_bytes
 fill_bytes: Any = intrinsics.fill_bytes
 local: Any = intrinsics.local
+tile_rows_f32: Any = None
 
 
 def copy_run(target: int, source: int, size: int) -> None:
@@ -138,6 +139,39 @@ def tile_i16(
                         reload_i32(out, j) + a0 * load_i16(column, 2 * j) + a1 * load_i16(column, 2 * j + 1)
                     )
                     store_i32(out, j, np.int32(total))
+
+
+def tile_f32(
+    a: int,
+    a_row: int,
+    segments: int,
+    segment: int,
+    steps: int,
+    b: int,
+    b_panel: int,
+    initial: int,
+    words: int,
+    rows: int,
+    panels: int,
+) -> None:
+    """Sum rows of A times panels of B, in pieces of four rows and a panel."""
+    for panel in range(panels):
+        row = 0
+        while row < rows:
+            height = 4 if rows - row > 3 else 2 if rows - row > 1 else 1
+            tile_rows_f32(
+                a + row * a_row,
+                a_row,
+                segments,
+                segment,
+                steps,
+                b + panel * b_panel,
+                b_panel,
+                initial,
+                words + row * 128 + panel * 64,
+                height,
+            )
+            row += height
 
 
 def add_row_sums(a: int, a_row: int, size: int, factor: int, words: int, rows: int) -> None:

@@ -49,19 +49,22 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
     parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
     fused = spec.left == "i8" and epilogue.rescale and not epilogue.body
     parts += [text.FUSED_PROLOGUE] if fused else []
-    tiles = text.TILES.replace("{start}", "" if spec.left == "i8" else text.START)
+    tiles = text.TILES.replace("{start}", text.START if spec.left == "i16" else "")
     parts += [tiles.replace("{fused}", text.FUSED if fused else "")]
     if epilogue.rescale:
         where = "narrow, narrow_offsets" if epilogue.body else "output + column, offsets + row * 8"
         parts += [text.RESCALE.replace("{where}", where)]
     words = ("reload_i8", "narrow") if epilogue.rescale else (f"reload_{spec.accumulator}", "words")
-    parts += [_body(epilogue, words, "32", "reload_i64(offsets, row + i)"), text.NEXT]
+    if spec.left == "f32":
+        parts += [text.BODY_F32.replace("{body}", indent(epilogue.body, " " * 28)), text.NEXT]
+    else:
+        parts += [_body(epilogue, words, "32", "reload_i64(offsets, row + i)"), text.NEXT]
     split = spec.right == "i16"
     constants = {
         "parts": 2 if split else 1,
         "tile_columns": 16 if split else 32,
         "factor": "-load_i64(args, WEIGHT_ZP)" if spec.left == "i8" else int(split),
-        "step_elements": 4 if spec.left == "i8" else 2,
+        "step_elements": {"i8": 4, "i16": 2, "f32": 1}[spec.left],
         "offset_bytes": MAX_PANEL_ROWS * 8,
         "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
@@ -119,6 +122,15 @@ def depthwise_gather_source(spec: ContractSpec) -> str:
     return _fill(header + depthwise.GATHER, constants)
 
 
+TILES = {
+    "i8": (["tile_i8", "tile_rescale_i8", "add_row_sums"], text.TILE_I8),
+    "i16": (["tile_i16", "fill_run", "widen_add_rows"], text.TILE_I16),
+    "f32": (["tile_f32"], text.TILE_F32),
+}
+PACKS = {"i8": (["pack_i8"], text.PACK_I8), "i16": (["pack_halves"], text.PACK_I16)}
+"""What the kernels of register tiles and of packing call, and their texts."""
+
+
 def gather_source(library: str = "avx512") -> str:
     """Return the kernel that gathers rows of A and finds where their outputs go."""
     spec = ContractSpec("convolution", library=library)
@@ -127,19 +139,17 @@ def gather_source(library: str = "avx512") -> str:
 
 def tile_source(spec: ContractSpec) -> str:
     """Return the kernel of a register tile."""
-    names = ["tile_i16", "fill_run", "widen_add_rows"]
-    if spec.left == "i8":
-        names = ["tile_i8", "tile_rescale_i8", "add_row_sums"]
+    names, body = TILES[spec.left]
     header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
-    constants = {"chunk": CHUNKS[spec.right], "tile_rows": TILE_ROWS}
-    return header + _fill(text.TILE_I8 if spec.left == "i8" else text.TILE_I16, constants)
+    constants = {"chunk": CHUNKS.get(spec.right, 0), "tile_rows": TILE_ROWS}
+    return header + _fill(body, constants)
 
 
 def pack_source(spec: ContractSpec) -> str:
     """Return the kernel that packs a matrix B at run time."""
-    names = ["pack_i8" if spec.right == "i8" else "pack_halves"]
+    names, body = PACKS.get(spec.right, ([], text.PACK_F32))
     header = _header(f"Packing of {spec.right}", spec, names, [PackSlot])
-    return header + (text.PACK_I8 if spec.right == "i8" else text.PACK_I16)
+    return header + body.replace("{right}", spec.right)
 
 
 def _fill(template: str, constants: Mapping[str, object]) -> str:
@@ -166,12 +176,15 @@ def _header(
         for group in slots
     )
     if spec.library == "portable":
-        imports, functions = "", "\n\n".join([*_portable(names), epilogue.functions])
+        imports = f"from {PACKAGE}.generic import tile_rows_f32" if "tile_f32" in names else ""
+        functions = "\n\n".join([*_portable(names), epilogue.functions])
     else:
         imports, functions = (
             f"from {PACKAGE}.{spec.library} import {', '.join(names)}" if names else "",
             epilogue.functions,
         )
+    if spec.left == "f32":
+        imports = f"from tosajit.kernels.floats import *\n{imports}"
     title = f"{title}, on {spec.library} {_library_digest()}"
     return text.HEADER.format(title=title, imports=imports, slots=numbers, functions=functions)
 

@@ -28,16 +28,16 @@ class ContractSpec:
     kind: str
     """"convolution" (also matrix products) or "depthwise"."""
     left: str = "i8"
-    """Type of the activations: i8 or i16."""
+    """Type of the activations: i8, i16 or f32."""
     right: str = "i8"
-    """Type of the other operand as it was before packing: i8 or i16."""
+    """Type of the other operand as it was before packing: i8, i16 or f32."""
     library: str = "avx512"
     """Register tiles to use: avx512 or portable."""
 
     @property
     def accumulator(self) -> str:
         """Return the type of `acc` in an epilogue."""
-        return "i32" if self.left == "i8" else "i64"
+        return {"i8": "i32", "i16": "i64"}.get(self.left, "f32")
 
 
 def packed_bytes(depth: int, columns: int, element_bytes: int, halves: bool = False) -> int:

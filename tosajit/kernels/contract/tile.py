@@ -10,6 +10,7 @@ from typing import Any
 
 from tosajit.kernels.contract.code import (
     B64,
+    F16,
     H32,
     I32,
     W16,
@@ -42,6 +43,8 @@ class Functor:
     """The type of a register of operands."""
     prepare: Callable[[Builder], Value | None]
     multiply: Callable[[Builder, Value, Value, Value], Value]
+    total: Any = W16
+    """The type of a register of sums; those of floating-point numbers start at zero."""
 
 
 def _flip(b: Builder) -> Value:
@@ -58,6 +61,14 @@ def _multiply(name: str) -> Callable[[Builder, Value, Value, Value], Value]:
 INT8 = Functor("i8", B64, _flip, _multiply("vpdpbusd"))
 """int8 A is read as A + 128, unsigned as vpdpbusd wants it; the columns' start values correct for it."""
 INT16 = Functor("i16", H32, lambda b: None, _multiply("vpdpwssd"))
+
+
+def fused_multiply(b: Builder, total: Value, left: Value, right: Value) -> Value:
+    """Return total + left * right, rounded once."""
+    return instruction(b, "llvm.fma.v16f32", F16, [left, right, total])
+
+
+FLOAT32 = Functor("f32", F16, lambda b: None, fused_multiply, F16)
 
 
 def tile(functor: Functor) -> Callable[..., None]:
@@ -113,8 +124,12 @@ class Body:
         a, a_row, segments, segment, steps, right, b_panel = operands
         size = self.rows * self.panels
         chains = max(1, min(4, CHAINS // size))
-        first = [load(b, address(b, init, 64 * (i % self.panels)), W16) for i in range(size)]
-        rest = [number(0, W16)] * (size * (chains - 1))
+        zero = number(0, self.functor.total)
+        if self.functor.total is F16:
+            first = [zero] * size
+        else:
+            first = [load(b, address(b, init, 64 * (i % self.panels)), W16) for i in range(size)]
+        rest = [zero] * (size * (chains - 1))
         twice, flip = b.add(a_row, a_row), self.functor.prepare(b)
         count = -(-self.rows // 3)
 
@@ -139,7 +154,8 @@ class Body:
         values = loop(b, segments, [right, *first, *rest], part)[1:]
         totals = list(values[:size])
         for i in range(size, len(values)):
-            totals[i % size] = b.add(totals[i % size], values[i])
+            add = b.fadd if self.functor.total is F16 else b.add
+            totals[i % size] = add(totals[i % size], values[i])
         return totals
 
     def _steps(
@@ -168,4 +184,4 @@ class Body:
         return [address(b, right, 64 * unroll), *moved, *totals]
 
 
-tile_i8, tile_i16 = tile(INT8), tile(INT16)
+tile_i8, tile_i16, tile_f32 = tile(INT8), tile(INT16), tile(FLOAT32)

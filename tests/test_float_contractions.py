@@ -1,0 +1,160 @@
+"""Contractions of floating-point numbers against float64, within the bound of their rounding errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.test_contract_kernels import (
+    SOME,
+    Guarded,
+    address,
+    arguments,
+    geometries,
+    guarded,
+    libraries,
+    run,
+    seeds,
+)
+from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.geometry import Geometry
+from tosajit.kernels.contract.slots import Slot
+from tosajit.kernels.contract.source import contract_source, gather_source, pack_source, tile_source
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
+
+STORE = Epilogue("store_f32(output, index, acc)")
+EPSILON = 2.0**-24
+
+
+def numbers(rng, shape):
+    """Numbers of very different magnitudes."""
+    return (rng.standard_normal(shape) * 2.0 ** rng.integers(-12, 12, shape)).astype(np.float32)
+
+
+def convolve(x, weights, g):
+    """Sum of products as TOSA 1.0.1 section 2.3.3 defines it, tap by tap, in float64."""
+    out = np.zeros((*g.output, g.out_channels))
+    position = [np.arange(extent) for extent in g.output[1:]]
+    for tap in np.ndindex(*g.kernel):
+        index = [
+            p * s - a + t * d
+            for p, s, a, t, d in zip(position, g.stride, g.pad, tap, g.dilation, strict=True)
+        ]
+        inside = [(i >= 0) & (i < extent) for i, extent in zip(index, g.input[1:], strict=True)]
+        index = [np.clip(i, 0, extent - 1) for i, extent in zip(index, g.input[1:], strict=True)]
+        taken = x[np.ix_(range(g.input[0]), *index)] * np.einsum("d,h,w->dhw", *inside)[None, ..., None]
+        out += taken @ weights[(slice(None), *tap)].T
+    return out
+
+
+def near(found, left, right, product, depth):
+    """Check that sums are as exact as a sum of rounded products is."""
+    exact = product(left.astype(np.float64), right.astype(np.float64))
+    reach = product(abs(left).astype(np.float64), abs(right).astype(np.float64))
+    assert (abs(found - exact) <= (depth + 1) * EPSILON * reach).all()
+
+
+def convolution(g, library, x, packed, out, box=None):
+    """Run the kernel; `packed` is the address of B."""
+    spec = ContractSpec("convolution", "f32", "f32", library)
+    source, scratch = guarded(x), Guarded((g.scratch_bytes + 64,), np.uint8)
+    addresses = {
+        "SOURCE": source.address,
+        "WEIGHT": packed,
+        "OUTPUT": out.address,
+        "SCRATCH": scratch.address,
+    }
+    args = arguments(Slot, g, **addresses)
+    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    if box is not None:
+        args[Slot.M_LO], args[Slot.M_HI], args[Slot.N_LO], args[Slot.N_HI] = box
+    run(contract_source(spec, STORE), args)
+    assert out.intact()
+    assert scratch.intact()
+
+
+@libraries
+@SOME
+@given(g=geometries(element_bytes=4), seed=seeds, data=st.data())
+def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, seed, data):
+    rng = np.random.default_rng(seed)
+    x = numbers(rng, (*g.input, g.in_channels))
+    weights = numbers(rng, (g.out_channels, *g.kernel, g.in_channels))
+    low, high = sorted(data.draw(st.tuples(*[st.integers(0, g.positions)] * 2)))
+    first = 32 * data.draw(st.integers(0, (g.out_channels - 1) // 32))
+    last = data.draw(st.integers(first, g.out_channels))
+    packed = guarded(pack.pack_weights(weights.reshape(g.out_channels, -1), 1))
+    out = Guarded((g.positions, g.out_channels), np.float32)
+    before = out.array.copy()
+    convolution(g, library, x, packed.address, out, (low, high, first, last))
+    inside = np.zeros(out.array.shape, bool)
+    inside[low:high, first:last] = True
+    np.testing.assert_array_equal(out.array[~inside], before[~inside])
+    found = np.where(inside, out.array, 0.0)
+
+    def product(left, right):
+        return np.where(inside, convolve(left, right, g).reshape(inside.shape), 0.0)
+
+    near(found, x, weights, product, g.depth)
+
+
+@libraries
+@pytest.mark.parametrize("width", [28, 60])
+def test_overlapping_rows_of_a_share_their_input(library, width):
+    g = Geometry((1, 1, 5, width), (1, 1, 5, width), 3, 40, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)
+    assert g.segments == 3
+    rng = np.random.default_rng(width)
+    x, weights = numbers(rng, (*g.input, 3)), numbers(rng, (40, 1, 3, 3, 3))
+    packed = guarded(pack.pack_weights(weights.reshape(40, -1), 1))
+    out = Guarded((*g.output, 40), np.float32)
+    convolution(g, library, x, packed.address, out)
+    near(out.array, x, weights, lambda left, right: convolve(left, right, g), g.depth)
+
+
+def packed_at_run_time(library, matrix, right="f32"):
+    """B in panels, from rows of B in memory."""
+    depth, columns = matrix.shape
+    source, packed = guarded(matrix), Guarded((packed_bytes(depth, columns, 4),), np.uint8)
+    spec = ContractSpec("convolution", "f32", right, library)
+    row = columns * matrix.itemsize
+    run(pack_source(spec), np.array([source.address, row, depth, columns, packed.address, 0, 0, 0], np.int64))
+    assert packed.intact()
+    return packed
+
+
+@libraries
+@SOME
+@given(sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds)
+def test_matrix_products_pack_b_at_run_time(library, sizes, seed):
+    height, depth, width = sizes
+    rng = np.random.default_rng(seed)
+    a, b = numbers(rng, (height, depth)), numbers(rng, (depth, width))
+    g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=4)
+    packed = packed_at_run_time(library, b)
+    np.testing.assert_array_equal(packed.array, pack.pack_weights(b.T, 1).view(np.uint8).reshape(-1))
+    out = Guarded((height, width), np.float32)
+    convolution(g, library, a, packed.address, out)
+    near(out.array, a, b, np.matmul, depth)
+
+
+@libraries
+@pytest.mark.parametrize("height", [3, 50])
+def test_rows_of_whole_pages_are_gathered_with_room_between_them(library, height):
+    g = Geometry((1, 1, height, 1), (1, 1, height, 1), 2048, 33, element_bytes=4)
+    assert g.is_direct == (height == 3)
+    rng = np.random.default_rng(height)
+    a, b = numbers(rng, (height, 2048)), numbers(rng, (2048, 33))
+    packed = guarded(pack.pack_weights(b.T, 1))
+    out = Guarded((height, 33), np.float32)
+    convolution(g, library, a, packed.address, out)
+    near(out.array, a, b, np.matmul, 2048)
+
+
+@libraries
+def test_infinities_and_nan_stay_in_their_row(library):
+    a, b = np.ones((5, 7), np.float32), np.ones((7, 20), np.float32)
+    a[1, 3], a[2, 0], a[4, 6] = np.inf, np.nan, -np.inf
+    g = Geometry((1, 1, 5, 1), (1, 1, 5, 1), 7, 20, element_bytes=4)
+    out = Guarded((5, 20), np.float32)
+    convolution(g, library, a, packed_at_run_time(library, b).address, out)
+    np.testing.assert_array_equal(out.array, np.repeat([[7], [np.inf], [np.nan], [7], [-np.inf]], 20, axis=1))
