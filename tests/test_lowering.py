@@ -207,14 +207,3 @@ def test_outputs_between_the_kernels_get_the_bias_alone() -> None:
     nests = nests_of(convolution(operator, 4, 2, 1, (0, 0)).main)
     assert [nest.verb for nest in nests].count("contract") == 1
     assert {nest.verb for nest in nests} == {"contract", "move"}
-
-
-def test_modes_that_are_not_there_are_refused_by_name() -> None:
-    builder = GraphBuilder()
-    x, zero = (
-        builder.input("x", DTYPES["FP32"], (1, 3, 3)),
-        builder.const(np.zeros(1, np.float32), DTYPES["FP32"]),
-    )
-    builder.output(builder.add(MATMUL(), [x, x, zero, zero]))
-    with pytest.raises(tj.CompileError, match=r"\(MATMUL\): the mode fp32.* computes with floating point"):
-        tj.compile(builder.build())

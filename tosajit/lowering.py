@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tiling.expr import LEAVES, Expr, acc, axis, call, read, walk
+from tiling.expr import Expr, acc, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
 from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
-from tosajit.kernels.scalars import is_scalar
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
@@ -108,13 +107,6 @@ def element(number: int, source: Value | Access) -> Expr:
     return read(number, source.type if isinstance(source, Access) else source.dtype.compute)
 
 
-def integers_only(use: Use) -> None:
-    """Refuse modes that compute with floating-point numbers."""
-    if use.mode is not None and any(dtype.is_float for dtype in use.mode.types.values()):
-        text = f"the mode {use.mode.name} computes with floating point, which is not there yet"
-        raise CompileError(f"{use.name} ({use.operator.opcode}): {text}")
-
-
 def as_bits(use: Use) -> Use:
     """The use with floating-point tensors seen as integers of their width, which keep all bits."""
 
@@ -169,31 +161,36 @@ def contract_nest(
 ) -> Nest:
     """A nest that adds up the products of two operands less their zero points.
 
-    The reads are the factors, the bias if there is one, and the zero points: the last two inputs of the node.
+    The reads are the factors, the bias if there is one, and of integers the zero points: the last two inputs
+    of the node. Floating-point numbers have none; their products are added up in float32, and rounded once.
     """
     axes = len(at.axes)
-    points = [scalar(value, axes) for value in use.inputs[-2:]]
+    floating = is_float(element(0, factors[0]))
+    points = [] if floating else [scalar(value, axes) for value in use.inputs[-2:]]
     reads = [*factors, *(() if bias is None else (bias,)), *points]
     kind = use.outputs[0].dtype.compute
-    zero = len(reads) - 2
-    left, right = (
-        call("sub_i32", element(side, reads[side]), element(zero + side, reads[zero + side]), type="i32")
-        for side in (0, 1)
-    )
-    # Of the modes with zero points or 16 bits, no product leaves 32 bits.
-    value = convert(left * right, kind)
-    total = acc(kind)
-    result = total if bias is None else total + read(2, bias.type)
-    return reduce_nest(use, "contract", at, reads, Reduction("add", 0, kind, value), result, target)
+    sums = "f32" if floating else kind
+    left, right = (element(side, reads[side]) for side in (0, 1))
+    if floating:
+        value = convert(left, sums) * convert(right, sums)
+    else:
+        zero = len(reads) - 2
+        left, right = (
+            call("sub_i32", side, element(zero + place, reads[zero + place]), type="i32")
+            for place, side in enumerate((left, right))
+        )
+        # Of the modes with zero points or 16 bits, no product leaves 32 bits.
+        value = convert(left * right, sums)
+    total = acc(sums)
+    result = total if bias is None else total + convert(element(2, bias), sums)
+    reduction = Reduction("add", 0.0 if floating else 0, sums, value)
+    return reduce_nest(use, "contract", at, reads, reduction, convert(result, kind), target)
 
 
-def computable(use: Use, result: Expr) -> Expr:
-    """The expression, if the scalar library has all of its functions."""
-    for node in walk(result):
-        if node.op not in LEAVES and not is_scalar(node.op):
-            text = f"{node.op} is not there yet"
-            raise CompileError(f"{use.name} ({use.operator.opcode}): {text}")
-    return result
+def zero_of(use: Use, number: int, read_number: int) -> Expr:
+    """What padding of input `number` holds: its zero point, which a nest reads; of floating point, zero."""
+    value = use.inputs[number]
+    return const(0.0, value.dtype.compute) if value.dtype.is_float else element(read_number, value)
 
 
 def is_float(expr: Expr) -> bool:

@@ -96,7 +96,9 @@ class _Emitter:
     @cached_property
     def copies(self) -> bool:
         """Whether floating-point numbers are only copied, which keeps all of their bits."""
-        return all(node.op == "read" for node in walk(*nest_exprs(self.nest)) if node.type in _FLOATS)
+        nodes = [*walk(*nest_exprs(self.nest))]
+        used = {part for node in nodes for part in node.operands}
+        return all(node.op == "read" and node not in used for node in nodes if node.type in _FLOATS)
 
     def element(self, type: str) -> str:
         """What loads and stores call the elements of an operand."""
@@ -106,8 +108,8 @@ class _Emitter:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
         names = {node.op for node in walk(*nest_exprs(self.nest))} - LEAVES
-        if reduction is not None:
-            names.add(f"{reduction.op}_{reduction.type}")
+        if reduction is not None and (self._along_rows() or self._combination not in _IN_ANY_ORDER):
+            names.add(self._combination)
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
         return scalar_source(sorted(names))
@@ -152,6 +154,12 @@ class _Emitter:
         _Phase(self, shared, inner, self._finish, indent + "    ").emit()
 
     @property
+    def _combination(self) -> str:
+        """The scalar that combines values."""
+        assert self.nest.reduction is not None
+        return f"{self.nest.reduction.op}_{self.nest.reduction.type}"
+
+    @property
     def _reduction_type(self) -> str:
         assert self.nest.reduction is not None
         return self.nest.reduction.type
@@ -186,7 +194,7 @@ class _Emitter:
         phase.before(level, f"total = reload_{kind}(row, {self._column})")
         value = phase.value(reduction.value)
         phase.check(combine, ["total", value], phase.depth)
-        phase.last(f"total = {combine}(total, {value})")
+        phase.last(f"total = {_IN_ANY_ORDER.get(combine, combine)}(total, {value})")
         phase.after(level, f"store_{kind}(row, {self._column}, total)")
 
     def _finish(self, phase: _Phase) -> None:
@@ -212,6 +220,8 @@ _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int1
 
 _BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
 _FLOATS = frozenset(_BITS)
+_IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
+"""What combines values of a reduction in vectors: the specification leaves the order open."""
 
 
 def literal(value: object, type: str) -> str:

@@ -20,6 +20,7 @@ float_ceil: Any = None
 float_even: Any = None
 float_root: Any = None
 float_abs: Any = None
+bits_of: Any = None
 round_f16: Any = None
 round_bf16: Any = None
 round_f8e4m3: Any = None
@@ -125,6 +126,12 @@ def mul(a: Number, b: Number) -> Number:
 
 
 @of(*FLOATS)
+def div(a: Number, b: Number) -> Number:
+    """Divide."""
+    return T(np.float32(a / b))
+
+
+@of(*FLOATS)
 def neg(a: Number) -> Number:
     """Change the sign."""
     return np.float32(-a)
@@ -211,3 +218,26 @@ def gt(a: Number, b: Number) -> Number:
 def ge(a: Number, b: Number) -> Number:
     """Tell whether the first is greater or equal."""
     return np.bool_(a >= b)
+
+
+# Of whole operators.
+
+
+def order_f32(value: Number) -> Number:
+    """An integer that orders numbers as ARGMAX does (TOSA 1.0.1 section 2.3.1): zeros equal, NaN on top."""
+    bits = bits_of(np.float32(value + np.float32(0)))
+    ordered = np.int32(bits ^ np.int32(np.int32(bits >> 31) & 2147483647))
+    return choose(value != value, np.int32(2147483647), ordered)
+
+
+def order_ignore_f32(value: Number) -> Number:
+    """The same with NaN below all."""
+    return choose(value != value, np.int32(-2147483647), order_f32(value))
+
+
+def interpolate_f32(v00: Number, v01: Number, v10: Number, v11: Number, dy: Number, dx: Number) -> Number:
+    """Blend four neighbours as RESIZE does (TOSA 1.0.1 section 2.12.1)."""
+    top, left = np.float32(np.float32(1) - dy), np.float32(np.float32(1) - dx)
+    upper = np.float32(np.float32(np.float32(v00 * top) * left) + np.float32(np.float32(v01 * top) * dx))
+    lower = np.float32(np.float32(np.float32(v10 * dy) * left) + np.float32(np.float32(v11 * dy) * dx))
+    return np.float32(upper + lower)

@@ -75,11 +75,6 @@ def requirement_text(name: str) -> str:
     return f"{name} needs: {rule[0].lower()}{rule[1:]}"
 
 
-def is_scalar(name: str) -> bool:
-    """Return whether the library has a scalar of this name."""
-    return name in _declared()
-
-
 def scalars() -> dict[str, Definition]:
     """Return all scalars by name."""
     return {name: definition(name) for name in _declared()}

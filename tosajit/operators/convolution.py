@@ -15,13 +15,13 @@ from tosajit.lowering import (
     access,
     contract_nest,
     element,
-    integers_only,
     move_nest,
     over,
     padded,
     scalar,
     shape_of,
     space,
+    zero_of,
 )
 from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import (
@@ -146,7 +146,6 @@ class DirectConvolution(Convolution):
 
     def _lowered(self, use: Use, axes: str) -> list[Nest]:
         """One nest over the spatial axes: `yx` walks `oy`, `ox`, `ky` and `kx`."""
-        integers_only(use)
         value, weight = use.inputs[:2]
         N, *outputs, OC = shape_of(use.outputs[0])
         _, *kernel, IC = shape_of(weight)
@@ -156,7 +155,7 @@ class DirectConvolution(Convolution):
             {**dict(zip(kernel_names, kernel, strict=True)), "ic": IC},
         )
         places = [self._place(at, d, out_names[d], kernel_names[d]) for d in range(len(axes))]
-        source = padded(value, [at(n=1), *places, at(ic=1)], at, element(3, use.inputs[3]))
+        source = padded(value, [at(n=1), *places, at(ic=1)], at, zero_of(use, 3, 3))
         factor = access(weight, [at(oc=1), *(at(**{name: 1}) for name in kernel_names), at(ic=1)])
         return [contract_nest(use, at, [source, factor], self._bias(use, at, oc=OC))]
 
@@ -230,13 +229,12 @@ class DEPTHWISE_CONV2D(DirectConvolution):
 
     def lower(self, use: Use) -> list[Nest]:
         """One contraction that sees the output's channels as C by M."""
-        integers_only(use)
         value, weight = use.inputs[:2]
         N, OH, OW, _ = shape_of(use.outputs[0])
         KH, KW, C, M = shape_of(weight)
         at = space({"n": N, "oy": OH, "ox": OW, "c": C, "m": M}, {"ky": KH, "kx": KW})
         index = [at(n=1), self._place(at, 0, "oy", "ky"), self._place(at, 1, "ox", "kx"), at(c=1)]
-        source = padded(value, index, at, element(3, use.inputs[3]))
+        source = padded(value, index, at, zero_of(use, 3, 3))
         factor = access(weight, [at(ky=1), at(kx=1), at(c=1), at(m=1)])
         return [contract_nest(use, at, [source, factor], self._bias(use, at, c=C, m=M))]
 
@@ -278,7 +276,6 @@ class TRANSPOSE_CONV2D(Convolution):
 
     def lower(self, use: Use) -> list[Nest]:
         """Contractions that have each output once, and the bias for outputs that no tap reaches."""
-        integers_only(use)
         N, OH, OW, OC = shape_of(use.outputs[0])
         _, IH, IW, _ = shape_of(use.inputs[0])
         _, KH, KW, _ = shape_of(use.inputs[1])
@@ -313,7 +310,7 @@ class TRANSPOSE_CONV2D(Convolution):
         source, factor, target = (
             [way.index(at, axis, stride)[which] for way, axis, stride in sides] for which in range(3)
         )
-        read_input = padded(value, [at(n=1), *source, at(ic=1)], at, element(3, use.inputs[3]))
+        read_input = padded(value, [at(n=1), *source, at(ic=1)], at, zero_of(use, 3, 3))
         read_weight = access(weight, [at(oc=1), *factor, at(ic=1)])
         write = access(whole, [at(n=1), *target, at(oc=1)])
         return contract_nest(use, at, [read_input, read_weight], self._bias(use, at, oc=OC), write)

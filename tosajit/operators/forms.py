@@ -11,7 +11,6 @@ from tiling.nest import Nest, Reduction
 from tosajit.binding import Use
 from tosajit.lowering import (
     access,
-    computable,
     convert,
     element,
     is_float,
@@ -42,7 +41,7 @@ class Elementwise(Operator):
             for operand, value in pairs
         ]
         elements = [element(number, value) for number, value in enumerate(use.inputs)]
-        return [map_nest(use, reads, computable(use, self.compute(*elements)))]
+        return [map_nest(use, reads, self.compute(*elements))]
 
 
 class Unary(Elementwise):

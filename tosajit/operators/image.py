@@ -14,8 +14,8 @@ from tosajit.lowering import (
     Space,
     access,
     constant,
+    convert,
     element,
-    integers_only,
     map_nest,
     number,
     over,
@@ -106,7 +106,6 @@ class RESIZE(Operator):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest that reads where to look from tables by row and by column."""
-        integers_only(use)
         scale, offset = shape_operand(use, "scale"), shape_operand(use, "offset")
         _, IH, IW, _ = shape_of(use.inputs[0])
         at = over(shape_of(use.outputs[0]))
@@ -116,24 +115,44 @@ class RESIZE(Operator):
             reads = _tables(use, at, "y", "i1", {"nearest": nearest(*rows, scale[0])})
             reads += _tables(use, at, "x", "i2", {"nearest": nearest(*columns, scale[2])})
             return [map_nest(use, [*reads, _sample(use, at, reads, 0, 1)], element(2, use.inputs[0]))]
+        return [self._bilinear(use, at, rows, columns, scale)]
+
+    def _bilinear(self, use: Use, at: Space, rows: Place, columns: Place, scale: Shape) -> Nest:
+        """A mean of four elements: of integers by whole weights, of floating-point numbers by fractions."""
+        value, kind = use.inputs[0], use.outputs[0].dtype.compute
+        floating = value.dtype.is_float
+        if floating:
+            rows, columns = fractional(rows, scale[0]), fractional(columns, scale[2])
         names = ("low", "high", "fraction")
         reads = _tables(use, at, "y", "i1", dict(zip(names, rows, strict=True)))
         reads += _tables(use, at, "x", "i2", dict(zip(names, columns, strict=True)))
-        reads += [number(use, f"unit_{axis}", scale[k], "int32", 4) for axis, k in (("y", 0), ("x", 2))]
+        if not floating:
+            reads += [number(use, f"unit_{axis}", scale[k], "int32", 4) for axis, k in (("y", 0), ("x", 2))]
+        weights = [element(k, reads[k]) for k in (2, 5, *range(6, len(reads)))]
+        first = len(reads)
         reads += [_sample(use, at, reads, y, x) for y in (0, 1) for x in (3, 4)]
-        kind = use.outputs[0].dtype.compute
-        corners = [element(8 + corner, use.inputs[0]) for corner in range(4)]
-        weights = [element(k, reads[k]) for k in (2, 5, 6, 7)]
-        return [map_nest(use, reads, call(f"resize_blend_{kind}", *corners, *weights, type=kind))]
+        corners = [element(first + corner, value) for corner in range(4)]
+        if floating:
+            wide = [convert(corner, "f32") for corner in corners]
+            return map_nest(use, reads, convert(call("interpolate_f32", *wide, *weights, type="f32"), kind))
+        return map_nest(use, reads, call(f"resize_blend_{kind}", *corners, *weights, type=kind))
 
 
-def positions(
-    outputs: int, inputs: int, scale_n: int, scale_d: int, offset: int
-) -> tuple[Array, Array, Array]:
-    """For each output along an axis: the inputs before and after it, and how far it is from the first."""
+Place = tuple[Array, Array, Array]
+"""For each output along an axis: the inputs before and after it, and how far it is from the first."""
+
+
+def positions(outputs: int, inputs: int, scale_n: int, scale_d: int, offset: int) -> Place:
+    """Where each output along an axis is."""
     place = np.arange(outputs, dtype=np.int64) * scale_d + offset
     index = place // scale_n
     return np.maximum(index, 0), np.minimum(index + 1, inputs - 1), place - index * scale_n
+
+
+def fractional(place: Place, scale_n: int) -> Place:
+    """The same with distances as parts of that between two inputs."""
+    low, high, fraction = place
+    return low, high, (fraction / scale_n).astype(np.float32)
 
 
 def nearest(low: Array, high: Array, fraction: Array, scale_n: int) -> Array:
@@ -143,7 +162,8 @@ def nearest(low: Array, high: Array, fraction: Array, scale_n: int) -> Array:
 
 def _tables(use: Use, at: Space, axis: str, name: str, arrays: Mapping[str, Array]) -> list[Access]:
     index = [at(**{name: 1})]
-    return [constant(use, f"{key}_{axis}", array.astype(np.int32), index) for key, array in arrays.items()]
+    kept = {key: a if a.dtype == np.float32 else a.astype(np.int32) for key, a in arrays.items()}
+    return [constant(use, f"{key}_{axis}", array, index) for key, array in kept.items()]
 
 
 def _sample(use: Use, at: Space, reads: Sequence[Access], y: int, x: int) -> Access:

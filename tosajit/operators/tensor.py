@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from tiling.expr import Expr, acc, call, const
+from tiling.expr import Expr, acc, apply, call, const
 from tiling.nest import Access, Nest, Reduction
 from tosajit.binding import Use
 from tosajit.dtypes import DType
@@ -18,14 +19,16 @@ from tosajit.lowering import (
     contract_nest,
     convert,
     element,
-    integers_only,
+    is_float,
     padded,
     reduce_nest,
     scalar,
     shape_of,
     space,
+    zero_of,
 )
 from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.operators.forms import with_nan
 from tosajit.operators.types import (
     CTC,
     AccType,
@@ -42,6 +45,8 @@ from tosajit.operators.types import (
 from tosajit.profiles import Level
 
 FFT = table("in_out_t", "EXT-FFT | fp32 | fp32")
+LEAST_KEY = -((1 << 31) - 1) * (1 << 32)
+"""Less than the key of any floating-point number."""
 
 
 class ARGMAX(Operator):
@@ -78,19 +83,25 @@ class ARGMAX(Operator):
         return out_of_range(self.axis, shape1)
 
     def lower(self, use: Use) -> list[Nest]:
-        """One nest: the greatest of keys that hold an element above its distance from the end."""
-        integers_only(use)
+        """One nest: the greatest of keys that hold an element above its distance from the end.
+
+        Floating-point elements are in them as integers in the same order.
+        """
         value = use.inputs[0]
         shape = shape_of(value)
         kept = {f"i{axis}": extent for axis, extent in enumerate(shape) if axis != self.axis}
         at = space(kept, {f"i{self.axis}": shape[self.axis]})
         source = access(value, [at(**{f"i{axis}": 1}) for axis in range(len(shape))])
         top = const((1 << 31) - 1, "i64")
-        key = convert(element(0, value), "i64") * const(1 << 32, "i64") + (
-            top - at.coordinate(f"i{self.axis}")
-        )
+        item, least = element(0, value), -(1 << 62)
+        if is_float(item):
+            item, least = (
+                call(f"{with_nan(self, 'order', item)}_f32", convert(item, "f32"), type="i32"),
+                LEAST_KEY,
+            )
+        key = convert(item, "i64") * const(1 << 32, "i64") + (top - at.coordinate(f"i{self.axis}"))
         index = convert(top - (acc("i64") & const((1 << 32) - 1, "i64")), "i32")
-        return [reduce_nest(use, "reduce", at, [source], Reduction("max", -(1 << 62), "i64", key), index)]
+        return [reduce_nest(use, "reduce", at, [source], Reduction("max", least, "i64", key), index)]
 
 
 class Pool(Operator):
@@ -186,17 +197,25 @@ class AVG_POOL2D(Pool):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest that adds up windows; how many elements count is a product of two tables."""
-        integers_only(use)
         value, input_zp, output_zp = use.inputs
-        at, source = self._windows(use, element(1, input_zp))
-        reads = [source, scalar(input_zp, len(at.axes)), scalar(output_zp, len(at.axes))]
+        floating = value.dtype.is_float
+        at, source = self._windows(use, zero_of(use, 1, 1))
+        reads = [source]
+        if not floating:
+            reads += [scalar(input_zp, len(at.axes)), scalar(output_zp, len(at.axes))]
+        first = len(reads)
         for name, extent, which in (("oy", shape_of(value)[1], 0), ("ox", shape_of(value)[2], 1)):
-            first = np.arange(use.dims[f"O{'HW'[which]}"]) * self.stride[which] - self.pad[2 * which]
-            inside = np.minimum(first + self.kernel[which], extent) - np.maximum(first, 0)
-            reads.append(constant(use, f"count_{name}", inside.astype(np.int32), [at(**{name: 1})]))
-        count = element(3, reads[3]) * element(4, reads[4])
+            start = np.arange(use.dims[f"O{'HW'[which]}"]) * self.stride[which] - self.pad[2 * which]
+            inside = np.minimum(start + self.kernel[which], extent) - np.maximum(start, 0)
+            counts = inside.astype(np.float32 if floating else np.int32)
+            reads.append(constant(use, f"count_{name}", counts, [at(**{name: 1})]))
+        count = element(first, reads[first]) * element(first + 1, reads[first + 1])
+        kind = value.dtype.compute
+        if floating:
+            mean = convert(apply("div", acc("f32"), count), kind)
+            total = Reduction("add", 0.0, "f32", convert(element(0, value), "f32"))
+            return [reduce_nest(use, "reduce", at, reads, total, mean)]
         factor = call("reciprocal_multiplier", count, type="i32"), call("reciprocal_shift", count, type="i32")
-        kind = output_zp.dtype.compute
         mean = call("rescale_32", acc("i32"), const(0, "i32"), *factor, element(2, output_zp), type="i32")
         result = call(f"saturate_{kind}", mean, type=kind)
         difference = call("sub_i32", element(0, value), element(1, input_zp), type="i32")
@@ -267,7 +286,6 @@ class MATMUL(Operator):
 
     def lower(self, use: Use) -> list[Nest]:
         """One contraction."""
-        integers_only(use)
         A, B = use.inputs[:2]
         N, H, C = shape_of(A)
         at = space({"n": N, "h": H, "w": shape_of(B)[2]}, {"c": C})
@@ -296,11 +314,15 @@ class MAX_POOL2D(Pool):
 
     def lower(self, use: Use) -> list[Nest]:
         """One nest that takes the greatest of each window."""
-        integers_only(use)
         value = use.inputs[0]
-        least, kind = int(value.dtype.minimum), value.dtype.compute
-        at, source = self._windows(use, const(least, kind))
-        return [reduce_nest(use, "reduce", at, [source], Reduction("max", least, kind, element(0, value)))]
+        item, least = element(0, value), value.dtype.minimum
+        combines = with_nan(self, "max", item)
+        if is_float(item) and combines != "max":
+            least = math.nan
+        at, source = self._windows(use, const(least, item.type))
+        step = convert(item, "f32") if is_float(item) else item
+        reduction = Reduction(combines, least, step.type, step)
+        return [reduce_nest(use, "reduce", at, [source], reduction, convert(acc(step.type), item.type))]
 
 
 class RFFT2D(Transform):

@@ -1,0 +1,186 @@
+"""Operators in floating point: contractions, pooling, ARGMAX and RESIZE against NumPy in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.strategies import TARGETS
+from tosajit.builder import GraphBuilder
+from tosajit.dtypes import DTYPES, DType
+from tosajit.operator import Operator
+from tosajit.operators import (
+    ARGMAX,
+    AVG_POOL2D,
+    CONV2D,
+    CONV3D,
+    DEPTHWISE_CONV2D,
+    MATMUL,
+    MAX_POOL2D,
+    RESIZE,
+    TRANSPOSE_CONV2D,
+)
+
+FLOATS = ("FP32", "FP16", "BF16", "FP8E4M3", "FP8E5M2")
+SUMS = [
+    ("FP32", "FP32", "FP32"),
+    ("FP16", "FP16", "FP16"),
+    ("FP16", "FP32", "FP16"),
+    ("BF16", "FP32", "BF16"),
+]
+SUMS += [("FP8E4M3", "FP16", "FP16"), ("FP8E5M2", "FP16", "FP16")]
+HALF_UNIT = {"FP32": 2.0**-24, "FP16": 2.0**-11, "BF16": 2.0**-8, "FP8E4M3": 2.0**-4, "FP8E5M2": 2.0**-3}
+LEAST = {"FP8E4M3": 2.0**-10, "FP8E5M2": 2.0**-17}
+"""Half of the smallest number."""
+DIRECT = {"stride": (1, 2), "dilation": (2, 1), "pad": (1, 1, 0, 1)}
+
+
+def drawn(dtype: DType, shape: Sequence[int], seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype.storage)
+
+
+def run(
+    operator: Operator,
+    inputs: Sequence[np.ndarray | list[int]],
+    dtype: DType,
+    output: DType,
+    **options: object,
+) -> np.ndarray:
+    """Lists are shapes; two zero points follow what is a contraction or a mean."""
+    builder = GraphBuilder()
+    names = [
+        builder.shape(array)
+        if isinstance(array, list)
+        else builder.input(f"x{k}", DTYPES_OF[array.dtype], array.shape)
+        for k, array in enumerate(inputs)
+    ]
+    points = {"MATMUL": 2, "AVG_POOL2D": 2}.get(operator.opcode, 2 if "CONV" in operator.opcode else 0)
+    names += [builder.const(np.zeros(1, dtype.storage)) for _ in range(points)]
+    builder.output(builder.add(operator, names, dtype=output))
+    return tj.compile(builder.build(), **options)(*(a for a in inputs if not isinstance(a, list)))  # type: ignore
+
+
+DTYPES_OF = {DTYPES[name].storage: DTYPES[name] for name in FLOATS}
+
+
+def assert_near(
+    found: np.ndarray, exact: np.ndarray, size: np.ndarray | float, terms: int, output: str
+) -> None:
+    """One rounding of the result, and those of a sum of `terms` in float32."""
+    error = np.abs(found.astype(np.float64) - exact)
+    assert (
+        error <= np.abs(exact) * HALF_UNIT[output] + size * terms * 2.0**-24 + LEAST.get(output, 2.0**-24)
+    ).all()
+
+
+def windows(
+    x: np.ndarray, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> np.ndarray:
+    """All windows of the two dimensions in the middle: N, OH, OW, KH, KW, C."""
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    seen = np.lib.stride_tricks.sliding_window_view(x, reach, (1, 2))[:, :: stride[0], :: stride[1]]
+    return seen[..., :: dilation[0], :: dilation[1]].transpose(0, 1, 2, 4, 5, 3)
+
+
+@pytest.mark.parametrize(("kind", "acc", "out"), SUMS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_convolutions_are_sums_that_are_rounded_once(kind: str, acc: str, out: str, target: str) -> None:
+    dtype, output = DTYPES[kind], DTYPES[out]
+    x, bias = drawn(dtype, (1, 6, 9, 5)), drawn(output, (3,))
+    weight = drawn(dtype, (3, 3, 2, 5))
+    padded = np.pad(x.astype(np.float64), ((0, 0), (1, 1), (0, 1), (0, 0)))
+    seen = windows(padded, (3, 2), (1, 2), (2, 1))
+    exact = np.einsum("nyxijc,oijc->nyxo", seen, weight.astype(np.float64)) + bias.astype(np.float64)
+    size = np.einsum("nyxijc,oijc->nyxo", abs(seen), abs(weight.astype(np.float64)))
+    found = run(CONV2D(**DIRECT, acc_type=acc), [x, weight, bias], dtype, output, target=TARGETS[target])
+    assert_near(found, exact, size, 31, out)
+    planes = CONV3D(
+        pad=(0, 0, *DIRECT["pad"]),
+        stride=(1, *DIRECT["stride"]),
+        dilation=(1, *DIRECT["dilation"]),
+        acc_type=acc,
+    )
+    found = run(planes, [x[:, None], weight[:, None], bias], dtype, output, target=TARGETS[target])
+    assert_near(found[:, 0], exact, size, 31, out)
+    each, bias = drawn(dtype, (3, 2, 5, 2), 1), drawn(output, (10,))
+    exact = np.einsum("nyxijc,ijcm->nyxcm", seen, each.astype(np.float64)).reshape(
+        *found.shape[:1], *exact.shape[1:3], 10
+    )
+    found = run(
+        DEPTHWISE_CONV2D(**DIRECT, acc_type=acc), [x, each, bias], dtype, output, target=TARGETS[target]
+    )
+    assert_near(found, exact + bias.astype(np.float64), 20.0, 7, out)
+
+
+@pytest.mark.parametrize(("kind", "acc", "out"), SUMS)
+def test_transposed_convolutions_spread_the_kernel(kind: str, acc: str, out: str) -> None:
+    dtype, output = DTYPES[kind], DTYPES[out]
+    x, weight, bias = drawn(dtype, (1, 4, 3, 5)), drawn(dtype, (3, 3, 2, 5)), drawn(output, (1,))
+    exact = np.zeros((1, 9, 9, 3)) + bias.astype(np.float64)
+    products = np.einsum("nyxc,oijc->nyxijo", x.astype(np.float64), weight.astype(np.float64))
+    for y, across in np.ndindex(4, 3):
+        exact[:, 2 * y : 2 * y + 3, 3 * across : 3 * across + 2] += products[:, y, across]
+    operator = TRANSPOSE_CONV2D(out_pad=(-1, 1, 0, 1), stride=(2, 3), acc_type=acc)
+    found = run(operator, [x, weight, bias], dtype, output)
+    wanted = np.pad(exact[:, 1:, :8], ((0, 0), (0, 1), (0, 1), (0, 0)), constant_values=float(bias[0]))
+    assert_near(found, wanted, 40.0, 21, out)
+
+
+@pytest.mark.parametrize(
+    ("kind", "out"), [("FP16", "FP32"), *{(kind, out) for kind, _, out in SUMS if kind != "BF16"}]
+)
+def test_products_of_matrices_are_rounded_once(kind: str, out: str) -> None:
+    a, b = drawn(DTYPES[kind], (2, 5, 37)), drawn(DTYPES[kind], (2, 37, 9))
+    found = run(MATMUL(), [a, b], DTYPES[kind], DTYPES[out])
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    assert_near(found, a @ b, abs(a) @ abs(b), 37, out)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.parametrize("nan_mode", ["PROPAGATE", "IGNORE"])
+def test_pools_and_argmax_know_nan(kind: str, nan_mode: str) -> None:
+    dtype = DTYPES[kind]
+    x = drawn(dtype, (1, 7, 8, 3))
+    x[0, 1, 1, 0] = x[0, 2:5, 2:6] = np.nan
+    x[0, 0, :, 2], x[0, 6, :, 2] = 0, -0.0
+    reduced = np.max if nan_mode == "PROPAGATE" else np.fmax.reduce
+    pool = {"kernel": (2, 3), "stride": (1, 1), "pad": (0, 0, 0, 0)}
+    found = run(MAX_POOL2D(**pool, nan_mode=nan_mode), [x], dtype, dtype)
+    seen = windows(x.astype(np.float64), (2, 3), (1, 1), (1, 1)).reshape(1, 6, 6, 6, 3)
+    np.testing.assert_array_equal(found.astype(np.float64), reduced(seen, axis=3))
+    acc = {"FP32": "FP32", "BF16": "FP32"}.get(kind, "FP16")
+    found = run(AVG_POOL2D(**pool, acc_type=acc), [x], dtype, dtype)
+    assert (np.isnan(found.astype(np.float64)) == np.isnan(seen.mean(axis=3))).all()
+    assert_near(np.nan_to_num(found.astype(np.float64)), np.nan_to_num(seen.mean(axis=3)), 3.0, 7, kind)
+    found = run(ARGMAX(axis=1, nan_mode=nan_mode), [x], dtype, DTYPES["INT32"])
+    keys = np.where(
+        np.isnan(x.astype(np.float64)), np.inf if nan_mode == "PROPAGATE" else -np.inf, x.astype(np.float64)
+    )
+    np.testing.assert_array_equal(found, keys.argmax(axis=1))
+
+
+def test_argmax_of_what_is_never_greater_is_the_first() -> None:
+    for value in (-np.inf, np.inf, np.nan):
+        for nan_mode in ("PROPAGATE", "IGNORE"):
+            x = np.full((4, 3), value, np.float32)
+            assert not run(ARGMAX(axis=0, nan_mode=nan_mode), [x], DTYPES["FP32"], DTYPES["INT32"]).any()
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+def test_resize_takes_the_nearest_or_interpolates(kind: str) -> None:
+    x = drawn(DTYPES[kind], (1, 4, 5, 2))
+    scale = [4, 2, 3, 1], [-1, 0], [1, 0]
+    found = run(RESIZE(mode="BILINEAR"), [x, *scale], DTYPES[kind], DTYPES[kind])
+    rows, columns = ((np.arange(8) * 2 - 1) / 4).clip(0, 3), np.arange(13) / 3
+    (y, fy), (c, fx) = ((np.floor(p).astype(int), p - np.floor(p)) for p in (rows, columns))
+    wide = x.astype(np.float64)
+    at = {(i, j): wide[:, np.minimum(y + i, 3)][:, :, np.minimum(c + j, 4)] for i in (0, 1) for j in (0, 1)}
+    fy, fx = fy[:, None, None], fx[:, None]
+    exact = (1 - fy) * ((1 - fx) * at[0, 0] + fx * at[0, 1]) + fy * ((1 - fx) * at[1, 0] + fx * at[1, 1])
+    assert_near(found, exact, 4.0, 4, kind)
+    found = run(RESIZE(mode="NEAREST"), [x, *scale], DTYPES[kind], DTYPES[kind])
+    near = x[:, np.floor(rows + 0.5).astype(int)][:, :, np.floor(columns + 0.5).astype(int)]
+    assert found.tobytes() == near.tobytes()
