@@ -220,3 +220,29 @@ def _unary(name: str, llvm: str) -> Callable[..., Any]:
 float_floor, float_ceil = _unary("float_floor", "llvm.floor"), _unary("float_ceil", "llvm.ceil")
 float_even, float_root = _unary("float_even", "llvm.rint"), _unary("float_root", "llvm.sqrt")
 float_abs = _unary("float_abs", "llvm.fabs")
+
+
+@intrinsic
+def sum_f32(typing_context: Any, total: Any, value: Any) -> Any:
+    """Add to a sum whose order is free, as of REDUCE_SUM, so that several parts of it may grow at once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(*arguments, flags=("reassoc",))
+
+    return types.float32(types.float32, types.float32), generate
+
+
+def _extreme(name: str, llvm: str) -> Callable[..., Any]:
+    """The greatest or least value so far, NaN if there was one; either zero is greater than the other."""
+
+    def extreme(typing_context: Any, first: Any, second: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = builder.module.declare_intrinsic(llvm, [F32], ir.FunctionType(F32, [F32, F32]))
+            return builder.call(function, arguments, fastmath=("nsz",))
+
+        return types.float32(types.float32, types.float32), generate
+
+    return _named(extreme, name)
+
+
+greatest_f32, least_f32 = _extreme("greatest_f32", "llvm.maximum"), _extreme("least_f32", "llvm.minimum")
