@@ -1,0 +1,72 @@
+"""The page of figures: what it says is what the simulator says now."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path.append(str(TOOLS))
+
+import validate  # noqa: E402
+from validating import facts, page  # noqa: E402
+from validating.figures import Explanation, Figure, Table, closing  # noqa: E402
+from validating.systolic import TOTALS, formula  # noqa: E402
+
+QUICK = argparse.Namespace(quick=True, only="", page=validate.PAGE)
+
+
+def test_a_figure_knows_whether_it_keeps_its_bound() -> None:
+    assert Figure("a", 109, 100, bound=0.1).met
+    assert Figure("a", 111, 100, bound=0.1).met is False
+    assert Figure("a", 99, 100, relation="at most").met
+    assert Figure("a", 99, 100, relation="exact").met is False
+    assert Figure("a", 1, 100).met is None
+    assert Figure("a", None, 100, bound=0.1).mark == "not predicted"
+
+
+def test_what_is_known_is_said_of_misses_alone() -> None:
+    figures = (
+        Figure("near", 1, 1, bound=0.1),
+        Figure("far", 2, 1, bound=0.1),
+        Figure("odd", 3, 1, bound=0.1),
+    )
+    table = Table("title", "text", figures, explanations=(Explanation("near|far", "Because."),))
+    text = page.section(table)
+    assert "* far: Because." in text
+    assert "* odd: Not explained yet." in text
+    assert closing([table]) == "validate: 1 of 3 figures within their bounds"
+
+
+@pytest.mark.parametrize("net", TOTALS)
+def test_the_closed_forms_give_the_totals_of_the_networks(net: str) -> None:
+    for dataflow, total in TOTALS[net].items():
+        layers = facts.layers(net)
+        assert sum(formula(layer, dataflow, 32, 32) - 1 for layer in layers) == total
+
+
+def test_every_row_of_the_data_has_a_machine_and_a_total() -> None:
+    for form in ("tflite", "tosa"):
+        assert facts.networks(form)
+        assert all(known.cycles >= known.npu_cycles > 0 for known in facts.networks(form))
+
+
+@pytest.mark.parametrize("part", ["systolic", "networks", "traffic", "silicon"])
+def test_the_page_says_what_the_simulator_says(part: str) -> None:
+    text = validate.PAGE.read_text()
+    for table in validate.PARTS[part](QUICK):
+        for figure in table.figures:
+            if figure.predicted is None or "random" in figure.case:
+                continue
+            assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page anew"
+
+
+def test_the_operators_of_two_accelerators_are_as_the_page_says() -> None:
+    text = validate.PAGE.read_text()
+    (table,) = validate.PARTS["operators"](QUICK)
+    assert table.figures
+    for figure in table.figures:
+        assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page anew"
