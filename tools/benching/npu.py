@@ -94,7 +94,9 @@ def _fast(what: str, rate: float, least: float, detail: dict[str, Any], peer: Pe
 
 
 def _rate(rate: float) -> str:
-    return f"{rate:,.0f}" if rate < 1e5 else f"{rate / 1e6:,.3g} million"
+    if rate < 1e5:
+        return f"{rate:,.0f}"
+    return f"{rate / 1e6:.3g} million" if rate < 1e9 else f"{rate / 1e9:.3g} billion"
 
 
 def known(peer: Callable[[], Peer]) -> Peer:
