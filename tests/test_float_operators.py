@@ -9,6 +9,7 @@ import pytest
 
 import tosajit as tj
 from tests.strategies import TARGETS
+from tosajit.binding import use_of
 from tosajit.builder import GraphBuilder
 from tosajit.dtypes import DTYPES, DType
 from tosajit.operator import Operator
@@ -18,9 +19,11 @@ from tosajit.operators import (
     CONV2D,
     CONV3D,
     DEPTHWISE_CONV2D,
+    FFT2D,
     MATMUL,
     MAX_POOL2D,
     RESIZE,
+    RFFT2D,
     TRANSPOSE_CONV2D,
 )
 
@@ -184,3 +187,46 @@ def test_resize_takes_the_nearest_or_interpolates(kind: str) -> None:
     found = run(RESIZE(mode="NEAREST"), [x, *scale], DTYPES[kind], DTYPES[kind])
     near = x[:, np.floor(rows + 0.5).astype(int)][:, :, np.floor(columns + 0.5).astype(int)]
     assert found.tobytes() == near.tobytes()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 2), (2, 1), (4, 2), (1, 32), (64, 1), (8, 16)])
+def test_fourier_transforms(height: int, width: int, target: str) -> None:
+    shape = 2, height, width
+    real, imag = drawn(DTYPES["FP32"], shape, 0), drawn(DTYPES["FP32"], shape, 1)
+    wide = real.astype(np.float64) + 1j * imag
+    points = height * width
+    for operator, inputs, exact in (
+        (FFT2D(), [real, imag], np.fft.fft2(wide)),
+        (FFT2D(inverse=True, local_bound=True), [real, imag], np.fft.ifft2(wide) * points),
+        (RFFT2D(), [real], np.fft.rfft2(real.astype(np.float64))),
+    ):
+        builder = GraphBuilder()
+        for name in builder.add_all(
+            operator, [builder.input(f"x{k}", DTYPES["FP32"], shape) for k in range(len(inputs))]
+        ):
+            builder.output(name)
+        found = tj.compile(builder.build(), target=TARGETS[target])(*inputs)
+        for part, wanted in zip(found, (exact.real, exact.imag), strict=True):
+            assert np.abs(part - wanted).max() <= 2.0**-24 * (np.abs(real) + np.abs(imag)).sum() * 2
+
+
+def test_real_transforms_have_zeros_where_symmetry_says_so() -> None:
+    builder = GraphBuilder()
+    for name in builder.add_all(RFFT2D(), [builder.input("x", DTYPES["FP32"], (1, 16, 32))]):
+        builder.output(name)
+    _, imag = tj.compile(builder.build())(drawn(DTYPES["FP32"], (1, 16, 32)))
+    assert not imag[0, ::8, ::16].any()
+
+
+def test_fourier_transforms_take_few_products() -> None:
+    """Each step of radix r takes r products for each real number, twice."""
+    for length in (8, 64, 4096):
+        builder = GraphBuilder()
+        x = [builder.input(name, DTYPES["FP32"], (1, 1, length)) for name in ("x", "y")]
+        for name in builder.add_all(FFT2D(), x):
+            builder.output(name)
+        block = builder.build().main
+        use = use_of(block.nodes[-1], block)
+        points = sum(nest.points for nest in use.operator.lower(use))
+        assert points == 2 * 8 * length * round(np.log2(length) / 3)

@@ -223,16 +223,21 @@ def ge(a: Number, b: Number) -> Number:
 # Of whole operators.
 
 
-def order_f32(value: Number) -> Number:
-    """An integer that orders numbers as ARGMAX does (TOSA 1.0.1 section 2.3.1): zeros equal, NaN on top."""
+def key_f32(value: Number, place: Number) -> Number:
+    """An integer that is the greater, the greater the number is, then the smaller its place.
+
+    ARGMAX (TOSA 1.0.1 section 2.3.1) takes both zeros for equal, and all NaN, which are above all else.
+    """
     bits = bits_of(np.float32(value + np.float32(0)))
     ordered = np.int32(bits ^ np.int32(np.int32(bits >> 31) & 2147483647))
-    return choose(value != value, np.int32(2147483647), ordered)
+    first = np.int64(choose(value != value, np.int32(2147483647), ordered))
+    return np.int64(np.int64(first * 4294967296) + np.int64(2147483647 - np.int64(place)))
 
 
-def order_ignore_f32(value: Number) -> Number:
-    """The same with NaN below all."""
-    return choose(value != value, np.int32(-2147483647), order_f32(value))
+def key_ignore_f32(value: Number, place: Number) -> Number:
+    """The same with NaN below all else."""
+    last = np.int64(np.int64(-2147483647 * 4294967296) + np.int64(2147483647 - np.int64(place)))
+    return choose(value != value, last, key_f32(value, place))
 
 
 def interpolate_f32(v00: Number, v01: Number, v10: Number, v11: Number, dy: Number, dx: Number) -> Number:

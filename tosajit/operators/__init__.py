@@ -27,6 +27,7 @@ from tosajit.operators.elementwise import (
     SUB,
     TABLE,
 )
+from tosajit.operators.fourier import FFT2D, RFFT2D
 from tosajit.operators.gather import GATHER, SCATTER
 from tosajit.operators.image import RESIZE
 from tosajit.operators.layout import CONCAT, PAD, RESHAPE, REVERSE, SLICE, TILE, TRANSPOSE
@@ -38,7 +39,7 @@ from tosajit.operators.reduction import (
     REDUCE_PRODUCT,
     REDUCE_SUM,
 )
-from tosajit.operators.tensor import ARGMAX, AVG_POOL2D, FFT2D, MATMUL, MAX_POOL2D, RFFT2D
+from tosajit.operators.tensor import ARGMAX, AVG_POOL2D, MATMUL, MAX_POOL2D
 from tosajit.operators.types import AccType, NanMode, ResizeMode, RoundingMode
 from tosajit.operators.unary import (
     ABS,

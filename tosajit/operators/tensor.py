@@ -1,4 +1,4 @@
-"""Tensor operators but convolutions (TOSA 1.0.1 section 2.3): pooling, matrix products, Fourier transform."""
+"""Tensor operators (TOSA 1.0.1 section 2.3) but convolutions and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ from tosajit.operators.types import (
 )
 from tosajit.profiles import Level
 
-FFT = table("in_out_t", "EXT-FFT | fp32 | fp32")
 LEAST_KEY = -((1 << 31) - 1) * (1 << 32)
 """Less than the key of any floating-point number."""
 
@@ -83,24 +82,19 @@ class ARGMAX(Operator):
         return out_of_range(self.axis, shape1)
 
     def lower(self, use: Use) -> list[Nest]:
-        """One nest: the greatest of keys that hold an element above its distance from the end.
-
-        Floating-point elements are in them as integers in the same order.
-        """
+        """One nest: the greatest of keys that hold an element above its distance from the end."""
         value = use.inputs[0]
         shape = shape_of(value)
         kept = {f"i{axis}": extent for axis, extent in enumerate(shape) if axis != self.axis}
         at = space(kept, {f"i{self.axis}": shape[self.axis]})
         source = access(value, [at(**{f"i{axis}": 1}) for axis in range(len(shape))])
-        top = const((1 << 31) - 1, "i64")
-        item, least = element(0, value), -(1 << 62)
+        item, place, top = element(0, value), at.coordinate(f"i{self.axis}"), const((1 << 31) - 1, "i64")
         if is_float(item):
-            item, least = (
-                call(f"{with_nan(self, 'order', item)}_f32", convert(item, "f32"), type="i32"),
-                LEAST_KEY,
-            )
-        key = convert(item, "i64") * const(1 << 32, "i64") + (top - at.coordinate(f"i{self.axis}"))
+            key = apply(with_nan(self, "key", item), convert(item, "f32"), place, type="i64")
+        else:
+            key = convert(item, "i64") * const(1 << 32, "i64") + (top - place)
         index = convert(top - (acc("i64") & const((1 << 32) - 1, "i64")), "i32")
+        least = LEAST_KEY if is_float(item) else -(1 << 62)
         return [reduce_nest(use, "reduce", at, [source], Reduction("max", least, "i64", key), index)]
 
 
@@ -222,34 +216,6 @@ class AVG_POOL2D(Pool):
         return [reduce_nest(use, "reduce", at, reads, Reduction("add", 0, "i32", difference), result)]
 
 
-class Transform(Operator):
-    """What the Fourier transforms share."""
-
-    @error_if("input_real")
-    def no_power_of_two(self, H: int, W: int) -> bool:
-        """H and W are {H} and {W}, but must be powers of two."""
-        return H & (H - 1) != 0 or W & (W - 1) != 0
-
-    @level_check()
-    def size_limits(self, H: int, W: int, level: Level) -> Iterator[str]:
-        """The images within the level."""
-        yield from beyond("MAX_KERNEL", level.MAX_KERNEL, H=H, W=W)
-
-
-class FFT2D(Transform):
-    """The discrete Fourier transform of complex images, forward or inverse."""
-
-    section, modes = "2.3.6", FFT
-
-    input_real = read("in_out_t", "N,H,W")
-    input_imag = read("in_out_t", "N,H,W")
-    output_real = write("in_out_t", "N,H,W")
-    output_imag = write("in_out_t", "N,H,W")
-
-    inverse: bool = False
-    local_bound: bool = False
-
-
 class MATMUL(Operator):
     """Products of N pairs of matrices."""
 
@@ -323,20 +289,3 @@ class MAX_POOL2D(Pool):
         step = convert(item, "f32") if is_float(item) else item
         reduction = Reduction(combines, least, step.type, step)
         return [reduce_nest(use, "reduce", at, [source], reduction, convert(acc(step.type), item.type))]
-
-
-class RFFT2D(Transform):
-    """The discrete Fourier transform of real images; the half that symmetry does not give."""
-
-    section, modes = "2.3.9", FFT
-    because = "half of W and one more give"
-
-    input_real = read("in_out_t", "N,H,W")
-    output_real = write("in_out_t", "N,H,OW")
-    output_imag = write("in_out_t", "N,H,OW")
-
-    local_bound: bool = False
-
-    def infer(self, W: int) -> Dims:
-        """The columns that are not mirrored."""
-        return {"OW": W // 2 + 1}

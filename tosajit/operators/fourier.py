@@ -1,0 +1,204 @@
+"""Fourier transforms (TOSA 1.0.1 sections 2.3.6 and 2.3.9).
+
+The transform of a length of 2**n is a few contractions, each with a radix of at most 8. Before a step of
+radix r there are transforms of length l, of elements that lie far apart. The step makes one of length r * l
+of each r of them (Cooley and Tukey 1965), and leaves them where the next step wants them (Stockham 1966):
+
+    next[j, s * l + k] = sum over q < r of last[q, j, k] * exp(-2i * pi * q * (s * l + k) / (r * l))
+
+The factors are constants. Each output takes r products a step, so that a transform takes n * log(n); other
+lengths are errors. Rounding errors are far below the bounds of a sum of as many products as the image has
+elements, with `local_bound` or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiling.expr import acc
+from tiling.nest import Access, Nest, Reduction, Write
+from tosajit.binding import Use
+from tosajit.graph import Array
+from tosajit.lowering import constant, element, number, over, shape_of, space
+from tosajit.operator import Dims, Operator, error_if, level_check, read, table, write
+from tosajit.operators.types import beyond
+from tosajit.profiles import Level
+
+FFT = table("in_out_t", "EXT-FFT | fp32 | fp32")
+MOST = 3
+"""The logarithm of the largest radix: more are fewer passes over memory, but more products."""
+
+
+class Transform(Operator):
+    """What the Fourier transforms share."""
+
+    @error_if("input_real")
+    def no_power_of_two(self, H: int, W: int) -> bool:
+        """H and W are {H} and {W}, but must be powers of two."""
+        return H & (H - 1) != 0 or W & (W - 1) != 0
+
+    @level_check()
+    def size_limits(self, H: int, W: int, level: Level) -> Iterator[str]:
+        """The images within the level."""
+        yield from beyond("MAX_KERNEL", level.MAX_KERNEL, H=H, W=W)
+
+
+class FFT2D(Transform):
+    """The discrete Fourier transform of complex images, forward or inverse."""
+
+    section, modes = "2.3.6", FFT
+
+    input_real = read("in_out_t", "N,H,W")
+    input_imag = read("in_out_t", "N,H,W")
+    output_real = write("in_out_t", "N,H,W")
+    output_imag = write("in_out_t", "N,H,W")
+
+    inverse: bool = False
+    local_bound: bool = False
+
+    def lower(self, use: Use) -> list[Nest]:
+        """The transforms of the rows, then of the columns."""
+        real, imag = use.inputs
+        return transforms(use, Plane(real.name, imag.name), self.inverse)
+
+
+class RFFT2D(Transform):
+    """The discrete Fourier transform of real images; the half that symmetry does not give."""
+
+    section, modes = "2.3.9", FFT
+    because = "half of W and one more give"
+
+    input_real = read("in_out_t", "N,H,W")
+    output_real = write("in_out_t", "N,H,OW")
+    output_imag = write("in_out_t", "N,H,OW")
+
+    local_bound: bool = False
+
+    def infer(self, W: int) -> Dims:
+        """The columns that are not mirrored."""
+        return {"OW": W // 2 + 1}
+
+    def lower(self, use: Use) -> list[Nest]:
+        """The transforms of the rows, then of the columns that are not mirrored."""
+        return transforms(use, Plane(use.inputs[0].name, None), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """The names of real and imaginary parts; where there are no imaginary ones, they are zero."""
+
+    real: str
+    imag: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of all transforms along one dimension, of numbers that lie `inner` apart."""
+
+    name: str
+    batch: int
+    radix: int
+    sequences: int
+    """Those that are left."""
+    length: int
+    """Of the transforms so far."""
+    parts: int
+    """How many times that many frequencies are wanted: less than the radix where the others are mirrored."""
+    inner: int
+    stored: int
+    """How many numbers there are for each `inner` ones."""
+
+    @property
+    def elements(self) -> int:
+        """Elements of the result."""
+        return self.batch * self.sequences * self.parts * self.length * self.inner
+
+    def factors(self, sign: int) -> Array:
+        """What elements are multiplied with: by part, frequency, element."""
+        parts, length, radix = np.ogrid[: self.parts, : self.length, : self.radix]
+        whole = self.length * self.radix
+        turns = (length + self.length * parts) * radix % whole / whole
+        found: Array = np.exp(sign * 2j * np.pi * turns)
+        found.real[np.abs(found.real) < 1e-9] = 0
+        found.imag[np.abs(found.imag) < 1e-9] = 0
+        return found
+
+
+def steps(name: str, batch: int, length: int, inner: int, stored: int, wanted: int) -> Iterator[Step]:
+    """The steps along one dimension; the last ones have the largest radix."""
+    done = 1
+    while done < length:
+        left = (length // done).bit_length() - 1
+        radix = 1 << ((left - 1) % MOST + 1)
+        sequences = length // (done * radix)
+        parts = radix if sequences > 1 else -(-wanted // done)
+        yield Step(f"{name}{done}", batch, radix, sequences, done, parts, inner, stored)
+        done, stored = done * radix, inner
+
+
+def transforms(use: Use, source: Plane, inverse: bool) -> list[Nest]:
+    """The nests of all steps; if the last step leaves more than is asked for, that is cut off."""
+    N, H, W = shape_of(use.inputs[0])
+    OW = shape_of(use.outputs[0])[2]
+    rows = list(steps("row", N * H, W, 1, 1, OW))
+    stored = rows[-1].parts * rows[-1].length if rows else OW
+    todo = [*rows, *steps("column", N, H, OW, stored, H)]
+    nests: list[Nest] = []
+    outputs = Plane(*(output.name for output in use.outputs))
+    for step in todo:
+        last = step is todo[-1] and step.elements == N * H * OW
+        name = f"{use.name}.{step.name}"
+        target = outputs if last else Plane(f"{name}.real", f"{name}.imag")
+        nests += combined(use, step, source, target, 1 if inverse else -1)
+        source = target
+    return nests if source == outputs else [*nests, *cut(use, source, (N, H, stored))]
+
+
+def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> list[Nest]:
+    """The real and the imaginary results of a step."""
+    at = space(
+        {"b": step.batch, "j": step.sequences, "s": step.parts, "k": step.length, "t": step.inner},
+        {"q": step.radix},
+    )
+    shape = (step.batch, step.radix, step.sequences, step.length, step.stored)
+    index = (at(b=1), at(q=1), at(j=1), at(k=1), at(t=1))
+    factors = step.factors(sign)
+    reads = [
+        constant(use, f"{step.name}.{part}", array.astype(np.float32), [at(s=1), at(k=1), at(q=1)])
+        for part, array in (("cosine", factors.real), ("sine", factors.imag))
+    ]
+    reads += [Access(name, "f32", shape, index) for name in (source.real, source.imag) if name]
+    cosine, sine, real, *imag = (element(number, access) for number, access in enumerate(reads))
+    values = (real * cosine, real * sine)
+    if imag:
+        values = (values[0] - imag[0] * sine, values[1] + imag[0] * cosine)
+    kept = (step.batch, step.sequences, step.parts, step.length, step.inner)
+    place = (at(b=1), at(j=1), at(s=1), at(k=1), at(t=1))
+    return [
+        Nest(
+            "contract",
+            at.axes,
+            tuple(reads),
+            (Write(Access(name, "f32", kept, place), acc("f32")),),
+            Reduction("add", 0.0, "f32", value),
+            (use.name,),
+        )
+        for name, value in zip((target.real, target.imag), values, strict=True)
+        if name
+    ]
+
+
+def cut(use: Use, source: Plane, shape: tuple[int, ...]) -> list[Nest]:
+    """Copies of the first columns of what a plane holds."""
+    nests = []
+    for name, output in zip((source.real, source.imag), use.outputs, strict=True):
+        at = over(shape_of(output))
+        whole = Access(name or "", "f32", shape, (at(i0=1), at(i1=1), at(i2=1)))
+        taken = whole if name else number(use, "zero", 0.0, "float32", 3)
+        nests.append(
+            Nest("move", at.axes, (taken,), (Write(at.write(output), element(0, taken)),), None, (use.name,))
+        )
+    return nests
