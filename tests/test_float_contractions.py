@@ -1,11 +1,15 @@
 """Contractions of floating-point numbers against float64, within the bound of their rounding errors."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tosajit as tj
 from tests.test_contract_kernels import (
+    LIBRARIES,
     SOME,
     Guarded,
     address,
@@ -21,6 +25,7 @@ from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.slots import Slot
 from tosajit.kernels.contract.source import contract_source, gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
+from tosajit.operators import CLAMP, CONV2D, MATMUL, MUL, TANH
 
 STORE = Epilogue("store_f32(output, index, acc)")
 EPSILON = 2.0**-24
@@ -158,3 +163,102 @@ def test_infinities_and_nan_stay_in_their_row(library):
     out = Guarded((5, 20), np.float32)
     convolution(g, library, a, packed_at_run_time(library, b).address, out)
     np.testing.assert_array_equal(out.array, np.repeat([[7], [np.inf], [np.nan], [7], [-np.inf]], 20, axis=1))
+
+
+TYPES = {
+    "fp32": (tj.FP32, "FP32", tj.FP32, 2.0**-24),
+    "fp16": (tj.FP16, "FP32", tj.FP16, 2.0**-11),
+    "bf16": (tj.BF16, "FP32", tj.BF16, 2.0**-8),
+    "fp8e4m3": (tj.FP8E4M3, "FP16", tj.FP16, 2.0**-11),
+    "fp8e5m2": (tj.FP8E5M2, "FP16", tj.FP16, 2.0**-11),
+}
+types = pytest.mark.parametrize("type_", TYPES)
+
+
+class Drawn:
+    """A graph under construction, with random constants."""
+
+    def __init__(self, type_: str) -> None:
+        self.random = np.random.default_rng(7)
+        self.graph = tj.GraphBuilder()
+        self.dtype, self.acc_type, self.result, self.epsilon = TYPES[type_]
+        self.inputs: list[np.ndarray] = []
+
+    def array(self, shape: tuple[int, ...], dtype: tj.DType | None = None) -> np.ndarray:
+        return self.random.standard_normal(shape).astype(np.float32).astype((dtype or self.dtype).storage)
+
+    def bounded(self, reach: np.ndarray, depth: int) -> None:
+        """Sums of `depth` products of magnitudes that add up to `reach`: rounded once, and what follows again."""
+        self.bound = (depth + 8) * EPSILON * reach + 2 * self.epsilon * reach
+
+    def input(self, shape: tuple[int, ...]) -> str:
+        self.inputs.append(self.array(shape))
+        return self.graph.input(f"x{len(self.inputs)}", self.dtype, shape)
+
+    def zeros(self) -> list[str]:
+        return [self.graph.const(np.zeros(1, self.dtype.storage), self.dtype) for _ in range(2)]
+
+    def check(self, result: str, library: str, arrays: int, exact: np.ndarray, monkeypatch: Any) -> None:
+        """So many groups are the array kernels', and the result is near enough, however it is shared."""
+        monkeypatch.setenv("TOSAJIT_ARRAY", library)
+        self.graph.output(result)
+        graph = self.graph.build()
+        for threads in (1, 2):
+            executable = tj.compile(graph, threads=threads)
+            taken = sum(bool(section.nest.prepared) for section in executable.program.sections)
+            assert taken == (0 if library == "none" else arrays)
+            found = executable(*self.inputs).astype(np.float64)
+            assert found.shape == exact.shape
+            assert (abs(found - exact) <= self.bound).all()
+
+
+def exactly(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64)
+
+
+@pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@types
+def test_graphs_with_convolutions_of_all_types(type_: str, library: str, monkeypatch: Any) -> None:
+    drawn = Drawn(type_)
+    g = Geometry((2, 1, 9, 7), (2, 1, 5, 7), 12, 35, (1, 3, 3), (1, 2, 1), (0, 1, 1))
+    weights, bias = drawn.array((35, 3, 3, 12)), drawn.array((35,), drawn.result)
+    operands = [drawn.input((2, 9, 7, 12)), drawn.graph.const(weights, drawn.dtype)]
+    operands += [drawn.graph.const(bias, drawn.result), *drawn.zeros()]
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(2, 1), dilation=(1, 1), acc_type=drawn.acc_type)
+    result = drawn.graph.add(operator, operands)
+    result = drawn.graph.add(CLAMP(min_val=-9.0, max_val=11.0), [result])
+    image = exactly(drawn.inputs[0])[:, None]
+    sums = convolve(image, exactly(weights)[:, None], g)[:, 0] + exactly(bias)
+    reach = convolve(abs(image), abs(exactly(weights))[:, None], g)[:, 0] + abs(exactly(bias))
+    drawn.bounded(reach, 108)
+    drawn.check(result, library, 1, np.clip(sums, -9, 11), monkeypatch)
+
+
+@pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@types
+def test_graphs_with_products_of_two_results(type_: str, library: str, monkeypatch: Any) -> None:
+    drawn = Drawn(type_)
+    operands = [drawn.input((3, 20, 31)), drawn.input((3, 31, 70)), *drawn.zeros()]
+    exact = exactly(drawn.inputs[0]) @ exactly(drawn.inputs[1])
+    drawn.bounded(abs(exactly(drawn.inputs[0])) @ abs(exactly(drawn.inputs[1])), 31)
+    drawn.check(drawn.graph.add(MATMUL(), operands, dtype=drawn.result), library, 1, exact, monkeypatch)
+
+
+@pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+def test_work_on_sums_follows_them(library: str, monkeypatch: Any) -> None:
+    drawn = Drawn("fp32")
+    weights, bias = drawn.array((40, 1, 1, 16)), drawn.array((40,))
+    operands = [drawn.input((1, 5, 5, 16)), drawn.graph.const(weights, tj.FP32)]
+    operands += [drawn.graph.const(bias, tj.FP32), *drawn.zeros()]
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="FP32")
+    sums = drawn.graph.add(operator, operands)
+    result = drawn.graph.add(MUL(), [sums, drawn.graph.add(TANH(), [sums]), zero_shift(drawn.graph)])
+    exact = exactly(drawn.inputs[0]) @ exactly(weights)[:, 0, 0].T + exactly(bias)
+    drawn.bounded(4 * abs(exactly(drawn.inputs[0])) @ abs(exactly(weights))[:, 0, 0].T + 4, 16)
+    drawn.check(result, library, 1, exact * np.tanh(exact), monkeypatch)
+    sections = tj.compile(drawn.graph.build(), threads=1).program.sections
+    assert [len(section.nest.writes) for section in sections] == [1]
+
+
+def zero_shift(graph: tj.GraphBuilder) -> str:
+    return graph.const(np.zeros(1, np.int8), tj.INT8)

@@ -42,6 +42,7 @@ def fuse(
         state.pull(into_reductions)
         state.push()
     if not frugal:
+        state.forget()
         return tuple(state.live())
     state.merge()
     return tuple(_split(nest) if nest.verb == "reduce" else nest for nest in state.live())
@@ -203,6 +204,17 @@ class _Fusion:
         keep = access.operand in self.kept or self.readers[access.operand] != {number}
         group = attach(producer, results.index(access.operand), consumer, position, keep)
         return group if group is not None and self.supports(group) else None
+
+    def forget(self) -> None:
+        """Write no result whose readers are all in the group that makes it."""
+        for number, nest in enumerate(self.nests):
+            used = [
+                write
+                for write in (nest.writes if nest is not None else ())
+                if write.access.operand in self.kept or self.readers.get(write.access.operand)
+            ]
+            if nest is not None and 0 < len(used) < len(nest.writes):
+                self._put(number, replace(nest, writes=tuple(used)))
 
     def rename(self) -> None:
         """Let what is only copied to a result that stays, in its own order, be that result from the start."""

@@ -71,7 +71,7 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
         return [request.group]
     found = request.match
     axes = [*([found.column] if found.column is not None else []), *found.depth]
-    matrix = arranged(weights, request.right, request.group, axes).astype(np.float32)
+    matrix = arranged(weights.astype(np.float32), request.right, request.group, axes)
     packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1).view(np.int32)
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 

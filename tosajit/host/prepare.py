@@ -14,7 +14,10 @@ from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import LIBRARY, lookup
 from tosajit.host.match import Match, match
 from tosajit.host.unit import Array, Prepared, Request
+from tosajit.host.widen import NARROW, widened
 
+TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), *(("f32", type) for type in NARROW)}
+"""Of activations and weights."""
 FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
@@ -22,7 +25,8 @@ FIRST = 64
 def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str | None) -> Prepared:
     """Give the contractions that the array kernels can do to them; the others stay as they are."""
     made = Prepared()
-    for number, group in enumerate(groups):
+    for number, fused in enumerate(groups):
+        group = widened(fused, made, number) if library else fused
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)
@@ -57,7 +61,7 @@ def _request(group: Nest, constants: Mapping[str, Array], library: str | None, n
         return None
     points = _zero_points(group, found, constants)
     types = group.reads[found.left.read].type, group.reads[found.right.read].type
-    if points is None or types not in (("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32")):
+    if points is None or types not in TYPES:
         return None
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return None

@@ -1,0 +1,45 @@
+"""Activations of narrow floating-point types, which the array kernels take as float32."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from tiling.expr import Expr, call, read
+from tiling.nest import Access, Axis, Nest, Reduction, Write, along
+from tosajit.host.match import match
+from tosajit.host.unit import Prepared
+
+NARROW = frozenset({"f16", "bf16", "f8e4m3", "f8e5m2"})
+
+
+def widened(group: Nest, made: Prepared, number: int) -> Nest:
+    """The group with float32 on the left of its products, after a nest that converts if it has to be."""
+    found = match(group)
+    if found is None or found.depthwise or group.reads[found.left.read].type not in NARROW:
+        return group
+    left = group.reads[found.left.read]
+    wide = replace(left, operand=f"{group.writes[0].access.operand}.{number}.wide", type="f32")
+    made.groups.append(_conversion(left, wide, group.members[0]))
+    made.temporaries[wide.operand] = Access(wide.operand, "f32", (prod(wide.shape),), (along(0, 1),))
+    reads = tuple(wide if place == found.left.read else access for place, access in enumerate(group.reads))
+    assert group.reduction is not None
+    sides = (found.left.read, found.right.read)
+    first, second = (_element(side, reads[side]) for side in sides)
+    return replace(group, reads=reads, reduction=Reduction("add", 0.0, "f32", first * second))
+
+
+def _element(number: int, access: Access) -> Expr:
+    value = read(number, access.type)
+    return value if access.type == "f32" else call("to_f32", value, type="f32")
+
+
+def _conversion(narrow: Access, wide: Access, member: str) -> Nest:
+    """The nest that makes all elements of an operand float32."""
+    shape, index = (prod(narrow.shape),), (along(0, 1),)
+    source = replace(narrow, shape=shape, index=index, fill=None)
+    target = replace(wide, shape=shape, index=index, fill=None)
+    value = call("to_f32", read(0, narrow.type), type="f32")
+    return Nest(
+        "map", (Axis("i", shape[0]),), (source,), (Write(target, value),), members=(f"{member}.wide",)
+    )
