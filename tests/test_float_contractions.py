@@ -182,13 +182,14 @@ class Drawn:
         self.random = np.random.default_rng(7)
         self.graph = tj.GraphBuilder()
         self.dtype, self.acc_type, self.result, self.epsilon = TYPES[type_]
+        self.product = None if type_ == "bf16" else self.result
         self.inputs: list[np.ndarray] = []
 
     def array(self, shape: tuple[int, ...], dtype: tj.DType | None = None) -> np.ndarray:
         return self.random.standard_normal(shape).astype(np.float32).astype((dtype or self.dtype).storage)
 
     def bounded(self, reach: np.ndarray, depth: int) -> None:
-        """Sums of `depth` products of magnitudes that add up to `reach`: rounded once, and what follows again."""
+        """Allow for sums of `depth` products, of magnitudes that add up to `reach`, and for rounding them."""
         self.bound = (depth + 8) * EPSILON * reach + 2 * self.epsilon * reach
 
     def input(self, shape: tuple[int, ...]) -> str:
@@ -241,7 +242,7 @@ def test_graphs_with_products_of_two_results(type_: str, library: str, monkeypat
     operands = [drawn.input((3, 20, 31)), drawn.input((3, 31, 70)), *drawn.zeros()]
     exact = exactly(drawn.inputs[0]) @ exactly(drawn.inputs[1])
     drawn.bounded(abs(exactly(drawn.inputs[0])) @ abs(exactly(drawn.inputs[1])), 31)
-    drawn.check(drawn.graph.add(MATMUL(), operands, dtype=drawn.result), library, 1, exact, monkeypatch)
+    drawn.check(drawn.graph.add(MATMUL(), operands, dtype=drawn.product), library, 1, exact, monkeypatch)
 
 
 @pytest.mark.parametrize("library", [*LIBRARIES, "none"])
