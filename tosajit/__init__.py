@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sim import Machine, MachineError, Report, ReportError, machine, machines
     from tiling.target import HOST, TINY, Target
-    from tosajit import ops
+    from tosajit import accuracy, ops
     from tosajit.builder import GraphBuilder
     from tosajit.dtypes import (
         BF16,
@@ -80,15 +80,15 @@ __all__ = [
     "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder", "GraphError", "HOST", "INT16", "INT32",
     "INT4", "INT48", "INT8", "InputError", "Machine", "MachineError", "Node", "OPERATORS", "PlanError",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "TINY", "Target", "TosaError",
-    "TraceError", "Value", "Violation", "compile", "from_bytes", "jit", "load", "machine", "machines",
+    "TraceError", "Value", "Violation", "accuracy", "compile", "from_bytes", "jit", "load", "machine", "machines",
     "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import tosajit` is quick."""
-    if name == "ops":
-        return import_module("tosajit.ops")
+    if name in ("accuracy", "ops"):
+        return import_module(f"tosajit.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tosajit' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
