@@ -145,7 +145,7 @@ def test_matrix_products_pack_b_at_run_time(library, sizes, seed):
 @libraries
 @pytest.mark.parametrize("height", [3, 50])
 def test_rows_of_whole_pages_are_gathered_with_room_between_them(library, height):
-    g = Geometry((1, 1, height, 1), (1, 1, height, 1), 2048, 33, element_bytes=4)
+    g = Geometry((1, 1, height, 1), (1, 1, height, 1), 2048, 33, element_bytes=4, floating=True)
     assert g.is_direct == (height == 3)
     rng = np.random.default_rng(height)
     a, b = numbers(rng, (height, 2048)), numbers(rng, (2048, 33))
@@ -236,12 +236,13 @@ def test_graphs_with_convolutions_of_all_types(type_: str, library: str, monkeyp
 
 
 @pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@pytest.mark.parametrize("depth", [31, 32])
 @types
-def test_graphs_with_products_of_two_results(type_: str, library: str, monkeypatch: Any) -> None:
+def test_graphs_with_products_of_two_results(type_: str, depth: int, library: str, monkeypatch: Any) -> None:
     drawn = Drawn(type_)
-    operands = [drawn.input((3, 20, 31)), drawn.input((3, 31, 70)), *drawn.zeros()]
+    operands = [drawn.input((3, 20, depth)), drawn.input((3, depth, 70)), *drawn.zeros()]
     exact = exactly(drawn.inputs[0]) @ exactly(drawn.inputs[1])
-    drawn.bounded(abs(exactly(drawn.inputs[0])) @ abs(exactly(drawn.inputs[1])), 31)
+    drawn.bounded(abs(exactly(drawn.inputs[0])) @ abs(exactly(drawn.inputs[1])), depth)
     drawn.check(drawn.graph.add(MATMUL(), operands, dtype=drawn.product), library, 1, exact, monkeypatch)
 
 

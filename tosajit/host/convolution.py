@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 def convolution(request: Request, made: Prepared) -> list[Nest]:
     """The nests that do a contraction with the array kernel, or the group as it is."""
     weights = request.weights
-    if weights is not None and not request.match.batch and request.left.type == "f32":
+    if weights is not None and not request.match.batch and request.match.geometry.floating:
         return _of_floats(request, made, weights)
     if weights is None or request.match.batch:
         return _with_run_time_weights(request, made)
@@ -65,14 +65,16 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
 
 
 def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
-    """The contraction of floating-point numbers with its constant weights, of any such type."""
+    """The contraction of float32 with its constant weights of any floating-point type, or all of bfloat16."""
     finish = finish_of(request, None, Slot.EPILOGUE)
     if finish is None:
         return [request.group]
     found = request.match
     axes = [*([found.column] if found.column is not None else []), *found.depth]
-    matrix = arranged(weights.astype(np.float32), request.right, request.group, axes)
-    packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1).view(np.int32)
+    pairs = request.left.type == "bf16"
+    numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
+    matrix = arranged(numbers, request.right, request.group, axes)
+    packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1 + pairs).view(np.int32)
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 
@@ -82,7 +84,7 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
     steps = request.right.steps(len(group.axes))
     if found.column is None or len(found.depth) != 1 or steps[found.column] != 1:
         return [group]
-    if kind != request.left.type and request.left.type != "f32":
+    if kind != request.left.type and not found.geometry.floating:
         return [group]
     finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
     if finish is None or (finish.scaled is not None and finish.scaled.bias.any()):

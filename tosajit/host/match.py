@@ -150,7 +150,7 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
     if len(spatials) == 3 and _is_batch(spatials[0], nest):
         padded[:2] = padded[1::-1]
     columns_count = nest.axes[column].extent if column is not None else 1
-    geometry = _geometry(nest, padded, channels, columns_count, BYTES[a.type]) if len(padded) == 4 else None
+    geometry = _geometry(nest, padded, channels, columns_count, a.type) if len(padded) == 4 else None
     if geometry is None:
         return None
     strides = tuple(s.elements for s in padded)
@@ -219,7 +219,7 @@ def _spatial(index: Affine, extent: int, elements: int, nest: Nest) -> Spatial |
 
 
 def _geometry(
-    nest: Nest, padded: Sequence[Spatial], channels: int, columns: int, element_bytes: int
+    nest: Nest, padded: Sequence[Spatial], channels: int, columns: int, type: str
 ) -> Geometry | None:
     """The shape of the convolution; a leading dimension without a window can be its batch."""
     batch = padded[0]
@@ -239,7 +239,8 @@ def _geometry(
         stride=triple(lambda s: s.stride),
         pad=triple(lambda s: -s.offset),
         dilation=triple(lambda s: s.dilation),
-        element_bytes=element_bytes,
+        element_bytes=BYTES[type],
+        floating=nest.reduction is not None and nest.reduction.type == "f32",
     )
 
 

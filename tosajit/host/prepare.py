@@ -16,7 +16,8 @@ from tosajit.host.match import Match, match
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
 
-TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), *(("f32", type) for type in NARROW)}
+TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("bf16", "bf16")}
+TYPES |= {("f32", type) for type in NARROW}
 """Of activations and weights."""
 FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
@@ -26,7 +27,7 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
     """Give the contractions that the array kernels can do to them; the others stay as they are."""
     made = Prepared()
     for number, fused in enumerate(groups):
-        group = widened(fused, made, number) if library else fused
+        group = widened(fused, made, library, number) if library else fused
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)

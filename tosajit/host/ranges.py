@@ -33,7 +33,7 @@ class Ranges:
         """Limits of the values; those of its type for what is unknown."""
         if expr not in self._memo:
             full = TYPES.get(expr.type, TYPES["i64"])
-            low, high = self._of(expr, full)
+            low, high = self._of(expr, full) if expr.type in TYPES else full
             self._memo[expr] = (low, high) if full[0] <= low <= high <= full[1] else full
         return self._memo[expr]
 
@@ -49,7 +49,7 @@ class Ranges:
 
     def _of(self, expr: Expr, full: Range) -> Range:
         match expr.op:
-            case "const" if expr.type in TYPES:
+            case "const":
                 return expr.number, expr.number
             case "axis":
                 return 0, self.nest.axes[expr.number].extent - 1

@@ -9,16 +9,19 @@ from tiling.expr import Expr, call, read
 from tiling.nest import Access, Axis, Nest, Reduction, Write, along
 from tosajit.host.match import match
 from tosajit.host.unit import Prepared
+from tosajit.kernels.contract.host import multiplies_bf16
 
 NARROW = frozenset({"f16", "bf16", "f8e4m3", "f8e5m2"})
 
 
-def widened(group: Nest, made: Prepared, number: int) -> Nest:
+def widened(group: Nest, made: Prepared, library: str, number: int) -> Nest:
     """The group with float32 on the left of its products, after a nest that converts if it has to be."""
     found = match(group)
     if found is None or found.depthwise or group.reads[found.left.read].type not in NARROW:
         return group
-    left = group.reads[found.left.read]
+    left, right = group.reads[found.left.read], group.reads[found.right.read]
+    if left.type == right.type == "bf16" and found.geometry.depth % 2 == 0 and multiplies_bf16(library):
+        return group
     wide = replace(left, operand=f"{group.writes[0].access.operand}.{number}.wide", type="f32")
     made.groups.append(_conversion(left, wide, group.members[0]))
     made.temporaries[wide.operand] = Access(wide.operand, "f32", (prod(wide.shape),), (along(0, 1),))

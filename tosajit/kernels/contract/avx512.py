@@ -17,7 +17,7 @@ from tosajit.kernels.contract.rows import (
     gather_rows,
     widen_add_rows,
 )
-from tosajit.kernels.contract.tile import tile_f32, tile_i8, tile_i16
+from tosajit.kernels.contract.tile import tile_bf16, tile_f32, tile_i8, tile_i16
 
 __all__ = [
     "add_row_sums",
@@ -32,6 +32,7 @@ __all__ = [
     "pack_halves",
     "pack_i8",
     "rescale_i8",
+    "tile_bf16",
     "tile_f32",
     "tile_i8",
     "tile_i16",

@@ -23,6 +23,23 @@ F16 = vector(ir.FloatType(), 16)
 """A 512-bit register as words, bytes, half words, quad words and floating-point numbers."""
 
 
+class _Bfloat(ir.Type):  # type: ignore[misc]
+    """LLVM's bfloat, which llvmlite does not name."""
+
+    def __str__(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Bfloat)
+
+    def __hash__(self) -> int:
+        return hash(_Bfloat)
+
+
+BF32 = vector(_Bfloat(), 32)
+"""The register as bfloat16."""
+
+
 def number(value: int, type_: Any = I64) -> Value:
     """Return a constant; of a vector type, the same in all lanes."""
     if isinstance(type_, ir.VectorType):

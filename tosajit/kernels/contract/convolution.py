@@ -113,12 +113,12 @@ TILE_I16 = """
 """
 """Sums of chunks that cannot overflow 32 bits are added to quad words."""
 
-TILE_F32 = """
+TILE_FLOAT = """
     rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
     b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
     steps, words = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS)
     segments, segment = load_i64(args, TILE_SEGMENTS), load_i64(args, TILE_SEGMENT)
-    tile_f32(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
+    tile_{left}(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
 """
 
 PROLOGUE = """
@@ -227,7 +227,7 @@ BODY = """
 {body}
 """
 
-BODY_F32 = """
+BODY_FLOAT = """
                 if columns == {tile_columns}:
                     for i in range(height):
                         place = reload_i64(offsets, row + i) + column
@@ -273,6 +273,26 @@ PACK_F32 = """
                     for j in range(width, 16):
                         store_f32(target + panel * depth * 64, k * 16 + j, np.float32(0))
 """
+
+PACK_BF16 = """
+    source, row_bytes, out = load_i64(args, PACK_SOURCE), load_i64(args, PACK_ROW), load_i64(args, PACK_OUT)
+    depth, columns = load_i64(args, PACK_DEPTH), load_i64(args, PACK_COLUMNS)
+    for column in range(0, columns, 16):
+        target, width = out + column * depth * 2, min(16, columns - column)
+        for k in range(0, depth, 2):
+            first, second = source + k * row_bytes, source + (k + 1) * row_bytes
+            if width == 16:
+                for j in range(16):
+                    pair = load_u16(first, column + j) | (np.int32(load_u16(second, column + j)) << 16)
+                    store_i32(target, k * 8 + j, np.int32(pair))
+            else:
+                for j in range(width):
+                    pair = load_u16(first, column + j) | (np.int32(load_u16(second, column + j)) << 16)
+                    store_i32(target, k * 8 + j, np.int32(pair))
+                for j in range(width, 16):
+                    store_i32(target, k * 8 + j, np.int32(0))
+"""
+"""Pairs of rows, whose number is even, side by side."""
 
 PACK_I8 = """
     depth, columns, out = load_i64(args, PACK_DEPTH), load_i64(args, PACK_COLUMNS), load_i64(args, PACK_OUT)

@@ -29,6 +29,7 @@ class Geometry:
     """Elements between neighbours along N, D, H, W of the output; dense if not given."""
     in_strides: tuple[int, int, int, int] | None = None
     """The same of the input."""
+    floating: bool = False
 
     @property
     def positions(self) -> int:
@@ -49,7 +50,7 @@ class Geometry:
     @property
     def pitch(self) -> int:
         """Return the bytes from row to row of gathered A: whole pages would share a few cache sets."""
-        return self.row_bytes + 64 * int(self.element_bytes == 4 and self.row_bytes % PAGE == 0)
+        return self.row_bytes + 64 * int(self.floating and self.row_bytes % PAGE == 0)
 
     @property
     def is_plain(self) -> bool:
@@ -75,7 +76,7 @@ class Geometry:
         if any(far != near * extent for (_, far), (extent, near) in pairwise(steps)):
             return 0
         step = (steps[-1][1] if steps else self.depth) * self.element_bytes
-        return 0 if self.element_bytes == 4 and self.positions > 4 and step % PAGE == 0 else step
+        return 0 if self.floating and self.positions > 4 and step % PAGE == 0 else step
 
     @property
     def is_direct(self) -> bool:

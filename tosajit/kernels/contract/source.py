@@ -55,8 +55,8 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         where = "narrow, narrow_offsets" if epilogue.body else "output + column, offsets + row * 8"
         parts += [text.RESCALE.replace("{where}", where)]
     words = ("reload_i8", "narrow") if epilogue.rescale else (f"reload_{spec.accumulator}", "words")
-    if spec.left == "f32":
-        parts += [text.BODY_F32.replace("{body}", indent(epilogue.body, " " * 28)), text.NEXT]
+    if spec.accumulator == "f32":
+        parts += [text.BODY_FLOAT.replace("{body}", indent(epilogue.body, " " * 28)), text.NEXT]
     else:
         parts += [_body(epilogue, words, "32", "reload_i64(offsets, row + i)"), text.NEXT]
     split = spec.right == "i16"
@@ -64,7 +64,7 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         "parts": 2 if split else 1,
         "tile_columns": 16 if split else 32,
         "factor": "-load_i64(args, WEIGHT_ZP)" if spec.left == "i8" else int(split),
-        "step_elements": {"i8": 4, "i16": 2, "f32": 1}[spec.left],
+        "step_elements": {"i8": 4, "f32": 1}.get(spec.left, 2),
         "offset_bytes": MAX_PANEL_ROWS * 8,
         "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
@@ -125,9 +125,15 @@ def depthwise_gather_source(spec: ContractSpec) -> str:
 TILES = {
     "i8": (["tile_i8", "tile_rescale_i8", "add_row_sums"], text.TILE_I8),
     "i16": (["tile_i16", "fill_run", "widen_add_rows"], text.TILE_I16),
-    "f32": (["tile_f32"], text.TILE_F32),
+    "f32": (["tile_f32"], text.TILE_FLOAT),
+    "bf16": (["tile_bf16"], text.TILE_FLOAT),
 }
-PACKS = {"i8": (["pack_i8"], text.PACK_I8), "i16": (["pack_halves"], text.PACK_I16)}
+PACKS: dict[str, tuple[list[str], str]] = {
+    "i8": (["pack_i8"], text.PACK_I8),
+    "i16": (["pack_halves"], text.PACK_I16),
+    "f32": ([], text.PACK_F32),
+    "bf16": ([], text.PACK_BF16),
+}
 """What the kernels of register tiles and of packing call, and their texts."""
 
 
@@ -142,12 +148,12 @@ def tile_source(spec: ContractSpec) -> str:
     names, body = TILES[spec.left]
     header = _header(f"Register tiles of {spec.left}", spec, names, [TileJob])
     constants = {"chunk": CHUNKS.get(spec.right, 0), "tile_rows": TILE_ROWS}
-    return header + _fill(body, constants)
+    return header + _fill(body, constants | {"left": spec.left})
 
 
 def pack_source(spec: ContractSpec) -> str:
     """Return the kernel that packs a matrix B at run time."""
-    names, body = PACKS.get(spec.right, ([], text.PACK_F32))
+    names, body = PACKS[spec.left]
     header = _header(f"Packing of {spec.right}", spec, names, [PackSlot])
     return header + body.replace("{right}", spec.right)
 
@@ -183,7 +189,7 @@ def _header(
             f"from {PACKAGE}.{spec.library} import {', '.join(names)}" if names else "",
             epilogue.functions,
         )
-    if spec.left == "f32":
+    if spec.accumulator == "f32":
         imports = f"from tosajit.kernels.floats import *\n{imports}"
     title = f"{title}, on {spec.library} {_library_digest()}"
     return text.HEADER.format(title=title, imports=imports, slots=numbers, functions=functions)

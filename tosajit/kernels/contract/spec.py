@@ -28,9 +28,9 @@ class ContractSpec:
     kind: str
     """"convolution" (also matrix products) or "depthwise"."""
     left: str = "i8"
-    """Type of the activations: i8, i16 or f32."""
+    """Type of the activations: i8, i16, f32 or bf16."""
     right: str = "i8"
-    """Type of the other operand as it was before packing: i8, i16 or f32."""
+    """Type of the other operand as it was before packing: i8, i16, f32 or bf16."""
     library: str = "avx512"
     """Register tiles to use: avx512 or portable."""
 
