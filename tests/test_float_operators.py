@@ -11,9 +11,10 @@ import tosajit as tj
 from tests.strategies import TARGETS
 from tosajit.binding import use_of
 from tosajit.builder import GraphBuilder
-from tosajit.dtypes import DTYPES, DType
+from tosajit.dtypes import BOOL, DTYPES, DType
 from tosajit.operator import Operator
 from tosajit.operators import (
+    ADD,
     ARGMAX,
     AVG_POOL2D,
     CONV2D,
@@ -22,8 +23,14 @@ from tosajit.operators import (
     FFT2D,
     MATMUL,
     MAX_POOL2D,
+    NEGATE,
+    PAD,
+    POW,
+    REDUCE_MAX,
     RESIZE,
     RFFT2D,
+    SELECT,
+    SUB,
     TRANSPOSE_CONV2D,
 )
 
@@ -230,3 +237,56 @@ def test_fourier_transforms_take_few_products() -> None:
         use = use_of(block.nodes[-1], block)
         points = sum(nest.points for nest in use.operator.lower(use))
         assert points == 2 * 8 * length * round(np.log2(length) / 3)
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_chains_round_after_each_operator(kind: str, target: str) -> None:
+    """Fused as they are, and with SELECT, which does not compute, between operators that do."""
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    x, y, which = (
+        builder.input("x", dtype, (4, 6)),
+        builder.input("y", dtype, (4, 6)),
+        builder.input("c", BOOL, (4, 6)),
+    )
+    zero = builder.const(np.zeros(1, dtype.storage))
+    chosen = builder.add(SELECT(), [which, builder.add(ADD(), [x, y]), y])
+    changed = builder.add(NEGATE(), [chosen, zero, zero])
+    padded = builder.add(
+        PAD(), [changed, builder.shape([1, 1, 0, 2]), builder.const(np.array([2.5], dtype.storage))]
+    )
+    greatest = builder.add(REDUCE_MAX(axis=1), [padded])
+    builder.output(builder.add(SUB(), [greatest, padded]))
+    inputs = [drawn(dtype, (4, 6), seed) for seed in (0, 1)]
+    inputs[1][0, 0], inputs[1][1, 1] = -0.0, np.inf
+    chooses = np.random.default_rng(5).random((4, 6)) > 0.5
+    found = tj.compile(builder.build(), target=TARGETS[target])(*inputs, chooses)
+    with np.errstate(invalid="ignore"):
+        kept = -np.where(chooses, inputs[0] + inputs[1], inputs[1])
+        expected = np.pad(kept, ((1, 1), (0, 2)), constant_values=2.5)
+        expected = expected.max(axis=1, keepdims=True) - expected
+    np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
+
+
+def test_adding_a_zero_is_not_left_out() -> None:
+    builder = GraphBuilder()
+    x, zero = builder.input("x", DTYPES["FP32"], (3,)), builder.const(np.zeros(1, np.float32))
+    builder.output(builder.add(ADD(), [x, zero]))
+    found = tj.compile(builder.build())(np.array([-0.0, 0.0, 1.0], np.float32))
+    assert not np.signbit(found).any()
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+@pytest.mark.parametrize("base", [-1.0, 0.0, np.nan, np.inf])
+def test_a_checked_power_says_what_it_needs(kind: str, base: float) -> None:
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    names = [builder.input(name, dtype, (2, 3)) for name in ("base", "exponent")]
+    builder.output(builder.add(POW(), names, name="power"))
+    checked = tj.compile(builder.build(), checked=True)
+    bases, exponents = np.full((2, 3), 2, dtype.storage), np.zeros((2, 3), dtype.storage)
+    assert (checked(bases, exponents) == 1).all()
+    bases[1, 2] = base
+    with pytest.raises(tj.RequireError, match=r"POW\).*the base is not negative.*i0=1, i1=2"):
+        checked(bases, exponents)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ import numpy as np
 from tiling.expr import Expr, acc, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
 from tosajit.binding import Use
-from tosajit.dtypes import INT8, INT16, INT32, dtype_of
+from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
-WIDTHS = {8: INT8, 16: INT16, 32: INT32}
 FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
 """Types of scalars that are floating-point numbers."""
 
@@ -105,16 +104,6 @@ def number(use: Use, name: str, value: float, dtype: np.dtype[Any] | str, axes: 
 def element(number: int, source: Value | Access) -> Expr:
     """What read `number` finds in a tensor, or by an access."""
     return read(number, source.type if isinstance(source, Access) else source.dtype.compute)
-
-
-def as_bits(use: Use) -> Use:
-    """The use with floating-point tensors seen as integers of their width, which keep all bits."""
-
-    def seen(value: Value) -> Value:
-        return replace(value, dtype=WIDTHS[value.dtype.bits]) if value.dtype.is_float else value
-
-    inputs, outputs = tuple(map(seen, use.inputs)), tuple(map(seen, use.outputs))
-    return replace(use, inputs=inputs, outputs=outputs, mode=None)
 
 
 def shape_operand(use: Use, operand: str) -> Shape:

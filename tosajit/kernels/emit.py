@@ -84,7 +84,8 @@ class _Emitter:
         lines += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
         if self.section is not None:
             lines.append(f"    report = load_i64(args, {REPORT})")
-        header = HEADER + FLOATS if self._floats() and not self.copies else HEADER
+        computes = not self.copies or any(map(_chooses, walk(*nest_exprs(self.nest))))
+        header = HEADER + FLOATS if self._floats() and computes else HEADER
         text = "\n".join([header, self._scalars(), "", *lines, *self.lines, ""])
         return Emitted(text, tuple(self.payload), tuple(self.checks))
 
@@ -95,10 +96,11 @@ class _Emitter:
 
     @cached_property
     def copies(self) -> bool:
-        """Whether floating-point numbers are only copied, which keeps all of their bits."""
+        """Whether floating-point numbers are only chosen and copied, which keeps all of their bits."""
         nodes = [*walk(*nest_exprs(self.nest))]
-        used = {part for node in nodes for part in node.operands}
-        return all(node.op == "read" and node not in used for node in nodes if node.type in _FLOATS)
+        used = {part for node in nodes if not _chooses(node) for part in node.operands}
+        floats = [node for node in nodes if node.type in _FLOATS]
+        return all(node not in used and (node.op == "read" or _chooses(node)) for node in floats)
 
     def element(self, type: str) -> str:
         """What loads and stores call the elements of an operand."""
@@ -222,6 +224,11 @@ _BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u
 _FLOATS = frozenset(_BITS)
 _IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
+
+
+def _chooses(node: Expr) -> bool:
+    """Whether a value is one of two others, as they are."""
+    return node.op.startswith("select_")
 
 
 def literal(value: object, type: str) -> str:

@@ -199,6 +199,12 @@ def reciprocal(a: Number) -> Number:
     return T(np.float32(np.float32(1) / a))
 
 
+@of(*FLOATS)
+def select(condition: Number, a: Number, b: Number) -> Number:
+    """Take a number as it is: kernels that do nothing else do this with bits."""
+    return choose(condition, a, b)
+
+
 # Comparison.
 
 

@@ -17,6 +17,7 @@ from tosajit.kernels.arithmetic import (
     apply_scale_32_double,
     of,
 )
+from tosajit.kernels.floating import FLOATS
 
 
 def fits_i32(value: Number) -> Number:
@@ -51,6 +52,25 @@ def abs_ok(a: Number) -> Number:
 def clip_ok(value: Number, min_val: Number, max_val: Number) -> Number:
     """The bounds are in order."""
     return np.bool_(min_val <= max_val)
+
+
+@of(*FLOATS)
+def clip__ok(value: Number, min_val: Number, max_val: Number) -> Number:
+    """The bounds are numbers in order."""
+    return np.bool_(min_val <= max_val)
+
+
+@of(*FLOATS)
+def clip_ignore_ok(value: Number, min_val: Number, max_val: Number) -> Number:
+    """The bounds are numbers in order."""
+    return np.bool_(min_val <= max_val)
+
+
+@of(*FLOATS)
+def pow_ok(a: Number, b: Number) -> Number:
+    """Both are finite, the base is not negative, and a base of zero has a positive exponent."""
+    finite = np.bool_(np.bool_(np.float32(a - a) == 0) & np.bool_(np.float32(b - b) == 0))
+    return np.bool_(finite & np.bool_(np.bool_(a > 0) | np.bool_(np.bool_(a == 0) & np.bool_(b > 0))))
 
 
 def mul_shift_i32_ok(a: Number, b: Number, shift: Number) -> Number:

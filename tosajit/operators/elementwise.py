@@ -7,7 +7,7 @@ from tiling.nest import Indirect, Nest
 from tosajit.binding import Use
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Array
-from tosajit.lowering import access, as_bits, element, is_float, map_nest, repeated, shape_of
+from tosajit.lowering import access, element, is_float, map_nest, repeated, shape_of
 from tosajit.operator import error_if, read, require, table, write
 from tosajit.operators.forms import Binary, Ternary, Unary, elementwise, with_nan
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
@@ -222,7 +222,3 @@ class SELECT(Ternary):
     def compute(self, input1: Expr, input2: Expr, input3: Expr) -> Expr:
         """One of two elements."""
         return call(f"select_{input2.type}", input1, input2, input3, type=input2.type)
-
-    def lower(self, use: Use) -> list[Nest]:
-        """One nest that chooses between bits."""
-        return super().lower(as_bits(use))
