@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -14,6 +15,8 @@ sys.path.append(str(TOOLS))
 from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
 from benching.npu import Peer, known  # noqa: E402
 from benching.npu_ours import long_graph  # noqa: E402
+from benching.ours import same  # noqa: E402
+from benching.peak import build_peak  # noqa: E402
 from benching.report import closing, verdict  # noqa: E402
 from benching.rows import Case, Plan, Row, duration, measured  # noqa: E402
 from benching.worker import timed  # noqa: E402
@@ -91,3 +94,18 @@ def test_a_worker_answers_errors_and_goes_on() -> None:
             pytest.skip(str(error))
         (timing,) = by_turns([worker], 2, 0.001)
         assert len(timing.rounds) == 2
+
+
+def test_the_peak_of_floats_is_known_on_any_cpu() -> None:
+    loop = build_peak("floats")
+    loop.call()
+    assert loop.macs > 0
+    assert loop.instruction.startswith("fma of ")
+
+
+def test_floats_may_differ_by_a_little_of_the_largest() -> None:
+    golden = np.array([1000.0, 1.0], np.float32)
+    assert same(golden, golden + np.float32(0.009))
+    assert not same(golden, golden + np.float32(0.02))
+    assert not same(golden, np.array([np.nan, 1.0], np.float32))
+    assert not same(np.array([3, 4]), np.array([3, 5]))

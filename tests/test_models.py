@@ -1,4 +1,4 @@
-"""The integer models: every case gives the golden bits, on the host and with a tiny scratchpad."""
+"""The models: every case gives the golden bits or numbers, on the host and with a tiny scratchpad."""
 
 from __future__ import annotations
 
@@ -32,6 +32,18 @@ def test_a_model_gives_its_golden_bits(name: str, target: Target, threads: int) 
             np.testing.assert_array_equal(result, expected, err_msg=f"{case}, output {index}")
         for array, before in zip(inputs, kept, strict=True):
             np.testing.assert_array_equal(array, before, err_msg=f"{case}: an input has changed")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("target", [HOST, TINY], ids=lambda target: target.name)
+def test_a_model_of_floats_is_near_its_golden_numbers(target: Target, threads: int) -> None:
+    name = "transformer_tiny_f32"
+    executable = tj.compile(loaded(name), target=target, threads=threads)
+    for case in ("case0", "case1"):
+        results = executable(*arrays(name, f"{case}_in"))
+        for result, expected in zip(results, arrays(name, f"{case}_out"), strict=True):
+            assert result.dtype == expected.dtype
+            assert abs(result - expected).max() <= 1e-5 * abs(expected).max()
 
 
 @cache

@@ -58,7 +58,7 @@ class LiteRT:
 
 
 class OpenVINO:
-    """OpenVINO's CPU plug-in with the latency hint; it may compute in bf16 where it likes (its default)."""
+    """OpenVINO's CPU plug-in with the latency hint; it computes as it likes unless told a precision."""
 
     def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Compile `model.tflite` for `job["threads"]` threads in one stream."""
@@ -68,6 +68,8 @@ class OpenVINO:
             "PERFORMANCE_HINT": "LATENCY",
             "NUM_STREAMS": "1",
         }
+        if job.get("precision"):
+            options["INFERENCE_PRECISION_HINT"] = job["precision"]
         compiled = openvino.Core().compile_model(job["model"], "CPU", options)
         self.request = compiled.create_infer_request()
         for index, path in enumerate(job["inputs"]):

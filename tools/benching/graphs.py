@@ -1,4 +1,4 @@
-"""The graphs that the kernel benchmarks compile, with inputs: int8 contractions and requantisation."""
+"""The graphs that the kernel benchmarks compile, with inputs: contractions, of int8 with requantisation."""
 
 from __future__ import annotations
 
@@ -39,6 +39,33 @@ def matmul_packed() -> tuple[Any, tuple[Any, ...]]:
     product = builder.add(MATMUL(), [left, right, zero, zero])
     builder.output(_requantised(builder, product, 1))
     return builder.build(), (_bytes(shape),)
+
+
+def matmul_f32() -> tuple[Any, tuple[Any, ...]]:
+    """1024³ of float32 with both operands given at run time."""
+    from tosajit.dtypes import FP32
+
+    return _product_of_floats(FP32)
+
+
+def matmul_bf16() -> tuple[Any, tuple[Any, ...]]:
+    """The same of bfloat16."""
+    from tosajit.dtypes import BF16
+
+    return _product_of_floats(BF16)
+
+
+def _product_of_floats(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
+    from tosajit.builder import GraphBuilder
+    from tosajit.operators import MATMUL
+
+    builder = GraphBuilder()
+    shape = (1, 1024, 1024)
+    zero = builder.const(np.zeros(1, dtype.storage), dtype)
+    left, right = builder.input("left", dtype, shape), builder.input("right", dtype, shape)
+    builder.output(builder.add(MATMUL(), [left, right, zero, zero]))
+    numbers = np.random.default_rng(7).standard_normal((2, *shape)).astype(np.float32).astype(dtype.storage)
+    return builder.build(), (numbers[0], numbers[1])
 
 
 def conv() -> tuple[Any, tuple[Any, ...]]:
@@ -113,6 +140,8 @@ GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
     "clamp": clamp,
     "matmul": matmul,
     "matmul_packed": matmul_packed,
+    "matmul_f32": matmul_f32,
+    "matmul_bf16": matmul_bf16,
     "conv": conv,
     "conv_small": conv_small,
 }

@@ -1,17 +1,20 @@
-"""The micro-benchmark of a core's int8 peak: a loop of dot-product instructions that touches no memory."""
+"""The micro-benchmark of a core's peaks: a loop of products that touches no memory.
+
+Of bytes it is the widest dot product that the CPU has, of floats the widest fused multiplication.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 ITERATIONS = 60_000
 CHAINS = 16  # independent accumulators: the instruction's latency times its throughput, and some
 
 IR = """
-declare <{lanes} x i32> @{name}(<{lanes} x i32>, {operand}, {operand})
+declare {vector} @{name}({operand}, {operand}, {operand})
 
 define i32 @peak(i64 %n, i32 %seed) {{
 entry:
@@ -22,13 +25,14 @@ entry:
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
 {phis}
-{dots}
+{products}
   %next = add i64 %i, 1
   %more = icmp ult i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
 {sum}
-  %r = extractelement <{lanes} x i32> %s{last}, i32 0
+  %total = bitcast {vector} %s{last} to <{lanes} x i32>
+  %r = extractelement <{lanes} x i32> %total, i32 0
   ret i32 %r
 }}
 """
@@ -44,35 +48,41 @@ class PeakLoop:
     keep: object
 
 
-def build_peak() -> PeakLoop:
-    """Compile the loop with the widest byte dot product of this CPU (VNNI)."""
+def build_peak(kind: str = "bytes") -> PeakLoop:
+    """Compile the loop with this CPU's widest dot product of bytes (VNNI), or of "floats" its widest FMA."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    lanes = 16 if features.get("avx512vnni") else 8 if features.get("avxvnni") else 0
-    if not lanes:
-        raise RuntimeError(f"{platform.processor() or platform.machine()} has no VNNI")
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2
     )
-    engine = llvm.create_mcjit_compiler(_module(llvm, lanes), machine)
+    if kind == "floats":
+        lanes = 16 if features.get("avx512f") else 8 if features.get("fma") else 4
+        texts, name, macs = [_fused(lanes)], f"fma of {lanes} floats", lanes
+    else:
+        lanes = 16 if features.get("avx512vnni") else 8 if features.get("avxvnni") else 0
+        if not lanes:
+            raise RuntimeError(f"{platform.processor() or platform.machine()} has no VNNI")
+        # LLVM 22 takes the operands of the instruction as bytes, older ones as words.
+        texts = [_dots(lanes, f"<{lanes * 4} x i8>"), _dots(lanes, f"<{lanes} x i32>")]
+        name, macs = f"vpdpbusd {'zmm' if lanes == 16 else 'ymm'}", 4 * lanes
+    engine = llvm.create_mcjit_compiler(_module(llvm, texts), machine)
     engine.finalize_object()
     function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int32)(
         engine.get_function_address("peak")
     )
-    name = "vpdpbusd zmm" if lanes == 16 else "vpdpbusd ymm"
-    return PeakLoop(name, ITERATIONS * CHAINS * lanes * 4, lambda: function(ITERATIONS, 0x01020304), engine)
+    return PeakLoop(name, ITERATIONS * CHAINS * macs, lambda: function(ITERATIONS, 0x01020304), engine)
 
 
-def _module(llvm: object, lanes: int) -> object:
-    """The module; LLVM 22 takes the operands of the instruction as bytes, older ones as words."""
+def _module(llvm: object, texts: Sequence[str]) -> object:
+    """The module of the first text that this LLVM takes."""
     binding: object = llvm
     error: Exception | None = None
-    for operand in (f"<{lanes * 4} x i8>", f"<{lanes} x i32>"):
+    for text in texts:
         try:
-            module = binding.parse_assembly(_text(lanes, operand))  # type: ignore[attr-defined]
+            module = binding.parse_assembly(text)  # type: ignore[attr-defined]
             module.verify()
         except RuntimeError as reason:
             error = reason
@@ -81,13 +91,28 @@ def _module(llvm: object, lanes: int) -> object:
     raise RuntimeError(f"the micro-benchmark does not compile: {error}")
 
 
-def _text(lanes: int, operand: str) -> str:
-    """The loop's LLVM text."""
+def _dots(lanes: int, operand: str) -> str:
+    """The loop of dot products of bytes."""
     vector, name = f"<{lanes} x i32>", f"llvm.x86.avx512.vpdpbusd.{lanes * 32}"
+    product = f"call {vector} @{name}({vector} %a{{k}}, {operand} %v, {operand} %v)"
+    text = _text(lanes, vector, operand, name, "add", product)
+    declared = f"@{name}({operand}, {operand}, {operand})"
+    return text.replace(declared, f"@{name}({vector}, {operand}, {operand})")
+
+
+def _fused(lanes: int) -> str:
+    """The loop of multiplications with an addition."""
+    vector, name = f"<{lanes} x float>", f"llvm.fma.v{lanes}f32"
+    product = f"call {vector} @{name}({vector} %v, {vector} %v, {vector} %a{{k}})"
+    return _text(lanes, vector, vector, name, "fadd", product)
+
+
+def _text(lanes: int, vector: str, operand: str, name: str, add: str, product: str) -> str:
+    """The loop's LLVM text."""
     chains = range(CHAINS)
     phis = [f"  %a{k} = phi {vector} [ zeroinitializer, %entry ], [ %b{k}, %loop ]" for k in chains]
-    dots = [f"  %b{k} = call {vector} @{name}({vector} %a{k}, {operand} %v, {operand} %v)" for k in chains]
-    total = [f"  %s{k} = add {vector} %{f's{k - 1}' if k > 1 else 'b0'}, %b{k}" for k in chains if k]
-    lines = {"phis": phis, "dots": dots, "sum": total}
+    products = [f"  %b{k} = {product.format(k=k)}" for k in chains]
+    total = [f"  %s{k} = {add} {vector} %{f's{k - 1}' if k > 1 else 'b0'}, %b{k}" for k in chains if k]
+    lines = {"phis": phis, "products": products, "sum": total}
     joined = {key: "\n".join(value) for key, value in lines.items()}
-    return IR.format(lanes=lanes, operand=operand, name=name, last=CHAINS - 1, **joined)
+    return IR.format(lanes=lanes, vector=vector, operand=operand, name=name, last=CHAINS - 1, **joined)

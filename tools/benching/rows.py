@@ -105,12 +105,12 @@ def speed_case(name: str, model: str, peer: str, times: float, plan_rounds: int 
     return Case(name, measure)
 
 
-def peak_case(graph: str, macs: int, share: float | None) -> Case:
-    """A contraction's share of the peak of int8 dot products on this core."""
+def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes") -> Case:
+    """A contraction's share of the peak of int8 dot products on this core, or of FMA of "floats"."""
 
     def measure(plan: Plan) -> Iterator[Row]:
         with Worker("tosajit", plan.cpu) as worker, Worker("peak", plan.cpu) as peak:
-            about = peak.ask("load")
+            about = peak.ask("load", kind=kind)
             worker.ask("load", graph=graph, threads=1)
             mine, top = by_turns((worker, peak), plan.rounds, plan.seconds)
         ratio = (macs / about["macs"]) / mine.over(top)
@@ -172,12 +172,13 @@ def time_model(model: str, plan: Plan, engines: Sequence[str]) -> list[tuple[str
 
 
 def load(worker: Worker, model: str, threads: int) -> None:
-    """Load a model and its first case into a worker."""
+    """Load a model and its first case into a worker; a model of float32 is computed in float32."""
     folder = model_files(model)
     file = folder / ("model.tflite" if worker.engine in ("litert", "openvino") else "model.tosa")
     inputs = [str(path) for path in sorted(folder.glob("case0_in*.npy"))]
     outputs = [str(path) for path in sorted(folder.glob("case0_out*.npy"))]
-    about = worker.ask("load", model=str(file), inputs=inputs, outputs=outputs, threads=threads)
+    job = {"model": str(file), "inputs": inputs, "outputs": outputs, "threads": threads}
+    about = worker.ask("load", **job, precision="f32" if model.endswith("_f32") else "")
     if about.get("wrong"):
         raise RuntimeError(f"{model}: results differ from the golden {', '.join(about['wrong'])}")
 
@@ -214,12 +215,15 @@ KERNELS = (
     peak_case("matmul", MATMUL_MACS, 0.8),
     peak_case("matmul_packed", MATMUL_MACS, None),
     peak_case("conv", CONV_MACS, 0.8),
+    peak_case("matmul_f32", MATMUL_MACS, 0.75, "floats"),
+    peak_case("matmul_bf16", MATMUL_MACS, None, "floats"),
 )
 MODELS = (
     model_case("mobilenet_v2", 1.25),
     model_case("resnet8", 1.5),
     model_case("ds_cnn", 1.5),
     model_case("transformer_tiny", 1.0),
+    model_case("transformer_tiny_f32", 1.1),
     call_case("autoencoder", 15e-6),
     overhead_case(),
     speed_case("ds_cnn_i16x8", "ds_cnn_i16x8", "litert", 4.0),
