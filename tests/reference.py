@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from tosajit.conformance.arm import ArmTools, ArmToolsMissing, arm_tools
+from tosajit.files.npy import save_npy
 
 VALID, UNPREDICTABLE, ERROR = 0, 1, 2
 KINDS = {UNPREDICTABLE: "unpredictable", ERROR: "error"}
 BF16, FP8E4M3, FP8E5M2 = 9, 11, 12
-# How arrays of the types that NumPy lacks appear in .npy files, and in memory.
-FILE_TYPES = {BF16: "V2", FP8E4M3: "V1", FP8E5M2: "u1"}
+# How arrays of the types that NumPy lacks, which are bytes in .npy files, appear in memory.
 MEMORY_TYPES = {BF16: ml_dtypes.bfloat16, FP8E4M3: ml_dtypes.float8_e4m3fn, FP8E5M2: ml_dtypes.float8_e5m2}
 FAST = Path("/dev/shm")
 
@@ -36,8 +36,13 @@ class ReferenceError(Exception):
         self.messages = messages
 
 
-def run(graph: bytes, inputs: Mapping[str, np.ndarray], *, seconds: float = 60) -> dict[str, np.ndarray]:
-    """Evaluate a graph; outputs in the block's order, int4 in int8, int48 in int64, bf16 in ml_dtypes."""
+def run(
+    graph: bytes, inputs: Mapping[str, np.ndarray], *, seconds: float = 60, precise: bool = False
+) -> dict[str, np.ndarray]:
+    """Evaluate a graph; outputs in the block's order, int4 in int8, int48 in int64, bf16 in ml_dtypes.
+
+    A precise run calculates floating-point numbers in float64, and returns them so.
+    """
     types, names = interface(graph)
     arm = tools()
     if arm is None:
@@ -46,8 +51,7 @@ def run(graph: bytes, inputs: Mapping[str, np.ndarray], *, seconds: float = 60) 
         folder = Path(place)
         (folder / "test.tosa").write_bytes(graph)
         for place_of_input, (name, array) in enumerate(inputs.items()):
-            stored = array.view(FILE_TYPES.get(types.get(name, 0), array.dtype))
-            np.save(folder / f"in{place_of_input}.npy", stored)
+            save_npy(folder / f"in{place_of_input}.npy", array)
         description = {
             "tosa_file": "test.tosa",
             "ifm_name": list(inputs),
@@ -57,11 +61,14 @@ def run(graph: bytes, inputs: Mapping[str, np.ndarray], *, seconds: float = 60) 
             "expected_failure": False,
         }
         (folder / "desc.json").write_text(json.dumps(description))
-        status, messages = arm.evaluate(folder / "desc.json", folder, seconds=seconds, precise=False)
+        status, messages = arm.evaluate(folder / "desc.json", folder, seconds=seconds, precise=precise)
         if status != VALID:
             raise ReferenceError(KINDS.get(status, f"crash with code {status}"), messages)
         arrays = {name: np.load(folder / f"out{index}.npy") for index, name in enumerate(names)}
-    return {name: array.view(MEMORY_TYPES.get(types[name], array.dtype)) for name, array in arrays.items()}
+    return {
+        name: array if array.dtype == np.float64 else array.view(MEMORY_TYPES.get(types[name], array.dtype))
+        for name, array in arrays.items()
+    }
 
 
 @cache

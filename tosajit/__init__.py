@@ -80,8 +80,8 @@ __all__ = [
     "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder", "GraphError", "HOST", "INT16", "INT32",
     "INT4", "INT48", "INT8", "InputError", "Machine", "MachineError", "Node", "OPERATORS", "PlanError",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "TINY", "Target", "TosaError",
-    "TraceError", "Value", "Violation", "accuracy", "compile", "from_bytes", "jit", "load", "machine", "machines",
-    "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
+    "TraceError", "Value", "Violation", "accuracy", "compile", "from_bytes", "jit", "load", "machine",
+    "machines", "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 
