@@ -60,8 +60,9 @@ bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels 
 validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
 
-fuzz: $(READY) $(ARM)   ## Compare 5,000 random graphs with Arm's reference model, or MACHINE=name with the oracle
+fuzz: $(READY) $(ARM)   ## Compare 5,000 integer and 5,000 floating-point graphs with Arm's model, or MACHINE=name with the oracle
 	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
+	$(if $(MACHINE),,$(RUN) tools/fuzz_floating.py $(ARGS))
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files
 	$(RUN) tools/fuzz_files.py $(ARGS)

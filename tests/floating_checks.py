@@ -90,7 +90,18 @@ def check_node(
         wrong = (found != expected) & ~undefined(operator, inputs, dtype)
         return f"{name} = {operator} gives {found[wrong][0]}, not {expected[wrong][0]}" if wrong.any() else ""
     result = judged(operator, attributes, dtype, inputs, found, expected)
+    if not result and operator in oracle.SUMS and inputs[0].dtype == tj.BF16.storage:
+        # Instructions for products of bf16 take subnormal operands as zero, which every operator may do.
+        inputs = [flushed(array) for array in inputs]
+        expected = oracle.evaluate(operator, attributes, inputs, dtype)
+        result = judged(operator, attributes, dtype, inputs, found, expected)
     return "" if result else f"{name} = {operator} is {result}"
+
+
+def flushed(array: np.ndarray) -> np.ndarray:
+    """Replace subnormal numbers by zero."""
+    small = np.abs(array.astype(np.float64)) < accuracy.format_of(array.dtype).normal_min
+    return np.where(small, np.zeros_like(array), array)
 
 
 def undefined(operator: str, inputs: list[np.ndarray], dtype: str) -> np.ndarray:
