@@ -50,7 +50,7 @@ def run(
     with tempfile.TemporaryDirectory(dir=FAST if FAST.is_dir() else None) as place:
         folder = Path(place)
         (folder / "test.tosa").write_bytes(graph)
-        for place_of_input, (name, array) in enumerate(inputs.items()):
+        for place_of_input, array in enumerate(inputs.values()):
             save_npy(folder / f"in{place_of_input}.npy", array)
         description = {
             "tosa_file": "test.tosa",
