@@ -42,17 +42,27 @@ def exp_plain(x: Number) -> Number:
     above = choose(x > np.float32(-150), x, np.float32(-150))
     inside = choose(above < np.float32(130), above, np.float32(130))
     n = float_even(np.float32(inside * np.float32(1.44269504)))
-    high = np.float32(inside - np.float32(n * np.float32(0.693145752)))
+    whole = np.int32(n)
+    half = np.int32(whole >> 1)
+    scaled = np.float32(exp_rest(inside, n) * power_of_two(half))
+    return choose(x == x, np.float32(scaled * power_of_two(np.int32(whole - half))), x)
+
+
+def exp_rest(x: Number, n: Number) -> Number:
+    """The exponential of what is left of a number less n times ln 2."""
+    high = np.float32(x - np.float32(n * np.float32(0.693145752)))
     r = np.float32(high - np.float32(n * np.float32(1.42860677e-06)))
     p = np.float32(np.float32(r * np.float32(0.00138145)) + np.float32(0.00836878))
     p = np.float32(np.float32(p * r) + np.float32(0.04166839))
     p = np.float32(np.float32(p * r) + np.float32(0.1666652))
     p = np.float32(np.float32(p * r) + np.float32(0.49999993))
-    p = np.float32(np.float32(np.float32(p * r) * r) + r)
-    whole = np.int32(n)
-    half = np.int32(whole >> 1)
-    scaled = np.float32(np.float32(p + np.float32(1)) * power_of_two(half))
-    return choose(x == x, np.float32(scaled * power_of_two(np.int32(whole - half))), x)
+    return np.float32(np.float32(np.float32(np.float32(p * r) * r) + r) + np.float32(1))
+
+
+def exp_near(x: Number) -> Number:
+    """The exponential of a number between -80 and 80: its power of two is one float32."""
+    n = float_even(np.float32(x * np.float32(1.44269504)))
+    return np.float32(exp_rest(x, n) * power_of_two(np.int32(n)))
 
 
 def log_plain(x: Number) -> Number:
@@ -116,9 +126,10 @@ def tanh(a: Number) -> Number:
     p = np.float32(np.float32(p * z) + np.float32(0.13331491))
     p = np.float32(np.float32(p * z) - np.float32(0.33333284))
     small = np.float32(a + np.float32(np.float32(p * z) * a))
-    power = exp_plain(np.float32(x + x))
+    inside = choose(x < np.float32(10), x, np.float32(10))
+    power = exp_near(np.float32(inside + inside))
     large = np.float32(np.float32(1) - np.float32(np.float32(2) / np.float32(power + np.float32(1))))
-    return T(choose(x < np.float32(0.625), small, sign_of(large, a)))
+    return T(choose(x >= np.float32(0.625), sign_of(large, a), small))
 
 
 @of(*FLOATS)
@@ -138,7 +149,8 @@ def erf(a: Number) -> Number:
     q = np.float32(np.float32(q * t) + np.float32(0.39680205))
     q = np.float32(np.float32(q * t) + np.float32(0.25970062))
     q = np.float32(np.float32(q * t) + np.float32(0.00182248))
-    large = np.float32(np.float32(1) - np.float32(q * exp_plain(np.float32(-z))))
+    inside = choose(z < np.float32(16), z, np.float32(16))
+    large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-inside))))
     return T(sign_of(choose(x < np.float32(1), small, large), a))
 
 
