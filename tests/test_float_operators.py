@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.building import cond_if, while_loop
 from tests.strategies import TARGETS
 from tosajit.binding import use_of
 from tosajit.builder import GraphBuilder
@@ -21,8 +22,10 @@ from tosajit.operators import (
     CONV3D,
     DEPTHWISE_CONV2D,
     FFT2D,
+    GREATER_EQUAL,
     MATMUL,
     MAX_POOL2D,
+    MUL,
     NEGATE,
     PAD,
     POW,
@@ -290,3 +293,54 @@ def test_a_checked_power_says_what_it_needs(kind: str, base: float) -> None:
     bases[1, 2] = base
     with pytest.raises(tj.RequireError, match=r"POW\).*the base is not negative.*i0=1, i1=2"):
         checked(bases, exponents)
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16"])
+def test_control_flow_and_variables_hold_floats(kind: str) -> None:
+    """Halve a variable until it is less than one; then add it, or take it away."""
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    x = builder.input("x", dtype, (1,))
+    builder.variable("state", dtype, (1,), [10.5])
+
+    def number(block: GraphBuilder, value: float) -> str:
+        return block.const(np.array([value], dtype.storage))
+
+    def more(block: GraphBuilder, value: str) -> str:
+        return block.add(GREATER_EQUAL(), [value, number(block, 1)])
+
+    def half(block: GraphBuilder, value: str) -> list[str]:
+        shift = block.const(np.zeros(1, np.int8))
+        return [block.add(MUL(), [value, number(block, 0.5), shift])]
+
+    (rest,) = while_loop(builder, [builder.read("state", dtype, (1,))], more, half)
+    builder.write("state", rest)
+    (result,) = cond_if(
+        builder,
+        builder.add(GREATER_EQUAL(), [x, number(builder, 0)]),
+        [x, rest],
+        lambda block, x, rest: block.add(ADD(), [x, rest]),
+        lambda block, x, rest: block.add(SUB(), [x, rest]),
+    )
+    builder.output(result)
+    executable = tj.compile(builder.build())
+    context = tj.Context()
+    for value, expected in ((2.0, 2.65625), (-2.0, -2.65625)):
+        (found,) = executable(np.array([value], dtype.storage), context=context)
+        assert (found.dtype, float(found)) == (dtype.storage, expected)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_zero_points_that_come_with_the_data_must_be_zero(kind: str) -> None:
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    shapes = {"A": (1, 2, 3), "B": (1, 3, 2), "A_zp": (1,), "B_zp": (1,)}
+    names = [builder.input(name, dtype, shape) for name, shape in shapes.items()]
+    sums = DTYPES["FP32" if kind in ("FP32", "BF16") else "FP16"]
+    builder.output(builder.add(MATMUL(), names, dtype=sums))
+    executable = tj.compile(builder.build())
+    a, b = (np.ones(shapes[name], dtype.storage) for name in "AB")
+    zero, one = np.zeros(1, dtype.storage), np.ones(1, dtype.storage)
+    assert (executable(a, b, -zero, zero) == 3).all()
+    with pytest.raises(tj.TosaError, match=r"MATMUL\) B_zp: it is 1"):
+        executable(a, b, zero, one)
