@@ -14,17 +14,21 @@ from tosajit.kernels.contract.host import multiplies_bf16
 NARROW = frozenset({"f16", "bf16", "f8e4m3", "f8e5m2"})
 
 
-def widened(group: Nest, made: Prepared, library: str, number: int) -> Nest:
-    """The group with float32 on the left of its products, after a nest that converts if it has to be."""
+def widened(group: Nest, made: Prepared, library: str) -> Nest:
+    """The group with float32 on the left of its products, after a nest that converts if it has to be.
+
+    Groups that read the same operand, as the parts of a transposed convolution do, share what is converted.
+    """
     found = match(group)
     if found is None or found.depthwise or group.reads[found.left.read].type not in NARROW:
         return group
     left, right = group.reads[found.left.read], group.reads[found.right.read]
     if left.type == right.type == "bf16" and found.geometry.depth % 2 == 0 and multiplies_bf16(library):
         return group
-    wide = replace(left, operand=f"{group.writes[0].access.operand}.{number}.wide", type="f32")
-    made.groups.append(_conversion(left, wide, group.members[0]))
-    made.temporaries[wide.operand] = Access(wide.operand, "f32", (prod(wide.shape),), (along(0, 1),))
+    wide = replace(left, operand=f"{left.operand}.wide", type="f32")
+    if wide.operand not in made.temporaries:
+        made.groups.append(_conversion(left, wide, group.members[0]))
+        made.temporaries[wide.operand] = Access(wide.operand, "f32", (prod(wide.shape),), (along(0, 1),))
     reads = tuple(wide if place == found.left.read else access for place, access in enumerate(group.reads))
     assert group.reduction is not None
     sides = (found.left.read, found.right.read)
