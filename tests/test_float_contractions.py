@@ -20,6 +20,7 @@ from tests.test_contract_kernels import (
     run,
     seeds,
 )
+from tosajit import accuracy
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.slots import Slot
@@ -264,3 +265,23 @@ def test_work_on_sums_follows_them(library: str, monkeypatch: Any) -> None:
 
 def zero_shift(graph: tj.GraphBuilder) -> str:
     return graph.const(np.zeros(1, np.int8), tj.INT8)
+
+
+@pytest.mark.parametrize("number", accuracy.SETS)
+@pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@types
+def test_the_data_sets_of_the_specification(type_: str, library: str, number: int, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TOSAJIT_ARRAY", library)
+    drawn = Drawn(type_)
+    result = tj.FP32 if type_ == "bf16" else drawn.result
+    shapes = (1, 40, 64), (1, 64, 30)
+    operands = accuracy.data_set("MATMUL", number, shapes, [drawn.dtype] * 2, result)
+    names = [drawn.graph.input(f"x{i}", drawn.dtype, shape) for i, shape in enumerate(shapes)]
+    drawn.graph.output(drawn.graph.add(MATMUL(), [*names, *drawn.zeros()], dtype=drawn.product))
+    found = tj.compile(drawn.graph.build(), threads=1)(*operands)
+    left, right = map(exactly, operands)
+    sizes = [accuracy.magnitudes(operand, drawn.dtype) for operand in (left, right)]
+    bounds = sizes[0] @ sizes[1]
+    ksb = accuracy.kernel_size_bound(64, result, tj.FP32)
+    checked = accuracy.check_dot_product(found, left @ right, bounds, result, ksb, number)
+    assert checked, str(checked)
