@@ -162,7 +162,8 @@ def test_infinities_and_nan_stay_in_their_row(library):
     a[1, 3], a[2, 0], a[4, 6] = np.inf, np.nan, -np.inf
     g = Geometry((1, 1, 5, 1), (1, 1, 5, 1), 7, 20, element_bytes=4)
     out = Guarded((5, 20), np.float32)
-    convolution(g, library, a, packed_at_run_time(library, b).address, out)
+    packed = packed_at_run_time(library, b)
+    convolution(g, library, a, packed.address, out)
     np.testing.assert_array_equal(out.array, np.repeat([[7], [np.inf], [np.nan], [7], [-np.inf]], 20, axis=1))
 
 
