@@ -47,7 +47,7 @@ def main() -> int:
     tests = [test for test in found if re.search(options.filter, test.name)]
     arm_suite.evaluate(arm_tools(), tests, root, results)
     if options.command == "sample":
-        return make_sample(tests, results, root)
+        return make_sample(tests, results, root, options.float)
     if options.command == "run":
         return run_suite(tests, results, root, options)
     print(f"{len(tests):,} tests in {root}, results in {results}")
@@ -70,14 +70,18 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def make_sample(tests: Sequence[Test], results: Path, root: Path) -> int:
-    """Choose the sample and pack it."""
-    chosen = sample.choose(tests, results, root)
-    sample.pack(chosen, results, root)
+def make_sample(tests: Sequence[Test], results: Path, root: Path, floating: bool) -> int:
+    """Choose the sample and pack it; of `floating` point, a smaller one without the tests for integers."""
+    archive = sample.ARCHIVE
+    if floating:
+        archive = sample.FLOAT_ARCHIVE
+        tests = [test for test in tests if not test.supported(INTEGER_PROFILES, INTEGER_EXTENSIONS)]
+    chosen = sample.choose(tests, results, root, few=floating)
+    sample.pack(chosen, results, root, archive)
     left = {sample.kind(test) for test in tests} - {sample.kind(test) for test in chosen}
-    size = sample.ARCHIVE.stat().st_size
+    size = archive.stat().st_size
     print(*(f"not in the sample: {' '.join(kind)}" for kind in sorted(left)), sep="\n", end="")
-    print(f"sample: {len(chosen):,} of {len(tests):,} tests, {size / 1e6:.1f} MB in {sample.ARCHIVE}")
+    print(f"sample: {len(chosen):,} of {len(tests):,} tests, {size / 1e6:.1f} MB in {archive}")
     return 0
 
 

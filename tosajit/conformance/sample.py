@@ -12,6 +12,8 @@ from pathlib import Path
 from tosajit.conformance.suite import Test, find_tests
 
 ARCHIVE = Path(__file__).parents[2] / "tests" / "data" / "conformance.tar.xz"
+FLOAT_ARCHIVE = ARCHIVE.with_name("conformance-float.tar.xz")
+ARCHIVES = (ARCHIVE, FLOAT_ARCHIVE)
 SMALL = 32 << 10
 LIMIT = 2 << 20
 
@@ -28,8 +30,11 @@ def kind(test: Test) -> tuple[str, ...]:
     return (test.operator, *words, *sorted(test.extensions))
 
 
-def choose(tests: Iterable[Test], results: Path, root: Path) -> list[Test]:
-    """Choose the smallest and the largest of each kind's small tests; without small ones, the smallest."""
+def choose(tests: Iterable[Test], results: Path, root: Path, few: bool = False) -> list[Test]:
+    """Choose the smallest and the largest of each kind's small tests; without small ones, the smallest.
+
+    Of a `few`, only the smallest, if it is small.
+    """
     kinds: dict[tuple[str, ...], list[tuple[int, str, Test]]] = defaultdict(list)
     for test in tests:
         files = [*files_of(test), *result_files(test, results / test.folder.relative_to(root))]
@@ -38,6 +43,9 @@ def choose(tests: Iterable[Test], results: Path, root: Path) -> list[Test]:
     for members in kinds.values():
         members.sort(key=lambda member: member[:2])
         small = [test for size, _, test in members if size <= SMALL]
+        if few:
+            chosen += small[:1]
+            continue
         chosen += {small[0].folder: small[0], small[-1].folder: small[-1]}.values() if small else []
         chosen += [members[0][2]] if not small and members[0][0] <= LIMIT else []
     return sorted(chosen, key=lambda test: test.folder)
