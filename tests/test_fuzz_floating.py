@@ -13,6 +13,8 @@ from tests import floating_oracle as oracle
 from tests import reference
 from tests.floating_checks import check, check_node, check_target, smallest
 from tests.floating_graphs import MOVING, draw
+from tosajit.dtypes import DTYPES
+from tosajit.operators import OPERATORS
 
 # The same graphs in every run, so that their kernels are in the cache; `make fuzz` has other seeds.
 SEEDS = [range(start, start + 20) for start in range(0, 200, 20)]
@@ -57,3 +59,16 @@ def test_the_first_thousand_graphs_have_every_kind_of_operator() -> None:
         g for g in drawn if any(n.operator.opcode in ("MATMUL", "CONV2D") for n in g.nodes) and not g.cuts
     ]
     assert len(fused) > 20
+
+
+@pytest.mark.parametrize("dtype", ["FP32", "FP16", "BF16"])
+@pytest.mark.parametrize("operator", ["REDUCE_MAX", "REDUCE_MIN"])
+def test_ignoring_nan_leaves_it_where_there_is_nothing_else(operator: str, dtype: str) -> None:
+    for axis in (0, 1, 2):
+        builder = tj.GraphBuilder()
+        x = builder.input("x", DTYPES[dtype], (3, 40, 5))
+        builder.output(builder.add(OPERATORS[operator](axis=axis, nan_mode="IGNORE"), [x]))
+        values = np.full((3, 40, 5), np.nan)
+        values[1:2, 7:8, :1] = 5
+        found = tj.compile(builder.build())(values.astype(DTYPES[dtype].storage)).astype(np.float64)
+        assert np.array_equal(found, np.fmax.reduce(values, axis=axis, keepdims=True), equal_nan=True)

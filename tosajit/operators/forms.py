@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import new_class
 from typing import Any, ClassVar
@@ -111,6 +112,8 @@ class AxisReduction(Operator):
         low, high = value.dtype.minimum, value.dtype.maximum
         start = {"add": 0, "mul": 1.0, "and": 1, "or": 0, "max": low, "min": high}[self.combines]
         combines = with_nan(self, self.combines, item)
+        if combines.endswith("_ignore"):
+            start = math.nan  # where all is NaN, so is the result
         reduction = Reduction(combines, float(start) if is_float(item) else start, step.type, step)
         result = convert(acc(step.type), item.type)
         return [reduce_nest(use, "reduce", at, [source], reduction, result)]
