@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,5 +104,6 @@ def load_expected(test: Test, results: Path) -> dict[str, Expected]:
 
 def has_results(test: Test, results: Path) -> bool:
     """Whether the folder holds the reference model's results of the test."""
-    files: Sequence[str] = tuple(test.outputs.values())
+    names = [*test.outputs.values()]
+    files = [*names, *(f"bounds_{name}" for name in names if test.bounds)]
     return all((results / file).is_file() for file in files)
