@@ -9,9 +9,9 @@ assert found, str(found)
 
 `check` and `check_bound` compare with a reference in fp64, `check_operator` with the bound that the
 specification gives for an operator, `check_dot_product` whole tensors of sums of products; `data_set` makes
-the operands that such sums are tested with. Cited are sections of TOSA 1.0.1. Sets of rules as Arm's
-conformance suite reads them differ in two places, where this module holds to the text: sums in FP32 may be
-off by 6 instead of 2 roundings a product there, ADD, SUB and MUL in BF16 by a whole unit.
+the operands that such sums are tested with. All rules are those of TOSA 1.0.1. Arm's conformance suite is
+looser in two places, where this module holds to the text: it lets sums in FP32 be off by 6 instead of 2
+roundings a product, and ADD, SUB and MUL in BF16 by a whole unit.
 """
 
 from tosajit.accuracy.checks import absolute_bound, check, check_bound, reference_ulp
