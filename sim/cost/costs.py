@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil, prod
 
-from sim.cost import systolic
+from sim.cost import block, passes, systolic
 from sim.cost.forms import Form, form_of
 from sim.cost.rows import rows_work
 from sim.cost.support import ArrayRate, UnsupportedError, array_rate, operand_types
@@ -177,18 +177,6 @@ def _block_work(machine: Machine, form: Form, tile: Tile) -> Work | None:
     """What the block array and its output unit take, if the machine has one and it does such work."""
     if not isinstance(machine.array, Block):
         return None
-    contraction = form.nest.verb in ("contract", "reduce")
-    module = "block" if contraction else "passes"
-    function: Callable[[Machine, Nest, Tile], Work | None] = _imported(module)
-    return function(machine, form.nest, tile)
-
-
-@cache
-def _imported(module: str) -> Callable[[Machine, Nest, Tile], Work | None]:
-    from importlib import import_module
-
-    try:
-        function: Callable[[Machine, Nest, Tile], Work | None] = import_module(f"sim.cost.{module}").work
-    except ImportError:
-        return lambda machine, nest, tile: None
-    return function
+    if form.nest.verb in ("contract", "reduce"):
+        return block.work(machine, form.nest, tile)
+    return passes.work(machine, form.nest, tile)

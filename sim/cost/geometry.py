@@ -71,16 +71,6 @@ class Geometry:
         """Bits of an element of the feature map."""
         return 8 * BYTES[self.data_type]
 
-    @property
-    def weight_bits(self) -> int:
-        """Bits of a weight."""
-        return 8 * BYTES[self.weight_type]
-
-    @property
-    def result_bits(self) -> int:
-        """Bits of an element of the result."""
-        return 8 * BYTES[self.result_type]
-
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -323,16 +313,3 @@ def folded(length: int) -> Pair:
     """Rows and columns, as square as divisors allow, for positions whose shape does not matter."""
     rows = next(rows for rows in range(isqrt(length), 0, -1) if length % rows == 0)
     return rows, length // rows
-
-
-def contiguous(access: Access, tile: Sequence[int]) -> int:
-    """Bytes that follow each other where a tile reaches an operand."""
-    steps = access.steps(len(tile))
-    run = 1
-    for step, extent in sorted((abs(step), extent) for step, extent in zip(steps, tile, strict=True)):
-        if not step or extent == 1:
-            continue
-        if step != run:
-            break
-        run = step * extent
-    return run * BYTES[access.type]
