@@ -82,7 +82,7 @@ class Network:
         nodes = sorted(graph.nodes, key=_rank)
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
-        self._programs: weakref.WeakKeyDictionary[Stretch, dict[str, Program]] = weakref.WeakKeyDictionary()
+        self._programs: dict[Stretch, tuple[Machine, Program]] = {}
 
     @classmethod
     def of(cls, graph: Graph, level: LevelName = "8K") -> Network:
@@ -103,13 +103,11 @@ class Network:
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
 
     def program(self, stretch: Stretch, machine: Machine) -> Program:
-        """The program of a part of the graph, planned when first asked for."""
-        programs = self._programs.setdefault(stretch, {})
-        key = machine.model_dump_json()
-        if key not in programs:
-            programs.clear()
-            programs[key] = planned_for(stretch, machine)[1]
-        return programs[key]
+        """The program of a part of the graph; that of the last machine is kept."""
+        known = self._programs.get(stretch)
+        if known is None or known[0] != machine:
+            known = self._programs[stretch] = machine, planned_for(stretch, machine)[1]
+        return known[1]
 
 
 def _rank(node: Node) -> int:
