@@ -7,12 +7,12 @@ is rounding the exact ones: float32 has more than twice as many bits. Subnormal 
 propagates unless the name says `ignore`.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-Number = Any
+from tosajit.kernels.arithmetic import Number, of
+
 T: Any = np.float32
 choose: Any = None
 float_floor: Any = None
@@ -27,11 +27,6 @@ round_f8e4m3: Any = None
 round_f8e5m2: Any = None
 FLOATS = ("f16", "bf16", "f32")
 ALL = ("f16", "bf16", "f32", "f8e4m3", "f8e5m2")
-
-
-def of(*types: str) -> Callable[[Callable[..., Number]], Callable[..., Number]]:
-    """Define the scalar for several types, named with a suffix each."""
-    return lambda definition: definition
 
 
 # Conversion (TOSA 1.0.1 section 2.13.1).

@@ -48,14 +48,8 @@ def abs_ok(a: Number) -> Number:
     return np.bool_(a != LOW)
 
 
-@of(*INTEGERS)
+@of(*INTEGERS, *FLOATS)
 def clip_ok(value: Number, min_val: Number, max_val: Number) -> Number:
-    """The bounds are in order."""
-    return np.bool_(min_val <= max_val)
-
-
-@of(*FLOATS)
-def clip__ok(value: Number, min_val: Number, max_val: Number) -> Number:
     """The bounds are numbers in order."""
     return np.bool_(min_val <= max_val)
 

@@ -6,25 +6,15 @@ least-squares fits for the relative error of the result on the interval that is 
 the bounds of TOSA 1.0.1, which grow with the argument for most functions (sections 2.4 to 2.6).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-Number = Any
-T: Any = np.float32
-choose: Any = None
-float_even: Any = None
-float_root: Any = None
-float_abs: Any = None
+from tosajit.kernels.arithmetic import Number, of
+from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, float_root
+
 bits_of: Any = None
 float_of: Any = None
-FLOATS = ("f16", "bf16", "f32")
-
-
-def of(*types: str) -> Callable[[Callable[..., Number]], Callable[..., Number]]:
-    """Define the scalar for several types, named with a suffix each."""
-    return lambda definition: definition
 
 
 def power_of_two(exponent: Number) -> Number:
