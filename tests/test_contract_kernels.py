@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.summing import summed
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.host import library_of_host
@@ -68,20 +69,8 @@ def integers(rng, dtype, shape):
 
 
 def convolve(x, weights, g, input_zp=0, weight_zp=0):
-    """Sum of products as TOSA 1.0.1 section 2.3.3 defines it, tap by tap."""
-    out = np.zeros((*g.output, g.out_channels), np.int64)
-    x, weights = x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp
-    position = [np.arange(extent) for extent in g.output[1:]]
-    for tap in np.ndindex(*g.kernel):
-        index = [
-            p * s - a + t * d
-            for p, s, a, t, d in zip(position, g.stride, g.pad, tap, g.dilation, strict=True)
-        ]
-        inside = [(i >= 0) & (i < extent) for i, extent in zip(index, g.input[1:], strict=True)]
-        index = [np.clip(i, 0, extent - 1) for i, extent in zip(index, g.input[1:], strict=True)]
-        taken = x[np.ix_(range(g.input[0]), *index)] * np.einsum("d,h,w->dhw", *inside)[None, ..., None]
-        out += taken @ weights[(slice(None), *tap)].T
-    return out
+    """The sums of a convolution of integers, exactly."""
+    return summed(x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp, g)
 
 
 def extent_out(extent, kernel, stride, before, after, dilation):

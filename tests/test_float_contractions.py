@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tosajit as tj
+from tests.summing import summed
 from tests.test_contract_kernels import (
     LIBRARIES,
     SOME,
@@ -35,22 +36,6 @@ EPSILON = 2.0**-24
 def numbers(rng, shape):
     """Numbers of very different magnitudes."""
     return (rng.standard_normal(shape) * 2.0 ** rng.integers(-12, 12, shape)).astype(np.float32)
-
-
-def convolve(x, weights, g):
-    """Sum of products as TOSA 1.0.1 section 2.3.3 defines it, tap by tap, in float64."""
-    out = np.zeros((*g.output, g.out_channels))
-    position = [np.arange(extent) for extent in g.output[1:]]
-    for tap in np.ndindex(*g.kernel):
-        index = [
-            p * s - a + t * d
-            for p, s, a, t, d in zip(position, g.stride, g.pad, tap, g.dilation, strict=True)
-        ]
-        inside = [(i >= 0) & (i < extent) for i, extent in zip(index, g.input[1:], strict=True)]
-        index = [np.clip(i, 0, extent - 1) for i, extent in zip(index, g.input[1:], strict=True)]
-        taken = x[np.ix_(range(g.input[0]), *index)] * np.einsum("d,h,w->dhw", *inside)[None, ..., None]
-        out += taken @ weights[(slice(None), *tap)].T
-    return out
 
 
 def near(found, left, right, product, depth):
@@ -99,7 +84,7 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, see
     found = np.where(inside, out.array, 0.0)
 
     def product(left, right):
-        return np.where(inside, convolve(left, right, g).reshape(inside.shape), 0.0)
+        return np.where(inside, summed(left, right, g).reshape(inside.shape), 0.0)
 
     near(found, x, weights, product, g.depth)
 
@@ -114,7 +99,7 @@ def test_overlapping_rows_of_a_share_their_input(library, width):
     packed = guarded(pack.pack_weights(weights.reshape(40, -1), 1))
     out = Guarded((*g.output, 40), np.float32)
     convolution(g, library, x, packed.address, out)
-    near(out.array, x, weights, lambda left, right: convolve(left, right, g), g.depth)
+    near(out.array, x, weights, lambda left, right: summed(left, right, g), g.depth)
 
 
 def packed_at_run_time(library, matrix, right="f32"):
@@ -231,8 +216,8 @@ def test_graphs_with_convolutions_of_all_types(type_: str, library: str, monkeyp
     result = drawn.graph.add(operator, operands)
     result = drawn.graph.add(CLAMP(min_val=-9.0, max_val=11.0), [result])
     image = exactly(drawn.inputs[0])[:, None]
-    sums = convolve(image, exactly(weights)[:, None], g)[:, 0] + exactly(bias)
-    reach = convolve(abs(image), abs(exactly(weights))[:, None], g)[:, 0] + abs(exactly(bias))
+    sums = summed(image, exactly(weights)[:, None], g)[:, 0] + exactly(bias)
+    reach = summed(abs(image), abs(exactly(weights))[:, None], g)[:, 0] + abs(exactly(bias))
     drawn.bounded(reach, 108)
     drawn.check(result, library, 1, np.clip(sums, -9, 11), monkeypatch)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.planning.drawing import Chain
 from tests.planning.interpreter import interpret
+from tests.planning.running import check_program
 from tests.planning.test_cascade_stripes import described, networks
 from tests.planning.test_fuse import arrays
 from tiling.cascade import MOST_STRIPES, choose, weighed
@@ -20,10 +21,6 @@ from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, identity
 from tiling.plan import plan
 from tiling.program import Operand, Program
 from tiling.target import Place, Target
-from tosajit.dtypes import INT32
-from tosajit.runtime.groups import Stretch, Tensor
-from tosajit.runtime.options import Options
-from tosajit.runtime.segment import Segment
 
 
 @given(networks(), st.integers(0, 99), st.integers(64, 4000), st.sampled_from(["scratchpad", "offchip"]))
@@ -40,17 +37,7 @@ def test_what_is_chosen_computes_the_same(chain: Chain, seed: int, capacity: int
 @settings(max_examples=10, deadline=None)
 @given(networks(), st.integers(0, 99), st.sampled_from([200, 400, 800]))
 def test_programs_with_cascades_compute_what_nests_mean(chain: Chain, seed: int, capacity: int) -> None:
-    if not chain.nests:
-        return
-    sizes = {name: prod(shape) for name, shape in chain.shapes.items()}
-    result = chain.nests[-1].writes[0].access.operand
-    given_arrays = arrays(chain, seed)
-    expected = interpret(chain.nests, given_arrays, sizes)[result]
-    tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
-    inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
-    stretch = Stretch(chain.nests, tensors, list(chain.inputs), [result], {})
-    segment = Segment(stretch, Options(Target("small", capacity, 4)))
-    np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
+    check_program(chain, seed, Target("small", capacity, 4))
 
 
 def layers(count: int, rows: int, taps: int = 3, lanes: int = 32) -> tuple[list[Nest], dict[str, Operand]]:

@@ -13,16 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.planning.drawing import Chain, chains
-from tests.planning.interpreter import interpret
-from tests.planning.test_fuse import arrays
+from tests.planning.running import meaning, tensors_of
 from tiling.expr import Expr, acc, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program, Section
 from tiling.target import Target
-from tosajit.dtypes import INT32
 from tosajit.runtime import segment
-from tosajit.runtime.groups import Groups, Stretch, Tensor
+from tosajit.runtime.groups import Groups, Stretch
 from tosajit.runtime.options import Options
 
 places = st.sampled_from(["scratchpad", "offchip"])
@@ -61,15 +59,10 @@ def test_programs_compute_what_nests_mean_wherever_tensors_live(
 ) -> None:
     if not chain.nests:
         return
-    sizes = {name: prod(shape) for name, shape in chain.shapes.items()}
-    result = chain.nests[-1].writes[0].access.operand
-    given_arrays = arrays(chain, seed)
-    expected = interpret(chain.nests, given_arrays, sizes)[result]
-    tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
-    shaped = {name: given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()}
+    result, expected, shaped = meaning(chain, seed)
     constants = {name: shaped[name] for name in sorted(chain.inputs)[1:]} if fixed else {}
     inputs = [name for name in chain.inputs if name not in constants]
-    stretch = Stretch(chain.nests, tensors, inputs, [result], constants, checked=True)
+    stretch = Stretch(chain.nests, tensors_of(chain), inputs, [result], constants, checked=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment, "planned", lambda stretch, options: planned(stretch, target, seed))
         try:

@@ -5,22 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from math import prod
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.planning.drawing import Chain, chains
-from tests.planning.interpreter import interpret
-from tests.planning.test_fuse import arrays
+from tests.planning.running import check_program
 from tiling.allocate import Lifetime, allocate, peak
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand
 from tiling.target import HOST, Target
-from tosajit.dtypes import INT32
-from tosajit.runtime.groups import Stretch, Tensor
-from tosajit.runtime.options import Options
-from tosajit.runtime.segment import Segment
 
 
 @settings(max_examples=15, deadline=None)
@@ -29,17 +23,7 @@ from tosajit.runtime.segment import Segment
     "target", [HOST, Target("small", 96, 4), Target("shared", cores=2, tile_points=1)], ids=str
 )
 def test_programs_compute_what_nests_mean(target: Target, chain: Chain, seed: int) -> None:
-    if not chain.nests:
-        return
-    sizes = {name: prod(shape) for name, shape in chain.shapes.items()}
-    result = chain.nests[-1].writes[0].access.operand
-    given_arrays = arrays(chain, seed)
-    expected = interpret(chain.nests, given_arrays, sizes)[result]
-    tensors = {name: Tensor(name, INT32, shape) for name, shape in chain.shapes.items()}
-    inputs = [given_arrays[name].reshape(shape) for name, shape in chain.inputs.items()]
-    stretch = Stretch(chain.nests, tensors, list(chain.inputs), [result], {})
-    segment = Segment(stretch, Options(target))
-    np.testing.assert_array_equal(segment.run(inputs)[0].reshape(-1), expected)
+    check_program(chain, seed, target)
 
 
 @given(chains(), st.sampled_from([16, 48, 200]))
