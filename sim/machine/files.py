@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.files import write_whole
 from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError, shown
 from sim.machine.paths import merged
 
@@ -40,16 +39,8 @@ def save(machine: Machine, path: Path) -> None:
     """Write a file, all of it or nothing."""
     text = machine.to_json() if _suffix(path) == ".json" else machine.to_yaml()
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        write_whole(path, text.encode("utf-8"))
     except OSError as error:
-        raise MachineFileError(f"cannot be written: {error.strerror}", str(path)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
         raise MachineFileError(f"cannot be written: {error.strerror}", str(path)) from None
 
 
@@ -57,12 +48,6 @@ def yaml_text(tree: Mapping[str, Any]) -> str:
     """A tree as YAML."""
     text: str = _yaml().safe_dump(dict(tree), sort_keys=False, allow_unicode=True, width=110)
     return text
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _tree(path: Path, bases: int) -> dict[str, Any]:

@@ -1,27 +1,17 @@
-"""Whole files: one is replaced only by one that is complete."""
+"""Files of reports, whose errors name the file."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from sim.files import write_whole
 from sim.report.report import ReportError
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a file; if that fails, what was there before is still there."""
-    data = text.encode("utf-8", "backslashreplace")
     try:
-        target = Path(path).resolve()
-        if target.exists() and not target.is_file():  # a pipe or a terminal; a folder is an error
-            target.write_bytes(data)
-            return
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # a path with a zero byte

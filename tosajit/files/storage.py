@@ -20,17 +20,10 @@ def read_file(path: str | Path) -> bytes:
 
 def write_file(path: str | Path, data: bytes) -> None:
     """Write a file; if that fails, what was there before is still there."""
+    from sim.files import write_whole
+
     with file_errors(path):
-        target = Path(path).resolve()
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
-            return
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, data)
 
 
 def refuse_special(path: str | Path) -> None:
