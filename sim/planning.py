@@ -9,6 +9,7 @@ from math import prod
 from sim.cost.block_reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.events.model import CostModel
+from sim.events.tiles import rows_and_run
 from sim.machine.machine import Machine
 from tiling.expr import BYTES
 from tiling.nest import Access
@@ -83,8 +84,7 @@ class _Estimator:
                 zip(_shown(section), work.traffic, strict=False)
             ):
                 operand = operands[access.operand]
-                if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
-                    size = size * operand.stored_bytes // operand.bytes
+                size = operand.stored(size)
                 if image is None and operand.place == "offchip":
                     far += size
                     if number in of_channels:
@@ -137,13 +137,8 @@ def _count(section: Section, image: Image) -> tuple[int, float]:
 
 def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int]:
     """Rows and bytes of a row of a full box in the memory, and its bytes."""
-    if operand.stored_bytes is not None and operand.bytes and operand.kind == "constant":
-        size = -(-image.bytes * operand.stored_bytes // operand.bytes)
+    if operand.stored_bytes is not None and operand.kind == "constant":
+        size = operand.stored(image.bytes)
         return 1, size, size
-    run, position = BYTES[access.type], len(image.shape)
-    while position and (not image.steps or image.steps[position - 1] == 1):
-        position -= 1
-        run *= image.shape[position]
-        if image.shape[position] != access.shape[position]:
-            break
-    return prod(image.shape[:position]), run, image.bytes
+    rows, run = rows_and_run(access, image, image.shape)
+    return rows, run * BYTES[access.type], image.bytes

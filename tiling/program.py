@@ -36,6 +36,12 @@ class Operand:
         """Size in memory."""
         return self.elements * BYTES[self.type]
 
+    def stored(self, size: int) -> int:
+        """What so many of its bytes take in memory and on their way: fewer where a constant is compressed."""
+        if self.stored_bytes is None or self.kind != "constant" or not self.bytes:
+            return size
+        return -(-size * self.stored_bytes // self.bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:

@@ -254,7 +254,7 @@ class Model:
             rows, run = rows_and_run(slot.access, slot.image, box)
             element = BYTES[slot.access.type]
             operand = self.operands[slot.number]
-            size = self.scaled(slot.number, rows * run * element)
+            size = operand.stored(rows * run * element)
             if operand.stored_bytes is not None and operand.kind == "constant":
                 rows, run_bytes = (1, size) if size else (0, 0)
             else:
@@ -267,13 +267,6 @@ class Model:
                 size,
             )
         return known
-
-    def scaled(self, number: int, size: int) -> int:
-        """Bytes of an access as they are stored: fewer where a constant is compressed."""
-        operand = self.operands[number]
-        if operand.stored_bytes is None or operand.kind != "constant" or not operand.bytes:
-            return size
-        return -(-size * operand.stored_bytes // operand.bytes)
 
     def place(self, number: int) -> Place:
         """The memory in which the unit finds an access."""
@@ -291,7 +284,7 @@ class Model:
         sizes: dict[str, list[tuple[int, int]]] = {"offchip": [], "scratchpad": []}
         for number, size in enumerate(work.traffic[: self.accesses]):
             if size:
-                sizes[self.place(number)].append((self.scaled(number, size), number))
+                sizes[self.place(number)].append((self.operands[number].stored(size), number))
         far, near = sizes["offchip"], sizes["scratchpad"]
         offchip = cycles_of(sum(size for size, _ in far), rates.offchip)
         pad = cycles_of(sum(size for size, _ in near), rates.pad)

@@ -40,7 +40,7 @@ class Totals:
             for number, size in enumerate(work.traffic[: model.accesses]):
                 direction: Direction = "read" if number < model.writes_from else "write"
                 traffic[model.place(number), direction, model.kinds[number]] += (
-                    model.scaled(number, size) * count
+                    model.operands[number].stored(size) * count
                 )
         for slot in model.slots:
             write = slot.number >= model.writes_from
