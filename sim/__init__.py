@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Energy,
         MemoryMode,
         OffChip,
+        Planner,
         ReductionUnit,
         RowStationary,
         Scratchpad,
@@ -39,7 +40,8 @@ _WHERE = {
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
     "sim.machine.parts": (
-        "Block Dma Energy MemoryMode OffChip ReductionUnit RowStationary Scratchpad Systolic VectorUnit"
+        "Block Dma Energy MemoryMode OffChip Planner ReductionUnit RowStationary Scratchpad Systolic "
+        "VectorUnit"
     ),
     "sim.report": "Report ReportError",
 }
@@ -48,7 +50,7 @@ _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names
 __all__ = [
     "Machine", "machine", "machines", "configurations", "load_machine",
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "Systolic", "Block", "RowStationary", "VectorUnit",
-    "ReductionUnit", "Energy",
+    "ReductionUnit", "Planner", "Energy",
     "Report",
     "MachineError", "MachineFileError", "ReportError", "UnknownMachineError",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def weighed(
     nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
 ) -> tuple[tuple[Nest, ...], dict[str, Operand], bool]:
     """The same, and whether stripes surely move much less, so that a plan without them need not be made."""
-    if target.scratch_bytes is None:
+    if target.scratch_bytes is None or not target.cascading:
         return tuple(nests), dict(operands), False
     search = _Search(nests, operands, target)
     found: list[Nest] = []

@@ -179,7 +179,7 @@ def _candidates(at: Setting, target: Target, room: int, free: int) -> Iterator[t
         if not len(rows.numbers):
             continue
         picked = [(row, 1) for row in _picked(rows, free, bool(boxed.any()))]
-        if second.any():
+        if target.double_buffering and second.any():
             double = replace(rows, need=rows.need + second)
             double = double.where(double.need <= room)
             picked += [(row, 2) for row in _picked(double, free, True)] if len(double.numbers) else []

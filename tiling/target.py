@@ -31,6 +31,10 @@ class Target:
     """Whether units can use operands where they are in the off-chip memory."""
     strided: bool = False
     """Whether transfers can leave gaps between elements."""
+    double_buffering: bool = True
+    """Whether boxes may have second copies, to be filled while the first ones are used."""
+    cascading: bool = True
+    """Whether chains of groups may run in stripes."""
 
 
 HOST = Target("host", alignment=64)

@@ -18,7 +18,7 @@ DATAFLOWS: dict[systolic.Dataflow, float] = {"output": 0.0, "weight": 1.0, "inpu
 FIELDS = (
     "clock", "cores", "rate", "read_latency", "write_latency", "burst", "bytes", "inside", "port",
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
-    "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows", "columns",
+    "double", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows", "columns",
     "dataflow", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
 )  # fmt: skip
 
@@ -74,6 +74,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         memory.activations == "scratchpad",
         memory.constants == "scratchpad",
         memory.direct,
+        machine.planner.double_buffering,
         machine.vector.table_lookups_per_cycle,
         machine.vector.fill_cycles,
         machine.reduction.fill_cycles,

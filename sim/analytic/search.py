@@ -256,9 +256,10 @@ class _Steps:
         alone = np.maximum(worked.cycles, pad + (worked.near > 0) * fleet["pad_latency"])
         alone = np.maximum(alone, reach * (workload.loads > 0))
         whole = np.where(fleet["channels"] > 1, np.maximum(later, stores), later + stores)
+        behind = np.where(fleet.flag("double"), 0, later + stores * (1 - 1 / parts))
         far = (moved.read + moved.written) / fleet["rate"] - constants - first
         return _Steps(
-            np.maximum(np.maximum(alone, whole), far), constants, first, later, stores / parts, parts
+            np.maximum(np.maximum(alone + behind, whole), far), constants, first, later, stores / parts, parts
         )
 
 

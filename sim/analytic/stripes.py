@@ -16,6 +16,8 @@ from sim.machine.machine import Machine
 from tiling import cascade
 from tiling.target import Target
 
+ANY: dict[str, Any] = {"name": "", "double_buffering": True}
+"""What does not matter to cascades."""
 EXACT = 16
 """So many sizes of scratchpads are looked at as they are; of more, those half a power of two apart."""
 
@@ -48,10 +50,10 @@ def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped
             mode.constants,
             mode.direct,
         )
-        groups.setdefault((*key, machine.dma.strided), []).append(number)
+        groups.setdefault((*key, machine.dma.strided, machine.planner.cascading), []).append(number)
     return [
         (
-            _view(workload, replace(machines[numbers[0]].target, name="", scratch_bytes=key[0])),
+            _view(workload, replace(machines[numbers[0]].target, scratch_bytes=key[0], **ANY)),
             np.array(numbers),
         )
         for key, numbers in groups.items()

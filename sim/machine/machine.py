@@ -21,6 +21,7 @@ from sim.machine.parts import (
     MemoryMode,
     OffChip,
     Part,
+    Planner,
     ReductionUnit,
     Scratchpad,
     Systolic,
@@ -56,6 +57,7 @@ class Machine(Part):
     vector: VectorUnit = VectorUnit()
     reduction: ReductionUnit = ReductionUnit()
     memory: MemoryMode = MemoryMode()
+    planner: Planner = Planner()
     launch_overhead_cycles: Cycles = 0
     missing_types: Literal["emulate", "refuse"] = "emulate"
     energy: Energy = Energy()
@@ -112,6 +114,8 @@ class Machine(Part):
             constants=mode.constants,
             direct=mode.direct,
             strided=self.dma.strided,
+            double_buffering=self.planner.double_buffering,
+            cascading=self.planner.cascading,
         )
 
     @cached_property

@@ -140,6 +140,15 @@ class MemoryMode(Part):
     compressed_weights: bool = False
 
 
+class Planner(Part):
+    """How the compiler uses the machine."""
+
+    double_buffering: bool = True
+    """Whether a box may have a second copy, which is filled while the first is used."""
+    cascading: bool = True
+    """Whether chains of operators may run in stripes, so that what they pass on stays in the scratchpad."""
+
+
 class Systolic(Part):
     """An array of rows × columns through which operands flow."""
 

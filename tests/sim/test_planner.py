@@ -1,0 +1,138 @@
+"""What a compiler may do with a machine: second copies of boxes, and stripes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sim
+import tosajit as tj
+from sim.analytic import Workload, evaluate
+from sim.events import simulate
+from sim.planning import estimator
+from tests.planning.drawing import Chain
+from tests.planning.running import check_program
+from tests.planning.test_cascade import layers
+from tests.planning.test_cascade_stripes import networks
+from tests.sim.drawing import machines
+from tiling.plan import plan
+from tiling.program import Image, Program
+from tiling.target import Target
+from tosajit.npu import Network
+from tosajit.runtime.body import Compute
+from tosajit.runtime.groups import Stretch
+from tosajit.runtime.planning import ROOMY, planned_for
+
+DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn"
+OFF = {"planner.double_buffering": False, "planner.cascading": False}
+SMALL_PAD = sim.machine("systolic-16").replace(
+    {"scratchpad.bytes": 14 << 10, "offchip.bandwidth_bytes_per_second": 4e8}
+)
+"""Transfers bind on it."""
+DEEP = layers(6, 256)
+ALLOWED = sim.machine("systolic-16").replace({"scratchpad.bytes": 24 << 10})
+"""Tensors of `DEEP` do not fit it."""
+
+
+@cache
+def stretch_of(name: str = "ds_cnn") -> Stretch:
+    """The one part of a model that computes."""
+    steps = Network(tj.load(DS_CNN.with_name(name) / "model.tosa")).body.steps
+    (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
+    return found
+
+
+def images(program: Program) -> Iterator[Image]:
+    """All boxes of a program."""
+    for section in program.sections:
+        yield from (image for image in section.images if image is not None)
+
+
+def deep_program(machine: sim.Machine) -> Program:
+    """The program of `DEEP`."""
+    program = plan(*DEEP, machine.target, estimator(machine))
+    assert isinstance(program, Program)
+    return program
+
+
+def test_a_machine_tells_its_target_what_the_planner_may_do() -> None:
+    base = sim.machine("tiny")
+    assert base.planner == sim.Planner(double_buffering=True, cascading=True)
+    assert (base.target.double_buffering, base.target.cascading) == (True, True)
+    for field in ("double_buffering", "cascading"):
+        changed = base.replace({f"planner.{field}": False})
+        assert not getattr(changed.target, field)
+        assert sim.Machine(**changed.to_dict()) == changed
+
+
+@pytest.mark.parametrize("changes", [OFF, *({path: False} for path in OFF)], ids=str)
+def test_outputs_are_the_same_whatever_the_planner_may_do(changes: dict[str, bool]) -> None:
+    executable = tj.compile(tj.load(DS_CNN / "model.tosa"), machine=SMALL_PAD.replace(changes))
+    results = executable(np.load(DS_CNN / "case0_in0.npy"))
+    for result, expected in zip(results, sorted(DS_CNN.glob("case0_out*.npy")), strict=True):
+        np.testing.assert_array_equal(result, np.load(expected))
+
+
+@settings(max_examples=10, deadline=None)
+@given(networks(), st.integers(0, 99), st.sampled_from([200, 400, 800]), st.booleans())
+def test_programs_with_one_copy_compute_what_nests_mean(
+    chain: Chain, seed: int, capacity: int, cascading: bool
+) -> None:
+    check_program(chain, seed, Target("small", capacity, 4, double_buffering=False, cascading=cascading))
+
+
+def test_programs_have_second_copies_only_where_these_are_allowed() -> None:
+    copies = {
+        double: {
+            image.copies
+            for image in images(
+                planned_for(stretch_of(), SMALL_PAD.replace({"planner.double_buffering": double}))[1]
+            )
+        }
+        for double in (True, False)
+    }
+    assert copies == {True: {1, 2}, False: {1}}
+
+
+def test_programs_have_stripes_only_where_these_are_allowed() -> None:
+    nests, _ = DEEP
+    counts = [
+        len(deep_program(ALLOWED.replace({"planner.cascading": way})).sections) for way in (True, False)
+    ]
+    assert counts[0] > len(nests) == counts[1]
+
+
+def test_second_copies_help_where_transfers_bind() -> None:
+    groups = stretch_of().groups(ROOMY)
+    ways = [SMALL_PAD, SMALL_PAD.replace({"planner.double_buffering": False})]
+    followed = [simulate(planned_for(stretch_of(), way)[1], way).cycles for way in ways]
+    closed = evaluate(Workload.of(groups.nests, groups.operands), ways).cycles
+    assert followed[0] < followed[1]
+    assert closed[0] < closed[1]
+
+
+def test_stripes_spare_transfers_where_tensors_do_not_fit() -> None:
+    nests, operands = DEEP
+    ways = [ALLOWED, ALLOWED.replace({"planner.cascading": False})]
+    followed = [simulate(deep_program(way), way).offchip_bytes for way in ways]
+    closed = evaluate(Workload.of(nests, operands), ways).offchip_bytes
+    assert followed[0] < 0.5 * followed[1]
+    assert closed[0] < 0.5 * closed[1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(machines(), st.booleans(), st.booleans())
+def test_second_copies_never_hurt_in_closed_form(machine: sim.Machine, double: bool, cascading: bool) -> None:
+    groups = stretch_of().groups(ROOMY)
+    ways = [
+        machine.replace({"planner.double_buffering": allowed, "planner.cascading": cascading})
+        for allowed in (True, False)
+    ]
+    found = evaluate(Workload.of(groups.nests, groups.operands), ways)
+    assert found.cycles[0] <= found.cycles[1]
