@@ -1,0 +1,1 @@
+"""Exploration of designs: a space of machines, a strategy, objectives, and what came of them."""
