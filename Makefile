@@ -42,16 +42,16 @@ format: $(READY)    ## Format the sources
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix-only $(SOURCES)
 
-conformance: $(READY) $(ARM)    ## Arm's conformance suite: SEED=42, MACHINE=name
+conformance: $(READY) $(ARM)    ## Arm's conformance suite, all of TOSA 1.0: SEED=42, MACHINE=name, ARGS='--minutes 30', ARGS=--integer
 	$(RUN) tools/conformance.py run --seed $(SEED) $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
-conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the sample of the suite
+conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the samples of the suite
 	$(RUN) tools/conformance.py unpack
 	PATH="$(TOSAJIT_ARM)/bin:$$PATH" TOSA_MODEL_NO_BACKTRACE=1 tosa_verif_run_tests --recursive -j 2 \
 	    --test build/conformance/sample/tests --sut-module tosajit.conformance.sut --no-color \
 	    --xunit-file build/conformance/arm.xml $(ARGS) | grep -v PASS
 
-sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance.tar.xz anew
+sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz anew
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
 bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +18,14 @@ import reference
 import tosajit as tj
 from tosajit.binding import use_of
 from tosajit.conformance import sample
+from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
 from tosajit.profiles import EXTENSIONS
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
+import arm_suite
+import conformance
 from workers import run_jobs
 
 
@@ -63,9 +70,106 @@ def lost(job: int, reason: str) -> str:
 
 
 def test_a_job_that_kills_its_worker_or_hangs_fails_alone() -> None:
-    results = set(run_jobs(task, range(8), lost, workers=2, seconds=4))
+    results = set(run_jobs(task, range(8), lost, workers=2, limit=lambda _: 4))
     good = {f"{job} done" for job in (0, 1, 2, 4, 6, 7)}
     assert results == good | {"3 the process died with code -6", "5 took more than 4 s"}
+
+
+def evaluations(jobs: list[Job]) -> Iterator[str]:
+    """What the names say that the reference model has been run on."""
+    return (job.test.name for job in jobs if conformance.has_results(job))
+
+
+def few_jobs(unpacked: list[tuple[Test, Path]], place: Path) -> list[Job]:
+    """Some tests, positive and negative, without results of the reference model."""
+    tests = [test for test, _ in unpacked if test.operator in ("ABS", "ARGMAX", "CLZ")]
+    return sorted((Job(test, place / test.name) for test in tests), key=conformance.order)
+
+
+OPTIONS = Namespace(workers=1, seconds=60, failures=9)
+
+
+def test_what_there_was_no_time_for_is_counted_as_skipped(
+    unpacked: list[tuple[Test, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = few_jobs(unpacked, tmp_path)
+    run = conformance.Run(jobs, minutes=0)
+    run.all(conformance.judge, OPTIONS)
+    assert run.report(tmp_path / "results", "run") == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-2].startswith(f"NOT RUN: {len(jobs)} tests")
+    assert said[-1].startswith(f"conformance: 0 of {len(jobs)} passed, 0 failed, {len(jobs)} skipped")
+    assert not list(evaluations(jobs))
+
+
+def test_tests_are_evaluated_as_they_are_run_and_not_again(
+    unpacked: list[tuple[Test, Path]], tmp_path: Path
+) -> None:
+    if reference.tools() is None:
+        pytest.skip("Arm's reference model is missing: `make test` installs it, or set TOSAJIT_ARM")
+    jobs = few_jobs(unpacked, tmp_path)
+    conformance.Run(jobs).all(conformance.judge, OPTIONS)
+    assert len(list(evaluations(jobs))) == len(jobs)
+    assert not list(tmp_path.glob("*.part"))
+    again = conformance.Run(jobs, minutes=0)
+    again.all(conformance.judge, OPTIONS)
+    assert (again.not_run, again.failures) == (0, [])
+    assert again.report(tmp_path / "results", "run") == 0
+
+
+def slow(job: Job) -> Outcome:
+    """Stand in for the reference model."""
+    time.sleep(60)
+    return Outcome(job.test, "")
+
+
+def test_an_interrupted_run_says_what_it_has_left(
+    unpacked: list[tuple[Test, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = few_jobs(unpacked, tmp_path)
+    run = conformance.Run(jobs)
+    threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    run.all(slow, OPTIONS)
+    assert run.report(tmp_path / "results", "run") == 1
+    said = capsys.readouterr().out
+    assert "interrupted: what the reference model has done is kept" in said
+    assert f"{len(jobs)} skipped" in said
+
+
+def test_half_a_result_is_none(unpacked: list[tuple[Test, Path]], tmp_path: Path) -> None:
+    test = next(test for test, _ in unpacked if not test.negative)
+
+    class Arm:
+        """Writes all that it has to, and then fails."""
+
+        def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
+            for name in test.outputs.values():
+                np.save(output / name, np.zeros(1))
+            return 1, "unpredictable"
+
+    said = arm_suite.evaluate(Arm(), test, tmp_path / "place")
+    assert said == "the reference model ends with code 1: unpredictable"
+    assert not arm_suite.evaluated(test, tmp_path / "place")
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "shape", "operations"),
+    [
+        ("CONV2D", "conv2d_3x2_1x8x9x5_i8xi8_acci32_st11_pad0000", [1, 6, 8, 4], 6 * 8 * 4 * 3 * 2 * 5),
+        ("DEPTHWISE_CONV2D", "depthwise_conv2d_3x2_1x8x9x5_i8", [1, 6, 8, 10], 6 * 8 * 10 * 3 * 2),
+        ("FFT2D", "fft2d_2x4x8_f32_inv0_lclbnd0_s1", [2, 4, 8], 64 * 32),
+        ("MATMUL", "matmul_2x4x8_i8xi8", [2, 4, 3], 24 * 8),
+        ("MAX_POOL2D", "max_pool2d_1x4x8x2_i8_st11_kern31_pad00", [1, 2, 8, 2], 32 * 3),
+        ("AVG_POOL2D", "avg_pool2d_1x4x8x2_i8_st11_kern1x8192_pad0x1", [1, 4, 1, 2], 8 * 8192),
+        ("ABS", "abs_7x8_i32", [7, 8], 2 * 56),
+    ],
+)
+def test_the_reference_model_is_given_what_is_done_soonest_first(
+    operator: str, name: str, shape: list[int], operations: int
+) -> None:
+    compliance = {"tensors": {"out": {"shape": shape}}}
+    test = Test(Path(name), operator, False, {}, {}, compliance=compliance)
+    assert arm_suite.reference_seconds(test) == 0.03 + operations / 1e7
 
 
 def test_the_sample_is_unpacked_under_the_names_that_are_listed(unpacked: list[tuple[Test, Path]]) -> None:

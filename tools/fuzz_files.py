@@ -74,7 +74,7 @@ def main() -> int:
     share = max(1, options.cases // max(1, options.run))
     jobs = [Job(options.seed, case, case % share == 0) for case in range(options.cases)]
     started = time.perf_counter()
-    outcomes = list(run_jobs(attempt, jobs, lost, options.workers, 3 * SECONDS))
+    outcomes = list(run_jobs(attempt, jobs, lost, options.workers, lambda _: 3 * SECONDS))
     for outcome in outcomes:
         if outcome.end == "failed":
             keep(outcome)

@@ -70,7 +70,7 @@ def main() -> int:
         return 2
     started, total = time.perf_counter(), Outcome()
     jobs = batches(options.graphs, options.seed)
-    for outcome in run_jobs(run_batch, jobs, lost, options.jobs, options.patience):
+    for outcome in run_jobs(run_batch, jobs, lost, options.jobs, lambda _: float(options.patience)):
         total.merge(outcome)
         if sys.stderr.isatty():
             print(f"\r{total.graphs:,} graphs, {len(total.failures)} failures", end="", file=sys.stderr)

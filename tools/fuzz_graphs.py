@@ -90,7 +90,7 @@ def main() -> int:
         shutil.rmtree(options.folder)
     started, total = time.perf_counter(), Outcome()
     jobs = batches(options, started)
-    for outcome in run_jobs(run_batch, jobs, lost, options.jobs, options.patience):
+    for outcome in run_jobs(run_batch, jobs, lost, options.jobs, lambda _: float(options.patience)):
         total.merge(outcome)
         if sys.stderr.isatty():
             print(f"\r{total.graphs:,} graphs, {len(total.failures)} failures", end="", file=sys.stderr)

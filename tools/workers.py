@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,16 +18,17 @@ Result = TypeVar("Result")
 
 @dataclass
 class Worker(Generic[Job]):
-    """A process, the pipe to it, and the job that it works on since a time."""
+    """A process, the pipe to it, the job that it works on, and since when for how long at most."""
 
     process: SpawnProcess
     pipe: Connection
     job: Job | None = None
     since: float = 0.0
+    seconds: float = 0.0
 
-    def give(self, job: Job) -> None:
-        """Send the worker its next job."""
-        self.job, self.since = job, time.monotonic()
+    def give(self, job: Job, seconds: float) -> None:
+        """Send the worker its next job, and what it may take."""
+        self.job, self.since, self.seconds = job, time.monotonic(), seconds
         self.pipe.send(job)
 
     def stop(self) -> None:
@@ -41,38 +43,52 @@ def run_jobs(
     jobs: Iterable[Job],
     lost: Callable[[Job, str], Result],
     workers: int,
-    seconds: float,
+    limit: Callable[[Job], float],
 ) -> Iterator[Result]:
-    """Yield each job's result as it comes; `lost` makes one of a job whose worker died or was too slow."""
+    """Yield each job's result as it comes; `lost` makes one of a job whose worker died or was too slow.
+
+    `limit` tells how many seconds a job may take, when it is given out.
+    """
     waiting = iter(jobs)
     busy: list[Worker[Job]] = []
-    for first in islice(waiting, workers):
-        busy.append(start(function))
-        busy[-1].give(first)
-    while busy:
-        connection.wait([worker.pipe for worker in busy], timeout=1)
-        for place, worker in reversed(list(enumerate(busy))):
-            job = worker.job
-            assert job is not None
-            try:
-                if worker.pipe.poll():
-                    yield worker.pipe.recv()
-                elif time.monotonic() - worker.since > seconds:
-                    worker.stop()
-                    yield lost(job, f"took more than {seconds:.0f} s")
-                else:
+    try:
+        for first in islice(waiting, workers):
+            busy.append(start(function))
+            busy[-1].give(first, limit(first))
+        while busy:
+            connection.wait([worker.pipe for worker in busy], timeout=1)
+            for place, worker in reversed(list(enumerate(busy))):
+                result = collected(worker, lost)
+                if result is None:
                     continue
-            except EOFError:
-                worker.process.join()
-                yield lost(job, f"the process died with code {worker.process.exitcode}")
-            following = next(waiting, None)
-            if following is None:
-                worker.stop()
-                del busy[place]
-                continue
-            if not worker.process.is_alive():
-                busy[place] = worker = start(function)
-            worker.give(following)
+                yield result[0]
+                following = next(waiting, None)
+                if following is None:
+                    worker.stop()
+                    del busy[place]
+                    continue
+                if not worker.process.is_alive():
+                    busy[place] = worker = start(function)
+                worker.give(following, limit(following))
+    finally:
+        for worker in busy:
+            worker.stop()
+
+
+def collected(worker: Worker[Job], lost: Callable[[Job, str], Result]) -> tuple[Result] | None:
+    """Take a worker's result, or what is made of a job that it will not finish; None while it works."""
+    job = worker.job
+    assert job is not None
+    try:
+        if worker.pipe.poll():
+            return (worker.pipe.recv(),)
+    except EOFError:
+        worker.process.join()
+        return (lost(job, f"the process died with code {worker.process.exitcode}"),)
+    if time.monotonic() - worker.since <= worker.seconds:
+        return None
+    worker.stop()
+    return (lost(job, f"took more than {worker.seconds:.0f} s"),)
 
 
 def start(function: Callable[[Job], Result]) -> Worker[Job]:
@@ -86,7 +102,8 @@ def start(function: Callable[[Job], Result]) -> Worker[Job]:
 
 
 def serve(function: Callable[[Job], Result], pipe: Connection) -> None:
-    """Answer jobs until the pipe is closed."""
+    """Answer jobs until the pipe is closed; an interrupt, which all processes get, ends it without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     while True:
         try:
             job = pipe.recv()
