@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from sim.events.model import CostModel, Model, Rates
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
 from sim.machine.machine import Machine
+from sim.report.contents import contents
 from sim.report.report import Report
 from tiling.program import Program
 
@@ -40,7 +42,8 @@ class Simulator:
         for model in summary.models:
             run.section(model, fold)
         run.finish()
-        return report_of(self.machine, summary, run, labels or {})
+        report = report_of(self.machine, summary, run, labels or {})
+        return replace(report, contents=contents(report, program))
 
     def summary(self, program: Program) -> Summary:
         """What the program asks of the machine."""

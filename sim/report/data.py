@@ -20,6 +20,7 @@ from sim.report.report import (
     DIRECTIONS,
     ENERGIES,
     MEMORIES,
+    Content,
     OperatorReport,
     Report,
     ReportError,
@@ -39,6 +40,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         _fields(operator) | {"derived": _derived_of(report, operator)} for operator in report.operators
     ]
     data["timeline"] = [_fields(span) for span in report.timeline]
+    data["contents"] = [_fields(content) for content in report.contents]
     data["occupancy"] = [list(point) for point in report.occupancy]
     data["derived"] = {
         "latency_seconds": report.latency_seconds,
@@ -66,6 +68,7 @@ def from_dict(data: Mapping[str, Any]) -> Report:
         values = _stripped(data, Report)
         values["operators"] = [_stripped(one, OperatorReport) for one in data["operators"]]
         values["timeline"] = [_stripped(one, Span) for one in data["timeline"]]
+        values["contents"] = [_stripped(one, Content) for one in data.get("contents", ())]
         return _adapter().validate_python(values)
     except ValidationError as error:
         raise ReportError("\n  ".join(["a report with faults", *_faults(error)])) from None
@@ -74,11 +77,11 @@ def from_dict(data: Mapping[str, Any]) -> Report:
 
 
 def to_json(report: Report) -> str:
-    """The dictionary as JSON, a line for each operator and span."""
+    """The dictionary as JSON, a line for each operator, span and content."""
     data = to_dict(report)
     lines = []
     for key, value in data.items():
-        if key in ("operators", "timeline") and value:
+        if key in ("operators", "timeline", "contents") and value:
             rows = ",\n  ".join(json.dumps(row, allow_nan=False) for row in value)
             lines.append(f'"{key}": [\n  {rows}\n]')
         else:
@@ -134,7 +137,7 @@ def _row(
     ]
 
 
-def _fields(value: Report | OperatorReport | Span) -> dict[str, Any]:
+def _fields(value: Report | OperatorReport | Span | Content) -> dict[str, Any]:
     return {field.name: _plain(field.name, getattr(value, field.name)) for field in fields(value)}
 
 
@@ -166,7 +169,9 @@ def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def _stripped(data: Mapping[str, Any], kind: type[Report | OperatorReport | Span]) -> dict[str, Any]:
+def _stripped(
+    data: Mapping[str, Any], kind: type[Report | OperatorReport | Span | Content]
+) -> dict[str, Any]:
     """The fields of a dataclass, traffic keyed again."""
     names = {field.name for field in fields(kind)}
     values = {key: value for key, value in data.items() if key in names}

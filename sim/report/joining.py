@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sim.report.report import OperatorReport, Report, ReportError, Span, summed
+from sim.report.report import Content, OperatorReport, Report, ReportError, Span, summed
 
 POINTS = 20_000
-"""Points of the occupancy of a repeated program; of more, only its peak is kept."""
+"""Points of the occupancy and contents of a repeated program; of more, those of the first run are kept."""
 
 
 def joined(reports: Sequence[Report | tuple[Report, int]], program: str | None = None) -> Report:
@@ -42,6 +42,11 @@ def joined(reports: Sequence[Report | tuple[Report, int]], program: str | None =
             point
             for (report, count), start in zip(pairs, starts, strict=True)
             for point in _occupancy(report, count, start)
+        ),
+        contents=tuple(
+            content
+            for (report, count), start in zip(pairs, starts, strict=True)
+            for content in _contents(report, count, start)
         ),
         timeline=tuple(
             span
@@ -91,6 +96,15 @@ def _occupancy(report: Report, count: int, start: int) -> Iterator[tuple[int, in
             yield start + number * report.cycles + cycle, size
     if not exact:
         yield start + report.cycles, max(size for _, size in report.occupancy)
+
+
+def _contents(report: Report, count: int, start: int) -> Iterator[Content]:
+    """Those of every repetition while they are not too many, else of the first one."""
+    exact = count * len(report.contents) <= POINTS
+    for number in range(count if exact else min(count, 1)):
+        shift = start + number * report.cycles
+        for one in report.contents:
+            yield replace(one, first=one.first + shift, last=one.last + shift)
 
 
 def _spans(span: Span, period: int, count: int, start: int) -> Iterator[Span]:

@@ -61,6 +61,22 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """Addresses of the scratchpad that hold something for some time."""
+
+    first: int
+    last: int
+    address: int
+    bytes: int
+    name: str
+    """The operand, or `sums` for those of an accumulator."""
+    kind: str
+    """That of the operand: `input`, `constant`, `temporary` or `output`; or `sums`."""
+    copy: bool
+    """Whether tiles pass through, rather than all of it staying."""
+
+
+@dataclass(frozen=True, slots=True)
 class Roofline:
     """Where work stands below the roof of its machine, in MACs."""
 
@@ -154,6 +170,8 @@ class Report:
     timeline: tuple[Span, ...] = ()
     runs: int = 1
     """How many programs, one after another, it is the sum of."""
+    contents: tuple[Content, ...] = ()
+    """What the scratchpad holds; not known of analytic reports."""
 
     def __post_init__(self) -> None:
         for name, operator in ((operator.label, operator) for operator in self.operators):

@@ -10,6 +10,14 @@ CAUSE_COLOURS = {
     "launch": "#8C8C8C",
 }
 UNIT_COLOURS = {"array": "#009E73", "vector": "#E69F00", "reduction": "#CC79A7", "dma": "#0072B2"}
+CONTENT_COLOURS = {
+    "input": "#56B4E9",
+    "constant": "#E69F00",
+    "temporary": "#009E73",
+    "output": "#CC79A7",
+    "sums": "#A6A6A6",
+}
+"""What the scratchpad holds."""
 OPERATOR_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#A6A6A6")
 """In turn: neighbours differ, and black letters are read on each."""
 OTHER = "#8C8C8C"

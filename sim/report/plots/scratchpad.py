@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from sim.report.contents import contents
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
-from sim.report.report import OperatorReport, Report, ReportError, Span
+from sim.report.report import Content, Report
+from sim.report.style import CONTENT_COLOURS
 from sim.report.text import headline
 from sim.report.words import plain, size
-from tiling.program import Image, Operand, Program, Section
+from tiling.program import Program
 
-COLOURS = {
-    "input": "#56B4E9",
-    "constant": "#E69F00",
-    "temporary": "#009E73",
-    "output": "#CC79A7",
-    "sums": "#A6A6A6",
-}
 NAMES = {
     "input": "inputs",
     "constant": "constants",
@@ -28,22 +21,9 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Addresses that hold something for some time."""
-
-    first: int
-    last: int
-    address: int
-    bytes: int
-    name: str
-    kind: str
-    copy: bool
-
-
 def scratchpad(report: Report, program: Program) -> Any:
     """A box for all that is kept there; tiles that pass through are hatched."""
-    boxes = list(residents(report, program)) + list(images(report, program))
+    boxes = contents(report, program)
     made = figure(11, 5)
     axes = made.subplots()
     factor, unit = time_axis(report.latency_seconds)
@@ -61,7 +41,9 @@ def scratchpad(report: Report, program: Program) -> Any:
     axes.set_ylabel(f"address in {name}")
     tidy(axes)
     found = {box.kind for box in boxes}
-    patches = [patch(facecolor=COLOURS[kind], label=words) for kind, words in NAMES.items() if kind in found]
+    patches = [
+        patch(facecolor=CONTENT_COLOURS[kind], label=words) for kind, words in NAMES.items() if kind in found
+    ]
     if any(box.copy for box in boxes):
         patches.append(patch(facecolor="white", edgecolor="#505050", hatch="////", label="in tiles"))
     axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -69,14 +51,14 @@ def scratchpad(report: Report, program: Program) -> Any:
     return made
 
 
-def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int, share: int) -> None:
+def _draw(axes: Any, box: Content, scale: float, cycles: int, top: int, share: int) -> None:
     width = (box.last - box.first) * scale
     axes.add_patch(
         _rectangle(
             (box.first * scale, box.address / share),
             width,
             box.bytes / share,
-            facecolor=COLOURS[box.kind],
+            facecolor=CONTENT_COLOURS[box.kind],
             edgecolor="white" if not box.copy else "#505050",
             linewidth=0.6,
             hatch="////" if box.copy else None,
@@ -93,7 +75,9 @@ def _draw(axes: Any, box: Box, scale: float, cycles: int, top: int, share: int) 
             ha="center",
             va="center",
             fontsize=7.5,
-            bbox={"facecolor": COLOURS[box.kind], "edgecolor": "none", "pad": 1} if box.copy else None,
+            bbox={"facecolor": CONTENT_COLOURS[box.kind], "edgecolor": "none", "pad": 1}
+            if box.copy
+            else None,
         )
 
 
@@ -101,84 +85,3 @@ def _rectangle(*arguments: Any, **options: Any) -> Any:
     from matplotlib.patches import Rectangle
 
     return Rectangle(*arguments, **options)
-
-
-def residents(report: Report, program: Program) -> Iterator[Box]:
-    """Operands that live in the scratchpad, from when they are written to their last use."""
-    times = _times(report, program)
-    writers: dict[str, list[int]] = {}
-    users: dict[str, list[int]] = {}
-    for number, section in enumerate(program.sections):
-        for name in section.nest.operands:
-            users.setdefault(name, []).append(number)
-        for write in section.nest.writes:
-            writers.setdefault(write.access.operand, []).append(number)
-    for operand in program.operands.values():
-        numbers = users.get(operand.name)
-        if operand.place == "scratchpad" and numbers:
-            made = writers.get(operand.name, numbers)
-            first, last = _life(operand, min(times[n].work for n in made), max(times[n].end for n in numbers))
-            last = report.cycles if last is None else last
-            yield Box(first, last, operand.offset, operand.bytes, operand.name, operand.kind, False)
-
-
-def _life(operand: Operand, first: int, last: int) -> tuple[int, int | None]:
-    """Inputs are there before, outputs afterwards, constants always."""
-    starts = 0 if operand.kind in ("input", "constant") else first
-    return starts, None if operand.kind in ("output", "constant") else last
-
-
-def images(report: Report, program: Program) -> Iterator[Box]:
-    """Boxes that are loaded, stored or added up, while their section is at work."""
-    times = _times(report, program)
-    for section, time in zip(program.sections, times, strict=True):
-        for name, image, kind, loaded in _images(program, section):
-            first, count = time.start if loaded else time.work, image.bytes * image.copies
-            yield Box(first, time.end, image.address, count, name, kind, True)
-
-
-def _images(program: Program, section: Section) -> Iterator[tuple[str, Image, str, bool]]:
-    """Operand, image, kind, and whether the image is filled before the work begins."""
-    seen: set[tuple[str, int]] = set()
-    count = len(section.nest.reads)
-    for number, (access, image) in enumerate(zip(section.nest.accesses, section.images, strict=True)):
-        if image is not None and (access.operand, image.address) not in seen:
-            seen.add((access.operand, image.address))
-            yield access.operand, image, program.operands[access.operand].kind, number < count
-    if section.accumulator is not None:
-        yield "sums", section.accumulator, "sums", False
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """When the first command of a section starts, when its work does, and when all is done."""
-
-    start: int
-    work: int
-    end: int
-
-
-def _times(report: Report, program: Program) -> list[Time]:
-    """When each section is at work."""
-    by_section: dict[int, OperatorReport] = {}
-    for operator in report.operators:
-        for number in operator.sections:
-            by_section.setdefault(number, operator)
-    if report.runs > 1 or by_section.keys() != set(range(len(program.sections))):
-        raise ReportError(
-            f"{report.program}: this report is not of this program alone: "
-            f"it is the sum of {report.runs} programs, with {len(by_section)} sections"
-        )
-    spans: dict[int, list[Span]] = {}
-    for span in report.timeline:
-        spans.setdefault(span.section, []).append(span)
-    return [_time(by_section[number], spans.get(number, [])) for number in range(len(program.sections))]
-
-
-def _time(operator: OperatorReport, spans: list[Span]) -> Time:
-    """The time of a section by its spans or, if it has none, that of its operator."""
-    if not spans:
-        return Time(operator.start, operator.start, operator.end)
-    start = min(span.first for span in spans)
-    work = min((span.first for span in spans if span.kind == "compute"), default=start)
-    return Time(start, work, max(span.end for span in spans))
