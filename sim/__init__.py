@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from sim.machine.catalog import configurations, machine, machines
 
 if TYPE_CHECKING:
+    from sim.explore.errors import SpaceError
+    from sim.explore.space import Space
+    from sim.explore.values import Range
     from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError
     from sim.machine.files import load_machine
     from sim.machine.machine import Machine
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from sim.report import Report, ReportError
 
 _WHERE = {
+    "sim.explore.errors": "SpaceError",
+    "sim.explore.space": "Space",
+    "sim.explore.values": "Range",
     "sim.machine.errors": "MachineError MachineFileError UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
@@ -52,7 +58,8 @@ __all__ = [
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "Systolic", "Block", "RowStationary", "VectorUnit",
     "ReductionUnit", "Planner", "Energy",
     "Report",
-    "MachineError", "MachineFileError", "ReportError", "UnknownMachineError",
+    "Space", "Range",
+    "MachineError", "MachineFileError", "ReportError", "SpaceError", "UnknownMachineError",
 ]  # fmt: skip
 
 

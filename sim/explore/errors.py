@@ -1,8 +1,10 @@
 """What can be wrong with an exploration.
 
 ```
-MachineError
-└── SpaceError      a space, a constraint or a strategy cannot be; `.faults` has all that is wrong
+ValueError
+├── MachineError
+│   └── SpaceError      a space, a constraint or a strategy cannot be; `.faults` has all that is wrong
+└── ExplorationError    a result has no such point or objective, or cannot be drawn or written
 ```
 """
 
@@ -13,3 +15,7 @@ from sim.machine.errors import MachineError
 
 class SpaceError(MachineError):
     """A space, a constraint or a strategy cannot be: the message has every fault with a remedy."""
+
+
+class ExplorationError(ValueError):
+    """What is asked of an exploration's result is not there, or cannot be drawn or written."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
-from pydantic.fields import FieldInfo
 
 from sim.explore.errors import SpaceError
+from sim.explore.expression import Symbol
 from sim.explore.values import Axis, Choices, Range, Value
 from sim.machine.errors import Fault, MachineError, shown
 from sim.machine.faults import faults_of
@@ -21,7 +21,11 @@ from sim.machine.paths import FREE, paths
 
 SHOWN_PATHS = 8
 CHECKED = 1000
-"""Values of a range that are looked at one by one; those between two that may be are inside the same bounds."""
+"""Values of a range that are looked at one by one; what is between two of them is inside the same bounds."""
+
+
+Given = Range | Sequence[Value] | Mapping[str, Any]
+"""What a space has for a field."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,20 @@ class Fields:
     parts: Mapping[str, Sequence[BaseModel]]
     """Parts that a space has as values, by path."""
 
-    def axis(self, path: str, given: object) -> Axis:
+    def given(self, path: str, given: Given) -> Given:
+        """A list or a range, which files have as a dictionary."""
+        if not isinstance(given, Mapping) or not ({"low", "high"} & set(given)):
+            return given
+        try:
+            return Range.from_dict(given)
+        except SpaceError as error:
+            raise SpaceError([one.under(path) for one in error.faults]) from None
+
+    def axis(self, path: str, given: Given) -> Axis:
         """The values of a field, checked by its own type and bounds."""
         owners = self._owners(path)
         if not owners:
             raise SpaceError([Fault(path, f"no such field; {self._hint(path)}")])
-        if isinstance(given, Mapping) and "low" in given and "high" in given:
-            given = Range.from_dict(given)
         if isinstance(given, Range):
             return self._range(path, owners, given)
         if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
@@ -49,6 +60,16 @@ class Fields:
     def checked(self, path: str, value: Value) -> Value:
         """The value as the field keeps it."""
         return _first(path, self._owners(path), value)
+
+    def symbol(self, path: str) -> Symbol | None:
+        """What the field is in expressions; None for parts and tables."""
+        kinds = {kind for place in self._owners(path) for kind in place.kinds}
+        if kinds & {int, float}:
+            return Symbol("number", path)
+        if bool in kinds:
+            return Symbol("truth", path)
+        choices = tuple(one for place in self._owners(path) for one in place.choices)
+        return Symbol("text", path, tuple(dict.fromkeys(choices))) if str in kinds else None
 
     def _list(self, path: str, owners: list[_Place], given: Sequence[object]) -> Axis:
         if not given:
@@ -141,6 +162,12 @@ class _Place:
         annotation = self.owner.model_fields[self.name].annotation
         return set(_kinds(get_args(annotation)[1] if self.key else annotation))
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The strings that it can be."""
+        annotation = self.owner.model_fields[self.name].annotation
+        return get_args(annotation) if get_origin(annotation) is Literal else ()
+
     def checked(self, value: Value) -> Value:
         """The value as the field keeps it."""
         given = {self.key: value} if self.key else value
@@ -169,11 +196,11 @@ def _first(path: str, owners: Sequence[_Place], value: Value) -> Value:
 def _alone(owner: type[BaseModel], name: str) -> type[BaseModel]:
     """A model with this field only."""
     field = owner.model_fields[name]
-    alone = FieldInfo.from_annotation(field.annotation)
-    alone.metadata = list(field.metadata)
-    alone.discriminator = field.discriminator
-    config = ConfigDict(frozen=True, hide_input_in_errors=True)
-    return create_model("Alone", __config__=config, **{name: (field.annotation, alone)})
+    kind: Any = field.annotation
+    if field.metadata:
+        kind = Annotated[(kind, *field.metadata)]
+    definition: Any = (kind, ...)
+    return create_model("Alone", __config__=ConfigDict(hide_input_in_errors=True), **{name: definition})
 
 
 def _kinds(annotation: Any) -> Iterator[object]:
@@ -192,10 +219,9 @@ def _kinds(annotation: Any) -> Iterator[object]:
 def _listed(owners: Sequence[_Place]) -> str:
     """Values of a field that are no numbers, as examples."""
     place = owners[0]
-    annotation = place.owner.model_fields[place.name].annotation
-    if get_origin(annotation) is Literal:
-        return f"[{', '.join(map(str, get_args(annotation)))}]"
-    return "[true, false]" if annotation is bool else "[{…}, {…}]"
+    if place.choices:
+        return f"[{', '.join(place.choices)}]"
+    return "[true, false]" if bool in place.kinds else "[{…}, {…}]"
 
 
 def plain_value(value: object) -> Value:

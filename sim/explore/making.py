@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sim.explore.fields import Fields
@@ -13,71 +12,69 @@ from sim.machine.machine import Machine
 from sim.machine.paths import merged, named
 
 if TYPE_CHECKING:
-    from sim.explore.space import Candidate, Space
+    from sim.explore.space import Candidate
 
 CHOSEN = "chosen in an exploration"
 """The source of a figure that a space varies."""
 
 
 class Maker:
-    """Makes the machines of a space."""
+    """Makes machines from bases, with a value for each name."""
 
-    def __init__(self, space: Space) -> None:
-        self.space = space
-        self.base_at = space.names.index("base") if "base" in space.names else None
+    def __init__(self, bases: Sequence[Machine], names: Sequence[str]) -> None:
+        self.bases = {one.name: _Base(one, [name for name in names if name != "base"]) for one in bases}
+        self.base_at = names.index("base") if "base" in names else None
+        self.usual = next(iter(self.bases.values()))
         self.groups: dict[str, list[tuple[int, str]]] = {}
-        for number, name in enumerate(space.names):
+        for number, name in sorted(enumerate(names), key=lambda one: one[1].count(".")):
             if name != "base":
                 self.groups.setdefault(name.partition(".")[0], []).append((number, name))
-        self.parts: dict[Any, Any] = {}
 
-    def machines(self, candidates: Sequence[Candidate]) -> list[Machine | str]:
-        """The machines of candidates; a text is the reason why there is none."""
-        return [self._machine(candidate) for candidate in candidates]
-
-    @cached_property
-    def trees(self) -> list[dict[str, Any]]:
-        """The bases as dictionaries, with sources as the machines have them."""
-        changes = named({name: None for name in self.space.names if name != "base"})
-        found = []
-        for base in self.space.bases:
-            tree = base.to_dict()
-            found.append({**tree, "sources": merged(tree, changes, CHOSEN)["sources"]})
-        return found
-
-    def _machine(self, candidate: Candidate) -> Machine | str:
-        which = 0
-        if self.base_at is not None:
-            which = [one.name for one in self.space.bases].index(candidate[self.base_at])
-        base, tree = self.space.bases[which], self.trees[which]
-        fields = {name: getattr(base, name) for name in type(base).model_fields}
-        fields["sources"] = tree["sources"]
+    def machine(self, candidate: Candidate) -> Machine | str:
+        """The machine of a candidate; a text is the reason why there is none."""
+        base = self.usual if self.base_at is None else self.bases[candidate[self.base_at]]
         try:
-            for top, group in self.groups.items():
-                fields[top] = self._part(which, top, {name: candidate[number] for number, name in group})
-            return Machine(**fields)
+            parts = {
+                top: base.part(top, {name: candidate[number] for number, name in group})
+                for top, group in self.groups.items()
+            }
+            return Machine(**{**base.fields, **parts})
         except MachineError as error:
             return "; ".join(map(str, error.faults))
 
-    def _part(self, which: int, top: str, changes: Mapping[str, Any]) -> Any:
+
+class _Base:
+    """A base, and the parts that were made from it."""
+
+    def __init__(self, machine: Machine, names: Sequence[str]) -> None:
+        self.tree = machine.to_dict()
+        self.known = Fields([machine], {})
+        self.fields = {name: getattr(machine, name) for name in type(machine).model_fields}
+        for name in sorted(names, reverse=True):  # a part after what is in it
+            sources = merged(self.tree, named({name: 0}), CHOSEN)["sources"]
+            self.tree = {**self.tree, "sources": sources}
+        self.fields["sources"] = self.tree["sources"]
+        self.made: dict[tuple[str, Any], Any] = {}
+
+    def part(self, top: str, changes: Mapping[str, Any]) -> Any:
+        """A part, or a figure of its own, with changes by path."""
         values = tuple(changes.values())
-        key = (which, top, json.dumps(values) if any(isinstance(one, dict) for one in values) else values)
-        if key not in self.parts:
-            base = self.space.bases[which]
-            tree = _changed(self.trees[which][top], top, changes)
-            self.parts[key] = Fields([base], {}).checked(top, tree)
-        return self.parts[key]
+        key = top, json.dumps(values) if any(isinstance(one, dict) for one in values) else values
+        if key not in self.made:
+            self.made[key] = self.known.checked(top, _changed(self.tree[top], changes))
+        return self.made[key]
 
 
-def _changed(tree: Any, top: str, changes: Mapping[str, Any]) -> Any:
-    for path in sorted(changes, key=lambda one: one.count(".")):
-        *steps, last = path.split(".")
-        if not steps:
-            tree = changes[path]
-            continue
-        tree = branch = dict(tree or {})
-        for step in steps[1:]:
-            branch[step] = dict(branch[step])
-            branch = branch[step]
-        branch[last] = changes[path]
+def _changed(tree: Any, changes: Mapping[str, Any]) -> Any:
+    """The tree of a part with changes, those of whole parts first."""
+    for path, value in changes.items():
+        steps = path.split(".")[1:]
+        tree = _placed(tree, steps, value)
     return tree
+
+
+def _placed(tree: Any, steps: Sequence[str], value: Any) -> Any:
+    if not steps:
+        return value
+    branch = tree if isinstance(tree, dict) else {}
+    return {**branch, steps[0]: _placed(branch.get(steps[0]), steps[1:], value)}

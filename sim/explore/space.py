@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -11,23 +11,23 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from sim.explore.area import AREA, Area
+from sim.explore.columns import Columns, symbols
 from sim.explore.errors import SpaceError
-from sim.explore.fields import Fields, plain_value
-from sim.explore.values import Axis, Choices, Range, Value
+from sim.explore.expression import Constraint, Symbol, constraint
+from sim.explore.fields import Fields
+from sim.explore.making import Maker
+from sim.explore.values import Axis, Choices, Numbers, Range, Value
 from sim.machine.catalog import machine as machine_by_name
-from sim.machine.errors import Fault, MachineError, shown
+from sim.machine.errors import Fault, MachineError
 from sim.machine.machine import Machine
-from sim.machine.paths import merged, named
 
 Candidate = tuple[Value, ...]
-Numbers = NDArray[np.float64]
+"""A value for each name of a space."""
 Base = str | Path | Machine
-CHOSEN = "chosen in an exploration"
-"""The source of a figure that a space varies."""
+Given = Range | Sequence[Value] | Mapping[str, Any]
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -35,34 +35,70 @@ class Space:
     """Machines: a base, lists or ranges of values for its fields by path, and constraints.
 
     A list of bases is one more thing to choose, called `base`. A part may be chosen as a whole:
-    `{"array": [{"kind": "systolic", …}, {"kind": "block", …}]}`; what such a part does not say has its default.
+    `{"array": [{"kind": "systolic", …}, {"kind": "block", …}]}`; what it does not say has its default.
     Constraints are expressions over fields, such as `scratchpad_bytes * 2e-6 + macs * 0.0004 <= 5`.
     """
 
     bases: tuple[Machine, ...]
     names: tuple[str, ...]
+    """What varies: fields by path, in the order given; `base` comes first."""
     axes: tuple[Axis, ...]
-    given: tuple[Range | tuple[Value, ...], ...]
-    constraints: tuple[str, ...]
+    """The values of each name."""
+    ranges: tuple[Range | None, ...]
+    """The range of each name that was given one."""
+    constraints: tuple[Constraint, ...]
+    area: Area
+    """The coefficients of the name `area` in constraints, and of the objective."""
+    symbols: Mapping[str, Symbol]
+    """The names that expressions may have."""
 
     def __init__(
         self,
         base: Base | Sequence[Base],
-        fields: Mapping[str, Range | Sequence[Value] | Mapping[str, Any]],
+        fields: Mapping[str, Given],
         constraints: Iterable[str] = (),
+        area: Area = AREA,
     ) -> None:
         bases, varied = _bases(base, fields)
-        axes = _axes(bases, varied)
-        given = tuple(one if isinstance(one, Range) else axis.options for one, axis in axes.values()
-                      if isinstance(one, Range) or isinstance(axis, Choices))  # fmt: skip
+        parts: dict[str, list[BaseModel]] = {}
+        axes = _axes(Fields(bases, parts), parts, varied)
+        names = symbols(Fields(bases, parts), [one.name for one in bases], tuple(axes))
         for name, value in (
             ("bases", bases),
             ("names", tuple(axes)),
-            ("axes", tuple(axis for _, axis in axes.values())),
-            ("given", given),
-            ("constraints", tuple(constraints)),
+            ("axes", tuple(axes.values())),
+            ("ranges", tuple(one if isinstance(one, Range) else None for one in varied.values())),
+            ("constraints", _constraints(constraints, names)),
+            ("area", area),
+            ("symbols", names),
         ):
             object.__setattr__(self, name, value)
+
+    @staticmethod
+    def from_dict(tree: Mapping[str, Any]) -> Space:
+        """The space that a file says: `{base: tiny, fields: {…}, constraints: […]}`."""
+        from sim.explore.files import space_of
+
+        return space_of(tree)
+
+    @staticmethod
+    def load(path: str | Path) -> Space:
+        """The space of a file: .json, .yaml or .yml."""
+        from sim.explore.files import load
+
+        return load(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: .json, .yaml or .yml."""
+        from sim.explore.files import save
+
+        save(self, Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The space as numbers, text, lists and dictionaries; a machine of the catalogue is its name."""
+        from sim.explore.files import tree_of
+
+        return tree_of(self)
 
     @property
     def base(self) -> Machine:
@@ -71,9 +107,15 @@ class Space:
 
     @cached_property
     def size(self) -> int | None:
-        """How many machines there are, those that a constraint refuses among them; None for infinitely many."""
+        """How many machines there are, also those that a constraint refuses; None for infinitely many."""
         sizes = [axis.size for axis in self.axes]
         return None if None in sizes else prod(one for one in sizes if one is not None)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with all that the machines of the space depend on."""
+        tree = {**self.to_dict(), "base": [one.to_dict() for one in self.bases]}
+        return sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
     def at(self, places: Numbers) -> list[Candidate]:
         """Candidates by their places: a row each, a column from 0 up to but not 1 for each name."""
@@ -88,6 +130,15 @@ class Space:
             values.append(axis.value(digit))
         return tuple(reversed(values))
 
+    def violations(self, candidates: Sequence[Candidate]) -> list[str]:
+        """For each candidate the constraint that it violates, empty for none; no machine is made."""
+        found = [""] * len(candidates)
+        if self.constraints and candidates:
+            columns = Columns(self, candidates)
+            for one in self.constraints:
+                found = [a or b for a, b in zip(found, one.violations(columns, len(found)), strict=True)]
+        return found
+
     def machine(self, candidate: Candidate) -> Machine:
         """The machine of a candidate."""
         (found,) = self.machines([candidate])
@@ -97,39 +148,13 @@ class Space:
 
     def machines(self, candidates: Sequence[Candidate]) -> list[Machine | str]:
         """The machines of candidates; a text is the reason why there is none."""
-        from sim.explore.making import Maker
-
-        return Maker(self).machines(candidates)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The space as numbers, text, lists and dictionaries; a machine of the catalogue is its name."""
-        bases = [_spelled(one) for one in self.bases]
-        fields = {
-            name: one.to_dict() if isinstance(one, Range) else list(one)
-            for name, one in zip(self.names, self.given, strict=True)
-            if name != "base"
-        }
-        base = bases if "base" in self.names else bases[0]
-        return {"base": base, "fields": fields, "constraints": list(self.constraints)}
-
-    @staticmethod
-    def from_dict(tree: Mapping[str, Any]) -> Space:
-        """The space that `to_dict` says."""
-        strange = [name for name in tree if name not in ("base", "fields", "constraints")]
-        if strange:
-            raise SpaceError(
-                f"{shown(strange[0])} is no word of a space; there are base, fields, constraints"
-            )
-        base = tree["base"]
-        bases = base if isinstance(base, list) else [base]
-        made = [Machine(**one) if isinstance(one, dict) else one for one in bases]
-        return Space(made if isinstance(base, list) else made[0], tree["fields"], tree.get("constraints", ()))
-
-    @cached_property
-    def digest(self) -> str:
-        """Changes with all that the machines of the space depend on."""
-        tree = {**self.to_dict(), "base": [one.to_dict() for one in self.bases]}
-        return sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
+        for one in candidates:
+            if len(one) != len(self.names):
+                text = f"a candidate has {len(one)} values, but the space has {len(self.names)} names: "
+                raise SpaceError(text + ", ".join(self.names))
+        maker = Maker(self.bases, self.names)
+        pairs = zip(self.violations(candidates), candidates, strict=True)
+        return [reason or maker.machine(candidate) for reason, candidate in pairs]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self.digest == other.digest
@@ -137,40 +162,60 @@ class Space:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __repr__(self) -> str:
+        from sim.explore.describe import line
+
+        return f"Space({line(self)})"
+
+    def __str__(self) -> str:
+        from sim.explore.describe import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from sim.explore.describe import html
+
+        return html(self)
+
 
 def _bases(
-    base: Base | Sequence[Base], fields: Mapping[str, Any]
-) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+    base: Base | Sequence[Base], fields: Mapping[str, Given]
+) -> tuple[tuple[Machine, ...], dict[str, Given]]:
     """The bases, and what varies, with them if they are a choice."""
-    varied = dict(fields)
-    choice = list(varied.pop("base", ())) or (
-        list(base) if isinstance(base, Sequence) and not isinstance(base, str) else []
-    )
-    bases = tuple(one if isinstance(one, Machine) else machine_by_name(one) for one in (choice or [base]))
-    if choice:
-        varied = {"base": [one.name for one in bases], **varied}
-    return bases, varied
+    if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
+        raise SpaceError('the fields of a space are lists or ranges by path, e.g. {"array.rows": [8, 16]}')
+    if "base" in fields:
+        raise SpaceError("base: is no field; give a list of bases in the place of the base")
+    several = isinstance(base, Sequence) and not isinstance(base, str)
+    given = list(base) if isinstance(base, Sequence) and not isinstance(base, str) else [base]
+    made = tuple(one if isinstance(one, Machine) else machine_by_name(one) for one in given)
+    names = [one.name for one in made]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice or not made:
+        text = f"two are called {twice[0]}; give one of them another name" if twice else "there is none"
+        raise SpaceError([Fault("base", text)])
+    choice: dict[str, Given] = {"base": names} if several else {}
+    if not choice and not fields:
+        raise SpaceError(
+            'the space varies nothing; give a field and its values, e.g. {"array.rows": [8, 16]}'
+        )
+    return made, {**choice, **fields}
 
 
-def _axes(bases: Sequence[Machine], varied: Mapping[str, Any]) -> dict[str, tuple[Any, Axis]]:
-    """What was given and the values, by name; all faults at once."""
-    found: dict[str, tuple[Any, Axis]] = {}
-    parts: dict[str, list[BaseModel]] = {}
+def _axes(fields: Fields, parts: dict[str, list[BaseModel]], varied: dict[str, Given]) -> dict[str, Axis]:
+    """The values by name, whole parts first, so that fields inside of them are known; all faults at once."""
+    found: dict[str, Axis] = {}
     faults: list[Fault] = []
-    fields = Fields(bases, parts)
     for name in sorted(varied, key=lambda one: one.count(".")):
-        given = varied[name]
-        if isinstance(given, Mapping) and {"low", "high"} <= set(given):
-            given = Range.from_dict(given)
+        if name == "base":
+            found[name] = Choices(tuple(one.name for one in fields.machines))
+            continue
         try:
-            if name == "base":
-                found[name] = given, Choices(tuple(given))
-                continue
-            axis = fields.axis(name, given)
+            varied[name] = fields.given(name, varied[name])
+            found[name] = axis = fields.axis(name, varied[name])
         except MachineError as error:
             faults += error.faults
             continue
-        found[name] = given, axis
         if isinstance(axis, Choices):
             made = [fields.checked(name, one) for one in axis.options if isinstance(one, dict)]
             parts[name] = [one for one in made if isinstance(one, BaseModel)]
@@ -179,13 +224,15 @@ def _axes(bases: Sequence[Machine], varied: Mapping[str, Any]) -> dict[str, tupl
     return {name: found[name] for name in varied}
 
 
-def _spelled(machine: Machine) -> str | dict[str, Any]:
-    """The name of a machine, if that says it all."""
-    try:
-        known = machine_by_name(machine.name)
-    except MachineError:
-        return machine.to_dict()
-    return machine.name if known == machine else machine.to_dict()
-
-
-__all__ = ["Candidate", "Iterator", "Space", "merged", "named", "plain_value"]
+def _constraints(texts: Iterable[str], names: Mapping[str, Symbol]) -> tuple[Constraint, ...]:
+    if isinstance(texts, str):
+        texts = [texts]
+    found, faults = [], []
+    for number, one in enumerate(texts, 1):
+        try:
+            found.append(constraint(one, names))
+        except SpaceError as error:
+            faults += [fault.under(f"constraint {number}") for fault in error.faults]
+    if faults:
+        raise SpaceError(faults)
+    return tuple(found)

@@ -116,8 +116,8 @@ class Continuous:
 class Range:
     """Numbers from low to high, on a linear or logarithmic scale or the powers of two among them.
 
-    `steps` is how many values there are, both ends among them; `step` the distance of neighbours (their quotient on
-    a logarithmic scale). Without either all numbers are meant, whole ones for a field of whole numbers.
+    `steps` is how many values there are, both ends among them; `step` the distance of neighbours (their
+    quotient on a logarithmic scale). Without either all numbers are meant, whole ones for a field of those.
     """
 
     low: float
@@ -168,11 +168,15 @@ class Range:
             raise SpaceError("a range has low and high, e.g. {low: 8, high: 64, scale: log, steps: 4}")
         return Range(**tree)
 
-    def __str__(self) -> str:
+    @property
+    def manner(self) -> str:
+        """The scale and the steps in words, if there is anything to say."""
         scale = "" if self.scale == "linear" else f", {self.scale.replace('_', ' ')}"
         steps = f", {self.steps} steps" if self.steps is not None else ""
-        step = f", step {plain(self.step)}" if self.step is not None else ""
-        return f"{plain(self.low)} to {plain(self.high)}{scale}{steps}{step}"
+        return scale + steps + (f", step {plain(self.step)}" if self.step is not None else "")
+
+    def __str__(self) -> str:
+        return f"{plain(self.low)} to {plain(self.high)}{self.manner}"
 
     def _fault(self) -> str:
         for name in ("low", "high", "step"):
@@ -186,7 +190,9 @@ class Range:
 
     def _disorder(self) -> str:
         if self.low >= self.high:
-            return f"low is {plain(self.low)}, but must be below high, {plain(self.high)}; a single value is a list"
+            return (
+                f"low is {plain(self.low)}, but must be below high, {plain(self.high)}; one value is a list"
+            )
         if self.scale != "linear" and self.low <= 0:
             return f"low is {plain(self.low)}, but a scale that is {self.scale} begins above 0"
         return ""
@@ -206,7 +212,9 @@ class Range:
         if self.step <= least:
             return f"step is {plain(self.step)}, but must be above {least}"
         if self.scale == "log" and self._count() > MOST_STEPS:
-            return f"step {self.step!r} gives {self._count()} values, but {MOST_STEPS} are the most; take a larger one"
+            return (
+                f"step {self.step!r} gives {self._count()} values, more than {MOST_STEPS}; take a larger one"
+            )
         return ""
 
     def _powers(self) -> range:

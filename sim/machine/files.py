@@ -52,7 +52,7 @@ def yaml_text(tree: Mapping[str, Any]) -> str:
 
 def _tree(path: Path, bases: int) -> dict[str, Any]:
     """What a file says, with what its bases say."""
-    tree = _parsed(path)
+    tree = parsed(path)
     base = tree.pop("base", None)
     if base is None:
         return tree
@@ -77,14 +77,14 @@ def _base(base: str, path: Path, bases: int) -> dict[str, Any]:
         raise MachineFileError(f"base: {error}", str(path)) from None
 
 
-def _parsed(path: Path) -> dict[str, Any]:
-    """The dictionary of a file, of bounded size and depth."""
-    suffix, text = _suffix(path), _text(path)
+def parsed(path: Path, what: str = "machine", words: str = "name and clock_hz") -> dict[str, Any]:
+    """The dictionary of a file, of bounded size and depth, that says what a machine or the like is."""
+    suffix, text = _suffix(path, what), _text(path, what)
     try:
         value = json.loads(text) if suffix == ".json" else _load_yaml(text, path)
-        _measure(value, path)
+        _measure(value, path, what)
     except RecursionError:
-        raise MachineFileError("is nested too deeply for a machine", str(path)) from None
+        raise MachineFileError(f"is nested too deeply for a {what}", str(path)) from None
     except json.JSONDecodeError as error:
         raise MachineFileError(f"is not JSON: {error.msg}, line {error.lineno}", str(path)) from None
     except ValueError as error:
@@ -92,18 +92,18 @@ def _parsed(path: Path) -> dict[str, Any]:
             raise
         raise MachineFileError(f"has a value that cannot be read: {error}", str(path)) from None
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        raise MachineFileError("is not a table of a machine's fields, such as name and clock_hz", str(path))
+        raise MachineFileError(f"is not a table of a {what}'s fields, such as {words}", str(path))
     return value
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, what: str = "machine") -> str:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise MachineFileError(f"a machine's file ends with {', '.join(SUFFIXES)}", str(path))
+        raise MachineFileError(f"a {what}'s file ends with {', '.join(SUFFIXES)}", str(path))
     return suffix
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, what: str) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -111,21 +111,21 @@ def _text(path: Path) -> str:
         reason = getattr(error, "strerror", None) or error
         raise MachineFileError(f"cannot be read: {reason}", str(path)) from None
     if len(data) > MOST_BYTES:
-        raise MachineFileError(f"has more than {MOST_BYTES} bytes: that is no machine", str(path))
+        raise MachineFileError(f"has more than {MOST_BYTES} bytes: that is no {what}", str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MachineFileError(f"is not text in UTF-8: byte {error.start}", str(path)) from None
 
 
-def _measure(value: object, path: Path) -> None:
+def _measure(value: object, path: Path, what: str) -> None:
     """Refuse what is too deep or too large, also when it is shared by aliases or holds itself."""
     queue, seen = [(value, 0)], 0
     while queue:
         one, depth = queue.pop()
         seen += 1
         if depth > MOST_DEPTH or seen > MOST_VALUES:
-            raise MachineFileError("is nested too deeply or too large for a machine", str(path))
+            raise MachineFileError(f"is nested too deeply or too large for a {what}", str(path))
         if isinstance(one, dict):
             queue += [(inner, depth + 1) for inner in one.values()]
         elif isinstance(one, list | tuple | set):
