@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tosajit import accuracy
-from tosajit.kernels import floats
+from tosajit.kernels import floats, plain
 from tosajit.kernels.objects import compile_kernels
 from tosajit.kernels.scalars import scalar, scalar_source, scalars, vectorised
 
@@ -137,6 +137,51 @@ def test_functions_are_within_three_quarters_of_their_bounds(name, kind):
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("name", ["sin", "tanh", "erf"])
+def test_odd_functions_keep_the_sign_of_zero_and_of_the_smallest_numbers(name, kind):
+    tiny = accuracy.format_of(TYPES[kind]).normal_min * 2.0**-3
+    x = np.array([0.0, -0.0, tiny, -tiny, 3.0, -3.0], np.float32)
+    found = vectorised(f"{name}_{kind}")(x)
+    assert (np.signbit(found) == np.signbit(x)).all()
+    assert (found[2:4] != 0).all()
+    assert (found[1::2] == -found[::2]).all()
+
+
+def test_no_hyperbolic_tangent_and_no_wave_is_beyond_one():
+    x = np.concatenate([np.linspace(-10, 10, 400_001), np.exp2(np.linspace(4, 127, 10_000))])
+    for name in ("tanh_f32", "sin_f32", "cos_f32", "erf_f32"):
+        assert np.abs(vectorised(name)(x.astype(np.float32))).max() <= 1, name
+
+
+def test_a_fused_sum_is_rounded_once():
+    generator = np.random.default_rng(2)
+    a, b, near = generator.standard_normal((3, 3_000)).astype(np.float32)
+    c = -a * b * np.float32(1 + 2.0**-22) + near * np.float32(2.0**-26)
+    found = plain.float_fused(a, b, c)
+    fused, apart = (
+        [
+            Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+            for x, y, z in zip(a, b, c, strict=True)
+        ],
+        np.float32(np.float32(a * b) + c),
+    )
+    exact = np.array([_nearest(value) for value in fused], np.float32)
+    assert same(found, exact if plain.fuses() else apart).all()
+
+
+def _nearest(value):
+    """The float32 nearest to a fraction, through the two numbers beside it."""
+    if not value:
+        return np.float32(0)
+    first = np.float32(float(value))
+    beside = (np.nextafter(first, np.float32(side), dtype=np.float32) for side in (-np.inf, np.inf))
+    even = int(first.view(np.int32)) & 1
+    return min(
+        (first, *beside), key=lambda x: (abs(Fraction(float(x)) - value), even if x is first else not even)
+    )
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
 def test_powers_are_within_three_quarters_of_their_bounds(kind):
     generator = np.random.default_rng(5)
     x, y = np.exp(generator.uniform(-5, 5, 5_000)), generator.uniform(-8, 8, 5_000)
@@ -163,3 +208,20 @@ def test_integers_are_rounded_once():
         found = float(scalar("i32_to_bf16")(np.int32(value)))
         size = max(int(abs(value)).bit_length() - 8, 0)
         assert found == round(Fraction(int(value), 1 << size)) << size
+
+
+@pytest.mark.parametrize("core", ["fuses", "scales"])
+def test_cores_without_the_instructions_are_within_the_bounds_too(core, monkeypatch):
+    monkeypatch.setattr(plain, core, lambda: False)
+    monkeypatch.setattr(floats, core, lambda: False)
+    x = np.concatenate([np.linspace(-104, 89, 20_001), SPECIAL]).astype(np.float32)
+    for name in ("exp", "tanh", "erf", "sin", "cos", "sigmoid"):
+        text, found = scalar_source([f"{name}_f32"]), np.zeros_like(x)
+        run((f"{text}\n\n# {core}", f"store_f32(p1, i, {name}_f32(load_f32(p0, i)))"), x, found)
+        with np.errstate(all="ignore"):
+            assert same(found, vectorised(f"{name}_f32")(x)).all(), name
+            wide = x.astype(np.float64)
+            expected = FUNCTIONS[name](wide)
+            bound = accuracy.bound(name.upper(), expected, "FP32", wide)
+        result = accuracy.check_bound(found, expected, "FP32", 0.75 * bound)
+        assert result, f"{name}: {result}"

@@ -15,6 +15,7 @@ from numba.core import errors, types
 from numba.extending import intrinsic
 
 from tosajit.kernels.intrinsics import INDEX, POINTER, _check_integer, _element, _named, _scope
+from tosajit.kernels.plain import fuses, scales
 
 I32, F32, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
 INFINITY, MAGNITUDE, QUIET = 0x7F800000, 0x7FFFFFFF, 0x7FC00000
@@ -220,6 +221,37 @@ def _unary(name: str, llvm: str) -> Callable[..., Any]:
 float_floor, float_ceil = _unary("float_floor", "llvm.floor"), _unary("float_ceil", "llvm.ceil")
 float_even, float_root = _unary("float_even", "llvm.rint"), _unary("float_root", "llvm.sqrt")
 float_abs = _unary("float_abs", "llvm.fabs")
+
+
+@intrinsic
+def float_fused(typing_context: Any, first: Any, second: Any, third: Any) -> Any:
+    """The first times the second, plus the third; rounded once if the core has such an instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if not fuses():
+            return builder.fadd(builder.fmul(*arguments[:2]), arguments[2])
+        function = builder.module.declare_intrinsic("llvm.fma", [F32], ir.FunctionType(F32, [F32] * 3))
+        return builder.call(function, arguments)
+
+    return types.float32(types.float32, types.float32, types.float32), generate
+
+
+@intrinsic
+def float_scaled(typing_context: Any, value: Any, exponent: Any) -> Any:
+    """A number near one, times two to the power of an int32 from -252 to 254."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value, exponent = arguments
+        if scales():
+            kind = ir.FunctionType(F32, [F32, I32])
+            return builder.call(builder.module.declare_intrinsic("llvm.ldexp", [F32, I32], kind), arguments)
+        half = builder.ashr(exponent, I32(1))
+        for part in (half, builder.sub(exponent, half)):
+            power = builder.bitcast(builder.shl(builder.add(part, I32(127)), I32(23)), F32)
+            value = builder.fmul(value, power)
+        return value
+
+    return types.float32(types.float32, types.int32), generate
 
 
 @intrinsic

@@ -1,9 +1,25 @@
 """What intrinsics do, in plain Python on NumPy scalars and arrays, so that scalars run there too."""
 
+from functools import cache
 from typing import Any
 
+import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
+
+
+@cache
+def fuses() -> bool:
+    """Whether the core multiplies and adds with one rounding."""
+    return bool(llvm.get_host_cpu_features().get("fma")) or llvm.get_process_triple().startswith(
+        ("aarch64", "arm64")
+    )
+
+
+@cache
+def scales() -> bool:
+    """Whether the core multiplies vectors by powers of two in one instruction."""
+    return bool(llvm.get_host_cpu_features().get("avx512f"))
 
 
 def multiply_high(a: Any, b: Any) -> Any:
@@ -70,6 +86,25 @@ def float_root(value: Any) -> Any:
 def float_abs(value: Any) -> Any:
     """The magnitude."""
     return np.abs(np.float32(value))
+
+
+def float_fused(first: Any, second: Any, third: Any) -> Any:
+    """A product and a sum, rounded as this core does it."""
+    if not fuses():
+        return np.float32(np.float32(first * second) + third)
+    product, added = np.float64(first) * np.float64(second), np.float64(third)
+    total = product + added
+    back = total - product
+    rest = (product - (total - back)) + (added - back)
+    # The sum to an odd last bit, if it is not exact, so that rounding it once more is rounding it once.
+    odd = np.asarray(total).view(np.int64) & 1
+    inexact = np.isfinite(total) & (rest != 0) & (odd == 0)
+    return np.float32(np.where(inexact, np.nextafter(total, np.copysign(np.inf, rest)), total))
+
+
+def float_scaled(value: Any, exponent: Any) -> Any:
+    """A number times a power of two."""
+    return np.ldexp(np.float32(value), np.int32(exponent))
 
 
 NAMES = {name: item for name, item in globals().items() if callable(item) and name != "Any"}

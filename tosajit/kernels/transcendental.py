@@ -15,11 +15,8 @@ from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, f
 
 bits_of: Any = None
 float_of: Any = None
-
-
-def power_of_two(exponent: Number) -> Number:
-    """Two to the power of an int32 from -126 to 127."""
-    return float_of(np.int32(np.int32(exponent + 127) << 23))
+float_fused: Any = None
+float_scaled: Any = None
 
 
 def sign_of(value: Number, like: Number) -> Number:
@@ -28,31 +25,20 @@ def sign_of(value: Number, like: Number) -> Number:
 
 
 def exp_plain(x: Number) -> Number:
-    """The exponential: of what is left of a multiple of ln 2, and two powers of two, for small numbers."""
-    above = choose(x > np.float32(-150), x, np.float32(-150))
-    inside = choose(above < np.float32(130), above, np.float32(130))
-    n = float_even(np.float32(inside * np.float32(1.44269504)))
-    whole = np.int32(n)
-    half = np.int32(whole >> 1)
-    scaled = np.float32(exp_rest(inside, n) * power_of_two(half))
-    return choose(x == x, np.float32(scaled * power_of_two(np.int32(whole - half))), x)
-
-
-def exp_rest(x: Number, n: Number) -> Number:
-    """The exponential of what is left of a number less n times ln 2."""
-    high = np.float32(x - np.float32(n * np.float32(0.693145752)))
-    r = np.float32(high - np.float32(n * np.float32(1.42860677e-06)))
-    p = np.float32(np.float32(r * np.float32(0.00138145)) + np.float32(0.00836878))
-    p = np.float32(np.float32(p * r) + np.float32(0.04166839))
-    p = np.float32(np.float32(p * r) + np.float32(0.1666652))
-    p = np.float32(np.float32(p * r) + np.float32(0.49999993))
-    return np.float32(np.float32(np.float32(np.float32(p * r) * r) + r) + np.float32(1))
+    """The exponential: of what is left of a multiple of ln 2, and a power of two; NaN passes both limits."""
+    above = choose(x < np.float32(-150), np.float32(-150), x)
+    return exp_near(choose(above > np.float32(130), np.float32(130), above))
 
 
 def exp_near(x: Number) -> Number:
-    """The exponential of a number between -80 and 80: its power of two is one float32."""
+    """The exponential of a number between -150 and 130."""
     n = float_even(np.float32(x * np.float32(1.44269504)))
-    return np.float32(exp_rest(x, n) * power_of_two(np.int32(n)))
+    r = float_fused(n, np.float32(-0.693147182), x)
+    p = float_fused(r, np.float32(0.008312502), np.float32(0.04189033))
+    p = float_fused(p, r, np.float32(0.16667116))
+    p = float_fused(p, r, np.float32(0.4999923))
+    p = float_fused(p, r, np.float32(1))
+    return float_scaled(float_fused(p, r, np.float32(1)), np.int32(n))
 
 
 def log_plain(x: Number) -> Number:
@@ -64,17 +50,17 @@ def log_plain(x: Number) -> Number:
     m = float_of(np.int32(bits - np.int32(above << 23)))
     e = np.float32(np.float32(above) - choose(tiny, np.float32(23), np.float32(0)))
     f = np.float32(m - np.float32(1))
-    p = np.float32(np.float32(f * np.float32(-0.07859552)) + np.float32(0.1288162))
-    p = np.float32(np.float32(p * f) - np.float32(0.13128764))
-    p = np.float32(np.float32(p * f) + np.float32(0.14181196))
-    p = np.float32(np.float32(p * f) - np.float32(0.16624554))
-    p = np.float32(np.float32(p * f) + np.float32(0.20002286))
-    p = np.float32(np.float32(p * f) - np.float32(0.2500081))
-    p = np.float32(np.float32(p * f) + np.float32(0.33333317))
+    p = float_fused(f, np.float32(-0.07859552), np.float32(0.1288162))
+    p = float_fused(p, f, np.float32(-0.13128764))
+    p = float_fused(p, f, np.float32(0.14181196))
+    p = float_fused(p, f, np.float32(-0.16624554))
+    p = float_fused(p, f, np.float32(0.20002286))
+    p = float_fused(p, f, np.float32(-0.2500081))
+    p = float_fused(p, f, np.float32(0.33333317))
     square = np.float32(f * f)
-    low = np.float32(np.float32(np.float32(p * f) * square) + np.float32(e * np.float32(1.42860677e-06)))
-    near = np.float32(f - np.float32(np.float32(np.float32(0.5) * square) - low))
-    found = np.float32(near + np.float32(e * np.float32(0.693145752)))
+    low = float_fused(np.float32(p * f), square, np.float32(e * np.float32(1.42860677e-06)))
+    near = np.float32(f + float_fused(square, np.float32(-0.5), low))
+    found = float_fused(e, np.float32(0.693145752), near)
     ordinary = choose(x == np.float32(np.inf), x, found)
     signed = choose(x >= np.float32(0), ordinary, np.float32(np.nan))
     return choose(x == np.float32(0), np.float32(-np.inf), signed)
@@ -108,18 +94,19 @@ def sigmoid(a: Number) -> Number:
 
 @of(*FLOATS)
 def tanh(a: Number) -> Number:
-    """Take the hyperbolic tangent: a polynomial up to 0.625, beyond it through the exponential."""
-    x = float_abs(a)
-    z = np.float32(a * a)
-    p = np.float32(np.float32(z * np.float32(-0.00571704)) + np.float32(0.02065058))
-    p = np.float32(np.float32(p * z) - np.float32(0.0537435))
-    p = np.float32(np.float32(p * z) + np.float32(0.13331491))
-    p = np.float32(np.float32(p * z) - np.float32(0.33333284))
-    small = np.float32(a + np.float32(np.float32(p * z) * a))
-    inside = choose(x < np.float32(10), x, np.float32(10))
-    power = exp_near(np.float32(inside + inside))
-    large = np.float32(np.float32(1) - np.float32(np.float32(2) / np.float32(power + np.float32(1))))
-    return T(choose(x >= np.float32(0.625), sign_of(large, a), small))
+    """Take the hyperbolic tangent: a quotient of two polynomials, which is a little above one at 8.25."""
+    above = choose(a < np.float32(-8.25), np.float32(-8.25), a)
+    x = choose(above > np.float32(8.25), np.float32(8.25), above)
+    z = np.float32(x * x)
+    p = float_fused(z, np.float32(-5.650877e-09), np.float32(6.903448e-06))
+    p = float_fused(p, z, np.float32(0.002663974))
+    p = float_fused(p, z, np.float32(0.12681599))
+    p = np.float32(x * float_fused(p, z, np.float32(1)))
+    q = float_fused(z, np.float32(0.00019245196), np.float32(0.022715425))
+    q = float_fused(q, z, np.float32(0.46014804))
+    y = np.float32(p / float_fused(q, z, np.float32(1)))
+    least = choose(y < np.float32(-1), np.float32(-1), y)
+    return T(choose(least > np.float32(1), np.float32(1), least))
 
 
 @of(*FLOATS)
@@ -127,47 +114,42 @@ def erf(a: Number) -> Number:
     """Take the error function: a polynomial up to 1, beyond it what is left to 1, of the form of exp(-a²)."""
     x = choose(float_abs(a) > np.float32(4), np.float32(4), float_abs(a))
     z = np.float32(x * x)
-    p = np.float32(np.float32(z * np.float32(7.85385771e-05)) - np.float32(8.01019252e-04))
-    p = np.float32(np.float32(p * z) + np.float32(5.18832756e-03))
-    p = np.float32(np.float32(p * z) - np.float32(2.68538119e-02))
-    p = np.float32(np.float32(p * z) + np.float32(1.12835851e-01))
-    p = np.float32(np.float32(p * z) - np.float32(3.76126258e-01))
-    small = np.float32(np.float32(np.float32(p * z) + np.float32(1.12837917)) * x)
-    t = np.float32(np.float32(1) / np.float32(np.float32(1) + np.float32(np.float32(0.5) * x)))
-    q = np.float32(np.float32(t * np.float32(-0.23080166)) + np.float32(0.63667999))
-    q = np.float32(np.float32(q * t) - np.float32(0.06446059))
-    q = np.float32(np.float32(q * t) + np.float32(0.39680205))
-    q = np.float32(np.float32(q * t) + np.float32(0.25970062))
-    q = np.float32(np.float32(q * t) + np.float32(0.00182248))
-    inside = choose(z < np.float32(16), z, np.float32(16))
-    large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-inside))))
+    p = float_fused(z, np.float32(7.85385771e-05), np.float32(-8.01019252e-04))
+    p = float_fused(p, z, np.float32(5.18832756e-03))
+    p = float_fused(p, z, np.float32(-2.68538119e-02))
+    p = float_fused(p, z, np.float32(1.12835851e-01))
+    p = float_fused(p, z, np.float32(-3.76126258e-01))
+    small = np.float32(float_fused(p, z, np.float32(1.12837917)) * x)
+    t = np.float32(np.float32(1) / float_fused(np.float32(0.5), x, np.float32(1)))
+    q = float_fused(t, np.float32(-0.23080166), np.float32(0.63667999))
+    q = float_fused(q, t, np.float32(-0.06446059))
+    q = float_fused(q, t, np.float32(0.39680205))
+    q = float_fused(q, t, np.float32(0.25970062))
+    q = float_fused(q, t, np.float32(0.00182248))
+    large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-z))))
     return T(sign_of(choose(x < np.float32(1), small, large), a))
 
 
-def quadrant(x: Number) -> Number:
-    """How many quarters of a turn are nearest to an angle; none for angles beyond all precision."""
-    inside = np.float64(choose(float_abs(x) < np.float32(1e9), x, np.float32(0)))
-    half = choose(x < np.float32(0), np.float64(-0.5), np.float64(0.5))
-    return np.float64(np.int64(np.float64(np.float64(inside * 0.6366197723675814) + half)))
-
-
 def wave(x: Number, turn: Number) -> Number:
-    """The sine of an angle that is `turn` quarters further on."""
-    n = quadrant(x)
-    inside = np.float64(choose(float_abs(x) < np.float32(1e9), x, np.float32(0)))
-    r = np.float32(inside - np.float64(n * 1.5707963267948966))
+    """The sine of an angle that is `turn` quarters further on; one beyond all precision is taken for 0."""
+    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
+    # Adding so much leaves the number of quarters in the last bits.
+    added = float_fused(inside, np.float32(0.63661977), np.float32(12582912))
+    n = np.float32(added - np.float32(12582912))
+    near = float_fused(n, np.float32(-1.5707963), inside)
+    r = float_fused(n, np.float32(-7.54979e-08), near)
     z = np.float32(r * r)
-    s = np.float32(np.float32(z * np.float32(2.72493997e-06)) - np.float32(1.98400828e-04))
-    s = np.float32(np.float32(s * z) + np.float32(8.33333187e-03))
-    s = np.float32(np.float32(s * z) - np.float32(1.66666667e-01))
-    sine = np.float32(r + np.float32(np.float32(s * z) * r))
-    c = np.float32(np.float32(z * np.float32(-2.77408626e-07)) + np.float32(2.48045306e-05))
-    c = np.float32(np.float32(c * z) - np.float32(1.38888959e-03))
-    c = np.float32(np.float32(c * z) + np.float32(4.16666667e-02))
-    cosine = np.float32(np.float32(1) - np.float32(z * np.float32(np.float32(0.5) - np.float32(c * z))))
-    place = np.int32(np.int32(np.int64(n)) + np.int32(turn))
+    s = float_fused(z, np.float32(2.72493997e-06), np.float32(-1.98400828e-04))
+    s = float_fused(s, z, np.float32(8.33333187e-03))
+    s = float_fused(s, z, np.float32(-1.66666667e-01))
+    sine = np.float32(r * float_fused(s, z, np.float32(1)))
+    c = float_fused(z, np.float32(-2.77408626e-07), np.float32(2.48045306e-05))
+    c = float_fused(c, z, np.float32(-1.38888959e-03))
+    c = float_fused(c, z, np.float32(4.16666667e-02))
+    cosine = float_fused(float_fused(c, z, np.float32(-0.5)), z, np.float32(1))
+    place = np.int32(bits_of(added) + np.int32(turn))
     value = choose(np.bool_(np.int32(place & 1) > 0), cosine, sine)
-    signed = choose(np.bool_(np.int32(place & 2) > 0), np.float32(-value), value)
+    signed = float_of(np.int32(bits_of(value) ^ np.int32(np.int32(place & 2) << 30)))
     return choose(float_abs(x) < np.float32(np.inf), signed, np.float32(np.nan))
 
 
