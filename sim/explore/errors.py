@@ -5,6 +5,8 @@ ValueError
 ├── MachineError
 │   └── SpaceError      a space, a constraint or a strategy cannot be; `.faults` has all that is wrong
 └── ExplorationError    a result has no such point or objective, or cannot be drawn or written
+    ├── StoreError      a store is damaged, or of another exploration
+    └── WorkerError     workers cannot be started, or cannot be told what to do
 ```
 """
 
@@ -19,3 +21,11 @@ class SpaceError(MachineError):
 
 class ExplorationError(ValueError):
     """What is asked of an exploration's result is not there, or cannot be drawn or written."""
+
+
+class StoreError(ExplorationError):
+    """A store cannot be read or written, or is not of this exploration."""
+
+
+class WorkerError(ExplorationError):
+    """Workers cannot be started, or cannot be told what to do."""

@@ -72,18 +72,20 @@ def _best(rows: Values) -> NDArray[np.intp]:
         return np.arange(min(count, 1))
     if objectives == 2:
         least = np.minimum.accumulate(rows[:, 1])
-        return np.flatnonzero(np.r_[True, rows[1:, 1] < least[:-1]][:count])
+        better = np.ones(count, np.bool_)
+        better[1:] = rows[1:, 1] < least[:-1]
+        return np.flatnonzero(better)
     if count <= SMALL:
         beaten = _no_worse(rows, rows) & ~np.eye(count, dtype=np.bool_)
         return np.flatnonzero(~beaten.any(axis=0))
     middle = count // 2
     first, second = _best(rows[:middle]), _best(rows[middle:]) + middle
-    return np.r_[first, second[~_beaten(rows[first, 1:], rows[second, 1:])]]
+    return np.concatenate([first, second[~_beaten(rows[first, 1:], rows[second, 1:])]])
 
 
 def _no_worse(ours: Values, theirs: Values) -> Mask:
     """For each pair whether one of ours is at least as good as one of theirs."""
-    found = ours[:, None, 0] <= theirs[None, :, 0]
+    found: Mask = ours[:, None, 0] <= theirs[None, :, 0]
     for objective in range(1, ours.shape[1]):
         found &= ours[:, None, objective] <= theirs[None, :, objective]
     return found
@@ -94,11 +96,11 @@ def _beaten(ours: Values, theirs: Values) -> Mask:
     if not len(ours) or not len(theirs):
         return np.zeros(len(theirs), np.bool_)
     if ours.shape[1] == 1:
-        return theirs[:, 0] >= ours[:, 0].min()
+        return np.asarray(theirs[:, 0] >= ours[:, 0].min())
     if ours.shape[1] == 2:
         return _beaten_in_two(ours, theirs)
     if len(ours) * len(theirs) <= PAIRS:
-        return _no_worse(ours, theirs).any(axis=0)
+        return np.asarray(_no_worse(ours, theirs).any(axis=0))
     if ours[:, 0].max() <= theirs[:, 0].min():
         return _beaten(ours[:, 1:], theirs[:, 1:])
     middle = _between(np.r_[ours[:, 0], theirs[:, 0]])
@@ -116,7 +118,7 @@ def _beaten_in_two(ours: Values, theirs: Values) -> Mask:
     """The same for two objectives: the least second one of all whose first one is no worse."""
     order = np.argsort(ours[:, 0], kind="stable")
     least = np.r_[np.inf, np.minimum.accumulate(ours[order, 1])]
-    return theirs[:, 1] >= least[np.searchsorted(ours[order, 0], theirs[:, 0], side="right")]
+    return np.asarray(theirs[:, 1] >= least[np.searchsorted(ours[order, 0], theirs[:, 0], side="right")])
 
 
 def _between(values: Values) -> float:

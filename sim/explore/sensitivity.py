@@ -46,6 +46,7 @@ class Sensitivity:
     """Rank correlation, from −1 (more of it lowers the objective) to 1; None where values have no order."""
     lowest: Any
     """The value, or middle of a group of values, whose mean objective is lowest; None without points."""
+    highest: Any
     groups: int
     """Of how many values, or groups of them."""
     points: int
@@ -56,15 +57,16 @@ def sensitivities(
     fields: Mapping[str, Values], objectives: Mapping[str, ArrayLike]
 ) -> tuple[Sensitivity, ...]:
     """What each parameter does to each objective, from their values at the same points."""
-    made = []
+    made, before = [], None
     for objective, results in objectives.items():
         numbers = np.asarray(results, np.float64)
         kept = np.flatnonzero(np.isfinite(numbers))
         found = numbers[kept]
         if len(found) and (found > 0).all():
             found = np.log(found)
-        chosen = {name: _Column.of(values, kept) for name, values in fields.items()}
-        whole = _all_combinations(list(chosen.values()), len(kept))
+        if before is None or not np.array_equal(before, kept):
+            chosen = {name: _Column.of(values, kept) for name, values in fields.items()}
+            whole, before = _all_combinations(list(chosen.values()), len(kept)), kept
         made += [_sensitivity(name, column, objective, found, whole) for name, column in chosen.items()]
     return tuple(made)
 
@@ -173,6 +175,7 @@ def _sensitivity(field: str, column: _Column, objective: str, found: Numbers, wh
         share,
         direction=None if column.numbers is None else rank_correlation(column.numbers, found),
         lowest=column.middles[int(np.argmin(means))] if column.middles else None,
+        highest=column.middles[int(np.argmax(means))] if column.middles else None,
         groups=len(column.middles),
         points=len(found),
     )

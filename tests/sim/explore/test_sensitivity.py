@@ -92,6 +92,7 @@ def test_the_direction_is_that_of_the_ranks():
     assert down.direction < -0.1
     assert flag.direction < -0.8
     assert (up.lowest, down.lowest, flag.lowest) == (1, 64, True)
+    assert (up.highest, down.highest, flag.highest) == (3, 8, False)
     assert [type(one.lowest) for one in (up, down, flag)] == [int, int, bool]
 
 
