@@ -45,6 +45,9 @@ class Expr:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Expr is immutable: cannot set {name}")
 
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Expr, (self.op, self.args, self.type)
+
     def __add__(self, other: Expr) -> Expr:
         return apply("add", self, other)
 

@@ -142,8 +142,7 @@ class _Timing:
                 case WriteVariable(node, value):
                     yield self._timed(self._copy(node, value)), 1
                 case CustomCall(node):
-                    text = "nothing says what it takes on an NPU; time the graph without it"
-                    raise CompileError(f"{node.name} (CUSTOM): {text}")
+                    raise uncounted(node)
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
@@ -156,20 +155,31 @@ class _Timing:
 
     def _copy(self, node: Node, value: Value) -> Program:
         """Moving a variable from or to its memory."""
-        shape, kind = value.shape or (), value.dtype.compute
-        axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
-        names = (f"{node.name}.from", f"{node.name}.to")
-        one, other = (Access(name, kind, shape, identity(len(shape))) for name in names)
-        nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node.name,))
-        elements = int(nest.points)
-        operands = {
-            names[0]: Operand(names[0], kind, elements, "input"),
-            names[1]: Operand(names[1], kind, elements, "output"),
-        }
+        nest, operands = copy_of(node, value)
         program = plan([nest], operands, self.machine.target)
         if isinstance(program, Infeasible):
             raise PlanError(str(program))
         return program
+
+
+def copy_of(node: Node, value: Value) -> tuple[Nest, dict[str, Operand]]:
+    """What moves a variable from or to its memory."""
+    shape, kind = value.shape or (), value.dtype.compute
+    axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
+    names = (f"{node.name}.from", f"{node.name}.to")
+    one, other = (Access(name, kind, shape, identity(len(shape))) for name in names)
+    nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node.name,))
+    elements = int(nest.points)
+    return nest, {
+        names[0]: Operand(names[0], kind, elements, "input"),
+        names[1]: Operand(names[1], kind, elements, "output"),
+    }
+
+
+def uncounted(node: Node) -> CompileError:
+    """Why a graph with an operator of somebody else cannot be timed."""
+    text = "nothing says what it takes on an NPU; time the graph without it"
+    return CompileError(f"{node.name} (CUSTOM): {text}")
 
 
 def _cycles(times: list[Timed]) -> int:

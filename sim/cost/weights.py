@@ -38,10 +38,9 @@ _sizes: dict[tuple[int, bool, str], int] = {}
 
 def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
     """The coded sizes of weights, by operand; empty for machines that take weights as they are."""
-    if not machine.memory.compressed_weights:
+    family = coding(machine)
+    if not family:
         return {}
-    family = machine.array.family if isinstance(machine.array, Block) else "u55"
-    family = "u85" if family == "u85" else "u55"
     found = {}
     for nest in nests:
         roles = roles_of(nest) if nest.verb == "contract" else None
@@ -53,6 +52,13 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
             found[access.operand] = _size(array, shape, roles.depthwise, family)
     return found
+
+
+def coding(machine: Machine) -> str:
+    """How a machine stores weights: as the `u55` or the `u85` does, or empty for as they are."""
+    if not machine.memory.compressed_weights:
+        return ""
+    return "u85" if isinstance(machine.array, Block) and machine.array.family == "u85" else "u55"
 
 
 def _columns(nest: Nest) -> int:

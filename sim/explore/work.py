@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.cost.support import UnsupportedError
 from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
 
@@ -51,12 +52,13 @@ class Figures:
         """Those of reports; a text is the reason why there is none."""
         found = [None if isinstance(one, str) else one for one in reports]
         rows = [
-            (np.nan,) * 4 if one is None else (one.cycles, one.seconds, one.joules, one.offchip_bytes)
+            (np.nan,) * 4 if one is None else (one.cycles, one.latency_seconds, one.joules, one.offchip_bytes)
             for one in found
         ]
         columns = np.array(rows, np.float64).reshape(len(rows), 4).T
         reasons = tuple(one if isinstance(one, str) else "" for one in reports)
-        return Figures(*columns, reasons, tuple(found))
+        cycles, seconds, joules, offchip = columns
+        return Figures(cycles, seconds, joules, offchip, reasons, tuple(found))
 
 
 class Work(Protocol):
@@ -127,7 +129,6 @@ class Evaluator:
     space: Space
     works: tuple[Work, ...]
     objectives: tuple[Objective, ...]
-    mode: Mode = "analytic"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ class Evaluator:
         own = (f"{work.name}.{figure}" for work in self.works for figure in FIGURES)
         return tuple(dict.fromkeys((*(one.name for one in self.objectives), *own, *MACHINE_COLUMNS)))
 
-    def __call__(self, candidates: Sequence[Candidate]) -> Outcomes:
+    def __call__(self, candidates: Sequence[Candidate], mode: Mode) -> Outcomes:
         """Evaluate points; those that cannot be have the reason."""
         made = self.space.machines(candidates)
         reasons = [one if isinstance(one, str) else "" for one in made]
@@ -143,15 +144,15 @@ class Evaluator:
         machines = [one for one in made if not isinstance(one, str)]
         columns = {name: np.full(len(made), np.nan) for name in self.names}
         if machines:
-            found = self._on(machines)
+            found = self._on(machines, mode)
             for name, values in found.columns.items():
                 columns[name][places] = values
             for place, reason in zip(places, found.reasons, strict=True):
                 reasons[place] = reason
         return Outcomes(columns, tuple(reasons))
 
-    def _on(self, machines: Sequence[Machine]) -> Outcomes:
-        figures = {work.name: self._figures(work, machines) for work in self.works}
+    def _on(self, machines: Sequence[Machine], mode: Mode) -> Outcomes:
+        figures = {work.name: self._figures(work, machines, mode) for work in self.works}
         columns = {
             f"{work}.{name}": getattr(found, name) for work, found in figures.items() for name in FIGURES
         }
@@ -164,15 +165,15 @@ class Evaluator:
         lost = np.array([bool(reason) for reason in reasons])
         return Outcomes({name: np.where(lost, np.nan, one) for name, one in columns.items()}, tuple(reasons))
 
-    def _figures(self, work: Work, machines: Sequence[Machine]) -> Figures:
-        if self.mode == "analytic":
+    def _figures(self, work: Work, machines: Sequence[Machine], mode: Mode) -> Figures:
+        if mode == "analytic":
             return work.analytic(machines)
         return Figures.of([self._report(work, machine) for machine in machines])
 
     def _report(self, work: Work, machine: Machine) -> Report | str:
         try:
             return work.events(machine)
-        except (Impossible, MachineError) as error:
+        except (Impossible, MachineError, UnsupportedError) as error:
             return str(error)
 
     def _reason(self, figures: Mapping[str, Figures], place: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tiling.plan import Infeasible, plan
-from tiling.program import Program
+from tiling.program import Operand, Program
 from tiling.target import Target
 from tosajit.errors import PlanError
 from tosajit.runtime.groups import Groups, Stretch
@@ -29,18 +29,24 @@ def planned(stretch: Stretch, options: Options) -> tuple[Groups, Program]:
 
 def planned_for(stretch: Stretch, machine: Machine) -> tuple[Groups, Program]:
     """Groups and their program for a machine, in the order and tiles that it finishes soonest."""
-    from sim.cost.weights import stored_sizes
     from sim.planning import estimator
 
     estimate = estimator(machine)
     for target in (ROOMY, machine.target):
         groups = stretch.groups(target)
-        sizes = stored_sizes(groups.nests, groups.constants, machine)
-        stored = {name: replace(groups.operands[name], stored_bytes=size) for name, size in sizes.items()}
-        program = plan(groups.nests, {**groups.operands, **stored}, machine.target, estimate)
+        program = plan(groups.nests, stored_operands(groups, machine), machine.target, estimate)
         if isinstance(program, Program):
             break
     return groups, _feasible(program)
+
+
+def stored_operands(groups: Groups, machine: Machine) -> dict[str, Operand]:
+    """The operands, with weights as large as the machine stores them."""
+    from sim.cost.weights import stored_sizes
+
+    sizes = stored_sizes(groups.nests, groups.constants, machine)
+    stored = {name: replace(groups.operands[name], stored_bytes=size) for name, size in sizes.items()}
+    return {**groups.operands, **stored}
 
 
 def _feasible(program: Program | Infeasible) -> Program:
