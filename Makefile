@@ -8,6 +8,7 @@ export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 
 READY := $(VENV)/.ready
+DOCS := $(VENV)/.docs
 ARM := $(TOSAJIT_ARM)/.ready
 ARM_SUT := $(TOSAJIT_ARM)/.tosajit
 PEERS := $(TOSAJIT_PEERS)/.ready
@@ -18,7 +19,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench validate fuzz fuzz-integers fuzz-floats fuzz-files notebooks clean environments
+.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench validate fuzz fuzz-integers fuzz-floats fuzz-files notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -74,6 +75,12 @@ fuzz-files: $(READY)    ## Read 10,000 damaged files
 notebooks: $(READY)     ## Execute the notebooks
 	$(RUN) -m pytest -m "" tests/test_notebooks.py $(ARGS)
 
+docs: $(DOCS)       ## Build the documentation: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict $(ARGS)
+
+newcomer:           ## Time what a newcomer waits for: an environment and a first model, a help text, a first result
+	$(PYTHON) tools/newcomer.py $(ARGS)
+
 environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) ## Make all environments
 
 clean:              ## Remove environments, caches and results
@@ -83,6 +90,10 @@ clean:              ## Remove environments, caches and results
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	touch $@
 
 $(ARM):

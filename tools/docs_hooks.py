@@ -1,0 +1,59 @@
+"""What mkdocs asks for while it builds docs/: the tables that are made of declarations and of help texts."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, _SubParsersAction
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tosajit import ops, table
+from tosajit.cli.arguments import parser
+
+WIDTH = "100"
+"""Columns of a help text."""
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """A page with its marks replaced by what they stand for."""
+    for name, made in SECTIONS.items():
+        mark = f"<!-- {name} -->"
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return markdown
+
+
+def operators() -> str:
+    """A row for each operator, a column for each profile and extension that has a mode of one."""
+    rows = table.rows()
+    columns = list(dict.fromkeys(name for row in rows for name in (*row.profiles, *row.extensions)))
+    columns.sort(key=lambda name: (not name.startswith("PRO"), name))
+    heads = [name.replace("PRO-", "").replace("EXT-", "") for name in columns]
+    lines = [f"| operator | | {' | '.join(heads)} | modes |", f"|---|---|{':-:|' * len(columns)}--:|"]
+    for row in rows:
+        has = {*row.profiles, *row.extensions}
+        marks = ["✓" if name in has else "" for name in columns]
+        lines.append(f"| {_linked(row)} | {row.section} | {' | '.join(marks)} | {row.modes} |")
+    return "\n".join(lines)
+
+
+def _linked(row: table.Row) -> str:
+    name = row.operator.lower()
+    return f"[{row.operator}][tosajit.ops.{name}]" if hasattr(ops, name) else row.operator
+
+
+def commands() -> str:
+    """The help text of each command."""
+    os.environ["COLUMNS"] = WIDTH
+    return "\n\n".join(f"## {name}\n\n```text\n{text}\n```" for name, text in _helps(parser()))
+
+
+def _helps(top: ArgumentParser) -> Iterator[tuple[str, str]]:
+    yield top.prog, top.format_help().rstrip()
+    for action in top._actions:
+        if isinstance(action, _SubParsersAction):
+            for one in action.choices.values():
+                yield from _helps(one)
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"operators": operators, "commands": commands}
