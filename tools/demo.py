@@ -1,4 +1,4 @@
-"""Compiles and runs a keyword-spotting network: what is in it, its program, its result, its speed."""
+"""Simulates, compiles and runs a keyword-spotting network: its time on an NPU, its program, its result."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tosajit as tj
 from tosajit.cli import main as tosajit
 
 MODEL = Path(__file__).parents[1] / "tests" / "data" / "ds_cnn"
+NPU = "ethos-u55-128"
 GROUPS = 3
 RUNS = 200
 
@@ -20,6 +21,8 @@ def main() -> int:
     """Show what a user does first; 1 if the bits are not the golden ones."""
     title("What is in the model")
     tosajit(["info", str(MODEL / "model.tosa")])
+    title(f"What it takes on an {NPU}")
+    tosajit(["simulate", str(MODEL / "model.tosa"), "--machine", NPU, "--operators", str(GROUPS)])
     started = time.perf_counter()
     graph = tj.load(MODEL / "model.tosa")
     executable = tj.compile(graph)
