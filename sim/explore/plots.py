@@ -13,7 +13,7 @@ from sim.explore.errors import ExplorationError
 from sim.explore.scales import axis_ticks, is_wide, scale_of
 from sim.explore.wording import heading, with_unit
 from sim.report.plots.figure import clean, figure, tidy
-from sim.report.words import percent, plain
+from sim.report.words import percent, short
 
 if TYPE_CHECKING:
     from sim.explore.exploration import Exploration
@@ -84,7 +84,7 @@ def _pareto(exploration: Exploration, x: Objective, y: Objective) -> Any:
         axes.step(*(column[numbers] for column in columns), where=where, color=FRONT, lw=1.2, alpha=0.7)
     label = f"{len(numbers):,} on the front"
     if not two:
-        label += f" of {', '.join(plain(one.name) for one in exploration.objectives)}"
+        label += f" of {', '.join(short(one.name, 20) for one in exploration.objectives)}"
     few = len(numbers) <= 100
     look: dict[str, Any] = {"ms": 5.5, "mec": "white", "mew": 0.6} if few else {"ms": 3, "mew": 0}
     axes.plot(*(column[numbers] for column in columns), "o", color=FRONT, label=clean(label), **look)
@@ -231,7 +231,7 @@ def _sensitivity(exploration: Exploration) -> Any:
         places = [place + (number - (len(names) - 1) / 2) * thick for place in range(len(fields))]
         widths = [float(np.nan_to_num(one.share)) for one in ones]
         axes.barh(
-            places, widths, 0.92 * thick, color=COLOURS[number % len(COLOURS)], label=clean(plain(name))
+            places, widths, 0.92 * thick, color=COLOURS[number % len(COLOURS)], label=clean(short(name, 30))
         )
         for place, width, one in zip(places, widths, ones, strict=True):
             axes.annotate(f"{percent(width)}{_arrow(one.direction, width)}", (width, place), (4, 0), **BESIDE)
@@ -282,7 +282,7 @@ def _fields(exploration: Exploration, given: Sequence[str | None], objective: Ob
 
 
 def _title(objective: Objective) -> str:
-    return clean(plain(objective.name).replace("_", " ")) + (
+    return clean(short(objective.name, 40).replace("_", " ")) + (
         " (more is better)" if objective.goal == "max" else ""
     )
 
@@ -293,7 +293,7 @@ def _colours(objective: Objective, dark: bool) -> str:
 
 
 def _stacked(head: tuple[str, str]) -> str:
-    return clean("\n".join(head))
+    return clean("\n".join(short(part, 16) for part in head))
 
 
 def _arrow(direction: float | None, share: float) -> str:

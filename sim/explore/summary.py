@@ -54,7 +54,7 @@ def exploration_text(exploration: Exploration) -> str:
              for name, text in rows for number, line in enumerate(wrap(text, WIDTH - indent))]  # fmt: skip
     *heads, body = _front_lines(exploration)
     if body:
-        lines += ["", *heads, "─" * max(map(len, (*heads, *body))), *body]
+        lines += ["", *filter(None, heads), "─" * max(map(len, (*heads, *body))), *body]
         lines += _left_out(exploration, len(body))
     return "\n".join(lines)
 
@@ -130,7 +130,7 @@ def kinds_of_reasons(reasons: Mapping[str, int]) -> list[str]:
     """Reasons with how many points have them; those that differ in numbers only are one kind."""
     kinds: dict[str, list[tuple[str, int]]] = {}
     for reason, count in reasons.items():
-        kinds.setdefault(re.sub(r"\d[\d.,_]*(e[+-]?\d+)?", "#", reason), []).append((reason, count))
+        kinds.setdefault(re.sub(r"\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?", "#", reason), []).append((reason, count))
     counted = [(sum(count for _, count in one), len(one), one[0][0]) for one in kinds.values()]
     counted.sort(key=lambda one: -one[0])
     return [
