@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost import systolic
+from sim.cost.transfer import far_rate
 from sim.machine.machine import Machine
 from sim.machine.parts import Systolic
 
@@ -18,8 +19,8 @@ DATAFLOWS: dict[systolic.Dataflow, float] = {"output": 0.0, "weight": 1.0, "inpu
 FIELDS = (
     "clock", "cores", "rate", "read_latency", "write_latency", "burst", "bytes", "inside", "port",
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
-    "double", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows", "columns",
-    "dataflow", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
+    "double", "far", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows",
+    "columns", "dataflow", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
 )  # fmt: skip
 
 
@@ -75,6 +76,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         memory.constants == "scratchpad",
         memory.direct,
         machine.planner.double_buffering,
+        infinite if (rate := far_rate(machine)) is None else rate,
         machine.vector.table_lookups_per_cycle,
         machine.vector.fill_cycles,
         machine.reduction.fill_cycles,

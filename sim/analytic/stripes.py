@@ -51,19 +51,20 @@ def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped
             mode.direct,
         )
         groups.setdefault((*key, machine.dma.strided, machine.planner.cascading), []).append(number)
-    return [
-        (
-            _view(workload, replace(machines[numbers[0]].target, scratch_bytes=key[0], **ANY)),
-            np.array(numbers),
-        )
-        for key, numbers in groups.items()
-    ]
+    found: dict[int, tuple[Striped, list[int]]] = {}
+    for key, numbers in groups.items():
+        view = _view(workload, replace(machines[numbers[0]].target, scratch_bytes=key[0], **ANY))
+        found.setdefault(id(view), (view, []))[1].extend(numbers)
+    return [(view, np.array(sorted(numbers))) for view, numbers in found.values()]
 
 
 def _view(workload: Workload, target: Target) -> Striped:
-    found = workload.cache.get(target)
+    """The view of a target; what runs in the same way is one."""
+    found: Striped | None = workload.cache.get(target)
     if found is None:
-        found = workload.cache[target] = _striped(workload, target)
+        made = _striped(workload, target)
+        same = "view", made.stripes.tobytes(), made.tensors.bytes.tobytes(), made.whole is None
+        found = workload.cache[target] = workload.cache.setdefault(same, made)
     return found
 
 

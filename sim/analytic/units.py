@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from sim.analytic.fleet import DATAFLOWS, Fleet
 from sim.analytic.stripes import Striped
-from sim.analytic.workload import MAP, MOVE, PRODUCT, REDUCE, Workload
+from sim.analytic.workload import MAP, MOVE, PRODUCT, REDUCE, Workload, by_side
 from sim.cost import systolic
 from sim.cost.costs import Costs
 from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
@@ -32,17 +33,27 @@ class Units:
 
     cycles: Numbers
     """`REFUSED` or more where a machine cannot do it."""
-    near: Numbers
-    """Bytes between the unit and the scratchpad."""
+    inputs: Numbers
+    """Bytes between the unit and the memories: of activations read, of constants, of results."""
+    constants: Numbers
+    outputs: Numbers
     stream: Numbers
     """Those of the longest stream among them."""
 
+    def __iter__(self) -> Iterator[Numbers]:
+        return iter((self.cycles, self.inputs, self.constants, self.outputs, self.stream))
 
-def units(view: Striped, fleet: Fleet) -> Units:
+    @property
+    def bytes(self) -> Numbers:
+        """All that passes between the unit and the memories."""
+        return self.inputs + self.constants + self.outputs
+
+
+def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
     """What the layers take."""
     workload = view.workload
     shape = len(fleet.machines), len(workload)
-    found = Units(np.empty(shape), np.empty(shape), np.empty(shape))
+    found = Units(*(np.empty(shape) for _ in range(5)))
     closed = np.array([m.array is None or isinstance(m.array, Systolic) for m in fleet.machines], bool)
     if closed.any():
         part = (
@@ -52,19 +63,18 @@ def units(view: Striped, fleet: Fleet) -> Units:
                 tuple(m for m, one in zip(fleet.machines, closed, strict=True) if one), fleet.figures[closed]
             )
         )
-        for whole, some in zip(_fields(found), _fields(_closed(view, part)), strict=True):
+        for whole, some in zip(found, _closed(view, part, cuts[closed], slices[closed]), strict=True):
             whole[closed] = some
     for place in np.flatnonzero(~closed):
-        row = _remembered(workload, fleet.machines[place])
-        found.cycles[place], found.near[place], found.stream[place] = row
+        cycles, fill, *rest = _remembered(workload, fleet.machines[place])
+        # Pipelines fill for each tile.
+        cycles = cycles + (cuts[place] * slices[place] - 1) * fill
+        for whole, row in zip(found, (cycles, *rest), strict=True):
+            whole[place] = row
     return found
 
 
-def _fields(found: Units) -> tuple[Numbers, Numbers, Numbers]:
-    return found.cycles, found.near, found.stream
-
-
-def _closed(view: Striped, fleet: Fleet) -> Units:
+def _closed(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
     """Of machines with a systolic array or none."""
     workload = view.workload
     steps, streams, sums, rates = _rows(workload, fleet)
@@ -75,28 +85,37 @@ def _closed(view: Striped, fleet: Fleet) -> Units:
     for number in range(len(workload.types)):
         np.maximum(coming, streams[:, number, None] * workload.stream_points[:, number], out=coming)
     coming = np.maximum(coming, workload.lookups / fleet["lookups"]) / cores
-    near = np.broadcast_to(workload.streamed[:, 0], scalar.shape).copy()
-    stream = np.broadcast_to(workload.streamed[:, 1], scalar.shape).copy()
-    cycles = np.maximum(scalar, coming) + fleet["vector_fill"]
+    streamed = [np.broadcast_to(column, scalar.shape).copy() for column in workload.streamed.T]
+    found = Units(np.maximum(scalar, coming) + fleet["vector_fill"], *streamed)
     for kind, function in ((REDUCE, _reduced), (MOVE, _moved), (PRODUCT, _products)):
         chosen = workload.kind == kind
         if chosen.any():
-            given = Units(*(one[:, chosen] for one in (cycles, near, stream)))
+            given = Units(*(one[:, chosen] for one in found))
             part = function(
                 workload,
                 fleet,
                 chosen,
-                _Parts(view.stripes[chosen], scalar, coming, steps, sums, rates),
+                _Parts(
+                    cuts[:, chosen] * view.stripes[chosen],
+                    slices[:, chosen],
+                    scalar,
+                    coming,
+                    steps,
+                    sums,
+                    rates,
+                ),
                 given,
             )
-            cycles[:, chosen], near[:, chosen], stream[:, chosen] = _fields(part)
+            for whole, some in zip(found, part, strict=True):
+                whole[:, chosen] = some
     assert MAP not in (REDUCE, MOVE, PRODUCT)
-    return Units(np.maximum(np.ceil(cycles), 1), near, stream)
+    return replace(found, cycles=np.maximum(np.ceil(found.cycles), 1))
 
 
 @dataclass(frozen=True)
 class _Parts:
-    stripes: Numbers
+    cuts: Numbers
+    slices: Numbers
     scalar: Numbers
     coming: Numbers
     steps: Numbers
@@ -110,7 +129,7 @@ def _reduced(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given
     cycles = np.where(tree > 0, results * np.ceil(length / slots), np.ceil(results / slots) * length) * times
     fill = fleet["reduction_fill"] + (tree > 0) * np.ceil(np.log2(np.maximum(np.minimum(slots, length), 1)))
     cycles = np.maximum(cycles, np.maximum(parts.scalar[:, chosen], parts.coming[:, chosen])) + fill
-    return Units(cycles, given.near, given.stream)
+    return replace(given, cycles=cycles)
 
 
 def _moved(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:
@@ -119,7 +138,7 @@ def _moved(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: 
     cycles = runs * np.maximum(1, size / width) + fleet["setup"]
     by_vector = ((indirect > 0) & ~fleet.flag("gathered")) | ((runs > 1) & ~fleet.flag("strided"))
     looked = np.maximum(parts.coming[:, chosen], runs / fleet["lookups"]) + fleet["vector_fill"]
-    return Units(np.where(by_vector, looked, cycles), given.near, given.stream)
+    return replace(given, cycles=np.where(by_vector, looked, cycles))
 
 
 def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:
@@ -132,17 +151,22 @@ def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, give
     usable = (fleet["rows"] > 0) & np.isfinite(passes) & (groups > 0)
     passes, slow = np.where(usable, passes, 1), np.where(usable, slow, 1)
     high, wide = np.maximum(fleet["rows"], 1), np.maximum(fleet["columns"], 1)
-    # Each stripe is a product of its own.
-    groups, rows = groups * parts.stripes, np.ceil(rows / parts.stripes)
+    # Each stripe is a product of its own, and so is each tile; filters are cut where an array begins anew.
+    streamed = fleet["dataflow"] == DATAFLOWS["input"]
+    slices = np.where(streamed, parts.slices, 1)
+    groups, rows = groups * parts.cuts * slices, np.ceil(rows / parts.cuts)
+    columns = np.ceil(columns / slices)
+    filled = np.where(streamed, columns, np.maximum(columns, parts.slices * wide))
     cores = fleet["cores"]
     by_group = groups >= cores
     shared = systolic.Product(
         np.where(by_group, np.ceil(groups / cores), groups),
         np.where(by_group, rows, np.ceil(rows / cores)),
         window,
-        columns,
+        filled,
     )
-    cycles, near, stream = (np.empty(given.cycles.shape) for _ in range(3))
+    found = Units(*(np.empty(given.cycles.shape) for _ in range(5)))
+    fixed = workload.fixed[chosen]
     sizes = workload.values[chosen].T
     for name, number in DATAFLOWS.items():
         some = fleet["dataflow"][:, 0] == number
@@ -150,19 +174,18 @@ def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, give
             continue
         part = systolic.Product(*(_some(extent, some) for extent in shared))
         folds = systolic.folds(name, high[some], wide[some], part)
-        cycles[some] = folds.count * (folds.fill * passes[some] + folds.stream * slow[some])
-        whole = systolic.Product(groups, rows, window, columns)
+        found.cycles[some] = folds.count * (folds.fill * passes[some] + folds.stream * slow[some])
+        whole = systolic.Product(*(_some(extent, some) for extent in (groups, rows, window, columns)))
         words = systolic.words(name, high[some], wide[some], whole)
-        inputs, weights = words.inputs * sizes[0] * passes[some], words.weights * sizes[1] * passes[some]
+        inputs, factors = words.inputs * sizes[0] * passes[some], words.weights * sizes[1] * passes[some]
         outputs = words.outputs * sizes[2]
-        near[some] = inputs + weights + outputs
-        stream[some] = np.maximum(np.maximum(inputs, weights), outputs)
-    cycles = np.maximum(cycles, parts.scalar[:, chosen])
-    return Units(
-        np.where(usable, cycles, own),
-        np.where(usable, near, given.near),
-        np.where(usable, stream, given.stream),
-    )
+        found.inputs[some] = inputs + np.where(fixed, 0, factors)
+        found.constants[some] = np.where(fixed, factors, 0)
+        found.outputs[some] = outputs
+        found.stream[some] = np.maximum(np.maximum(inputs, factors), outputs)
+    np.maximum(found.cycles, parts.scalar[:, chosen], out=found.cycles)
+    own_units = replace(given, cycles=own)
+    return Units(*(np.where(usable, *pair) for pair in zip(found, own_units, strict=True)))
 
 
 def _some(extent: Numbers, chosen: Any) -> Numbers:
@@ -225,7 +248,7 @@ def _rates(workload: Workload, machine: Machine, refuse: bool) -> Numbers:
     return np.array(found or [(np.inf, np.inf)], np.float64)
 
 
-def _remembered(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers, Numbers]:
+def _remembered(workload: Workload, machine: Machine) -> Numbers:
     """Of a machine without a closed form: whole layers, computed once for machines that share all units."""
     pad = machine.scratchpad
     key = (
@@ -234,7 +257,7 @@ def _remembered(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers,
         pad.read_latency_cycles, pad.write_latency_cycles, pad.burst_bytes,
         pad.bytes if machine.array is not None and machine.array.kind == "row-stationary" else 0,
     )  # fmt: skip
-    found: tuple[Numbers, Numbers, Numbers] | None = workload.cache.get(key)
+    found: Numbers | None = workload.cache.get(key)
     if found is None:
         if len(workload.cache) >= REMEMBERED:
             workload.cache.clear()
@@ -242,14 +265,15 @@ def _remembered(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers,
     return found
 
 
-def _worked(workload: Workload, machine: Machine) -> tuple[Numbers, Numbers, Numbers]:
+def _worked(workload: Workload, machine: Machine) -> Numbers:
+    """Cycles, those in which pipelines fill, bytes of each side and of the longest stream, by layer."""
     costs, rows = Costs(machine), []
     for nest in workload.nests:
         try:
             work = costs.work(nest, nest.extents)
         except UnsupportedError:
-            rows.append((REFUSED, 0.0, 0.0))
+            rows.append((REFUSED, *(0.0,) * 5))
             continue
-        rows.append((work.cycles, sum(work.traffic), max(work.traffic, default=0)))
-    cycles, near, stream = np.array(rows, np.float64).reshape(-1, 3).T
-    return cycles, near, stream
+        sides = by_side(nest, workload.operands, work.traffic)
+        rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0)))
+    return np.array(rows, np.float64).reshape(-1, 6).T

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sim.cost.forms import Form, form_of
 from sim.cost.vector import along_lanes, move_runs
 from tiling.cascade import HELD_BYTES
+from tiling.choose import LARGE, weights_of
 from tiling.expr import BYTES
 from tiling.nest import Nest
 from tiling.program import Operand, box_bytes
@@ -64,6 +65,11 @@ class Tensors:
     after: Numbers
     """For each reading, whether the layer in front writes it."""
 
+    def passed(self, sizes: Numbers) -> tuple[Numbers, Numbers]:
+        """Sums of what each layer reads, and writes, of sizes by tensor in the last dimension."""
+        read, written = self.read, self.written
+        return read.sums(sizes[..., read.tensors]), written.sums(sizes[..., written.tensors])
+
     def alive(self, sizes: Numbers) -> Numbers:
         """Bytes in each layer, of sizes by tensor in the last dimension."""
         layers = len(self.read.ends)
@@ -110,16 +116,25 @@ class Workload:
     """Bytes of constant factors as they are used."""
     stored: Numbers
     """The same as they are stored."""
+    fixed: Flags
+    """Whether one of the factors is a constant."""
     constants: Numbers
     """Bytes of other constants."""
+    tables: Numbers
+    """Layers × (rows, bytes of a row) of the largest constant that data choose from."""
     loads: Numbers
     """How many constants there are, factors among them."""
     small: Numbers
     """How many of them are too small to be kept for later stripes."""
+    large: Numbers
+    """How many of them are worth a box where units reach out for what they need."""
     streamed: Numbers
-    """Layers × bytes between unit and memory, where no array says: in all, and of the longest stream."""
+    """Layers × bytes between unit and memory, where no array says: of inputs, constants, results, and of the
+    longest stream."""
     values: Numbers
     """Layers × (bytes of computed inputs, weights and outputs an element)."""
+    overlap: Numbers
+    """Bytes of computed inputs that two tiles share where positions are cut."""
     least: Numbers
     """Bytes of a tile of one point."""
     tensors: Tensors
@@ -161,11 +176,15 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         moves=_numbers([_move(form) for form in forms], 3),
         weights=_numbers([row[0] for row in rows]),
         stored=_numbers([row[1] for row in rows]),
+        fixed=np.array([bool(weights_of(nest, operands)) for nest in nests], bool),
         constants=_numbers([row[2] for row in rows]),
+        tables=_numbers([_table_of(nest, operands) for nest in nests], 2),
         loads=_numbers([row[3] for row in rows]),
         small=_numbers([row[4] for row in rows]),
-        streamed=_numbers([_traffic(form) for form in forms], 2),
+        large=_numbers([row[5] for row in rows]),
+        streamed=_numbers([_traffic(form, operands) for form in forms], 4),
         values=_numbers([_elements(form) for form in forms], 3),
+        overlap=_numbers([_overlap(nest, operands) for nest in nests]),
         least=_numbers([_least(nest) for nest in nests]),
         tensors=_tensors(nests, operands),
     )
@@ -242,24 +261,54 @@ def _move(form: Form) -> tuple[float, ...]:
     return (*move_runs(form, form.nest.extents), indirect)
 
 
-def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int, int, int, int]:
-    """Bytes of weights, as used and as stored, of other constants, how many there are, and how many small."""
-    weights = stored = others = small = 0
+def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
+    """Bytes of weights, as used and stored, and of other constants; how many: all, small and large ones."""
+    weights = stored = others = small = large = 0
+    factors = {nest.accesses[number].operand for number in weights_of(nest, operands)}
     names = {access.operand for access in nest.reads if operands[access.operand].kind == "constant"}
     for name in names:
         operand = operands[name]
+        large += name in factors or operand.bytes >= LARGE
         if (nest.verb == "contract" and operand.bytes > SMALL) or operand.stored_bytes is not None:
             weights += operand.bytes
-            stored += operand.bytes if operand.stored_bytes is None else operand.stored_bytes
+            stored += operand.stored(operand.bytes)
         else:
             others += operand.bytes
             small += operand.bytes < HELD_BYTES
-    return weights, stored, others, len(names), small
+    return weights, stored, others, len(names), small, large
 
 
-def _traffic(form: Form) -> tuple[int, int]:
+def _table_of(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int]:
+    """Rows and bytes of a row of the largest constant that data choose from."""
+    tables = [a for a in nest.reads if a.indirect and operands[a.operand].kind == "constant" and a.shape]
+    largest = max(tables, key=lambda access: access.bytes, default=None)
+    return (
+        (0, 0) if largest is None else (prod(largest.shape[:-1]), largest.bytes // prod(largest.shape[:-1]))
+    )
+
+
+def _traffic(form: Form, operands: Mapping[str, Operand]) -> tuple[int, int, int, int]:
     found = form.traffic(form.nest.extents)
-    return sum(found), max(found)
+    return (*by_side(form.nest, operands, found), max(found))
+
+
+def by_side(nest: Nest, operands: Mapping[str, Operand], sizes: Sequence[int]) -> tuple[int, int, int]:
+    """Sums of what accesses move: of inputs, of constants, of results."""
+    sums = [0, 0, 0]
+    for number, (access, size) in enumerate(zip(nest.accesses, sizes, strict=False)):
+        write = number >= len(nest.reads)
+        sums[2 if write else int(operands[access.operand].kind == "constant")] += size
+    return sums[0], sums[1], sums[2]
+
+
+def _overlap(nest: Nest, operands: Mapping[str, Operand]) -> int:
+    """What boxes of one step of the first axis have beyond what each further step adds."""
+    if nest.verb != "contract" or nest.extents[0] < 2:
+        return 0
+    one, two = ((steps, *nest.extents[1:]) for steps in (1, 2))
+    values = [a for a in nest.reads if operands[a.operand].kind != "constant" and not a.indirect]
+    boxes = [(box_bytes(access, one), box_bytes(access, two)) for access in values]
+    return sum(max(2 * less - more, 0) for less, more in boxes if more > less)
 
 
 def _least(nest: Nest) -> int:
