@@ -1,15 +1,18 @@
-"""What an exploration makes small (or large)."""
+"""What an exploration makes small, or large."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import isnan, nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.explore.area import AREA, Area
 from sim.explore.errors import SpaceError
+from sim.explore.values import Numbers
 from sim.machine.errors import shown
 from sim.machine.machine import Machine
 
@@ -17,8 +20,10 @@ if TYPE_CHECKING:
     from sim.explore.work import Figures
     from sim.report.report import Report
 
-Numbers = NDArray[np.float64]
-Measure = Callable[[Mapping[str, "Figures"], Sequence[Machine], Mapping[str, float]], Numbers]
+Goal = Literal["min", "max"]
+Weights = Mapping[str, float]
+Measure = Callable[[Mapping[str, "Figures"], Sequence[Machine], Weights], Numbers]
+"""Figures of workloads by name, the machines, and the weights of workloads, to a figure for each machine."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +33,49 @@ class Objective:
     name: str
     unit: str
     measure: Measure = field(repr=False, compare=False)
-    goal: Literal["min", "max"] = "min"
+    goal: Goal = "min"
 
     def values(
-        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Mapping[str, float]
+        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights
     ) -> Numbers:
-        """A figure for each machine, from those of each workload."""
+        """A figure for each machine, nan where a workload cannot be."""
         return self.measure(figures, machines, weights)
 
 
+def objectives(
+    given: Sequence[str | Objective | Callable[[Report], float]] | str, area: Area = AREA
+) -> tuple[Objective, ...]:
+    """Objectives by name, as they are, or from functions of a report, which are called as the function is."""
+    found = [_objective(one, area) for one in ([given] if isinstance(given, str) else given)]
+    names = [one.name for one in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice or not found:
+        text = f"{twice[0]} is given twice" if twice else f"none is given; there are {', '.join(OBJECTIVES)}"
+        raise SpaceError(f"objectives: {text}")
+    return tuple(found)
+
+
+def of_report(
+    function: Callable[[Report], float], name: str = "", unit: str = "", goal: Goal = "min"
+) -> Objective:
+    """An objective that a function says of the report of each workload; of several, the sum by weights.
+
+    Reports are the event simulator's: `mode="events"`. What the function raises, the exploration raises.
+    """
+    name = name or getattr(function, "__name__", "")
+    if not name.replace("_", "").isalnum():
+        raise SpaceError(f"{shown(name)} is no name of an objective; of_report(function, 'name') gives one")
+    return Objective(name, unit, _OfReport(function, name), goal)
+
+
 @dataclass(frozen=True)
-class Total:
+class _Total:
     """The sum of a figure over workloads, by their weights."""
 
     figure: str
 
     def __call__(
-        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Mapping[str, float]
+        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights
     ) -> Numbers:
         total = np.zeros(len(machines))
         for name, one in figures.items():
@@ -52,38 +83,84 @@ class Total:
         return total
 
 
-def _energy_delay(
-    figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Mapping[str, float]
-) -> Numbers:
-    joules, seconds = Total("joules"), Total("seconds")
+@dataclass(frozen=True)
+class _Area:
+    """mm² of machines."""
+
+    area: Area
+
+    def __call__(
+        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights
+    ) -> Numbers:
+        return self.area.of(machines)
+
+
+@dataclass(frozen=True)
+class _OfReport:
+    """The sum of what a function says of reports."""
+
+    function: Callable[[Report], float]
+    name: str
+
+    def __call__(
+        self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights
+    ) -> Numbers:
+        total = np.zeros(len(machines))
+        for name, one in figures.items():
+            if len(one.reports) != len(machines):
+                text = f"{self.name} needs the reports of the event simulator; explore with mode='events'"
+                raise SpaceError(text)
+            total += weights[name] * np.array([self._of(report) for report in one.reports])
+        return total
+
+    def _of(self, report: Report | None) -> float:
+        if report is None:
+            return nan
+        value = self.function(report)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = nan
+        if isnan(number):
+            raise SpaceError(
+                f"{self.name} gave {shown(value)} for {report.program}; an objective is a number"
+            )
+        return number
+
+
+def _energy_delay(figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights) -> Numbers:
+    joules, seconds = _Total("joules"), _Total("seconds")
     return joules(figures, machines, weights) * seconds(figures, machines, weights)
 
 
-def _scratchpad(
-    figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Mapping[str, float]
-) -> Numbers:
+def _scratchpad(figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights) -> Numbers:
     return np.array([one.scratchpad.bytes for one in machines], np.float64)
 
 
-LATENCY = Objective("latency", "s", Total("seconds"))
-ENERGY = Objective("energy", "J", Total("joules"))
-ENERGY_DELAY = Objective("energy_delay", "Js", _energy_delay)
-CYCLES = Objective("cycles", "cycles", Total("cycles"))
-OFFCHIP_BYTES = Objective("offchip_bytes", "bytes", Total("offchip_bytes"))
-SCRATCHPAD_BYTES = Objective("scratchpad_bytes", "bytes", _scratchpad)
 OBJECTIVES = {
-    one.name: one for one in (LATENCY, ENERGY, ENERGY_DELAY, CYCLES, OFFCHIP_BYTES, SCRATCHPAD_BYTES)
+    one.name: one
+    for one in (
+        Objective("latency", "s", _Total("seconds")),
+        Objective("energy", "J", _Total("joules")),
+        Objective("energy_delay", "J s", _energy_delay),
+        Objective("cycles", "cycles", _Total("cycles")),
+        Objective("offchip_bytes", "bytes", _Total("offchip_bytes")),
+        Objective("scratchpad_bytes", "bytes", _scratchpad),
+        Objective("area", "mm²", _Area(AREA)),
+    )
 }
+"""By name; those of workloads are sums by weights, energy-delay is of the sums."""
 
 
-def objectives(given: Sequence[str | Objective | Callable[[Report], float]]) -> tuple[Objective, ...]:
-    """Objectives by name, or as they are."""
-    found = []
-    for one in given:
-        if isinstance(one, Objective):
-            found.append(one)
-        elif isinstance(one, str) and one in OBJECTIVES:
-            found.append(OBJECTIVES[one])
-        else:
-            raise SpaceError(f"{shown(one)} is no objective; there are {', '.join(OBJECTIVES)}")
-    return tuple(found)
+def _objective(given: str | Objective | Callable[[Report], float], area: Area) -> Objective:
+    if isinstance(given, Objective):
+        return given
+    if callable(given):
+        return of_report(given)
+    if given == "area":
+        return Objective("area", "mm²", _Area(area))
+    if isinstance(given, str) and given in OBJECTIVES:
+        return OBJECTIVES[given]
+    near = get_close_matches(str(given).replace("-", "_"), OBJECTIVES, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OBJECTIVES)}"
+    raise SpaceError(f"{shown(given)} is no objective; {hint}")

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.explore.errors import SpaceError
-from sim.explore.space import Candidate, Space
+from sim.explore.values import Numbers
 from sim.machine.errors import shown
 
-Numbers = NDArray[np.float64]
+if TYPE_CHECKING:
+    from sim.explore.space import Candidate, Space
+
 BATCH = 2048
-"""Candidates that are asked for at once, where nothing is learnt from them."""
+"""Candidates that are drawn and asked for at once, where nothing is learnt from them; a power of two."""
+PATIENCE = 16
+"""So many batches in a row may have nothing new."""
+SHUFFLED = 1 << 20
+"""Spaces of up to so many machines are put in a random order as a whole."""
+STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
+USUAL = 1000
+"""Points, where nobody says how many."""
 
 
 class Strategy(Protocol):
     """Asks for candidates and is told what came of them; two of the same space and seed ask the same."""
 
     name: str
+    learns: bool
+    """Whether it needs to be told of a batch before it asks for the next."""
 
     def ask(self) -> list[Candidate]:
         """The next candidates; none at the end."""
@@ -30,46 +43,163 @@ class Strategy(Protocol):
 
 
 def strategy(name: str, space: Space, points: int | None, seed: int, objectives: int) -> Strategy:
-    """A strategy by name."""
+    """A strategy by name.
+
+    * `grid`: every machine of a finite space, the last name changing first; `points` must not be fewer.
+    * `random`, `sobol`: sequences that go on until there are so many points, each machine once. What violates
+      a constraint is passed over, as it costs nothing to know.
+    * `latin`: as many places as points, each field's evenly spread. It is drawn as a whole, so that what
+      violates a constraint is a point without figures; machines that are drawn twice are looked at once.
+    * `nsga2`, `tpe`: generations of a search by optuna, which is told what cannot be, also by constraints.
+
+    With all of them there are fewer points where the space has fewer machines.
+    """
+    _check(name, space, points, seed)
+    count = points or USUAL
+    match name:
+        case "grid":
+            return Sequences(name, _grid(space))
+        case "latin":
+            return Sequences(name, _batches(_distinct(iter([space.at(_latin(space, count, seed))])), count))
+        case "random":
+            blocks = _orders(space, seed) if _is_small(space) else _uniform(space, seed)
+            return Sequences(name, _batches(_fitting(space, blocks), count))
+        case "sobol":
+            return Sequences(name, _batches(_fitting(space, _sobol(space, seed)), count))
+    from sim.explore.optimise import Search
+
+    return Search(name, space, count, seed, objectives)
+
+
+class Sequences:
+    """Candidates whose order does not depend on what came of earlier ones."""
+
+    learns = False
+
+    def __init__(self, name: str, batches: Iterator[list[Candidate]]) -> None:
+        self.name = name
+        self.batches = batches
+
+    def ask(self) -> list[Candidate]:
+        """The next candidates; none at the end."""
+        return next(self.batches, [])
+
+    def tell(self, candidates: Sequence[Candidate], values: Numbers) -> None:
+        """Nothing is learnt."""
+
+
+def _check(name: str, space: Space, points: int | None, seed: int) -> None:
+    if name not in STRATEGIES:
+        near = get_close_matches(str(name), STRATEGIES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(STRATEGIES)}"
+        raise SpaceError(f"{shown(name)} is no strategy; {hint}")
+    if points is not None and not _is_count(points, 1):
+        raise SpaceError(f"points: {shown(points)} is not how many points there are, such as 1000")
+    if not _is_count(seed, 0):
+        raise SpaceError(f"seed: {shown(seed)} is not a seed, such as 0")
     if name == "grid":
-        return Grid(space, points)
-    if name == "random":
-        return Random(space, points or 1000, seed)
-    raise SpaceError(f"{shown(name)} is no strategy; there are grid, random")
+        _check_grid(space, points)
 
 
-class Grid:
-    """Every machine of a finite space once, the last name changing first."""
-
-    name = "grid"
-
-    def __init__(self, space: Space, points: int | None) -> None:
-        assert space.size is not None
-        self.space, self.asked, self.size = space, 0, space.size
-
-    def ask(self) -> list[Candidate]:
-        """The next candidates."""
-        first, self.asked = self.asked, min(self.asked + BATCH, self.size)
-        return [self.space.number(number) for number in range(first, self.asked)]
-
-    def tell(self, candidates: Sequence[Candidate], values: Numbers) -> None:
-        """Nothing is learnt."""
+def _check_grid(space: Space, points: int | None) -> None:
+    endless = [one for one, axis in zip(space.names, space.axes, strict=True) if axis.size is None]
+    if endless:
+        text = (
+            f"a grid needs values one by one, but {endless[0]} is continuous; give its range steps or a step"
+        )
+        raise SpaceError(text)
+    if points is not None and space.size is not None and points < space.size:
+        more = "points=None takes all of them, random and sobol take some"
+        raise SpaceError(f"the grid has {space.size:,} machines, more than the {points:,} points; {more}")
 
 
-class Random:
-    """Machines at random."""
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
-    name = "random"
 
-    def __init__(self, space: Space, points: int, seed: int) -> None:
-        self.space, self.left = space, points
-        self.random = np.random.default_rng(seed)
+def _is_small(space: Space) -> bool:
+    return space.size is not None and space.size <= SHUFFLED
 
-    def ask(self) -> list[Candidate]:
-        """The next candidates."""
-        count = min(BATCH, self.left)
-        self.left -= count
-        return self.space.at(self.random.random((count, len(self.space.names))))
 
-    def tell(self, candidates: Sequence[Candidate], values: Numbers) -> None:
-        """Nothing is learnt."""
+def _grid(space: Space) -> Iterator[list[Candidate]]:
+    size = space.size or 0
+    for first in range(0, size, BATCH):
+        yield [space.number(number) for number in range(first, min(first + BATCH, size))]
+
+
+def _batches(candidates: Iterator[Candidate], points: int) -> Iterator[list[Candidate]]:
+    left = points
+    while left and (batch := list(islice(candidates, min(BATCH, left)))):
+        left -= len(batch)
+        yield batch
+
+
+def _distinct(blocks: Iterator[list[Candidate]]) -> Iterator[Candidate]:
+    """Each candidate once."""
+    seen: set[object] = set()
+    for block in blocks:
+        for one in block:
+            key = key_of(one)
+            if key not in seen:
+                seen.add(key)
+                yield one
+
+
+def _fitting(space: Space, blocks: Iterator[list[Candidate]]) -> Iterator[Candidate]:
+    """Candidates that violate nothing, each once, until many blocks have had nothing new."""
+    seen: set[object] = set()
+    patience, why = PATIENCE, ""
+    for block in blocks:
+        patience -= 1
+        reasons = space.violations(block)
+        for one, reason in zip(block, reasons, strict=True):
+            key = key_of(one)
+            if not reason and key not in seen:
+                seen.add(key)
+                patience = PATIENCE
+                yield one
+            why = why or reason
+        if not patience:
+            break
+    if not seen:
+        raise SpaceError(f"none of the candidates drawn fits; the first one's {why}")
+
+
+def key_of(candidate: Candidate) -> object:
+    """What tells candidates apart; 1, 1.0 and true are three values, and parts are dictionaries."""
+    return repr(candidate)
+
+
+def _orders(space: Space, seed: int) -> Iterator[list[Candidate]]:
+    """All machines of a small space in random order."""
+    order = np.random.default_rng(seed).permutation(space.size or 0).tolist()
+    for first in range(0, len(order), BATCH):
+        yield [space.number(number) for number in order[first : first + BATCH]]
+
+
+def _uniform(space: Space, seed: int) -> Iterator[list[Candidate]]:
+    random = np.random.default_rng(seed)
+    while True:
+        yield space.at(random.random((BATCH, len(space.names))))
+
+
+def _sobol(space: Space, seed: int) -> Iterator[list[Candidate]]:
+    sequence = _scipy().Sobol(len(space.names), scramble=True, rng=seed)
+    while True:
+        yield space.at(sequence.random(BATCH))
+
+
+def _latin(space: Space, points: int, seed: int) -> Numbers:
+    found: Numbers = _scipy().LatinHypercube(len(space.names), rng=seed).random(points)
+    return found
+
+
+def _scipy() -> ModuleType:
+    try:
+        from scipy.stats import qmc
+    except ImportError:
+        raise SpaceError(
+            "latin and sobol need scipy: pip install 'tosajit[explore]'; random does not"
+        ) from None
+    found: ModuleType = qmc
+    return found

@@ -24,7 +24,11 @@ MOST_BASES = 8
 
 
 def load_machine(path: str | Path) -> Machine:
-    """The machine of a file. `base: ethos-u55-128` in it takes what the file does not say from there."""
+    """The machine of a file: .json, .yaml or .yml.
+
+    `base: ethos-u55-128` in it takes what the file does not say from there. Raises `MachineError` with every
+    fault, its field and a remedy, `MachineFileError` if the file cannot be read.
+    """
     from sim.machine.machine import Machine
 
     where = Path(path)
