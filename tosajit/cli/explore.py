@@ -1,0 +1,160 @@
+"""`tosajit explore`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tosajit.cli.arguments import STOPPED, USAGE, print_error
+from tosajit.errors import InputError
+
+if TYPE_CHECKING:
+    from sim.explore.exploration import Exploration
+
+ASKED = ("objective", "weight", "points", "confirm")
+"""Options that a folder that is resumed says itself."""
+
+
+def run(options: Namespace) -> int:
+    """Explore, or go on with it; results go to a folder, a summary is printed."""
+    fault = _usage(options)
+    if fault:
+        print_error(f"{fault}; `tosajit explore --help` has examples", "UsageError", options.json)
+        return USAGE
+    folder: Path = options.resume or options.out
+    with _told():
+        question = _resumed(folder) if options.resume else _asked(options)
+        found = _explored(question, folder, options)
+        _write(found, folder)
+    print(found.to_json() if options.json else found, end="" if options.json else "\n")
+    if not found.finished:
+        text = f"stopped after {len(found):,} points; `tosajit explore --resume {folder}` goes on"
+        print_error(text, "Stopped", options.json)
+        return STOPPED
+    return 0
+
+
+def _usage(options: Namespace) -> str:
+    """What is wrong with the options together."""
+    if options.resume:
+        given = [name for name in ASKED if getattr(options, name)]
+        if options.space or options.out or given or options.events:
+            return "--resume takes all from its folder; give no space, no models and nothing about them"
+        return ""
+    if not options.space or not options.models:
+        return "a space and one or more models are needed, or --resume FOLDER"
+    if not options.out:
+        return "--out FOLDER is needed, for the results"
+    if options.scheduler and options.workers is not None:
+        return "--workers is for processes here, --scheduler for those of a cluster; give one of them"
+    return ""
+
+
+def _asked(options: Namespace) -> dict[str, Any]:
+    """The question of the options, as `tosajit.explore` takes it."""
+    from sim.explore.space import Space
+
+    space = Space.load(options.space)
+    options.out.mkdir(parents=True, exist_ok=True)
+    copy = options.out / f"space{options.space.suffix}"
+    if copy.resolve() != options.space.resolve():
+        shutil.copyfile(options.space, copy)
+    return {
+        "models": options.models,
+        "space": space,
+        "objectives": tuple(options.objective or ("latency", "energy")),
+        "strategy": options.strategy,
+        "points": options.points,
+        "seed": options.seed,
+        "weights": dict(options.weight) or None,
+        "confirm": options.confirm,
+        "mode": "events" if options.events else "analytic",
+        "loop_trips": options.loop_trips,
+        "level": options.level,
+    }
+
+
+def _resumed(folder: Path) -> dict[str, Any]:
+    """The question of a folder, as its store says it."""
+    from sim.explore.space import Space
+    from sim.explore.store import Store
+
+    store = Store.reading(folder)
+    try:
+        about = store.about
+    finally:
+        store.close()
+    lacking = [name for name in NEEDED if not isinstance(about.get(name), NEEDED[name])]
+    if lacking:
+        raise InputError(f"{store.path} does not say {', '.join(lacking)}; explore anew, in another folder")
+    files = about["files"]
+    nowhere = [name for name in about["models"] if name not in files]
+    gone = [files[name] for name in files if not Path(files[name]).is_file()]
+    if nowhere:
+        raise InputError(f"{store.path}: {nowhere[0]} did not come from a file; go on with `tosajit.explore`")
+    if gone:
+        raise InputError(f"{gone[0]}: there is no such file any more, but {folder} was explored with it")
+    return {
+        "models": {name: files[name] for name in about["models"]},
+        "space": Space.from_dict(about["space"]),
+        "objectives": tuple(one["name"] for one in about["objectives"]),
+        "strategy": about["strategy"],
+        "points": about.get("points asked for"),
+        "seed": about["seed"],
+        "weights": {name: one["weight"] for name, one in about["models"].items()},
+        "confirm": about.get("confirm", 0),
+        "mode": about["mode"],
+        "loop_trips": about["loop_trips"],
+        "level": about["level"],
+    }
+
+
+NEEDED: Mapping[str, type] = {
+    "space": dict, "models": dict, "files": dict, "objectives": list, "strategy": str, "seed": int,
+    "mode": str, "loop_trips": int, "level": str,
+}  # fmt: skip
+"""What a store must say of its exploration."""
+
+
+def _explored(question: Mapping[str, Any], folder: Path, options: Namespace) -> Exploration:
+    from tosajit.exploring import explore
+
+    if not options.scheduler:
+        return explore(**question, workers=options.workers, store=folder)
+    try:
+        from distributed import Client
+    except ImportError:
+        text = "--scheduler needs dask.distributed: python -m pip install 'tosajit[cluster]'"
+        raise InputError(text) from None
+    try:
+        client = Client(options.scheduler)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{options.scheduler}: no scheduler answers there: {error}") from None
+    with client:
+        return explore(**question, client=client, store=folder)
+
+
+def _write(found: Exploration, folder: Path) -> None:
+    found.to_csv(folder / "results.csv")
+    found.to_json(folder / "results.json")
+    found.to_html(folder / "report.html")
+    print(f"results are in {folder}", file=sys.stderr)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What is wrong with a space, a store or a file, as an error of commands."""
+    from sim.explore.errors import ExplorationError
+    from sim.machine.errors import MachineError
+
+    try:
+        yield
+    except (MachineError, ExplorationError) as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(f"{error.filename or ''}: {error.strerror or error}") from None
