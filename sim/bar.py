@@ -3,7 +3,7 @@
 WIDTH = 30
 
 
-def bar_text(done: int, total: int) -> str:
+def bar_text(done: int, total: int, width: int = WIDTH) -> str:
     """A bar as far as `done` of `total`."""
-    filled = WIDTH * done // total
-    return "█" * filled + "░" * (WIDTH - filled)
+    filled = width * done // total
+    return "█" * filled + "░" * (width - filled)

@@ -53,4 +53,7 @@ def test_methods_of_public_classes_say_what_they_are_for(name: str) -> None:
 def test_errors_have_few_roots() -> None:
     errors = [getattr(tj, name) for name in tj.__all__ if name.endswith("Error")]
     assert len(errors) >= 8
-    assert all(issubclass(error, tj.TosaError | tj.MachineError | tj.ReportError) for error in errors)
+    assert all(
+        issubclass(error, tj.TosaError | tj.MachineError | tj.ReportError | tj.ExplorationError)
+        for error in errors
+    )

@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim import Machine, MachineError, Report, ReportError, machine, machines
+    from sim.explore.errors import ExplorationError, SpaceError
+    from sim.explore.exploration import Exploration
+    from sim.explore.objectives import Objective
+    from sim.explore.space import Space
+    from sim.explore.values import Range
     from tiling.target import HOST, TINY, Target
     from tosajit import accuracy, ops
     from tosajit.builder import GraphBuilder
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
         TraceError,
         Violation,
     )
+    from tosajit.exploring import explore
     from tosajit.files import from_bytes, load, save, to_bytes
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.npu import simulate
@@ -61,6 +67,7 @@ _WHERE = {
     "tosajit.errors": (
         "CompileError FileError GraphError InputError PlanError RequireError TosaError TraceError Violation"
     ),
+    "tosajit.exploring": "explore",
     "tosajit.files": "from_bytes load save to_bytes",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu": "simulate",
@@ -71,17 +78,23 @@ _WHERE = {
     "tosajit.tracing": "jit trace",
     "tosajit.validation": "validate",
     "sim": "Machine MachineError Report ReportError machine machines",
+    "sim.explore.errors": "ExplorationError SpaceError",
+    "sim.explore.exploration": "Exploration",
+    "sim.explore.objectives": "Objective",
+    "sim.explore.space": "Space",
+    "sim.explore.values": "Range",
     "tiling.target": "HOST TINY Target",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
-    "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "FP16", "FP32",
-    "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder", "GraphError", "HOST", "INT16", "INT32",
-    "INT4", "INT48", "INT8", "InputError", "Machine", "MachineError", "Node", "OPERATORS", "PlanError",
-    "Region", "Report", "ReportError", "RequireError", "SHAPE", "TINY", "Target", "TosaError",
-    "TraceError", "Value", "Violation", "accuracy", "compile", "from_bytes", "jit", "load", "machine",
-    "machines", "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
+    "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "Exploration",
+    "ExplorationError", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder",
+    "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
+    "MachineError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Region", "Report",
+    "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target", "TosaError",
+    "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit", "load",
+    "machine", "machines", "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from sim.bar import bar_text
 from sim.explore.work import Outcomes
 
 EVERY = 0.2
 """Seconds between two times that somebody is told."""
-WIDTH = 30
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,6 @@ class Display(Protocol):
 
     def close(self) -> None:
         """Nothing more comes."""
-
-
-def bar_text(done: int, total: int, width: int = WIDTH) -> str:
-    """A bar as far as `done` of `total`."""
-    filled = width * done // total
-    return "█" * filled + "░" * (width - filled)
 
 
 class Terminal:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
+from tosajit.cli.examples import ERRORS, EXITS, epilog
 from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES
 
-FAULTS, USAGE = 1, 2
-"""Exit codes: something is wrong with a model or its data, or with the command."""
+FAULTS, USAGE, STOPPED = 1, 2, 130
+"""Exit codes: something is wrong with a model or its data, or with the command, or Ctrl-C was pressed."""
 
 TARGETS = ("host", "tiny")
 
-EPILOG = """exit codes: 0 all is well; 1 a model, its inputs or its result is at fault; 2 the command is"""
+STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
+SHELLS = ("bash", "zsh", "fish")
+
+EPILOG = f"{EXITS}\n\n{ERRORS}\n\n`tosajit COMMAND --help` has examples."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser().parse_args(given)
     command = import_module(f"tosajit.cli.{options.module}")
     from tosajit.errors import TosaError
 
@@ -29,21 +35,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = command.run(options)
         sys.stdout.flush()
     except TosaError as error:
-        print(f"tosajit: {error}", file=sys.stderr)
+        print_error(str(error), type(error).__name__, bool(getattr(options, "json", False)))
         return FAULTS
     except BrokenPipeError:  # the reader has seen enough: nothing more is flushed at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        return STOPPED
     return code
+
+
+def print_error(message: str, kind: str, as_json: bool) -> None:
+    """Say what is wrong on standard error."""
+    if as_json:
+        import json
+
+        message = json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False)
+        print(message, file=sys.stderr)
+    else:
+        print(f"tosajit: {message}", file=sys.stderr)
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are JSON where results are."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Note how errors are to be said."""
+        self._as_json = any(one.partition("=")[0] == "--json" for one in args or ())
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line, and end."""
+        if not getattr(self, "_as_json", False):
+            super().error(message)
+        print_error(f"{message}; `{self.prog} --help` says more", "UsageError", True)
+        sys.exit(USAGE)
 
 
 def parser() -> ArgumentParser:
     """All commands with their options."""
-    top = ArgumentParser(
+    top = Parser(
         prog="tosajit",
-        description="Check, compile, run and time TOSA graphs.",
+        description="Check, compile, run and time TOSA graphs, and explore NPUs for them.",
         epilog=EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -51,7 +84,13 @@ def parser() -> ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, summary: str, module: str) -> ArgumentParser:
-        made = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        made = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=epilog(name),
+            formatter_class=RawDescriptionHelpFormatter,
+        )
         made.set_defaults(module=module)
         return made
 
@@ -60,9 +99,11 @@ def parser() -> ArgumentParser:
     _run(command("run", "run a model on .npy files or on random numbers", "run"))
     _program(command("program", "the tile loops that a model becomes", "program"))
     _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
+    _explore(command("explore", "the best machines of a space for models", "explore"))
     _machines(command("machines", "the machines to simulate, with the sources of their figures", "machines"))
     _operators(command("operators", "the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
+    _completion(command("completion", "a script that makes a shell complete commands", "completion"))
     return top
 
 
@@ -150,6 +191,7 @@ def _program(parser: ArgumentParser) -> None:
     _model(parser)
     _building(parser)
     parser.add_argument("--commands", action="store_true", help="the command stream in place of the loops")
+    _json(parser)
 
 
 def _simulate(parser: ArgumentParser) -> None:
@@ -166,9 +208,39 @@ def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--trace", type=Path, metavar="FILE",
                         help="write timelines for https://ui.perfetto.dev")  # fmt: skip
     for form, text in (("json", "JSON"), ("csv", "operators as CSV"), ("html", "a page")):
-        parser.add_argument(
-            f"--{form}", metavar="FILE|-", help=f"write {text}; - prints it instead of the table"
-        )
+        parser.add_argument(f"--{form}", metavar="FILE|-", nargs="?", const="-",
+                            help=f"write {text}; - (or nothing) prints it instead of the table")  # fmt: skip
+
+
+def _explore(parser: ArgumentParser) -> None:
+    parser.add_argument("space", type=Path, nargs="?", help="a .yaml or .json file with a space of machines")
+    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa file")
+    parser.add_argument("--out", type=Path, metavar="FOLDER",
+                        help="where points.sqlite, results.csv, results.json and report.html go")  # fmt: skip
+    parser.add_argument(
+        "--resume", type=Path, metavar="FOLDER", help="go on with the exploration of a folder"
+    )
+    parser.add_argument("--objective", action="append", metavar="NAME", help="what is to be small: latency, "
+                        "energy, energy_delay, area, scratchpad_bytes, offchip_bytes; may be repeated "
+                        "(default: latency and energy)")  # fmt: skip
+    parser.add_argument("--weight", action="append", default=[], type=weight, metavar="MODEL=NUMBER",
+                        help="how much a model counts (default: 1)")  # fmt: skip
+    parser.add_argument("--strategy", choices=STRATEGIES, default="sobol", help="default: %(default)s")
+    parser.add_argument("--points", type=positive, metavar="N", help="how many machines (default: 1000; a "
+                        "grid has all)")  # fmt: skip
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default: %(default)s")
+    parser.add_argument("--events", action="store_true",
+                        help="simulate every machine: slower, more exact")  # fmt: skip
+    parser.add_argument("--confirm", type=natural, default=0, metavar="N", help="simulate the N best as well")
+    parser.add_argument("--workers", type=natural, metavar="N",
+                        help="processes; 0: this one does all (default: one for each core)")  # fmt: skip
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a dask cluster, in place of processes here"
+    )
+    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
+                        help="how often loops of the graph run (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--level", choices=tuple(LEVELS), default="8K", help="limits (default: %(default)s)")
+    _json(parser)
 
 
 def _operators(parser: ArgumentParser) -> None:
@@ -199,8 +271,13 @@ def _cache(parser: ArgumentParser) -> None:
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
     _building(warm)
-    for one in (parser, show):
-        _json(one)
+    _json(parser)
+    for one in (show, warm, clear):  # what the command itself was given is not overwritten
+        one.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON")
+
+
+def _completion(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
 
 
 def binding(text: str) -> tuple[str, Path]:
@@ -209,6 +286,18 @@ def binding(text: str) -> tuple[str, Path]:
     if not (name and equals and path):
         raise ArgumentTypeError(f"expected NAME=FILE, got {text!r}")
     return name, Path(path)
+
+
+def weight(text: str) -> tuple[str, float]:
+    """A model's name and a number."""
+    name, _, number = text.rpartition("=")
+    try:
+        found = float(number)
+    except ValueError:
+        name = ""
+    if not name:
+        raise ArgumentTypeError(f"expected MODEL=NUMBER, got {text!r}")
+    return name, found
 
 
 def positive(text: str) -> int:

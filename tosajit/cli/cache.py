@@ -16,7 +16,10 @@ def run(options: Namespace) -> int:
         case "clear":
             before = len(cached_objects())
             clear_cache()
-            print(f"{before} kernels deleted from {cache_folder()}")
+            if options.json:
+                print_json({"folder": str(cache_folder()), "deleted": before})
+            else:
+                print(f"{before} kernels deleted from {cache_folder()}")
         case _:
             _show(options)
     return 0
@@ -33,7 +36,12 @@ def _show(options: Namespace) -> None:
 def _warm(options: Namespace) -> None:
     from tosajit.cli.building import built
 
+    compiled = {}
     for model in options.models:
         before = len(cached_objects())
         built(model, options)
-        print(f"{model}: {len(cached_objects()) - before} kernels compiled")
+        compiled[str(model)] = len(cached_objects()) - before
+        if not options.json:
+            print(f"{model}: {compiled[str(model)]} kernels compiled")
+    if options.json:
+        print_json({"folder": str(cache_folder()), "compiled": compiled})

@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from sim.bar import WIDTH, bar_text
+
 
 def print_json(value: Any) -> None:
     """Print a value as JSON that people can read, too."""
@@ -33,7 +35,7 @@ def seconds_text(seconds: float) -> str:
 class Bar:
     """Shows on a terminal how far long work is."""
 
-    width: int = 30
+    width: int = WIDTH
     noun: str = "kernels"
     drawn: bool = False
 
@@ -41,9 +43,12 @@ class Bar:
         """Show `done` of `total`."""
         if not sys.stderr.isatty() or total == 0:
             return
-        filled = self.width * done // total
-        bar = "█" * filled + "░" * (self.width - filled)
-        print(f"\r{bar} {done}/{total} {self.noun}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{bar_text(done, total, self.width)} {done}/{total} {self.noun}",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
         self.drawn = True
 
     def close(self) -> None:

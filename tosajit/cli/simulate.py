@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from sim.report import Comparison, Report, ReportError
 from sim.report.report import Mode
 from sim.report.text import report_text
-from tosajit.cli.arguments import FAULTS, USAGE
+from tosajit.cli.arguments import FAULTS, USAGE, print_error
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
 from tosajit.npu import named_graph, simulate
@@ -27,17 +26,25 @@ SHOWN = 4
 def run(options: Namespace) -> int:
     """Time each model on each machine; what fails on one does not keep the others from being shown."""
     machines = [_machine(name) for name in options.machine or [MACHINE]]
-    if sum(text == "-" for text in (options.json, options.csv, options.html)) > 1:
-        print("tosajit: only one of --json, --csv and --html can be printed", file=sys.stderr)
-        return USAGE
+    written = [text for text in (options.json, options.csv, options.html) if text]
+    models = [text for text in written if text.endswith(".tosa")]
+    if written.count("-") > 1:
+        return _refused("only one of --json, --csv and --html can be printed", options)
+    if models:
+        return _refused(f"{models[0]} is a model, not a file to write; put models first", options)
     reports, faults = _simulated(options, machines)
     try:
         _write(reports, options)
     except ReportError as error:
         raise FileError(str(error)) from None
     for fault in faults:
-        print(f"tosajit: {fault}", file=sys.stderr)
+        print_error(fault, "SimulationError", bool(options.json))
     return FAULTS if faults else 0
+
+
+def _refused(text: str, options: Namespace) -> int:
+    print_error(text, "UsageError", bool(options.json))
+    return USAGE
 
 
 def _machine(name: str) -> Machine:
