@@ -7,6 +7,7 @@ export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs
 ARM := $(TOSAJIT_ARM)/.ready
@@ -25,7 +26,7 @@ SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 help:               ## List the targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(READY)      ## Compile and run a model; show its program and its result
+demo: $(INSTALLED)      ## Compile and run a model; show its program and its result
 	$(RUN) tools/demo.py
 
 test: $(READY) $(ARM)   ## Run the tests
@@ -87,8 +88,13 @@ clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-arm .venv-peers .venv-vela .venv-npu-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml
+# Enough to use it; what is more takes longer than the rest of the demonstration.
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@
 

@@ -29,7 +29,7 @@ def operators() -> str:
     columns = list(dict.fromkeys(name for row in rows for name in (*row.profiles, *row.extensions)))
     columns.sort(key=lambda name: (not name.startswith("PRO"), name))
     heads = [name.replace("PRO-", "").replace("EXT-", "") for name in columns]
-    lines = [f"| operator | | {' | '.join(heads)} | modes |", f"|---|---|{':-:|' * len(columns)}--:|"]
+    lines = [f"| operator | section | {' | '.join(heads)} | modes |", f"|---|---|{':-:|' * len(columns)}--:|"]
     for row in rows:
         has = {*row.profiles, *row.extensions}
         marks = ["✓" if name in has else "" for name in columns]

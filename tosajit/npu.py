@@ -41,10 +41,17 @@ def simulate(
     loop_trips: int = 1,
     level: LevelName = "8K",
 ) -> Report:
-    """What one inference of a model takes on a machine.
+    """What one inference of a model takes on a machine: cycles by cause, traffic, memory and energy.
 
-    Loops are taken to run `loop_trips` times, and of two branches the slower one. The `analytic` mode is a
-    closed form; `events` follows every command.
+    * `model` is a graph, an executable or a `.tosa` file; nothing of it is compiled or run.
+    * `machine` is a name, a file or a value.
+    * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
+    * `loop_trips` says how often loops are taken to run; of two branches the slower one counts.
+    * `level` has the limits that the graph is held to.
+
+    Raises `GraphError` if the graph breaks the specification, `PlanError` if a group does not fit the
+    scratchpad, `CompileError` if an operator has no time, as CUSTOM, and `MachineError` for a machine that
+    cannot be.
     """
     from sim import machine as find
 

@@ -40,7 +40,11 @@ def validate(
     extensions: Collection[str] | None = None,
     level: LevelName = "8K",
 ) -> tuple[Violation, ...]:
-    """All violations of a graph; by default every extension may be used."""
+    """All violations of a graph, in the order of its nodes; empty if it is legal.
+
+    `profiles` and `extensions` are what it may use, by default everything; `level` is `8K`, or `none` for
+    the limits of files alone. Raises `ValueError` for a level that does not exist.
+    """
     chosen = EXTENSIONS if extensions is None else extensions
     if level not in LEVELS:
         raise ValueError(f"{level!r}: no such level; there are {', '.join(LEVELS)}")

@@ -31,7 +31,8 @@ def configurations(name: str | None = None) -> tuple[str, ...]:
 def machine(name: str | Path) -> Machine:
     """A machine by name, such as `ethos-u55-128` or `ethos-u85-256/sys-dram-mid/sram-only`, or from a file.
 
-    A configuration or a memory mode can be left out, and Vela's spellings are understood.
+    A configuration or a memory mode can be left out, and Vela's spellings are understood. Raises
+    `UnknownMachineError` with the nearest names, and what `load_machine` raises.
     """
     from sim.machine.files import SUFFIXES, load_machine
 

@@ -64,13 +64,13 @@ class Machine(Part):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        faults = [Fault(path, text) for wrong, path, text in self._rules() if wrong]
+        faults = [Fault(path, text) for wrong, path, text in self.rules() if wrong]
         faults += [Fault(f"sources.{path}", text) for path, text in self._strangers()]
         if faults:
             raise MachineError(faults)
         return self
 
-    def _rules(self) -> Iterator[tuple[bool, str, str]]:
+    def rules(self) -> Iterator[tuple[bool, str, str]]:
         """Fields that contradict each other."""
         memory, array = self.memory, self.array
         yield (
@@ -144,7 +144,8 @@ class Machine(Part):
     def replace(self, changes: Mapping[str, Any], source: str = "") -> Machine:
         """The machine with other figures, by path: `machine.replace({"scratchpad.bytes": 1 << 20})`.
 
-        Sources of what is changed go; `source` says where the new figures are from.
+        Sources of what is changed go; `source` says where the new figures are from. Raises `MachineError` if
+        there is no such field, or no such machine.
         """
         return type(self)(**merged(self.to_dict(), named(changes), source))
 
@@ -163,7 +164,7 @@ class Machine(Part):
         return yaml_text(self.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """Write a file: .json, .yaml or .yml."""
+        """Write a file: .json, .yaml or .yml. Raises `MachineFileError` if it cannot be written."""
         from sim.machine.files import save
 
         save(self, Path(path))

@@ -13,7 +13,11 @@ __all__ = ["from_bytes", "load", "load_npy", "save", "save_npy", "to_bytes"]
 
 
 def load(source: str | Path | bytes) -> Graph:
-    """Read a graph from a file or its bytes; constants are views of what was read."""
+    """Read a graph from a file or its bytes; constants are views of what was read.
+
+    Raises `FileError`, with the byte and the field, if the file is damaged or of another version than 1.0. A
+    graph that can be read may still break the specification: `validate` says.
+    """
     if isinstance(source, bytes | bytearray | memoryview):
         return from_bytes(source)
     data = read_file(source)
@@ -22,15 +26,19 @@ def load(source: str | Path | bytes) -> Graph:
 
 
 def from_bytes(data: Bytes) -> Graph:
-    """Read a graph from the bytes of a file."""
+    """Read a graph from the bytes of a file; raises `FileError` as `load` does."""
     return read_graph(data)
 
 
 def save(graph: Graph, path: str | Path) -> None:
-    """Write a graph; reading it and writing it again gives the same bytes."""
+    """Write a graph; reading it and writing it again gives the same bytes.
+
+    The file is there as a whole or not at all. Raises `FileError` if it cannot be written, or if the graph
+    has what files cannot hold.
+    """
     write_file(path, write_graph(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:
-    """The bytes of a file with this graph."""
+    """The bytes of a file with this graph; raises `FileError` as `save` does."""
     return write_graph(graph)

@@ -41,9 +41,18 @@ def compile(
 ) -> Executable:
     """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
-    On a machine, given by name, file or value, the program that `simulate` times runs on the bytes of a
-    scratchpad. `threads` share the tiles of each group; `checked` watches every REQUIRE while running;
-    `custom` gives CUSTOM operators their meaning; `progress(done, total)` follows the compilation of kernels.
+    * `threads` share the tiles of each group.
+    * `target` has the capacities to plan for; without one, operands are used where they are.
+    * `machine`, a name, a file or a value, brings its own target: the program that `simulate` times runs on
+      the bytes of a scratchpad.
+    * `checked` watches every REQUIRE of the specification while running, at the price of speed.
+    * `custom` gives CUSTOM operators their meaning, by domain and name, before what is registered.
+    * `profiles`, `extensions` and `level` are what the graph is held to, as `validate` has them.
+    * `progress(done, total)` is called as kernels are compiled.
+
+    Raises `GraphError` with all violations of the graph, `PlanError` if it does not fit, `CompileError` if
+    the arguments contradict each other or a CUSTOM operator has no meaning, `MachineError` for a machine that
+    cannot be.
     """
     prepare((driver_text(),))
     if threads < 1:
@@ -92,12 +101,16 @@ class Executable:
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
 
     def __call__(self, *arrays: Any, context: Context | None = None) -> Any:
-        """Run on the inputs in order; an array, or a tuple of arrays if the graph has several outputs."""
+        """Run on the inputs in order; an array, or a tuple of arrays if the graph has several outputs.
+
+        The results are new arrays. `context` has the variables to use. Raises `InputError` for arrays of
+        other types or shapes than the inputs have, `RequireError` if data break a rule that is watched.
+        """
         results = self._run(arrays, context)
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
-        """Run on inputs by name; the outputs by name."""
+        """Run on inputs by name; the outputs by name. Otherwise like calling it."""
         names = [name for name, _, _ in self._inputs]
         if unknown := sorted(set(inputs) - set(names)):
             there = ", ".join(names) or "none"
@@ -127,7 +140,10 @@ class Executable:
         return Context()
 
     def profile(self, *arrays: Any) -> list[tuple[str, float]]:
-        """The members of each group and the seconds it took; for graphs without control flow."""
+        """The members of each group and the seconds it took.
+
+        Raises `InputError` for graphs with control flow, variables or CUSTOM operators.
+        """
         if self._whole is None:
             raise InputError("a graph with control flow, variables or CUSTOM operators has no profile")
         return self._whole.profile(self._checked(arrays))[1]

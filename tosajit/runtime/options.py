@@ -37,7 +37,10 @@ _registered: dict[tuple[str, str], Custom] = {}
 def register_custom(
     domain: str, operator_name: str, function: Callable[..., Any], shape: ShapeRule | None = None
 ) -> None:
-    """Give CUSTOM operators of this domain and name a meaning, for all graphs compiled from now on."""
+    """Give CUSTOM operators of this domain and name a meaning, for all graphs compiled from now on.
+
+    `function` and `shape` are those of `tj.Custom`. Registering again replaces the meaning.
+    """
     _registered[domain, operator_name] = Custom(function, shape)
 
 

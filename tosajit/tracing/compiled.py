@@ -71,7 +71,12 @@ class Settings:
 
 
 def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
-    """The graph that a function records; `tj.Value(name, dtype, shape)` stands for an array as well."""
+    """The graph that a function records when it is called with these arguments.
+
+    Arrays, also inside of tuples, lists and dictionaries, become inputs; `tj.Value(name, dtype, shape)`
+    stands for one as well. All other arguments are constants of the trace. Raises `TraceError` if the
+    function does what a graph cannot record, such as `if` on a tensor.
+    """
     tree, leaves = _flattened(inspect.signature(function), args, kwargs)
     return _traced(function, tree, leaves).graph
 
@@ -185,6 +190,10 @@ def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     The first call with arrays of certain shapes and types traces the function into a graph and compiles it;
     later calls run what was compiled. Arrays that the function captures become constants. Settings are those
     of `tj.compile`: `@tj.jit(threads=2, checked=True)`.
+
+    What it gives is called like the function; `.graph(*args)` and `.executable(*args)` show what these
+    arguments lead to, `.clear()` forgets it. Raises `TraceError` at a call if the function does what a graph
+    cannot record, and what `tj.compile` raises.
     """
     chosen = Settings(**settings)
     if function is None:
