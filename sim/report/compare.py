@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.report.data import to_csv, to_dict
-from sim.report.html import bar, framed, key, page, row
+from sim.report.html import bar, framed, key, row
 from sim.report.report import CAUSES, OperatorReport, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
 from sim.report.trace import write_trace
@@ -63,8 +63,11 @@ class Comparison:
         return written(to_csv(*self.reports), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A page of its own, also written to a file if one is named."""
-        return written(page("Comparison", self._repr_html_()), path)
+        """A page to look around in, one file, also written if one is named."""
+        from sim.report.page import reports_page
+
+        beside = operator_cycles(self.reports) if _alike(self.reports) else []
+        return written(reports_page(self.reports, [(one.label, cycles) for one, cycles in beside]), path)
 
     def write_trace(self, path: str | Path) -> None:
         """Write the timelines of all reports to one file, a process for each."""

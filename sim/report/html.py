@@ -1,4 +1,4 @@
-"""Reports for notebooks, and as pages of their own; colours follow the reader's light or dark theme."""
+"""Reports for notebooks: parts of a page, which need no script; colours follow its light or dark theme."""
 
 from __future__ import annotations
 
@@ -31,38 +31,10 @@ STYLE = """
 .sim-report summary { cursor: pointer; opacity: .8; }
 """
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ margin: 2em auto; max-width: 76em; padding: 0 1em; background: Canvas; color: CanvasText; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-
 
 def report_html(report: Report, shown: int = SHOWN) -> str:
     """A part of a page: totals, and a table of the operators."""
     return framed([*_totals(report), *_operators(report, shown)])
-
-
-def report_page(report: Report) -> str:
-    """A page with all operators."""
-    name = f"{plain(report.program)} on {plain(report.machine)}"
-    return page(name, report_html(report, shown=len(report.operators)))
-
-
-def page(name: str, body: str) -> str:
-    """A page of its own that needs nothing else."""
-    return PAGE.format(title=escape(name), body=body)
 
 
 def framed(parts: Iterable[str]) -> str:

@@ -329,10 +329,10 @@ class Report:
         return written(to_csv(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A page of its own, also written to a file if one is named."""
-        from sim.report.html import report_page
+        """A page to look around in, one file, also written if one is named."""
+        from sim.report.page import reports_page
 
-        return written(report_page(self), path)
+        return written(reports_page([self]), path)
 
     def trace(self) -> dict[str, Any]:
         """Trace events, for Perfetto."""

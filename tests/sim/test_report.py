@@ -244,15 +244,11 @@ def test_pages_are_well_formed_and_need_nothing_else(count: int) -> None:
     made = report(count)
     for text in (made._repr_html_(), made.to_html(), made.compare(made, made).to_html()):
         assert parsed(text).links == []
-    assert "color-scheme: light dark" in made.to_html()
 
 
-def test_a_page_has_all_operators_and_escapes_names() -> None:
-    text = report(40).to_html()
-    assert all(f"conv{number}<" in text for number in range(40))
+def test_notebooks_show_the_slowest_operators_and_escape_names() -> None:
     assert "28 faster groups" in report(40)._repr_html_()
-    page = renamed("<script>alert(1)</script>").to_html()
-    assert "<script" not in page
+    assert "<script" not in renamed("<script>alert(1)</script>")._repr_html_()
 
 
 # Files

@@ -124,3 +124,26 @@ def test_a_graph_that_does_nothing_takes_nothing() -> None:
 def test_the_bandwidth_of_an_estimate_has_all_bytes() -> None:
     made = report("systolic-16", "analytic")
     assert sum(size for _, _, size in flows(made)) == pytest.approx(made.offchip_bytes)
+
+
+@each_machine
+def test_the_scratchpad_holds_what_is_in_use(machine: str) -> None:
+    made = report(machine)
+    assert made.contents
+    assert all(0 <= one.first <= one.last <= made.cycles for one in made.contents)
+    assert all(one.address + one.bytes <= made.scratchpad_bytes for one in made.contents)
+    for cycle, size in made.occupancy[:: max(1, len(made.occupancy) // 50)]:
+        there = sorted(
+            (one.address, one.address + one.bytes) for one in made.contents if one.first <= cycle < one.last
+        )
+        assert size <= covered(there)
+    assert report(machine, "analytic").contents == ()
+
+
+def covered(ranges: list[tuple[int, int]]) -> int:
+    """How many addresses are in any of the ranges, which are in order."""
+    total = end = 0
+    for low, high in ranges:
+        total += max(0, high - max(low, end))
+        end = max(end, high)
+    return total

@@ -7,18 +7,10 @@ from typing import Any
 from sim.report.contents import contents
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.report import Content, Report
-from sim.report.style import CONTENT_COLOURS
+from sim.report.style import CONTENT_COLOURS, CONTENT_NAMES
 from sim.report.text import headline
 from sim.report.words import plain, size
 from tiling.program import Program
-
-NAMES = {
-    "input": "inputs",
-    "constant": "constants",
-    "temporary": "between operators",
-    "output": "outputs",
-    "sums": "accumulators",
-}
 
 
 def scratchpad(report: Report, program: Program) -> Any:
@@ -42,7 +34,9 @@ def scratchpad(report: Report, program: Program) -> Any:
     tidy(axes)
     found = {box.kind for box in boxes}
     patches = [
-        patch(facecolor=CONTENT_COLOURS[kind], label=words) for kind, words in NAMES.items() if kind in found
+        patch(facecolor=CONTENT_COLOURS[kind], label=words)
+        for kind, words in CONTENT_NAMES.items()
+        if kind in found
     ]
     if any(box.copy for box in boxes):
         patches.append(patch(facecolor="white", edgecolor="#505050", hatch="////", label="in tiles"))
