@@ -31,6 +31,8 @@ TRIES = 2
 """How often a chunk is given to a worker before it is taken to be what kills workers."""
 MOMENT = 0.5
 """Seconds for a process whose pipe broke to end by itself: then its code says why."""
+GRACE = 5.0
+"""Seconds for threads to see that their workers were ended."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Workers are as many as cores; none of them needs threads of its own."""
 
@@ -113,14 +115,15 @@ class Local:
     def close(self, at_once: bool = False) -> None:
         """End the workers: when their chunks are done, or at once."""
         self._closed = True
-        if at_once or not self._threads:
-            for worker in self._workers:
-                worker.kill()
+        for worker in self._workers if at_once else ():
+            worker.kill()
         for _ in self._threads:
             self._tasks.put(None)
-        if not at_once:
-            for thread in self._threads:
-                thread.join()
+        for thread in self._threads:
+            thread.join(GRACE if at_once else None)
+        if not self._threads:
+            for worker in self._workers:
+                worker.end()
 
     @property
     def processes(self) -> list[int]:
