@@ -51,13 +51,13 @@ def named(changes: Mapping[str, Any]) -> dict[str, Any]:
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any], source: str = "") -> dict[str, Any]:
     """The tree of a machine with changes; sources of what is changed go, or are `source`."""
     result = _merged(base, changes)
-    touched = {path for path in _touched(changes) if path.partition(".")[0] not in FREE}
+    places = {path for path in touched(changes) if path.partition(".")[0] not in FREE}
     kept = {
         path: text
         for path, text in base.get("sources", {}).items()
-        if not any(path == one or path.startswith(f"{one}.") for one in touched)
+        if not any(path == one or path.startswith(f"{one}.") for one in places)
     }
-    fresh = {path: source for path in touched} if source else {}
+    fresh = {path: source for path in places} if source else {}
     own = changes.get("sources", {})
     result["sources"] = {**kept, **fresh, **own} if isinstance(own, Mapping) else own
     return result
@@ -77,9 +77,10 @@ def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return bool(new.get("kind", old.get("kind")) == old.get("kind"))
 
 
-def _touched(changes: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+def touched(changes: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The paths of what a tree of changes gives anew."""
     for name, value in changes.items():
         if isinstance(value, Mapping) and value and "kind" not in value:
-            yield from _touched(value, f"{prefix}{name}.")
+            yield from touched(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
