@@ -13,6 +13,7 @@ TOOLS = Path(__file__).parents[1] / "tools"
 sys.path.append(str(TOOLS))
 
 from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
+from benching.graphs import ELEMENTS, GRAPHS  # noqa: E402
 from benching.npu import Peer, known  # noqa: E402
 from benching.npu_ours import long_graph  # noqa: E402
 from benching.ours import same  # noqa: E402
@@ -20,6 +21,7 @@ from benching.peak import build_peak  # noqa: E402
 from benching.report import closing, verdict  # noqa: E402
 from benching.rows import Case, Plan, Row, duration, measured  # noqa: E402
 from benching.worker import timed  # noqa: E402
+from peers import SciPy  # noqa: E402
 
 
 def test_a_ratio_is_the_median_over_the_rounds_so_that_a_disturbed_round_does_not_count() -> None:
@@ -109,3 +111,24 @@ def test_floats_may_differ_by_a_little_of_the_largest() -> None:
     assert not same(golden, golden + np.float32(0.02))
     assert not same(golden, np.array([np.nan, 1.0], np.float32))
     assert not same(np.array([3, 4]), np.array([3, 5]))
+
+
+def test_the_peer_of_functions_takes_them_from_scipy_or_numpy() -> None:
+    engine = SciPy()
+    try:
+        assert engine.load({"function": "expit", "elements": 5})["package"] == "scipy.special"
+    except ImportError as error:
+        pytest.skip(str(error))
+    assert engine.load({"function": "tanh", "elements": 5})["package"] == "numpy"
+    (found,) = engine.outputs()
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.tanh(engine.numbers))
+
+
+@pytest.mark.parametrize("name", ["add_f16", "clamp_bf16", "mul_f32"])
+def test_elementwise_graphs_compute_what_they_are_called_after(name: str) -> None:
+    operator, kind = name.split("_")
+    graph, inputs = GRAPHS[name]()
+    assert [node.operator.opcode for node in graph.main.nodes][-1] == operator.upper()
+    size = {"f32": 4, "f16": 2, "bf16": 2}[kind]
+    assert all(array.nbytes == ELEMENTS * size for array in inputs)

@@ -1,4 +1,4 @@
-"""The engines that we compare with: LiteRT, OpenVINO and Arm's reference model, each in its own environment.
+"""The engines that we compare with: LiteRT, OpenVINO, SciPy, Arm's model, each in its own environment.
 
 `$TOSAJIT_PEERS` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and `.venv-arm`, made by
 `make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's Python,
@@ -115,4 +115,32 @@ class ArmReference:
             raise RuntimeError(f"the reference model says {status.name}")
 
 
-PEERS: dict[str, type[Engine]] = {"litert": LiteRT, "openvino": OpenVINO, "arm": ArmReference}
+class SciPy:
+    """A function of an array by its name, of `scipy.special` or of NumPy; a call returns a new array."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Bind `job["function"]` and float32 numbers, as many as `job["elements"]`."""
+        package = next(
+            p for p in ("scipy.special", "numpy") if hasattr(importlib.import_module(p), job["function"])
+        )
+        self.function: Callable[[Array], Array] = getattr(importlib.import_module(package), job["function"])
+        self.numbers: Array = np.random.default_rng(7).standard_normal(job["elements"]).astype(np.float32) * 3
+        return {"package": package, "version": importlib.metadata.version(package.split(".")[0])}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """The function of the array."""
+        function, numbers = self.function, self.numbers
+        return lambda: function(numbers)
+
+    def outputs(self) -> Sequence[Array]:
+        """What the function gives."""
+        return [self.function(self.numbers)]
+
+
+PEERS: dict[str, type[Engine]] = {
+    "litert": LiteRT,
+    "openvino": OpenVINO,
+    "scipy": SciPy,
+    "arm": ArmReference,
+}

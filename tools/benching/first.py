@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from benching.client import ROOT, Unavailable, interpreter, model_files, our_env
 from benching.rows import Case, Plan, Row, duration
 
 MIB = 1 << 20
-MODEL = "mobilenet_v2"
 COLD_LIMIT, WARM_LIMIT = 6.0, 1.2
 ARENA_LIMIT = 1.1
 LITERT = """
@@ -30,9 +30,9 @@ network.get_tensor(network.get_output_details()[0]["index"])
 """
 
 
-def latency(plan: Plan) -> Iterator[Row]:
+def latency(model: str, plan: Plan) -> Iterator[Row]:
     """From starting Python to the first result."""
-    folder = model_files(MODEL)
+    folder = model_files(model)
     peer = _litert(folder)
     with tempfile.TemporaryDirectory() as cache:
         cold = [_first(folder, cache)]
@@ -44,7 +44,7 @@ def latency(plan: Plan) -> Iterator[Row]:
         middle = sorted(runs, key=lambda run: float(run["seconds"]))[len(runs) // 2]
         phases = ", ".join(f"{name} {duration(seconds)}" for name, seconds in middle["phases"].items())
         yield Row(
-            case=f"{MODEL}, first result, {kind} cache",
+            case=f"{model}, first result, {kind} cache",
             ours=duration(middle["seconds"]),
             peer=peer,
             target=f"≤ {limit:g} s",
@@ -70,15 +70,15 @@ def second_graph(plan: Plan) -> Iterator[Row]:
     )
 
 
-def memory(plan: Plan) -> Iterator[Row]:
+def memory(model: str, plan: Plan) -> Iterator[Row]:
     """The arena against the tensors that live at once, and the process against weights and arena."""
-    folder = model_files(MODEL)
+    folder = model_files(model)
     with tempfile.TemporaryDirectory() as cache:
         runs = {"empty": _first(folder, cache), "warm": _first(folder, cache)}
     run = runs["warm"]
     arena, live = run["arena_bytes"], run["live_bytes"]
     yield Row(
-        case=f"{MODEL}, arena",
+        case=f"{model}, arena",
         ours=_mebibytes(arena),
         peer=f"{_mebibytes(live)} live at once",
         ratio=f"{arena / live:.3f}",
@@ -89,7 +89,7 @@ def memory(plan: Plan) -> Iterator[Row]:
     limit = run["weight_bytes"] * 2.2 + arena + 350 * MIB
     for kind, run in runs.items():
         yield Row(
-            case=f"{MODEL}, process, {kind} cache",
+            case=f"{model}, process, {kind} cache",
             ours=_mebibytes(run["peak_bytes"]),
             ratio=f"{run['peak_bytes'] / limit:.2f}",
             target=f"≤ {_mebibytes(limit)}",
@@ -145,7 +145,9 @@ def _mebibytes(count: float) -> str:
 
 
 PROCESSES = (
-    Case("latency", latency),
+    Case("latency", partial(latency, "mobilenet_v2")),
+    Case("latency_f32", partial(latency, "transformer_tiny_f32")),
     Case("second_graph", second_graph),
-    Case("memory", memory),
+    Case("memory", partial(memory, "mobilenet_v2")),
+    Case("memory_f32", partial(memory, "transformer_tiny_f32")),
 )

@@ -1,14 +1,19 @@
-"""The graphs that the kernel benchmarks compile, with inputs: contractions, of int8 with requantisation."""
+"""The graphs that the kernel benchmarks compile, with inputs: contractions, and elementwise operators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 MATMUL_MACS = 1024**3
 CONV_MACS = 56 * 56 * 64 * 64 * 9
+ELEMENTS = 1 << 20
+"""Of an elementwise operator's operands."""
+ELEMENTWISE = ("ADD", "MUL", "MAXIMUM", "CLAMP", "EXP", "SIGMOID", "TANH", "ERF")
+FLOATS = {"f32": "FP32", "f16": "FP16", "bf16": "BF16"}
 
 
 def matmul() -> tuple[Any, tuple[Any, ...]]:
@@ -90,6 +95,22 @@ def clamp() -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (_bytes((1, 8)),)
 
 
+def elementwise(operator: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
+    """One operator on floating-point numbers around zero."""
+    from tosajit import operators
+    from tosajit.builder import GraphBuilder
+    from tosajit.dtypes import DTYPES
+
+    builder, dtype = GraphBuilder(), DTYPES[FLOATS[kind]]
+    attributes = {"min_val": -1.0, "max_val": 1.0} if operator == "CLAMP" else {}
+    count = 2 if operator in ("ADD", "MUL", "MAXIMUM") else 1
+    names = [builder.input(f"x{number}", dtype, (ELEMENTS,)) for number in range(count)]
+    shift = [builder.const(np.zeros(1, np.int8))] if operator == "MUL" else []
+    builder.output(builder.add(getattr(operators, operator)(**attributes), [*names, *shift]))
+    numbers = np.random.default_rng(7).standard_normal((count, ELEMENTS)).astype(np.float32) * 3
+    return builder.build(), tuple(numbers.astype(dtype.storage))
+
+
 def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
     """A 3 × 3 convolution that keeps extents and channels, requantised per channel."""
     from tosajit.builder import GraphBuilder
@@ -144,4 +165,5 @@ GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
     "matmul_bf16": matmul_bf16,
     "conv": conv,
     "conv_small": conv_small,
+    **{f"{name.lower()}_{kind}": partial(elementwise, name, kind) for name in ELEMENTWISE for kind in FLOATS},
 }
