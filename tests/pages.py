@@ -141,9 +141,12 @@ def assert_says(said: str, block: Block) -> None:
 
 
 def _load(path: Path, block: Block) -> None:
-    """A machine that can be made."""
+    """A space, which has fields, or a machine that can be made."""
     path.write_text(block.code, encoding="utf-8")
-    sim.load_machine(path)
+    if re.search(r'^ *"?fields"?:', block.code, re.MULTILINE):
+        sim.Space.load(path)
+    else:
+        sim.load_machine(path)
 
 
 def _look_up(block: Block) -> None:
