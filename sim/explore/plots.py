@@ -82,7 +82,8 @@ def _pareto(exploration: Exploration, x: Objective, y: Objective) -> Any:
     if two and x.goal == y.goal:
         where: Literal["post", "pre"] = "post" if x.goal == "min" else "pre"
         axes.step(*(column[numbers] for column in columns), where=where, color=FRONT, lw=1.2, alpha=0.7)
-    label = f"{len(numbers):,} on the front"
+    once = ", equal ones once" if len(numbers) < len(exploration.front_numbers) else ""
+    label = f"{len(numbers):,} on the front{once}"
     if not two:
         label += f" of {', '.join(short(one.name, 20) for one in exploration.objectives)}"
     few = len(numbers) <= 100

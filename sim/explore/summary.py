@@ -144,7 +144,7 @@ def _space(exploration: Exploration) -> str:
     base = ", ".join(plain(one.name) for one in space.bases)
     size = "infinitely many" if space.size is None else f"{space.size:,}"
     text = f"{base} with {size} choices of {', '.join(space.names)}"
-    held = "; ".join(map(str, space.constraints))
+    held = "; ".join(one.text for one in space.constraints)
     return f"{text}; {held}" if held else text
 
 
@@ -191,6 +191,9 @@ def _confirmed(exploration: Exploration) -> str:
     count = len(exploration.confirmed)
     words = [f"{count:,} point{'' if count == 1 else 's'} by the event simulator"]
     for one in exploration.differences():
+        if not one.worst:
+            words.append(f"{plain(one.objective)} is the same")
+            continue
         ranks = "" if isnan(one.spearman) else f", Spearman {one.spearman:.3f}"
         words.append(
             f"{plain(one.objective)} differs by {percent(one.median)} in the median, "

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim.report.words import plain, scaled, short, size
 
-PREFIXED = ("s", "J", "Js", "W", "Hz", "B/s")
+PREFIXED = ("s", "J", "J s", "W", "Hz", "B/s")
 """Units that take a prefix, such as ms."""
 UNITS = {"hz": "Hz", "bytes_per_second": "B/s", "bytes": "bytes", "watts": "W"}
 """Units of fields, by the end of their path."""

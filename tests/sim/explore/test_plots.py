@@ -258,7 +258,7 @@ def test_many_numbers_are_put_into_groups_with_their_edges():
         (NAN, "s", "unknown"),
         (1024, "cycles", "1,024 cycles"),
         (0, "J", "0 J"),
-        (2.5e-9, "Js", "2.50 nJs"),
+        (2.5e-9, "J s", "2.50 nJ s"),
     ],
 )
 def test_figures_have_units(value, unit, text):
