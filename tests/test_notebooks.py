@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ def test_there_are_notebooks() -> None:
 @each_notebook
 def test_it_is_committed_without_output(path: Path) -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(path))
+
+
+def test_each_notebook_leads_to_the_next_and_no_link_is_dead() -> None:
+    for path, follower in zip(NOTEBOOKS, [*NOTEBOOKS[1:], None], strict=True):
+        notebook = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in notebook if cell["cell_type"] == "markdown"]
+        links = re.findall(r"\]\(([^):]+)\)", "".join(texts))
+        assert all((path.parent / link).is_file() for link in links)
+        assert follower is None or f"({follower.name})" in texts[-1]
 
 
 @each_notebook
