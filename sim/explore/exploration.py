@@ -195,15 +195,13 @@ class Exploration:
     @cached_property
     def on_front(self) -> Mask:
         """Which points are on the Pareto front."""
-        signs = np.array([-1.0 if one.goal == "max" else 1.0 for one in self.objectives])
-        return pareto.front(np.where(self.feasible[:, None], signs * self.values, np.nan))
+        return pareto.front(np.where(self.feasible[:, None], self._signs * self.values, np.nan))
 
     @cached_property
     def front_numbers(self) -> NDArray[np.intp]:
         """Numbers of the points on the front, the first objective's best first; equal ones by number."""
         numbers = np.flatnonzero(self.on_front)
-        signs = np.array([-1.0 if one.goal == "max" else 1.0 for one in self.objectives])
-        return numbers[np.lexsort((signs * self.values[numbers]).T[::-1])]
+        return numbers[np.lexsort((self._signs * self.values[numbers]).T[::-1])]
 
     @cached_property
     def distinct_numbers(self) -> NDArray[np.intp]:
@@ -226,6 +224,21 @@ class Exploration:
             for place, one in enumerate(self.objectives)
         }
         return sensitivities(self.fields, results)
+
+    def hypervolume(self, reference: Mapping[str, float]) -> float:
+        """How much better than a reference the front is: the volume between them, of 1 to 3 objectives.
+
+        It grows when a search finds better points, and can be compared between explorations of one reference.
+        """
+        missing = [one.name for one in self.objectives if one.name not in reference]
+        if missing:
+            raise ExplorationError(f"the reference has no {missing[0]}; it needs a value for each objective")
+        corner = np.array([reference[one.name] for one in self.objectives], np.float64)
+        front = self.values[self.distinct_numbers]
+        try:
+            return pareto.hypervolume(self._signs * front, self._signs * corner)
+        except ValueError as error:
+            raise ExplorationError(str(error)) from None
 
     def differences(self) -> tuple[Difference, ...]:
         """How far the event simulator is from what was explored, on the points that both could do."""
@@ -291,6 +304,11 @@ class Exploration:
         from sim.explore.page import to_html
 
         return written(to_html(self), path)
+
+    @cached_property
+    def _signs(self) -> Numbers:
+        """Of objectives, so that less is better."""
+        return np.array([-1.0 if one.goal == "max" else 1.0 for one in self.objectives])
 
     def _ranked(self, objective: Objective) -> NDArray[np.intp]:
         """Numbers of the feasible points, the best of an objective first; equal ones by number."""

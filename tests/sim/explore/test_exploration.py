@@ -71,6 +71,15 @@ def test_the_best_are_in_order_and_the_first_objective_is_meant_if_none_is_named
     assert made.best(count=0) == ()
 
 
+def test_the_volume_before_a_reference_is_that_of_the_front():
+    rows = [[1, 2], [2, 1], [2, 2], [NAN, 0]]
+    assert plain(rows).hypervolume({"first": 3, "second": 3}) == 3
+    upside_down = plain([[-x, y] for x, y in rows], goals=("max", "min"))
+    assert upside_down.hypervolume({"first": -3, "second": 3}) == 3
+    with pytest.raises(ExplorationError, match="the reference has no second"):
+        plain(rows).hypervolume({"first": 3})
+
+
 def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_why():
     made = plain([[NAN, NAN]] * 3, reasons=["too large", "too large", "too slow"])
     with pytest.raises(ExplorationError, match=r"none of 3 can be; 2 × too large; 1 × too slow"):
