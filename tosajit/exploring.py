@@ -19,6 +19,7 @@ from tosajit.errors import InputError, PlanError
 if TYPE_CHECKING:
     from distributed import Client
 
+    from sim.analytic.search import Estimates
     from sim.analytic.workload import Workload
     from sim.explore.exploration import Exploration
     from sim.explore.explore import Goal
@@ -198,14 +199,13 @@ class _Sums:
         return _Sums(none, none, none, none, ("",) * count)
 
     @staticmethod
-    def of(estimates: Any) -> _Sums:
+    def of(estimates: Estimates) -> _Sums:
         return _Sums(
             estimates.cycles,
             estimates.joules,
             estimates.offchip_bytes,
             np.ones(len(estimates)),
-            getattr(estimates, "reasons", None)
-            or tuple("" if ok else "no room" for ok in estimates.feasible),
+            estimates.reasons,
         )
 
     def __add__(self, other: _Sums) -> _Sums:

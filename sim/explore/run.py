@@ -176,8 +176,9 @@ class _Driver:
         for number, candidate in zip(chunk.numbers, chunk.candidates, strict=True):
             kept, asked = self.known.candidates.pop(number, None), candidate_text(candidate)
             if kept is not None and kept != asked:
+                where = self.job.store.path if self.job.store else ""
                 raise StoreError(
-                    f"the store's point {number} is {kept}, but {self.job.strategy.name} asks for {asked}; "
+                    f"{where}: point {number} is {kept}, but {self.job.strategy.name} asks for {asked}; "
                     f"take the number of points that it was made with, or another store"
                 )
 
