@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim.report.report import Content, OperatorReport, Report, ReportError, Span
+from sim.report.report import Content, OperatorReport, Report, ReportError
 from tiling.program import Image, Operand, Program, Section
 
 
@@ -69,7 +69,7 @@ class Time:
 
 
 def _times(report: Report, program: Program) -> list[Time]:
-    """When each section is at work."""
+    """When each section is at work by its spans or, if it has none, when its operator is."""
     by_section: dict[int, OperatorReport] = {}
     for operator in report.operators:
         for number in operator.sections:
@@ -79,16 +79,18 @@ def _times(report: Report, program: Program) -> list[Time]:
             f"{report.program}: this report is not of this program alone: "
             f"it is the sum of {report.runs} programs, with {len(by_section)} sections"
         )
-    spans: dict[int, list[Span]] = {}
+    starts: dict[int, int] = {}
+    works: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for span in report.timeline:
-        spans.setdefault(span.section, []).append(span)
-    return [_time(by_section[number], spans.get(number, [])) for number in range(len(program.sections))]
-
-
-def _time(operator: OperatorReport, spans: list[Span]) -> Time:
-    """The time of a section by its spans or, if it has none, that of its operator."""
-    if not spans:
-        return Time(operator.start, operator.start, operator.end)
-    start = min(span.first for span in spans)
-    work = min((span.first for span in spans if span.kind == "compute"), default=start)
-    return Time(start, work, max(span.end for span in spans))
+        number = span.section
+        starts[number] = min(span.first, starts.get(number, span.first))
+        ends[number] = max(span.end, ends.get(number, 0))
+        if span.kind == "compute":
+            works[number] = min(span.first, works.get(number, span.first))
+    times = []
+    for number in range(len(program.sections)):
+        operator = by_section[number]
+        start = starts.get(number, operator.start)
+        times.append(Time(start, works.get(number, start), ends.get(number, operator.end)))
+    return times
