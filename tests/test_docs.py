@@ -96,6 +96,13 @@ def test_the_page_of_commands_has_the_help_of_each() -> None:
         assert f"## {command}\n\n```text\nusage: {command} " in text
 
 
+def test_a_page_that_needs_the_network_is_refused() -> None:
+    own = '<script src="assets/a.js"></script><a href="https://ui.perfetto.dev">there</a>'
+    assert docs_hooks.on_post_page(own) == own
+    with pytest.raises(ValueError, match=r"loads https://cdn\.example/a\.js"):
+        docs_hooks.on_post_page('<script async src="https://cdn.example/a.js">')
+
+
 def _prose(page: Path) -> str:
     """A page without the blocks that are run, which say themselves what is missing."""
     return re.sub(

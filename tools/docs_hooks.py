@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +22,14 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         if mark in markdown:
             markdown = markdown.replace(mark, made())
     return markdown
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """A page as it is; one that would load something from the network is refused."""
+    found = re.search(r'<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)="(https?:[^"]*)"', output)
+    if found:
+        raise ValueError(f"a page loads {found[1]}, but must need no network")
+    return output
 
 
 def operators() -> str:
