@@ -26,7 +26,7 @@ SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 help:               ## List the targets
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(INSTALLED)      ## Compile and run a model; show its program and its result
+demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program and its result
 	$(RUN) tools/demo.py
 
 test: $(READY) $(ARM)   ## Run the tests
