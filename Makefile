@@ -114,7 +114,8 @@ $(ARM_SUT): $(ARM) pyproject.toml
 
 $(PEERS):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0 openvino==2026.4.1 scipy==1.17.1
+	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0 openvino==2026.4.1 \
+	    iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 scipy==1.17.1
 	touch $@
 
 $(VELA):

@@ -13,7 +13,8 @@ TOOLS = Path(__file__).parents[1] / "tools"
 sys.path.append(str(TOOLS))
 
 from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
-from benching.graphs import ELEMENTS, GRAPHS  # noqa: E402
+from benching.graphs import ELEMENTS, GRAPHS, conv_chain  # noqa: E402
+from benching.mlir import module_text  # noqa: E402
 from benching.npu import Peer, known  # noqa: E402
 from benching.npu_ours import long_graph  # noqa: E402
 from benching.ours import same  # noqa: E402
@@ -132,3 +133,12 @@ def test_elementwise_graphs_compute_what_they_are_called_after(name: str) -> Non
     assert [node.operator.opcode for node in graph.main.nodes][-1] == operator.upper()
     size = {"f32": 4, "f16": 2, "bf16": 2}[kind]
     assert all(array.nbytes == ELEMENTS * size for array in inputs)
+
+
+def test_a_graph_is_text_of_mlir() -> None:
+    graph, _ = conv_chain(6, 2)
+    text = module_text(graph)
+    assert "func.func @main(%source: tensor<1x6x6x2xi8>) -> (tensor<1x6x6x2xi8>)" in text
+    assert "pad = array<i64: 1, 1, 1, 1>" in text
+    assert "acc_type = i32" in text
+    assert 'values = dense<"0x03"> : tensor<1xi8>' in text

@@ -1,4 +1,4 @@
-"""The engines that we compare with: LiteRT, OpenVINO, SciPy, Arm's model, each in its own environment.
+"""The engines that we compare with: LiteRT, OpenVINO, IREE, SciPy, Arm's model, in environments of their own.
 
 `$TOSAJIT_PEERS` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and `.venv-arm`, made by
 `make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's Python,
@@ -115,6 +115,35 @@ class ArmReference:
             raise RuntimeError(f"the reference model says {status.name}")
 
 
+class IREE:
+    """IREE for this CPU on the calling thread, with all that its compiler does for speed."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile `job["model"]`, text of MLIR's TOSA dialect."""
+        compiler, runtime = (importlib.import_module(f"iree.{part}") for part in ("compiler", "runtime"))
+        options = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"]
+        code = compiler.compile_file(
+            job["model"], input_type="tosa", target_backends=["llvm-cpu"], extra_args=options
+        )
+        config = runtime.Config("local-sync")
+        context = runtime.SystemContext(config=config)
+        context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, code))
+        self.main = context.modules.module.main
+        self.inputs = [runtime.asdevicearray(config.device, np.load(path)) for path in job["inputs"]]
+        return {"version": importlib.metadata.version("iree-base-compiler")}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """The function on arrays of the device."""
+        main, inputs = self.main, self.inputs
+        return lambda: main(*inputs)
+
+    def outputs(self) -> Sequence[Array]:
+        """Copies of the results."""
+        results = self.main(*self.inputs)
+        return [item.to_host() for item in (results if isinstance(results, tuple | list) else (results,))]
+
+
 class SciPy:
     """A function of an array by its name, of `scipy.special` or of NumPy; a call returns a new array."""
 
@@ -141,6 +170,7 @@ class SciPy:
 PEERS: dict[str, type[Engine]] = {
     "litert": LiteRT,
     "openvino": OpenVINO,
+    "iree": IREE,
     "scipy": SciPy,
     "arm": ArmReference,
 }

@@ -27,7 +27,7 @@ class Unavailable(Exception):
 def interpreter(engine: str) -> Path:
     """The Python of the environment that holds an engine."""
     match engine:
-        case "litert" | "openvino" | "scipy":
+        case "litert" | "openvino" | "iree" | "scipy":
             variable, default = "TOSAJIT_PEERS", ".venv-peers"
         case "zigzag" | "scalesim":
             variable, default = "TOSAJIT_NPU_PEERS", ".venv-npu-peers"

@@ -20,7 +20,7 @@ COLUMNS = (("case", 40), ("ours", 22), ("peer", 30), ("ratio", 17), ("target", 2
 BUSY = 0.7  # load average
 PACKAGES = {
     "tosajit": ("tosajit", "numba", "llvmlite", "numpy"),
-    "litert": ("ai-edge-litert", "openvino", "scipy"),
+    "litert": ("ai-edge-litert", "openvino", "iree-base-compiler", "scipy"),
     "arm": ("tosa-tools",),
     "zigzag": ("zigzag-dse", "scalesim"),
 }
