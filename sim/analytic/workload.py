@@ -182,7 +182,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         loads=_numbers([row[3] for row in rows]),
         small=_numbers([row[4] for row in rows]),
         large=_numbers([row[5] for row in rows]),
-        streamed=_numbers([_traffic(form, operands) for form in forms], 4),
+        streamed=_numbers([_traffic(*pair, operands) for pair in zip(forms, nests, strict=True)], 4),
         values=_numbers([_elements(form) for form in forms], 3),
         overlap=_numbers([_overlap(nest, operands) for nest in nests]),
         least=_numbers([_least(nest) for nest in nests]),
@@ -287,9 +287,9 @@ def _table_of(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int]:
     )
 
 
-def _traffic(form: Form, operands: Mapping[str, Operand]) -> tuple[int, int, int, int]:
-    found = form.traffic(form.nest.extents)
-    return (*by_side(form.nest, operands, found), max(found))
+def _traffic(form: Form, nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int, int, int]:
+    found = form.traffic(nest.extents)  # nests that are alike share a form, and have names of their own
+    return (*by_side(nest, operands, found), max(found))
 
 
 def by_side(nest: Nest, operands: Mapping[str, Operand], sizes: Sequence[int]) -> tuple[int, int, int]:
