@@ -145,9 +145,8 @@ def constraint(text: str, symbols: Mapping[str, Symbol]) -> Constraint:
     """What must hold of a machine."""
     found = expression(text, symbols)
     if found.root.kind != "truth":
-        raise SpaceError(
-            f"{shown(found.text)} is a {found.root.kind}; a constraint is a comparison, such as area <= 5"
-        )
+        text = f"{shown(found.text)} is {_WORDS[found.root.kind]}; a constraint compares, as area <= 5 does"
+        raise SpaceError(text)
     return Constraint(found)
 
 
@@ -167,7 +166,7 @@ def _parsed(text: str) -> ast.expr:
             warnings.simplefilter("error")
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        _refuse(text, (error.offset or 1) - 1, f"is no expression: {error.msg}")
+        _refuse(text, error.offset - 1 if error.offset else len(text), f"is no expression: {error.msg}")
     except (ValueError, MemoryError, RecursionError, OverflowError):
         raise SpaceError(f"{shown(text)} is no expression: it is nested too deeply") from None
 
@@ -233,7 +232,8 @@ class _Reader:
         if name in _CONSTANTS:
             return Node("constant", "truth", value=np.array(_CONSTANTS[name]))
         if name not in self.symbols:
-            near = get_close_matches(name, self.symbols, 3, 0.6)
+            found = get_close_matches(name, self.symbols, 9, 0.6)
+            near = list({self.symbols[one].path or one: one for one in reversed(found)}.values())[::-1][:3]
             hint = f"did you mean {' or '.join(near)}?" if near else "fields are named like scratchpad.bytes"
             self.refuse(tree, f"{shown(name)} is no name here; {hint}")
         return Node("name", self.symbols[name].kind, value=name)
@@ -256,7 +256,7 @@ class _Reader:
         words = []
         for operation, (left, right), place in zip(tree.ops, pairwise(inputs), tree.comparators, strict=True):
             if type(operation) not in _COMPARISONS:
-                self.refuse(place, f"{type(operation).__name__} is not part of expressions; {_SHOWN}")
+                self.refuse(place, f"{type(operation).__name__.lower()} is not part of expressions; {_SHOWN}")
             word = _COMPARISONS[type(operation)][0]
             self.fits(place, word, left, right)
             words.append(word)

@@ -82,7 +82,7 @@ class Fields:
             except MachineError as error:
                 faults += error.faults
                 continue
-            if any(value == other and type(value) is type(other) for other in found):
+            if value in found:
                 faults.append(Fault(path, f"{shown(one)} occurs twice"))
             found.append(value)
         if faults:

@@ -61,8 +61,7 @@ def space_of(tree: Mapping[str, Any], folder: Path = Path()) -> Space:
         raise SpaceError(faults)
     base = tree["base"]
     bases = [_base(one, folder) for one in base] if isinstance(base, list) else _base(base, folder)
-    area = Area(**tree["area"]) if "area" in tree else AREA
-    return Space(bases, tree["fields"], tree.get("constraints", ()), area)
+    return Space(bases, tree["fields"], tree.get("constraints", ()), _area(tree.get("area", {})))
 
 
 def tree_of(space: Space) -> dict[str, Any]:
@@ -100,6 +99,13 @@ def _base(given: object, folder: Path) -> Machine:
     except MachineError as error:
         raise SpaceError([fault.under("base") for fault in error.faults]) from None
     raise SpaceError([Fault("base", f"{shown(given)} is not {_expected('base')}")])
+
+
+def _area(given: dict[str, Any]) -> Area:
+    try:
+        return Area(**given)
+    except MachineError as error:
+        raise SpaceError([fault.under("area") for fault in error.faults]) from None
 
 
 def _spelled(one: Machine) -> str | dict[str, Any]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 GENERATION = 50
 """Candidates that are asked for at once; half as many for TPE, which learns from each."""
+FEWEST, GENERATIONS = 8, 10
+"""There are smaller generations of at least so many, so that there are so many of them."""
 DRAWN = 64
 """Candidates that are drawn at once when a new one is looked for."""
 BROKEN = "broken"
@@ -34,7 +36,8 @@ class Search:
 
     def __init__(self, name: str, space: Space, points: int, seed: int, objectives: int) -> None:
         self.name, self.space, self.left, self.objectives = name, space, points, objectives
-        self.generation = max(2, min(GENERATION if name == "nsga2" else GENERATION // 2, points // 4))
+        most = GENERATION if name == "nsga2" else GENERATION // 2
+        self.generation = max(FEWEST, min(most, points // GENERATIONS))
         self.distributions = {
             one: _distribution(axis) for one, axis in zip(space.names, space.axes, strict=True)
         }

@@ -114,7 +114,8 @@ class Space:
     @cached_property
     def digest(self) -> str:
         """Changes with all that the machines of the space depend on."""
-        tree = {**self.to_dict(), "base": [one.to_dict() for one in self.bases]}
+        bases = [one.to_dict() for one in self.bases]
+        tree = {**self.to_dict(), "base": bases, "names": self.names}
         return sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
     def at(self, places: Numbers) -> list[Candidate]:

@@ -162,12 +162,18 @@ def _fitting(space: Space, blocks: Iterator[list[Candidate]]) -> Iterator[Candid
         if not patience:
             break
     if not seen:
-        raise SpaceError(f"none of the candidates drawn fits; the first one's {why}")
+        raise SpaceError(
+            f"no machine was found that fits; of the first, {why}; loosen it, or widen the space"
+        )
 
 
 def key_of(candidate: Candidate) -> object:
-    """What tells candidates apart; 1, 1.0 and true are three values, and parts are dictionaries."""
-    return repr(candidate)
+    """What tells candidates apart: themselves, or their text where a part is a dictionary."""
+    try:
+        hash(candidate)
+    except TypeError:
+        return repr(candidate)
+    return candidate
 
 
 def _orders(space: Space, seed: int) -> Iterator[list[Candidate]]:
