@@ -23,7 +23,7 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
 )
-from tosajit.kernels.contract.pack import pack_weights, start_values, sum_bound
+from tosajit.kernels.contract.pack import least_of, pack_weights, start_values, sum_bound
 from tosajit.kernels.contract.slots import PackSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, packed_bytes
@@ -75,6 +75,8 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
     numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
     matrix = arranged(numbers, request.right, request.group, axes)
     packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1 + pairs).view(np.int32)
+    if pairs:
+        packed = np.concatenate([least_of(weights.view(np.int16)), packed.reshape(-1)])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 
@@ -108,7 +110,8 @@ def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
     """What packing writes for each batch: the matrix, and for int8 the values that sums start with."""
     *batch, depth, columns = extents
     kind, axes = request.right.type, len(extents)
-    size = packed_bytes(depth, columns, request.match.geometry.element_bytes, halves=kind == "i16")
+    width = request.match.geometry.element_bytes
+    size = packed_bytes(depth, columns, width, halves=kind == "i16", least=kind == "bf16")
     index = (along(0, axes) if batch else fixed(0, axes), fixed(0, axes))
     matrix = Access(f"{request.name}.packed", "i8", (prod(batch), size), index)
     start = Access(f"{request.name}.start", "i32", (prod(batch), -(-columns // 64) * 64), index)

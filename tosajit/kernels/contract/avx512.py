@@ -17,7 +17,14 @@ from tosajit.kernels.contract.rows import (
     gather_rows,
     widen_add_rows,
 )
-from tosajit.kernels.contract.tile import tile_bf16, tile_f32, tile_i8, tile_i16
+from tosajit.kernels.contract.tile import (
+    least_bf16,
+    tile_bf16,
+    tile_f32,
+    tile_i8,
+    tile_i16,
+    tile_small_bf16,
+)
 
 __all__ = [
     "add_row_sums",
@@ -29,6 +36,7 @@ __all__ = [
     "gather_rows",
     "interleave_i8",
     "interleave_i16",
+    "least_bf16",
     "pack_halves",
     "pack_i8",
     "rescale_i8",
@@ -37,5 +45,6 @@ __all__ = [
     "tile_i8",
     "tile_i16",
     "tile_rescale_i8",
+    "tile_small_bf16",
     "widen_add_rows",
 ]

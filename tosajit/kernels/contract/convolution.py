@@ -121,6 +121,43 @@ TILE_FLOAT = """
     tile_{left}(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
 """
 
+TILE_BF16 = """
+    rows, a, a_row = load_i64(args, TILE_HEIGHT), load_i64(args, TILE_A), load_i64(args, TILE_A_ROW)
+    b, b_panel, panels = load_i64(args, TILE_B), load_i64(args, TILE_B_PANEL), load_i64(args, TILE_PANELS)
+    steps, words = load_i64(args, TILE_STEPS), load_i64(args, TILE_WORDS)
+    segments, segment = load_i64(args, TILE_SEGMENTS), load_i64(args, TILE_SEGMENT)
+    if load_i64(args, TILE_SMALL):
+        tile_small_bf16(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
+    else:
+        tile_bf16(a, a_row, segments, segment, steps, b, b_panel, 0, words, rows, panels)
+"""
+
+LEAST_PROLOGUE = """
+    least_b, lanes = load_i32(weight, 0) + 1, local(64)
+    weight += {least_bytes}
+"""
+
+LEAST = """
+        for i in range(16):
+            store_i32(lanes, i, np.int32(-1))
+        if segments > 0:
+            taken = ((rows - 1) * stride_x + reach) * tap_bytes
+            for part in range(segments):
+                least_bf16(a + part * ((taken + 63) & ~63), taken // 2, lanes)
+        else:
+            for i in range(rows):
+                least_bf16(a + i * a_row, depth, lanes)
+        least_a = 0x10000
+        for i in range(32):
+            least_a = min(least_a, 1 + reload_u16(lanes, i))
+        small = min(least_a, least_b) < 0x80 or (least_a >> 7) + (least_b >> 7) < 142
+        store_i64(tile_job, TILE_SMALL, 1 if small else 0)"""
+"""Products of bf16 are quick where neither they nor their sums are subnormal.
+
+That is certain if both operands are normal, and their exponents add up to -112 at least: products and sums
+are then multiples of 2**-126.
+"""
+
 PROLOGUE = """
     m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
     n_lo, n_hi, depth = load_i64(args, N_LO), load_i64(args, N_HI), load_i64(args, K)
@@ -160,7 +197,7 @@ TILES = """
         store_i64(gather_job, JOB_M, m)
         store_i64(gather_job, JOB_ROWS, rows)
         call(gather, gather_job)
-        a = source + m * a_row if direct else panel
+        a = source + m * a_row if direct else panel{least}
         for column in range(n_lo, n_hi, {tile_columns}):
             columns = min({tile_columns}, n_hi - column)
             panels = (columns + 15) // 16
@@ -277,6 +314,15 @@ PACK_F32 = """
 PACK_BF16 = """
     source, row_bytes, out = load_i64(args, PACK_SOURCE), load_i64(args, PACK_ROW), load_i64(args, PACK_OUT)
     depth, columns = load_i64(args, PACK_DEPTH), load_i64(args, PACK_COLUMNS)
+    lanes, least = local(64), 0xFFFF
+    for i in range(16):
+        store_i32(lanes, i, np.int32(-1))
+    for k in range(depth):
+        least_bf16(source + k * row_bytes, columns, lanes)
+    for i in range(32):
+        least = min(least, np.int64(reload_u16(lanes, i)))
+    store_i32(out, 0, np.int32(least))
+    out += {least_bytes}
     for column in range(0, columns, 16):
         target, width = out + column * depth * 2, min(16, columns - column)
         for k in range(0, depth, 2):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tosajit.kernels.contract.spec import LEAST_BYTES
+
 COLUMNS = 16
 MIN_SHIFT, MAX_SHIFT = 32, 62
 
@@ -23,6 +25,12 @@ def pack_weights(matrix: NDArray[Any], step: int = 4) -> NDArray[Any]:
     return np.ascontiguousarray(
         padded.reshape(-1, COLUMNS, padded.shape[1] // step, step).transpose(0, 2, 1, 3)
     )
+
+
+def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:
+    """Return what precedes packed bf16: the bits of the number nearest to zero, but for zero, less one."""
+    sizes = (numbers.view(np.uint16) & 0x7FFF) - np.uint16(1)
+    return np.full(LEAST_BYTES // 4, np.min(sizes, initial=np.uint16(0xFFFF)), np.int32)
 
 
 def start_values(

@@ -11,7 +11,7 @@ from textwrap import indent
 from tosajit.kernels.contract import convolution as text
 from tosajit.kernels.contract import depthwise
 from tosajit.kernels.contract.slots import DepthwiseJob, DepthwiseSlot, Job, PackSlot, Slot, TileJob
-from tosajit.kernels.contract.spec import MAX_PANEL_ROWS, TILE_ROWS, ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, TILE_ROWS, ContractSpec, Epilogue
 
 CHUNKS = {"i8": 255, "i16": 127}
 """Steps of two int16 products each that stay within 32 bits: of int8, or of the lower half of int16."""
@@ -31,6 +31,7 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
     imports = [
         *(["rescale_i8"] if epilogue.rescale else []),
         *(["copy_run"] if spec.left == "i16" else []),
+        *(["least_bf16"] if spec.left == "bf16" else []),
     ]
     parts = [
         _header(
@@ -49,7 +50,10 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
     parts += [text.NARROW] if epilogue.rescale and epilogue.body else []
     fused = spec.left == "i8" and epilogue.rescale and not epilogue.body
     parts += [text.FUSED_PROLOGUE] if fused else []
+    careful = spec.left == "bf16"
+    parts += [text.LEAST_PROLOGUE] if careful else []
     tiles = text.TILES.replace("{start}", text.START if spec.left == "i16" else "")
+    tiles = tiles.replace("{least}", text.LEAST if careful else "")
     parts += [tiles.replace("{fused}", text.FUSED if fused else "")]
     if epilogue.rescale:
         where = "narrow, narrow_offsets" if epilogue.body else "output + column, offsets + row * 8"
@@ -68,6 +72,7 @@ def _convolution(spec: ContractSpec, epilogue: Epilogue) -> str:
         "offset_bytes": MAX_PANEL_ROWS * 8,
         "word_bytes": TILE_ROWS * 32 * 8 + RUN_SLACK,
         "tile_rows": TILE_ROWS,
+        "least_bytes": LEAST_BYTES,
     }
     return _fill("".join(parts), constants)
 
@@ -126,13 +131,13 @@ TILES = {
     "i8": (["tile_i8", "tile_rescale_i8", "add_row_sums"], text.TILE_I8),
     "i16": (["tile_i16", "fill_run", "widen_add_rows"], text.TILE_I16),
     "f32": (["tile_f32"], text.TILE_FLOAT),
-    "bf16": (["tile_bf16"], text.TILE_FLOAT),
+    "bf16": (["tile_bf16", "tile_small_bf16"], text.TILE_BF16),
 }
 PACKS: dict[str, tuple[list[str], str]] = {
     "i8": (["pack_i8"], text.PACK_I8),
     "i16": (["pack_halves"], text.PACK_I16),
     "f32": ([], text.PACK_F32),
-    "bf16": ([], text.PACK_BF16),
+    "bf16": (["least_bf16"], text.PACK_BF16),
 }
 """What the kernels of register tiles and of packing call, and their texts."""
 
@@ -155,7 +160,7 @@ def pack_source(spec: ContractSpec) -> str:
     """Return the kernel that packs a matrix B at run time."""
     names, body = PACKS[spec.left]
     header = _header(f"Packing of {spec.right}", spec, names, [PackSlot])
-    return header + body.replace("{right}", spec.right)
+    return header + _fill(body, {"right": spec.right, "least_bytes": LEAST_BYTES})
 
 
 def _fill(template: str, constants: Mapping[str, object]) -> str:

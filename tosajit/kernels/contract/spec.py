@@ -40,6 +40,13 @@ class ContractSpec:
         return {"i8": "i32", "i16": "i64"}.get(self.left, "f32")
 
 
-def packed_bytes(depth: int, columns: int, element_bytes: int, halves: bool = False) -> int:
-    """Return the bytes of a packed matrix B; `halves` if its int16 are split into bytes."""
-    return -(-depth * element_bytes // 4) * -(-columns // 16) * 64 * (2 if halves else 1)
+LEAST_BYTES = 64
+"""What precedes a packed matrix of bf16: its number nearest to zero, which `least_bf16` is for."""
+
+
+def packed_bytes(
+    depth: int, columns: int, element_bytes: int, halves: bool = False, least: bool = False
+) -> int:
+    """Return the bytes of a packed matrix B; `halves` if its int16 are split into bytes, `least` for bf16."""
+    size = -(-depth * element_bytes // 4) * -(-columns // 16) * 64 * (2 if halves else 1)
+    return size + LEAST_BYTES * least

@@ -13,6 +13,7 @@ from tosajit.kernels.contract.code import (
     BF32,
     F16,
     H32,
+    I16,
     I32,
     W16,
     Builder,
@@ -70,12 +71,28 @@ def fused_multiply(b: Builder, total: Value, left: Value, right: Value) -> Value
 
 
 def _pairs(b: Builder, total: Value, left: Value, right: Value) -> Value:
-    """Return total + two products; the CPU takes subnormal numbers for zero here."""
+    """Return total + two products; the CPU takes subnormal operands and sums for zero here."""
     return instruction(b, "llvm.x86.avx512bf16.dpbf16ps.512", F16, [total, left, right])
+
+
+def _two_products(b: Builder, total: Value, left: Value, right: Value) -> Value:
+    """Return total + two products, with subnormal numbers."""
+    for half in (_upper, _lower):
+        total = fused_multiply(b, total, half(b, left), half(b, right))
+    return total
+
+
+def _upper(b: Builder, pairs: Value) -> Value:
+    return b.bitcast(b.and_(b.bitcast(pairs, W16), number(-0x10000, W16)), F16)
+
+
+def _lower(b: Builder, pairs: Value) -> Value:
+    return b.bitcast(b.shl(b.bitcast(pairs, W16), number(16, W16)), F16)
 
 
 FLOAT32 = Functor("f32", F16, lambda b: None, fused_multiply, F16)
 BFLOAT16 = Functor("bf16", BF32, lambda b: None, _pairs, F16)
+SMALL_BFLOAT16 = Functor("small_bf16", BF32, lambda b: None, _two_products, F16)
 
 
 def tile(functor: Functor) -> Callable[..., None]:
@@ -192,4 +209,31 @@ class Body:
 
 
 tile_i8, tile_i16 = tile(INT8), tile(INT16)
-tile_f32, tile_bf16 = tile(FLOAT32), tile(BFLOAT16)
+tile_f32, tile_bf16, tile_small_bf16 = tile(FLOAT32), tile(BFLOAT16), tile(SMALL_BFLOAT16)
+
+
+def _least_bf16(b: Builder, source: Value, count: Value, lanes: Value) -> None:
+    """Keep the least magnitudes less one: zero wraps round, and counts as large as can be."""
+
+    def least(where: Value, known: Value, type_: Any) -> Value:
+        bits = b.and_(load(b, where, type_), number(0x7FFF, type_))
+        size = b.sub(bits, number(1, type_))
+        return b.select(b.icmp_unsigned("<", size, known), size, known)
+
+    def many(index: Value, values: Sequence[Value]) -> Sequence[Value]:
+        return [least(address(b, source, index, 64), values[0], H32)]
+
+    (found,) = loop(b, b.udiv(count, number(32)), [load(b, lanes, H32)], many)
+    store(b, found, lanes)
+    rest = b.urem(count, number(32))
+    start = address(b, source, b.sub(count, rest), 2)
+
+    def single(index: Value, values: Sequence[Value]) -> Sequence[Value]:
+        return [least(address(b, start, index, 2), values[0], I16)]
+
+    (found,) = loop(b, rest, [load(b, lanes, I16)], single)
+    store(b, found, lanes)
+
+
+least_bf16 = procedure("least_bf16", 3, _least_bf16)
+"""`least_bf16(source, count, lanes)`: 32 magnitudes less one, each at most what it was before."""
