@@ -192,6 +192,11 @@ class Report:
         return self.cycles / self.clock_hz
 
     @property
+    def seconds(self) -> float:
+        """The same, by the name that estimates of many machines have for it."""
+        return self.latency_seconds
+
+    @property
     def inferences_per_second(self) -> float:
         """One after another."""
         return self.clock_hz / self.cycles if self.cycles else float("inf")

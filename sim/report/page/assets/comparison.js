@@ -25,7 +25,7 @@ class ComparisonView {
     const { reports } = this;
     const first = (row) => reports.find(({ program }) => program === reports[row].program);
     const seconds = ({ cycles, clock_hz: clock }) => cycles / clock;
-    const number = (key, title, value, text) => ({ key, title, value, text: (row) => (value(row) === null ? "" : text(value(row))), width: "7.2em" });
+    const number = (key, title, value, text) => ({ key, title, value, text: (row) => (value(row) === null ? "" : text(value(row))), width: "8.2em" });
     const longest = Math.max(...reports.map(seconds), 1e-300);
     this.table = new Table(body, {
       label: "reports", count: reports.length, height: Math.min(420, 27 * (reports.length + 2)), words: (row) => reports[row].title.toLowerCase(), onpick: (row) => this.show(row),

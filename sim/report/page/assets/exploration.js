@@ -126,7 +126,7 @@ class ExplorationView {
 
 /** Room for a heading and the arrow behind it. */
 function headWidth(name) {
-  return `${clamp(name.length * 0.58 + 3, 7.8, 15)}em`;
+  return `${clamp(name.length * 0.58 + 3, 7.8, 12.5)}em`;
 }
 
 function machineColumns(points) {

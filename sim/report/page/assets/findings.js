@@ -21,7 +21,8 @@ class Sensitivity {
     const entries = this.entries.filter(({ objective, value }) => objective === this.objective && value !== null);
     entries.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
     const longest = Math.max(...entries.map(({ value }) => Math.abs(value)), 1e-300);
-    this.list.replaceChildren(...entries.flatMap(({ field, value }) => meterRow(field, Math.abs(value) / longest, digits(value), theme("accent"))));
+    const shares = this.entries.every(({ value }) => value === null || (value >= 0 && value <= 1));
+    this.list.replaceChildren(...entries.flatMap(({ field, value }) => meterRow(field, Math.abs(value) / longest, shares ? percent(value) : digits(value), theme("accent"))));
   }
 }
 

@@ -15,7 +15,7 @@ class Parallel {
     this.colour = this.points.objectiveNames[0];
     this.scales = new Map(this.names.map((name) => [name, this.points.scale(name, undefined, 0)]));
     this.shares = this.names.map((name) => Float32Array.from(this.points.positions.get(name), (value) => 1 - this.scales.get(name).at(value)));
-    this.distinct = new Map(this.names.map((name) => [name, fewValues(this.points.positions.get(name))]));
+    this.distinct = new Map(this.points.fields.map((name) => [name, fewValues(this.points.positions.get(name))]));
     this.key = make("div");
     host.append(this.key);
     this.surface = new Surface(host, {
@@ -143,9 +143,11 @@ class Parallel {
 
   drawTicks(context, name, x, box) {
     context.textAlign = "left";
+    const taken = [];
     for (const { value, text } of this.ticks(name)) {
-      if (!text) continue;
       const y = box.top + box.height * (1 - this.scales.get(name).at(value));
+      if (!text || taken.some((other) => Math.abs(other - y) < 12)) continue;
+      taken.push(y);
       context.lineWidth = 3;
       context.strokeStyle = theme("surface");
       context.strokeText(text, x + 6, y);

@@ -46,7 +46,7 @@ class Points {
       if (value < low) low = value;
       if (value > high) high = value;
     }
-    return high / low > 12;
+    return high / low > 6;
   }
 
   scale(name, log = this.spread(name), margin = 0.04) {

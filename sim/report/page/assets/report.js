@@ -167,7 +167,7 @@ function operatorColumns(view) {
     { key: "operator", title: "operator", left: true, value: (row) => operators.label[row], text: (row) => operators.label[row] },
     { key: "unit", title: "unit", left: true, width: "6em", value: (row) => operators.unit[row], text: (row) => operators.unit[row] },
     number("cycles", "cycles", (row) => view.total(row), count),
-    number("share", "share", (row) => view.total(row) / report.cycles, percent, { width: "5em" }),
+    number("share", "share", (row) => view.total(row) / report.cycles, percent, { width: "5.6em" }),
     { key: "stalled", title: "where they go", width: "11em", wide: true, value: (row) => view.total(row) - operators.causes[row][0], cell: (row, cell) => cell.append(causeBar(view, row, longest)) },
     number("tiles", "tiles", (row) => operators.tiles[row] || null, count, { width: "4.8em" }),
     number("macs", "MACs", (row) => operators.macs[row] || null, (value) => quantity(value, "MAC/s").replace("MAC/s", "").trim(), { width: "6em" }),

@@ -62,7 +62,7 @@ class Scatter {
   legend() {
     const front = [[theme("mark"), "on the front of all objectives"]];
     const rest = this.colour ? [] : [[theme("accent"), "other feasible machines"]];
-    if (this.points.columns.confirmed?.[this.x] || this.points.columns.confirmed?.[this.y]) rest.push([theme("muted"), "□ as confirmed, with a line from the estimate"]);
+    if (this.points.columns.confirmed?.[this.x] || this.points.columns.confirmed?.[this.y]) rest.push([theme("muted"), "as confirmed, with a line from the estimate"]);
     this.key.replaceChildren(make("div", { class: "pairs" }, legend([...front, ...rest]), this.colour ? ramp(this.points, this.colour) : null));
   }
 
@@ -176,13 +176,13 @@ class Scatter {
 
   /** From what was estimated to what the events say. */
   drawConfirmed(context) {
-    const { columns, total } = this.points;
+    const { columns, selected, total } = this.points;
     if (!columns.confirmed?.[this.x] && !columns.confirmed?.[this.y]) return;
     context.strokeStyle = theme("muted");
     context.lineWidth = 1;
     for (let row = 0; row < total; row += 1) {
       const [x, y] = [this.points.confirmed(this.x, row), this.points.confirmed(this.y, row)];
-      if ((x === null && y === null) || Number.isNaN(this.left[row])) continue;
+      if ((x === null && y === null) || !selected[row] || Number.isNaN(this.left[row])) continue;
       const [left, top] = this.place(x ?? columns[this.x][row], y ?? columns[this.y][row]);
       context.beginPath();
       context.moveTo(this.left[row], this.top[row]);

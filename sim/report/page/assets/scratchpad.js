@@ -140,7 +140,7 @@ class Scratchpad {
     this.highlight(number);
     if (event.buttons || x < box.left || x > box.left + box.width) return tooltip.hide();
     const cycle = this.range.low + ((x - box.left) / box.width) * this.range.span;
-    const [title, rows] = number < 0 ? ["Nothing here", []] : this.boxRows(number);
+    const [title, rows] = number < 0 ? ["Nothing is here", []] : this.boxRows(number);
     tooltip.show(event.clientX, event.clientY, title, [...rows, ["in use", `${quantity(this.use(cycle), "B")} at ${this.view.time(cycle)}`]]);
   }
 

@@ -9,8 +9,8 @@ class Surface {
     this.picture = make("canvas", { "aria-hidden": "true" });
     this.overlay = make("canvas", { "aria-hidden": "true" });
     this.element = make("div", { class: "surface", role: keyboard ? "application" : "img", "aria-label": label, tabindex: keyboard ? 0 : null }, this.picture, this.overlay);
+    this.element.style.height = `${height}px`;
     host.append(this.element);
-    this.setHeight(height);
     new ResizeObserver(() => this.resize()).observe(this.element);
     onTheme(() => this.paint());
     for (const [name, action] of [["pointerleave", () => tooltip.hide()], ["blur", () => tooltip.hide()]]) {
@@ -18,11 +18,7 @@ class Surface {
     }
   }
 
-  setHeight(height) {
-    this.element.style.height = `${height}px`;
-    this.resize();
-  }
-
+  /** Draws at once: before the first frame, and on paper, for which there are no frames. */
   resize() {
     const { clientWidth: width, clientHeight: height } = this.element;
     const ratio = window.devicePixelRatio || 1;
@@ -32,7 +28,7 @@ class Surface {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
-    this.redraw();
+    this.paint();
   }
 
   /** Draw again before the next frame, however often it is asked for. */

@@ -45,7 +45,7 @@ class Table {
   heads() {
     this.headers = this.columns.map((column) => {
       const name = column.unit ? `${column.title} (${column.unit})` : column.title;
-      const press = make("button", { type: "button", title: `Sort by ${name}`, onclick: () => this.sort(column) }, column.title);
+      const press = make("button", { type: "button", title: `Sort by ${name}`, onclick: () => this.sort(column) }, breakable(column.title));
       return make("th", { scope: "col", "aria-sort": "none", class: column.left || column.wide ? "left" : null }, press);
     });
     return make("thead", {}, make("tr", {}, ...this.headers));
@@ -134,6 +134,11 @@ class Table {
     this.box.style.maxHeight = starts ? "none" : `${this.height}px`;
     this.render();
   }
+}
+
+/** A name that may go on in the next line behind points and underscores. */
+function breakable(name) {
+  return name.replace(/[._](?=.)/g, "$&\u200b");
 }
 
 /** Rows in the order of a column; what has no value comes last, equal ones keep their order. */

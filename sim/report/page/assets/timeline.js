@@ -25,7 +25,8 @@ class Timeline {
   }
 
   box() {
-    return { left: GUTTER, width: Math.max(10, this.surface.width - GUTTER - EDGE) };
+    const width = this.surface.width ?? this.overview.width; // whichever has one: both are as wide
+    return { left: GUTTER, width: Math.max(10, width - GUTTER - EDGE) };
   }
 
   whole() {
