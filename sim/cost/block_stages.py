@@ -168,11 +168,12 @@ class _Finder:
 
     def _offset(self, main: Source, given: list[Source], sources: list[Source | None]) -> bool:
         """Whether an addition is a zero point's, or a bias that is added with the scaling of a channel."""
+        summed = self.primary is not None and main.stage == self.primary and self.nest.verb == "contract"
+        summed = summed and not main.scaled
         if len(given) == 1:
-            return main.stage is None and BYTES[main.type] <= 2 and sources[0] is main
+            return sources[0] is main and (summed or (main.stage is None and BYTES[main.type] <= 2))
         other = given[1]
-        primary = self.primary is not None and main.stage == self.primary and self.nest.verb == "contract"
-        return primary and other.read is not None and other.axes <= self._columns and not main.scaled
+        return summed and other.read is not None and other.axes <= self._columns
 
     def _scaled(self, source: Source, expr: Expr) -> Source:
         conversion = expr.op.startswith("to_")

@@ -16,7 +16,7 @@ from sim.machine.machine import Machine
 from tests.sim.nests import convolution, groups, zero
 from tiling.expr import apply, read
 from tiling.nest import Access, Axis, Nest, Write, identity
-from tosajit import load
+from tosajit import Value, load, ops, trace
 from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
@@ -113,6 +113,17 @@ def test_a_bias_and_what_scales_it_are_no_passes() -> None:
     assert not stages.before
     assert not stages.after
     assert contracts_constant(nest)
+
+
+def test_one_bias_for_all_channels_is_no_pass_either() -> None:
+    def layer(x: Value) -> Value:
+        total = ops.conv2d(x, np.ones((32, 1, 1, 16), np.int8))
+        return ops.clamp(ops.rescale(total, multiplier=1 << 30, shift=38, dtype=INT8), min_val=0, max_val=127)
+
+    (nest,) = groups(trace(layer, Value("x", INT8, (1, 8, 8, 16))))
+    stages = stages_of(nest)
+    assert not stages.before
+    assert not stages.after
 
 
 def test_types_that_the_hardware_has_not_are_left_to_others() -> None:
