@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from works import SPACE, Counting, Deadly, Failing, Product, Wrong, question
+from works import SPACE, Counting, Deadly, Failing, Product, Wrong, lives, question
 
 from sim.explore.errors import StoreError, WorkerError
 from sim.explore.exploration import Exploration
@@ -124,13 +124,6 @@ def ended(number: int, seconds: float = 10.0) -> bool:
             return True
         time.sleep(0.01)
     return False
-
-
-def lives(folder: Path, count: int) -> str:
-    """A folder with so many files."""
-    for number in range(count):
-        (folder / str(number)).touch()
-    return str(folder)
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_time(whole: Exploration, tmp_path: Path) -> None:

@@ -95,6 +95,13 @@ class Deadly(Product):
         return super().analytic(machines)
 
 
+def lives(folder: Path, count: int) -> str:
+    """A folder with so many files."""
+    for number in range(count):
+        (folder / str(number)).touch()
+    return str(folder)
+
+
 class Wrong(Exception):
     """What goes wrong in somebody's function."""
 
