@@ -295,7 +295,7 @@ def explore(
         question = Question(
             space,
             works,
-            goals(objectives),
+            goals(objectives, space.area),
             strategy,
             points,
             seed,

@@ -1,4 +1,4 @@
-"""From candidates to machines: parts that many of them share are made once."""
+"""From candidates to machines; parts that are chosen as a whole take nothing from the base."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sim.explore.fields import Fields
 from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
 from sim.machine.paths import merged, named
+from sim.machine.variants import variants
 
 if TYPE_CHECKING:
     from sim.explore.space import Candidate
@@ -18,8 +19,28 @@ CHOSEN = "chosen in an exploration"
 """The source of a figure that a space varies."""
 
 
+def machines(
+    bases: Sequence[Machine], names: Sequence[str], candidates: Sequence[Candidate], whole: bool
+) -> list[Machine | str]:
+    """The machines of candidates, or why there is none; `whole` if values can be parts or tables."""
+    maker = Maker(bases, names)
+    if whole:
+        return [maker.machine(candidate) for candidate in candidates]
+    at, first = maker.base_at, 0 if maker.base_at is None else 1
+    rows: dict[str, list[int]] = {}
+    for number, candidate in enumerate(candidates):
+        rows.setdefault(bases[0].name if at is None else candidate[at], []).append(number)
+    found: list[Machine | str] = [""] * len(candidates)
+    for base in bases:
+        places = rows.get(base.name, [])
+        made = variants(base, names[first:], [candidates[place][first:] for place in places], CHOSEN)
+        for place, one in zip(places, made, strict=True):
+            found[place] = one if isinstance(one, Machine) else "; ".join(map(str, one.faults))
+    return found
+
+
 class Maker:
-    """Makes machines from bases, with a value for each name."""
+    """Makes machines from bases, with a value for each name; parts that many of them share are made once."""
 
     def __init__(self, bases: Sequence[Machine], names: Sequence[str]) -> None:
         self.bases = {one.name: _Base(one, [name for name in names if name != "base"]) for one in bases}

@@ -18,7 +18,7 @@ from sim.explore.columns import Columns, symbols
 from sim.explore.errors import SpaceError
 from sim.explore.expression import Constraint, Symbol, constraint
 from sim.explore.fields import Fields
-from sim.explore.making import Maker
+from sim.explore.making import machines
 from sim.explore.values import Axis, Choices, Numbers, Range, Value
 from sim.machine.catalog import machine as machine_by_name
 from sim.machine.errors import Fault, MachineError
@@ -153,9 +153,18 @@ class Space:
             if len(one) != len(self.names):
                 text = f"a candidate has {len(one)} values, but the space has {len(self.names)} names: "
                 raise SpaceError(text + ", ".join(self.names))
-        maker = Maker(self.bases, self.names)
-        pairs = zip(self.violations(candidates), candidates, strict=True)
-        return [reason or maker.machine(candidate) for reason, candidate in pairs]
+        found: list[Machine | str] = list(self.violations(candidates))
+        fitting = [number for number, reason in enumerate(found) if not reason]
+        made = machines(self.bases, self.names, [candidates[number] for number in fitting], self._whole)
+        for number, machine in zip(fitting, made, strict=True):
+            found[number] = machine
+        return found
+
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether a value can be a part or a table."""
+        lists = [axis.options for axis in self.axes if isinstance(axis, Choices)]
+        return any(isinstance(one, dict) for options in lists for one in options)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self.digest == other.digest

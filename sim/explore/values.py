@@ -68,24 +68,24 @@ class Choices:
 
 @dataclass(frozen=True)
 class Lattice:
-    """`low + number * step`; with `logarithmic` places, smaller ones are as likely as larger ones."""
+    """`low + number * step`, never above `high`; with `logarithmic` places, each octave is as likely."""
 
     low: float
     step: float
     size: int
+    high: float
     logarithmic: bool = False
     ordered: bool = True
 
     def value(self, number: int) -> Value:
         """A value by its number."""
-        return self.low + number * self.step
+        return min(self.low + number * self.step, self.high)
 
     def at(self, places: Numbers) -> list[Value]:
         """Values by their places."""
         numbers = _numbers(places, self.size)
         if self.logarithmic:
-            half = self.step / 2
-            reached = _between(self.low - half, self.value(self.size - 1) + half, places, self.low > half)
+            reached = _between(self.low, self.high, places, True)
             numbers = [round(one) for one in ((reached - self.low) / self.step).tolist()]
         return [self.value(min(max(number, 0), self.size - 1)) for number in numbers]
 
@@ -141,12 +141,13 @@ class Range:
             if whole and not (_is_whole(self.low) and _is_whole(self.step)):
                 raise SpaceError(f"{self} leaves the whole numbers; low and step must be whole")
             low, step = (int(self.low), int(self.step)) if whole else (self.low, self.step)
-            return Lattice(low, step, self._count())
+            high = floor(self.high) if whole else self.high
+            return Lattice(low, step, self._count(), high)
         if whole:
             low, high = ceil(self.low), floor(self.high)
             if high < low:
                 raise SpaceError(f"{self} has no whole number")
-            return Lattice(low, 1, high - low + 1, self.scale == "log")
+            return Lattice(low, 1, high - low + 1, high, self.scale == "log")
         return Continuous(self.low, self.high, self.scale == "log")
 
     def to_dict(self) -> dict[str, Any]:
