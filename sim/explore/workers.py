@@ -245,7 +245,7 @@ def packed(evaluator: Evaluator) -> bytes:
     """An evaluator as bytes for workers; functions of scripts and notebooks go with cloudpickle."""
     dumps: Callable[[object], bytes] = pickle.dumps
     with suppress(ImportError):
-        import cloudpickle  # type: ignore[import-untyped]
+        import cloudpickle
 
         dumps = cloudpickle.dumps
     try:
