@@ -18,10 +18,13 @@ from tosajit.operators import (
     ADD,
     ARGMAX,
     AVG_POOL2D,
+    CAST,
+    CLAMP,
     CONV2D,
     CONV3D,
     DEPTHWISE_CONV2D,
     FFT2D,
+    GATHER,
     GREATER_EQUAL,
     MATMUL,
     MAX_POOL2D,
@@ -32,6 +35,7 @@ from tosajit.operators import (
     REDUCE_MAX,
     RESIZE,
     RFFT2D,
+    SCATTER,
     SELECT,
     SUB,
     TRANSPOSE_CONV2D,
@@ -293,6 +297,66 @@ def test_a_checked_power_says_what_it_needs(kind: str, base: float) -> None:
     bases[1, 2] = base
     with pytest.raises(tj.RequireError, match=r"POW\).*the base is not negative.*i0=1, i1=2"):
         checked(bases, exponents)
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+def test_a_checked_power_asks_for_finite_exponents_and_positive_ones_of_zero(kind: str) -> None:
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    names = [builder.input(name, dtype, (3,)) for name in ("base", "exponent")]
+    builder.output(builder.add(POW(), names, name="power"))
+    checked = tj.compile(builder.build(), checked=True)
+    bases = np.array([0, 1, 4]).astype(dtype.storage)
+    assert checked(bases, np.array([0.5, 0, -1]).astype(dtype.storage)).tolist() == [0, 1, 0.25]
+    for place, wrong in ((1, np.nan), (1, np.inf), (2, -np.inf), (0, 0), (0, -2)):
+        exponents = np.ones(3, dtype.storage)
+        exponents[place] = wrong
+        with pytest.raises(tj.RequireError, match=rf"POW\).*i0={place}"):
+            checked(bases, exponents)
+
+
+@pytest.mark.parametrize("result", ["INT8", "INT16", "INT32"])
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+def test_a_checked_cast_to_integers_refuses_nan(kind: str, result: str) -> None:
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    x = builder.input("x", dtype, (2, 3))
+    builder.output(builder.add(CAST(), [x], dtype=DTYPES[result]))
+    checked = tj.compile(builder.build(), checked=True)
+    values = np.array([[1.5, -0.25, np.inf], [-np.inf, 3, 0]]).astype(dtype.storage)
+    info = np.iinfo(result.lower())
+    assert checked(values).tolist() == [[2, 0, info.max], [info.min, 3, 0]]
+    values[1, 0] = np.nan
+    with pytest.raises(tj.RequireError, match=r"CAST\).*NaN.*i0=1, i1=0"):
+        checked(values)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_checked_rows_of_floats_are_those_that_there_are(kind: str) -> None:
+    dtype = DTYPES[kind]
+    builder = GraphBuilder()
+    values, indices = (
+        builder.input("values", dtype, (1, 4, 2)),
+        builder.input("indices", DTYPES["INT32"], (1, 3)),
+    )
+    new = builder.input("new", dtype, (1, 3, 2))
+    builder.output(builder.add(GATHER(), [values, indices]), builder.add(SCATTER(), [values, indices, new]))
+    checked = tj.compile(builder.build(), checked=True)
+    arrays = [np.ones((1, 4, 2), dtype.storage), np.zeros((1, 3, 2), dtype.storage)]
+    checked(arrays[0], np.array([[0, 3, 1]], np.int32), arrays[1])
+    for row, what in ((4, "GATHER"), (-1, "GATHER"), (3, "SCATTER")):
+        with pytest.raises(tj.RequireError, match=rf"{what}\)"):
+            checked(arrays[0], np.array([[0, 3, row]], np.int32), arrays[1])
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+def test_bounds_of_clamp_are_numbers_in_order(kind: str) -> None:
+    dtype = DTYPES[kind]
+    for low, high, what in ((2.0, 1.0, "max_val"), (np.nan, 1.0, "min_val"), (0.0, np.nan, "min_val")):
+        builder = GraphBuilder()
+        x = builder.input("x", dtype, (3,))
+        with pytest.raises(tj.GraphError, match=rf"CLAMP\) {what}"):
+            builder.add(CLAMP(min_val=low, max_val=high), [x])
 
 
 @pytest.mark.parametrize("kind", ["FP32", "FP16"])

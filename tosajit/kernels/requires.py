@@ -67,6 +67,21 @@ def pow_ok(a: Number, b: Number) -> Number:
     return np.bool_(finite & np.bool_(np.bool_(a > 0) | np.bool_(np.bool_(a == 0) & np.bool_(b > 0))))
 
 
+def float_to_i8_ok(value: Number) -> Number:
+    """It is not NaN."""
+    return np.bool_(value == value)
+
+
+def float_to_i16_ok(value: Number) -> Number:
+    """It is not NaN."""
+    return np.bool_(value == value)
+
+
+def float_to_i32_ok(value: Number) -> Number:
+    """It is not NaN."""
+    return np.bool_(value == value)
+
+
 def mul_shift_i32_ok(a: Number, b: Number, shift: Number) -> Number:
     """The shift is in range and the shifted product fits; with shift 0 any product is allowed."""
     amount = np.int64(np.int64(shift) & 63)
