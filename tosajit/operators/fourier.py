@@ -166,29 +166,25 @@ def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> l
     shape = (step.batch, step.radix, step.sequences, step.length, step.stored)
     index = (at(b=1), at(q=1), at(j=1), at(k=1), at(t=1))
     factors = step.factors(sign)
-    reads = [
-        constant(use, f"{step.name}.{part}", array.astype(np.float32), [at(s=1), at(k=1), at(q=1)])
-        for part, array in (("cosine", factors.real), ("sine", factors.imag))
-    ]
-    reads += [Access(name, "f32", shape, index) for name in (source.real, source.imag) if name]
-    cosine, sine, real, *imag = (element(number, access) for number, access in enumerate(reads))
-    values = (real * cosine, real * sine)
-    if imag:
-        values = (values[0] - imag[0] * sine, values[1] + imag[0] * cosine)
+    parts = {"cosine": factors.real, "sine": factors.imag, "back": -factors.imag}
+    of = {
+        part: constant(use, f"{step.name}.{part}", array.astype(np.float32), [at(s=1), at(k=1), at(q=1)])
+        for part, array in parts.items()
+    }
+    sources = [Access(name, "f32", shape, index) for name in (source.real, source.imag) if name]
     kept = (step.batch, step.sequences, step.parts, step.length, step.inner)
     place = (at(b=1), at(j=1), at(s=1), at(k=1), at(t=1))
-    return [
-        Nest(
-            "contract",
-            at.axes,
-            tuple(reads),
-            (Write(Access(name, "f32", kept, place), acc("f32")),),
-            Reduction("add", 0.0, "f32", value),
-            (use.name,),
-        )
-        for name, value in zip((target.real, target.imag), values, strict=True)
-        if name
-    ]
+    nests = []
+    # Both results are sums of the same form, so that one kernel computes them.
+    for name, used in ((target.real, ("cosine", "back")), (target.imag, ("sine", "cosine"))):
+        reads = [*(of[part] for part in used[: len(sources)]), *sources]
+        numbers = [element(number, access) for number, access in enumerate(reads)]
+        products = [a * b for a, b in zip(numbers[: len(sources)], numbers[len(sources) :], strict=True)]
+        value = products[0] if len(products) == 1 else products[0] + products[1]
+        write = Write(Access(name or "", "f32", kept, place), acc("f32"))
+        total = Reduction("add", 0.0, "f32", value)
+        nests.append(Nest("contract", at.axes, tuple(reads), (write,), total, (use.name,)))
+    return nests
 
 
 def cut(use: Use, source: Plane, shape: tuple[int, ...]) -> list[Nest]:
