@@ -96,6 +96,31 @@ def test_loads_are_exact(kind):
     assert same(found, values.view(stored).astype(np.float32)).all()
 
 
+@pytest.mark.parametrize("kind", STORED)
+def test_numbers_that_a_format_holds_are_put_as_they_are(kind):
+    stored = STORED[kind]
+    values = np.arange(1 << (8 * stored.itemsize)).astype(f"u{stored.itemsize}")
+    found = np.zeros_like(values)
+    run(("", f"put_{kind}(p1, i, load_{kind}(p0, i))"), values, found)
+    assert same(found.view(stored).astype(np.float32), values.view(stored).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_nan_of_any_bits_stay_nan_in_casts(kind):
+    values = np.array([0x7FFFFFFF, -1, 0x7F800001, 0x7FFF8000, 0x7FC00000], np.int32).view(np.float32)
+    found = np.zeros(values.size, f"u{STORED[kind].itemsize}")
+    run((scalar_source([f"to_{kind}"]), f"put_{kind}(p1, i, to_{kind}(load_f32(p0, i)))"), values, found)
+    assert np.isnan(found.view(STORED[kind]).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil"])
+def test_halves_are_rounded_to_integers(name):
+    values = np.arange(1 << 16).astype(np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        found = vectorised(f"{name}_f16")(values.astype(np.float32))
+        assert same(found, getattr(np, name)(values.astype(np.float32))).all()
+
+
 @pytest.mark.parametrize("name", FLOATING)
 def test_compiled_equals_python(name):
     kind = name.rsplit("_", 1)[-1]

@@ -127,7 +127,9 @@ class _Emitter:
             value = phase.value(write.value)
             number = first + position
             index = phase.index(number)
-            phase.last(f"store_{self.element(write.access.type)}(p{number}, {index}, {value})")
+            kind = self.element(write.access.type)
+            store = "put" if kind in NARROW else "store"
+            phase.last(f"{store}_{kind}(p{number}, {index}, {value})")
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
@@ -222,6 +224,8 @@ _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int1
 
 _BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
 _FLOATS = frozenset(_BITS)
+NARROW = _FLOATS - {"f32"}
+"""Formats whose values are exact in expressions: a scalar rounds what it makes of them."""
 _IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
 

@@ -21,6 +21,8 @@ float_even: Any = None
 float_root: Any = None
 float_abs: Any = None
 bits_of: Any = None
+float_of: Any = None
+nearest_bf16: Any = None
 round_f16: Any = None
 round_bf16: Any = None
 round_f8e4m3: Any = None
@@ -44,7 +46,7 @@ def to_f16(value: Number) -> Number:
 
 def to_bf16(value: Number) -> Number:
     """Round to bfloat16."""
-    return round_bf16(np.float32(value))
+    return nearest_bf16(np.float32(value))
 
 
 def to_f8e4m3(value: Number) -> Number:
@@ -77,26 +79,23 @@ def i32_to_bf16(value: Number) -> Number:
 
 def float_to_i8(value: Number) -> Number:
     """Round to nearest even and saturate; of NaN, zero."""
-    even = float_even(value)
-    inside = np.float32(
-        min(max(choose(even == even, even, np.float32(0)), np.float32(-128)), np.float32(127))
-    )
-    return np.int8(np.int32(inside))
+    return np.int8(np.int32(float_even(within(value, np.float32(-128), np.float32(127)))))
 
 
 def float_to_i16(value: Number) -> Number:
     """Round to nearest even and saturate; of NaN, zero."""
-    even = float_even(value)
-    held = choose(even == even, even, np.float32(0))
-    return np.int16(np.int32(np.float32(min(max(held, np.float32(-32768)), np.float32(32767)))))
+    return np.int16(np.int32(float_even(within(value, np.float32(-32768), np.float32(32767)))))
 
 
 def float_to_i32(value: Number) -> Number:
     """Round to nearest even and saturate; of NaN, zero."""
-    even = float_even(value)
-    held = choose(even == even, even, np.float32(0))
-    inside = np.float32(min(max(held, np.float32(-2147483648)), np.float32(2147483520)))
-    return choose(held >= np.float32(2147483648), np.int32(2147483647), np.int32(inside))
+    inside = within(value, np.float32(-2147483648), np.float32(2147483520))
+    return choose(value >= np.float32(2147483648), np.int32(2147483647), np.int32(float_even(inside)))
+
+
+def within(value: Number, least: Number, most: Number) -> Number:
+    """Clip; of NaN, zero. LLVM would round a half that comes as it is without vectors."""
+    return np.float32(min(max(choose(value == value, value, np.float32(0)), least), most))
 
 
 # Arithmetic.
@@ -176,16 +175,41 @@ def clip_ignore(value: Number, min_val: Number, max_val: Number) -> Number:
     return choose(above > max_val, max_val, above)
 
 
-@of(*FLOATS)
+@of("f32", "bf16")
 def floor(a: Number) -> Number:
     """Round down to an integer."""
     return float_floor(a)
 
 
-@of(*FLOATS)
+@of("f32", "bf16")
 def ceil(a: Number) -> Number:
     """Round up to an integer."""
     return float_ceil(a)
+
+
+@of("f16")
+def floor_(a: Number) -> Number:
+    """Round down to an integer."""
+    near = half_even(a)
+    return signed(np.float32(near - choose(near > a, np.float32(1), np.float32(0))), a)
+
+
+@of("f16")
+def ceil_(a: Number) -> Number:
+    """Round up to an integer."""
+    near = half_even(a)
+    return signed(np.float32(near + choose(near < a, np.float32(1), np.float32(0))), a)
+
+
+def half_even(a: Number) -> Number:
+    """Round half precision to an integer, by adding much: LLVM has no instruction for vectors of halves."""
+    small = np.float32(np.float32(a + np.float32(12582912)) - np.float32(12582912))
+    return choose(float_abs(a) < np.float32(2048), small, a)
+
+
+def signed(value: Number, like: Number) -> Number:
+    """A number with the sign of another one, where it is zero."""
+    return float_of(np.int32(bits_of(value) | np.int32(bits_of(like) & np.int32(-2147483648))))
 
 
 @of(*FLOATS)

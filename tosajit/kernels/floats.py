@@ -1,8 +1,9 @@
 """Floating-point numbers inside kernels: narrow ones are float32 in registers and bit patterns in memory.
 
-`load_f16` widens exactly, `store_f16` rounds to nearest even, and `round_f16` keeps in float32 what `f16`
-holds; so for bf16, f8e4m3 and f8e5m2 (TOSA 1.0.1 section 1.8). Subnormal numbers are kept. What is too large
-for f8e4m3 becomes NaN, for the others infinity. `choose` takes one of two values without a branch.
+`load_f16` widens exactly, `store_f16` rounds to nearest even, `put_f16` stores what `f16` holds exactly, and
+`round_f16` keeps in float32 what `f16` holds; so for bf16, f8e4m3 and f8e5m2 (TOSA 1.0.1 section 1.8).
+Subnormal numbers are kept. What is too large for f8e4m3 becomes NaN, for the others infinity. `choose` takes
+one of two values without a branch.
 """
 
 from collections.abc import Callable
@@ -96,13 +97,20 @@ def _widen(builder: Any, kind: str, data: Any) -> Any:
     )
 
 
-def _narrow(builder: Any, kind: str, value: Any) -> Any:
-    """float32 as bits of a narrow number, rounded to nearest even."""
+def _narrow(builder: Any, kind: str, value: Any, any_nan: bool = True) -> Any:
+    """float32 as bits of a narrow number, rounded to nearest even; with `any_nan`, whatever bits NaN has."""
     made = FORMATS[kind]
     memory = ir.IntType(made.bits)
     if kind == "f16" and _has_half():
         return builder.bitcast(builder.fptrunc(value, HALF), memory)
     bits = builder.bitcast(value, I32)
+    if kind == "bf16":
+        half = builder.add(builder.and_(builder.lshr(bits, I32(16)), I32(1)), I32(0x7FFF))
+        rounded = builder.add(bits, half)
+        if any_nan:
+            quiet, number = builder.or_(bits, I32(QUIET)), builder.fcmp_ordered("ord", value, value)
+            rounded = builder.select(number, rounded, quiet)
+        return builder.trunc(builder.lshr(rounded, I32(16)), memory)
     magnitude = builder.and_(bits, I32(MAGNITUDE))
     odd = builder.and_(builder.lshr(magnitude, I32(made.shift)), I32(1))
     half = builder.add(odd, I32((1 << (made.shift - 1)) - 1))
@@ -122,6 +130,13 @@ def _narrow(builder: Any, kind: str, value: Any) -> Any:
     return builder.trunc(builder.or_(result, sign), memory)
 
 
+def _pack(builder: Any, kind: str, value: Any) -> Any:
+    """float32 that a narrow format holds exactly as its bits."""
+    if kind != "bf16":
+        return _narrow(builder, kind, value)
+    return builder.trunc(builder.lshr(builder.bitcast(value, I32), I32(16)), ir.IntType(16))
+
+
 def _load(kind: str, operand: bool) -> Callable[..., Any]:
     def load(typing_context: Any, pointer: Any, index: Any) -> Any:
         _check_integer(pointer, index)
@@ -137,7 +152,9 @@ def _load(kind: str, operand: bool) -> Callable[..., Any]:
     return _named(load, f"load_{kind}" if operand else f"reload_{kind}")
 
 
-def _store(kind: str) -> Callable[..., Any]:
+def _store(kind: str, exact: bool = False) -> Callable[..., Any]:
+    narrow = _pack if exact else _narrow
+
     def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
         _check_integer(pointer, index)
         if value != types.float32:
@@ -145,23 +162,25 @@ def _store(kind: str) -> Callable[..., Any]:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             address = _element(context, builder, FORMATS[kind].element, *arguments[:2])
-            data = _narrow(builder, kind, arguments[2])
+            data = narrow(builder, kind, arguments[2])
             builder.store(data, address, align=1).set_metadata("noalias", _scope(builder))
             return context.get_dummy_value()
 
         return types.void(POINTER, INDEX, types.float32), generate
 
-    return _named(store, f"store_{kind}")
+    return _named(store, f"put_{kind}" if exact else f"store_{kind}")
 
 
-def _round(kind: str) -> Callable[..., Any]:
+def _round(kind: str, any_nan: bool = True) -> Callable[..., Any]:
+    """In float32; NaN that bfloat16 numbers give end in zeros, so that rounding them leaves them NaN."""
+
     def rounded(typing_context: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _widen(builder, kind, _narrow(builder, kind, arguments[0]))
+            return _widen(builder, kind, _narrow(builder, kind, arguments[0], any_nan))
 
         return types.float32(types.float32), generate
 
-    return _named(rounded, f"round_{kind}")
+    return _named(rounded, f"round_{kind}" if kind != "bf16" or not any_nan else "nearest_bf16")
 
 
 load_f16, load_bf16 = _load("f16", True), _load("bf16", True)
@@ -169,7 +188,9 @@ load_f8e4m3, load_f8e5m2 = _load("f8e4m3", True), _load("f8e5m2", True)
 reload_f16, reload_bf16 = _load("f16", False), _load("bf16", False)
 store_f16, store_bf16 = _store("f16"), _store("bf16")
 store_f8e4m3, store_f8e5m2 = _store("f8e4m3"), _store("f8e5m2")
-round_f16, round_bf16 = _round("f16"), _round("bf16")
+put_f16, put_bf16 = _store("f16", exact=True), _store("bf16", exact=True)
+put_f8e4m3, put_f8e5m2 = _store("f8e4m3", exact=True), _store("f8e5m2", exact=True)
+round_f16, round_bf16, nearest_bf16 = _round("f16"), _round("bf16", any_nan=False), _round("bf16")
 round_f8e4m3, round_f8e5m2 = _round("f8e4m3"), _round("f8e5m2")
 
 

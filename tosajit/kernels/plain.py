@@ -49,8 +49,13 @@ def round_f16(value: Any) -> Any:
 
 
 def round_bf16(value: Any) -> Any:
-    """What bfloat16 holds of a float32."""
+    """What bfloat16 holds of a float32 that was computed from such numbers."""
     return np.float32(value).astype(ml_dtypes.bfloat16).astype(np.float32)
+
+
+def nearest_bf16(value: Any) -> Any:
+    """The same of any float32, NaN too."""
+    return round_bf16(value)
 
 
 def round_f8e4m3(value: Any) -> Any:

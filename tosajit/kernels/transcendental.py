@@ -2,8 +2,10 @@
 
 As in `floating.py`, the text runs in kernels and in plain Python; `T` rounds to the type that a scalar is
 for. Each function reduces its argument and evaluates a polynomial there. The coefficients are weighted
-least-squares fits for the relative error of the result on the interval that is named. Errors stay well within
-the bounds of TOSA 1.0.1, which grow with the argument for most functions (sections 2.4 to 2.6).
+least-squares or minimax fits for the relative error of the result on the interval that is named. Errors stay
+well within the bounds of TOSA 1.0.1, which grow with the argument for most functions (sections 2.4 to 2.6).
+Half precision and bfloat16 have shorter polynomials: their errors are at most a quarter of a unit in the last
+place of half precision, before the result is rounded.
 """
 
 from typing import Any
@@ -11,17 +13,12 @@ from typing import Any
 import numpy as np
 
 from tosajit.kernels.arithmetic import Number, of
-from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, float_root
+from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, float_root, signed
 
 bits_of: Any = None
 float_of: Any = None
 float_fused: Any = None
 float_scaled: Any = None
-
-
-def sign_of(value: Number, like: Number) -> Number:
-    """A magnitude with the sign of another number."""
-    return float_of(np.int32(bits_of(value) | np.int32(bits_of(like) & np.int32(-2147483648))))
 
 
 def exp_plain(x: Number) -> Number:
@@ -41,15 +38,38 @@ def exp_near(x: Number) -> Number:
     return float_scaled(float_fused(p, r, np.float32(1)), np.int32(n))
 
 
+def exp_short(x: Number) -> Number:
+    """The exponential within 2**-12: the square of that of one half, whose power of two is a float32."""
+    above = choose(x < np.float32(-150), np.float32(-150), x)
+    inside = choose(above > np.float32(130), np.float32(130), above)
+    # Adding so much leaves the whole power of two in the last bits.
+    added = float_fused(inside, np.float32(0.72134752), np.float32(12582912))
+    n = np.float32(added - np.float32(12582912))
+    r = float_fused(n, np.float32(-1.38629436), inside)
+    p = float_fused(r, np.float32(0.020828478), np.float32(0.12598714))
+    p = float_fused(p, r, np.float32(0.5))
+    p = float_fused(p, r, np.float32(1))
+    root = float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
+    return np.float32(root * root)
+
+
+def exp_half(x: Number) -> Number:
+    """The exponential within 2**-13 where half precision holds it; beyond, too large or small a number."""
+    above = choose(x < np.float32(-30), np.float32(-30), x)
+    inside = choose(above > np.float32(30), np.float32(30), above)
+    added = float_fused(inside, np.float32(1.44269504), np.float32(12582912))
+    n = np.float32(added - np.float32(12582912))
+    r = float_fused(n, np.float32(-0.693147182), inside)
+    p = float_fused(r, np.float32(0.166627824), np.float32(0.50394856))
+    p = float_fused(p, r, np.float32(1))
+    p = float_fused(p, r, np.float32(1))
+    return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
+
+
 def log_plain(x: Number) -> Number:
-    """The natural logarithm: of a fraction from √½ to √2, and of a power of two."""
-    tiny = np.bool_(x < np.float32(1.17549435e-38))
-    normal = np.float32(x * choose(tiny, np.float32(8388608), np.float32(1)))
-    bits = bits_of(normal)
-    above = np.int32(np.int32(bits - np.int32(0x3F3504F3)) >> 23)
-    m = float_of(np.int32(bits - np.int32(above << 23)))
-    e = np.float32(np.float32(above) - choose(tiny, np.float32(23), np.float32(0)))
-    f = np.float32(m - np.float32(1))
+    """The natural logarithm."""
+    f = log_fraction(x)
+    e = log_power(x)
     p = float_fused(f, np.float32(-0.07859552), np.float32(0.1288162))
     p = float_fused(p, f, np.float32(-0.13128764))
     p = float_fused(p, f, np.float32(0.14181196))
@@ -60,43 +80,112 @@ def log_plain(x: Number) -> Number:
     square = np.float32(f * f)
     low = float_fused(np.float32(p * f), square, np.float32(e * np.float32(1.42860677e-06)))
     near = np.float32(f + float_fused(square, np.float32(-0.5), low))
-    found = float_fused(e, np.float32(0.693145752), near)
+    return log_ends(x, float_fused(e, np.float32(0.693145752), near))
+
+
+def log_short(x: Number) -> Number:
+    """The natural logarithm within 2**-14."""
+    f = log_fraction(x)
+    e = log_power(x)
+    p = float_fused(f, np.float32(0.178407), np.float32(-0.26991427))
+    p = float_fused(p, f, np.float32(0.33570707))
+    p = float_fused(p, f, np.float32(-0.49953592))
+    near = float_fused(np.float32(f * f), p, f)
+    return log_ends(x, float_fused(e, np.float32(0.693147182), near))
+
+
+def log_normal(x: Number) -> Number:
+    """The bits of a number that is not subnormal: it, or it times 2**23."""
+    tiny = np.bool_(x < np.float32(1.17549435e-38))
+    return bits_of(np.float32(x * choose(tiny, np.float32(8388608), np.float32(1))))
+
+
+def log_power(x: Number) -> Number:
+    """The power of two that is nearest to a number, as its exponent."""
+    above = np.int32(np.int32(log_normal(x) - np.int32(0x3F3504F3)) >> 23)
+    tiny = np.bool_(x < np.float32(1.17549435e-38))
+    return np.float32(np.float32(above) - choose(tiny, np.float32(23), np.float32(0)))
+
+
+def log_fraction(x: Number) -> Number:
+    """The rest, from √½ to √2, less one."""
+    bits = log_normal(x)
+    above = np.int32(np.int32(bits - np.int32(0x3F3504F3)) >> 23)
+    return np.float32(float_of(np.int32(bits - np.int32(above << 23))) - np.float32(1))
+
+
+def log_ends(x: Number, found: Number) -> Number:
+    """The logarithm where it is not finite: below zero NaN."""
     ordinary = choose(x == np.float32(np.inf), x, found)
     signed = choose(x >= np.float32(0), ordinary, np.float32(np.nan))
     return choose(x == np.float32(0), np.float32(-np.inf), signed)
 
 
-@of(*FLOATS)
+@of("f32")
 def exp(a: Number) -> Number:
     """Take e to the power of a number."""
-    return T(exp_plain(a))
+    return exp_plain(a)
 
 
-@of(*FLOATS)
+@of("f16")
+def exp_(a: Number) -> Number:
+    """Take e to the power of a number."""
+    return T(exp_half(a))
+
+
+@of("bf16")
+def exp__(a: Number) -> Number:
+    """Take e to the power of a number."""
+    return T(exp_short(a))
+
+
+@of("f32")
 def log(a: Number) -> Number:
     """Take the natural logarithm; NaN below zero."""
-    return T(log_plain(a))
+    return log_plain(a)
+
+
+@of("f16", "bf16")
+def log_(a: Number) -> Number:
+    """Take the natural logarithm; NaN below zero."""
+    return T(log_short(a))
 
 
 @of(*FLOATS)
 def pow_(a: Number, b: Number) -> Number:
     """Take the first to the power of the second, through its logarithm."""
     power = exp_plain(np.float32(b * log_plain(a)))
-    one = np.bool_(np.int64(b == np.float32(0)) > 0)
-    return T(choose(one, np.float32(1), power))
+    return T(choose(b == np.float32(0), np.float32(1), power))
 
 
-@of(*FLOATS)
+@of("f32")
 def sigmoid(a: Number) -> Number:
     """Take the logistic function."""
-    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + exp_plain(np.float32(-a)))))
+    return np.float32(np.float32(1) / np.float32(np.float32(1) + exp_plain(np.float32(-a))))
 
 
-@of(*FLOATS)
+@of("f16")
+def sigmoid_(a: Number) -> Number:
+    """Take the logistic function."""
+    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + exp_half(np.float32(-a)))))
+
+
+@of("bf16")
+def sigmoid__(a: Number) -> Number:
+    """Take the logistic function."""
+    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + exp_short(np.float32(-a)))))
+
+
+def clipped(x: Number, most: Number) -> Number:
+    """A number, or a limit of its magnitude; NaN stays."""
+    above = choose(x < np.float32(-most), np.float32(-most), x)
+    return choose(above > most, most, above)
+
+
+@of("f32")
 def tanh(a: Number) -> Number:
     """Take the hyperbolic tangent: a quotient of two polynomials, which is a little above one at 8.25."""
-    above = choose(a < np.float32(-8.25), np.float32(-8.25), a)
-    x = choose(above > np.float32(8.25), np.float32(8.25), above)
+    x = clipped(a, np.float32(8.25))
     z = np.float32(x * x)
     p = float_fused(z, np.float32(-5.650877e-09), np.float32(6.903448e-06))
     p = float_fused(p, z, np.float32(0.002663974))
@@ -104,12 +193,21 @@ def tanh(a: Number) -> Number:
     p = np.float32(x * float_fused(p, z, np.float32(1)))
     q = float_fused(z, np.float32(0.00019245196), np.float32(0.022715425))
     q = float_fused(q, z, np.float32(0.46014804))
-    y = np.float32(p / float_fused(q, z, np.float32(1)))
-    least = choose(y < np.float32(-1), np.float32(-1), y)
-    return T(choose(least > np.float32(1), np.float32(1), least))
+    return clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1))
 
 
-@of(*FLOATS)
+@of("f16", "bf16")
+def tanh_(a: Number) -> Number:
+    """Take the hyperbolic tangent: a quotient that is above one at 5."""
+    x = clipped(a, np.float32(5))
+    z = np.float32(x * x)
+    p = float_fused(z, np.float32(0.0006676299), np.float32(0.1020229))
+    p = np.float32(x * float_fused(p, z, np.float32(0.9999085)))
+    q = float_fused(z, np.float32(0.012747114), np.float32(0.4348719))
+    return T(clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1)))
+
+
+@of("f32")
 def erf(a: Number) -> Number:
     """Take the error function: a polynomial up to 1, beyond it what is left to 1, of the form of exp(-a²)."""
     x = choose(float_abs(a) > np.float32(4), np.float32(4), float_abs(a))
@@ -127,42 +225,95 @@ def erf(a: Number) -> Number:
     q = float_fused(q, t, np.float32(0.25970062))
     q = float_fused(q, t, np.float32(0.00182248))
     large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-z))))
-    return T(sign_of(choose(x < np.float32(1), small, large), a))
+    return signed(choose(x < np.float32(1), small, large), a)
+
+
+@of("f16", "bf16")
+def erf_(a: Number) -> Number:
+    """Take the error function: a quotient that is above one at 3."""
+    x = clipped(a, np.float32(3))
+    z = np.float32(x * x)
+    p = float_fused(z, np.float32(-0.00042610962), np.float32(0.0223068))
+    p = float_fused(p, z, np.float32(0.22516239))
+    p = np.float32(x * float_fused(p, z, np.float32(1.1282626)))
+    q = float_fused(z, np.float32(0.10088108), np.float32(0.53126556))
+    return T(clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1)))
+
+
+def quarters(x: Number) -> Number:
+    """The number of quarters of a turn that is nearest to an angle, in the last bits of a large number."""
+    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
+    return float_fused(inside, np.float32(0.63661977), np.float32(12582912))
+
+
+def turned(x: Number, added: Number) -> Number:
+    """An angle less its quarters of a turn; one beyond all precision is taken for 0."""
+    n = np.float32(added - np.float32(12582912))
+    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
+    near = float_fused(n, np.float32(-1.5707963), inside)
+    return float_fused(n, np.float32(-7.54979e-08), near)
 
 
 def wave(x: Number, turn: Number) -> Number:
-    """The sine of an angle that is `turn` quarters further on; one beyond all precision is taken for 0."""
-    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
-    # Adding so much leaves the number of quarters in the last bits.
-    added = float_fused(inside, np.float32(0.63661977), np.float32(12582912))
-    n = np.float32(added - np.float32(12582912))
-    near = float_fused(n, np.float32(-1.5707963), inside)
-    r = float_fused(n, np.float32(-7.54979e-08), near)
+    """The sine of an angle that is `turn` quarters further on."""
+    added = quarters(x)
+    r = turned(x, added)
     z = np.float32(r * r)
     s = float_fused(z, np.float32(2.72493997e-06), np.float32(-1.98400828e-04))
     s = float_fused(s, z, np.float32(8.33333187e-03))
     s = float_fused(s, z, np.float32(-1.66666667e-01))
-    sine = np.float32(r * float_fused(s, z, np.float32(1)))
     c = float_fused(z, np.float32(-2.77408626e-07), np.float32(2.48045306e-05))
     c = float_fused(c, z, np.float32(-1.38888959e-03))
     c = float_fused(c, z, np.float32(4.16666667e-02))
-    cosine = float_fused(float_fused(c, z, np.float32(-0.5)), z, np.float32(1))
+    c = float_fused(c, z, np.float32(-0.5))
     place = np.int32(bits_of(added) + np.int32(turn))
+    return wave_at(
+        x, place, np.float32(r * float_fused(s, z, np.float32(1))), float_fused(c, z, np.float32(1))
+    )
+
+
+def wave_short(x: Number, turn: Number) -> Number:
+    """The same within 2**-15."""
+    added = quarters(x)
+    r = turned(x, added)
+    z = np.float32(r * r)
+    s = float_fused(z, np.float32(0.008159873), np.float32(-0.16663256))
+    c = float_fused(z, np.float32(0.040433813), np.float32(-0.49975055))
+    place = np.int32(bits_of(added) + np.int32(turn))
+    return wave_at(
+        x, place, np.float32(r * float_fused(s, z, np.float32(1))), float_fused(c, z, np.float32(1))
+    )
+
+
+def wave_at(x: Number, place: Number, sine: Number, cosine: Number) -> Number:
+    """The sine, after so many quarters, from sine and cosine of the rest."""
     value = choose(np.bool_(np.int32(place & 1) > 0), cosine, sine)
     signed = float_of(np.int32(bits_of(value) ^ np.int32(np.int32(place & 2) << 30)))
     return choose(float_abs(x) < np.float32(np.inf), signed, np.float32(np.nan))
 
 
-@of(*FLOATS)
+@of("f32")
 def sin(a: Number) -> Number:
     """Take the sine of an angle in radians; of infinity, NaN."""
-    return T(wave(a, np.int32(0)))
+    return wave(a, np.int32(0))
 
 
-@of(*FLOATS)
+@of("f16", "bf16")
+def sin_(a: Number) -> Number:
+    """Take the sine of an angle in radians; of infinity, NaN."""
+    return T(wave_short(a, np.int32(0)))
+
+
+@of("f32")
 def cos(a: Number) -> Number:
     """Take the cosine of an angle in radians; of infinity, NaN."""
-    return T(wave(a, np.int32(1)))
+    return wave(a, np.int32(1))
+
+
+@of("f16", "bf16")
+def cos_(a: Number) -> Number:
+    """Take the cosine of an angle in radians; of infinity, NaN."""
+    return T(wave_short(a, np.int32(1)))
 
 
 @of(*FLOATS)
