@@ -174,8 +174,8 @@ class _Driver:
     def _compare(self, chunk: _Chunk) -> None:
         """What the store has must be of the points that are asked for."""
         for number, candidate in zip(chunk.numbers, chunk.candidates, strict=True):
-            kept, asked = self.known.candidates.pop(number, None), candidate_text(candidate)
-            if kept is not None and kept != asked:
+            kept = self.known.candidates.pop(number, None)
+            if kept is not None and kept != (asked := candidate_text(candidate)):
                 where = self.job.store.path if self.job.store else ""
                 raise StoreError(
                     f"{where}: point {number} is {kept}, but {self.job.strategy.name} asks for {asked}; "

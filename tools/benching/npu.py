@@ -147,16 +147,17 @@ def _counted(tool: str, words: str) -> Peer:
 
 def _peer(tool: str) -> dict[str, Any]:
     script = str(ROOT / "tools/benching/npu_peers.py")
-    return _answer([str(interpreter(tool)), script, tool, str(PEER_SECONDS)], dict(os.environ))
+    return answer_of([str(interpreter(tool)), script, tool, str(PEER_SECONDS)], dict(os.environ))
 
 
 def _ours(*arguments: str) -> dict[str, Any]:
     """Run `npu_ours.py` in a new process."""
     command = [sys.executable, str(ROOT / "tools/benching/npu_ours.py"), *arguments]
-    return _answer(command, our_environment())
+    return answer_of(command, our_environment())
 
 
-def _answer(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
+def answer_of(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
+    """What a process says in its last line."""
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(result.stderr.strip().splitlines()[-1])

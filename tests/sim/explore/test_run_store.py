@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_what_is_read_is_what_was_written(
     read = known.outcomes("ab", numbers)
     assert read.reasons == written.reasons
     assert read.matrix("ab").tobytes() == written.matrix("ab").tobytes()
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | NUMBERS | st.text(), st.lists).map(
+        lambda v: (v, v)
+    )
+)
+def test_a_candidate_is_kept_as_json(candidate: tuple[object, object]) -> None:
+    assert candidate_text(candidate) == json.dumps(candidate, separators=(",", ":"), ensure_ascii=False)
 
 
 def test_points_that_come_together_are_kept_together_or_not_at_all(tmp_path: Path) -> None:
