@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.analytic.fleet import Fleet
+from sim.analytic.reasons import reasons, roomy
 from sim.analytic.steps import Steps, steps
 from sim.analytic.stripes import Striped, views
 from sim.analytic.traffic import traffic
@@ -37,6 +39,8 @@ class Estimates:
     joules: Numbers
     feasible: NDArray[np.bool_]
     """Whether the machine has room for it and can do all of it; what is not feasible has infinite cycles."""
+    reasons: tuple[str, ...]
+    """Why it is not: the resource, the demand, the bound, and what would help; empty where it is."""
 
     def __len__(self) -> int:
         return len(self.machines)
@@ -52,7 +56,7 @@ def evaluate(workload: Workload, machines: Sequence[Machine]) -> Estimates:
     parts = [_evaluate(workload, given[low : low + CHUNK]) for low in range(0, len(given), CHUNK)]
     if not parts:
         none = np.zeros(0)
-        return Estimates((), none, none, none, none, none > 0)
+        return Estimates((), none, none, none, none, none > 0, ())
     return Estimates(
         given,
         np.concatenate([part.cycles for part in parts]),
@@ -60,6 +64,7 @@ def evaluate(workload: Workload, machines: Sequence[Machine]) -> Estimates:
         np.concatenate([part.offchip_bytes for part in parts]),
         np.concatenate([part.joules for part in parts]),
         np.concatenate([part.feasible for part in parts]),
+        tuple(chain.from_iterable(part.reasons for part in parts)),
     )
 
 
@@ -75,18 +80,21 @@ def _evaluate(workload: Workload, machines: Sequence[Machine]) -> Estimates:
             part = tuple(np.where(better, *pair) for pair in zip(other, part, strict=True))
         for values, own in zip(found, part, strict=True):
             values[numbers] = own
-    cycles, seconds, offchip, joules, feasible = found
-    return Estimates(tuple(machines), cycles, seconds, offchip, joules, feasible > 0)
+    cycles, seconds, offchip, joules, able = found
+    feasible = (able > 0) & roomy(workload, machines)
+    cycles[~feasible] = seconds[~feasible] = np.inf
+    why = reasons(workload, machines, feasible)
+    return Estimates(tuple(machines), cycles, seconds, offchip, joules, feasible, why)
 
 
 def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
-    """Cycles, seconds, bytes, joules, and whether it can be, of machines that run the workload alike."""
+    """Cycles, seconds, bytes, joules, and whether units can do all, of machines that run it alike."""
     workload = view.workload
     moved = traffic(view, fleet)
     worked = units(view, fleet, moved.cuts, moved.slices)
     taken = steps(view, fleet, worked, moved)
     cycles = timeline(fleet, taken)
-    feasible = (moved.demand <= fleet["bytes"][:, 0]) & np.all(worked.cycles < REFUSED, axis=1)
+    able = np.all(worked.cycles < REFUSED, axis=1)
     offchip = taken.offchip.sum(axis=1)
     seconds = cycles / fleet["clock"][:, 0]
     near = taken.near.sum(axis=1)
@@ -100,8 +108,7 @@ def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
         )[:, 0]
         + seconds * fleet["leakage"][:, 0]
     )
-    lost = np.where(feasible, 1.0, np.inf)
-    return cycles * lost, seconds * lost, offchip, joules, feasible
+    return cycles, seconds, offchip, joules, able
 
 
 def timeline(fleet: Fleet, step: Steps) -> Numbers:

@@ -67,6 +67,7 @@ def steps(view: Striped, fleet: Fleet, worked: Units, moved: Moved) -> Steps:
         return boxed
     constants, constants_price = common.reaching(True)
     nothing, nothing_price = common.reaching(False)
+    price = np.where(moved.values + moved.written > 0, price, np.inf)
     best = np.where(constants_price <= nothing_price, constants_price, nothing_price)
     ways = [direct & (best < price), direct & (best < price) & (nothing_price < constants_price)]
     found = []
@@ -86,6 +87,8 @@ class _Common:
     fleet: Fleet
     worked: Units
     moved: Moved
+    passing: Numbers
+    """Bytes between units and memories, weights as they are stored."""
     rows: Numbers
     """Of tables: how many, and bytes."""
     reading: Numbers
@@ -113,6 +116,7 @@ class _Common:
             fleet,
             worked,
             moved,
+            worked.inputs + worked.outputs + worked.constants * moved.coded,
             workload.tables,
             _rate(fleet, latencies[0]),
             _rate(fleet, latencies[1]),
@@ -131,15 +135,18 @@ class _Common:
         constants, later = self._constants(self.counts[0], resident=moved.values > 0)
         first = places + values / parts
         later = later + (parts - 1) * places + values * (1 - 1 / parts)
-        alone = self._alone(self.worked.bytes)
+        alone = self._alone(self.passing)
         behind = self.single * (later + stores * (1 - 1 / parts))
         dma = self._both(later, stores)
         size = moved.read + moved.written
         far = size / self.fleet["rate"]
-        total = np.maximum(np.maximum(alone + behind, dma), far - constants - first) + self._tables()
+        near = self.passing + size
+        pad = near / self.fleet["inside"]
+        total = np.maximum(np.maximum(alone + behind, dma), np.maximum(far, pad) - constants - first)
+        total = total + self._tables()
         every = self._both(constants + first + later, stores)
-        price = np.maximum(np.maximum(alone + behind + first + stores / parts, every), far) + SPARED * far
-        near = self.worked.bytes + size
+        busy = np.maximum(alone + behind + first + stores / parts, every)
+        price = np.maximum(busy, np.maximum(far, pad)) + SPARED * far
         return self._steps(total, constants, first, later, stores / parts, moved.after, size, near), price
 
     def reaching(self, boxes: bool) -> tuple[Steps, Numbers]:
@@ -149,7 +156,7 @@ class _Common:
         outside = (moved.weights + moved.constants > 0) & (not boxes)
         fetched = worked.constants * moved.coded * outside
         far, slow = coming + going + fetched, np.maximum(np.maximum(coming, going), fetched)
-        near = worked.bytes - coming - going - worked.constants * outside
+        near = self.passing - coming - going - fetched
         alone = np.maximum(self._alone(near), self._reach(far, slow))
         none = np.zeros_like(alone)
         stay = np.ones(alone.shape, bool)
@@ -158,13 +165,13 @@ class _Common:
         size = far + boxed
         time = size / fleet["rate"]
         busy = alone + self.single * later
-        total = np.maximum(np.maximum(busy, later), time - constants)
-        turns = np.where(boxed > 0, constants + later, 0)
+        near = near + boxed
+        pad = near / fleet["inside"]
+        total = np.maximum(np.maximum(busy, later), np.maximum(time, pad) - constants)
+        turns = np.where(coming + going > 0, constants + later, 0)
         beyond = np.where(moved.beyond & boxes, 1 + BEYOND, 1)
-        price = (np.maximum(busy + turns, time) + SPARED * time) * beyond
-        step = self._steps(
-            total, constants, none, later, none, np.zeros_like(moved.after), size, near + 2 * boxed
-        )
+        price = (np.maximum(busy + turns, np.maximum(time, pad)) + SPARED * time) * beyond
+        step = self._steps(total, constants, none, later, none, np.zeros_like(moved.after), size, near)
         return step, price
 
     def _both(self, loads: Numbers, stores: Numbers) -> Numbers:

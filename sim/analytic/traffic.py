@@ -55,8 +55,6 @@ class Moved:
     """Whether the layer fetches what the layer in front stored."""
     tables: Numbers
     """Parts in which a table comes that data choose from."""
-    demand: Numbers
-    """Bytes that the machine must have."""
 
     @property
     def read(self) -> Numbers:
@@ -123,7 +121,6 @@ def _moved(
         np.broadcast_to(ratio, values.shape),
         tensors.read.sums(coming * tensors.after) > 0,
         np.where(direct, 1, np.maximum(np.ceil(table / np.maximum(left - constants + table, left / 2)), 1)),
-        np.where(direct[:, 0], 0.0, workload.least.max(initial=0)),
     )
 
 

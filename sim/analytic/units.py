@@ -43,11 +43,6 @@ class Units:
     def __iter__(self) -> Iterator[Numbers]:
         return iter((self.cycles, self.inputs, self.constants, self.outputs, self.stream))
 
-    @property
-    def bytes(self) -> Numbers:
-        """All that passes between the unit and the memories."""
-        return self.inputs + self.constants + self.outputs
-
 
 def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
     """What the layers take."""

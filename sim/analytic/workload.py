@@ -24,7 +24,7 @@ Places = NDArray[np.int64]
 
 PRODUCT, MAP, REDUCE, MOVE = range(4)
 """What a layer is."""
-SMALL = 4096
+SMALL = 256
 """Bytes up to which a constant is loaded whole, at once."""
 
 
@@ -135,8 +135,6 @@ class Workload:
     """Layers × (bytes of computed inputs, weights and outputs an element)."""
     overlap: Numbers
     """Bytes of computed inputs that two tiles share where positions are cut."""
-    least: Numbers
-    """Bytes of a tile of one point."""
     tensors: Tensors
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Rows of numbers by the part of a machine that they depend on."""
@@ -185,7 +183,6 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         streamed=_numbers([_traffic(*pair, operands) for pair in zip(forms, nests, strict=True)], 4),
         values=_numbers([_elements(form) for form in forms], 3),
         overlap=_numbers([_overlap(nest, operands) for nest in nests]),
-        least=_numbers([_least(nest) for nest in nests]),
         tensors=_tensors(nests, operands),
     )
 
@@ -262,10 +259,13 @@ def _move(form: Form) -> tuple[float, ...]:
 
 
 def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
-    """Bytes of weights, as used and stored, and of other constants; how many: all, small and large ones."""
+    """Bytes of weights, as used and stored, and of other constants; how many: all, small and large ones.
+
+    What is read in two ways counts twice, as it has two boxes.
+    """
     weights = stored = others = small = large = 0
     factors = {nest.accesses[number].operand for number in weights_of(nest, operands)}
-    names = {access.operand for access in nest.reads if operands[access.operand].kind == "constant"}
+    names = [access.operand for access in nest.reads if operands[access.operand].kind == "constant"]
     for name in names:
         operand = operands[name]
         large += name in factors or operand.bytes >= LARGE
@@ -309,12 +309,6 @@ def _overlap(nest: Nest, operands: Mapping[str, Operand]) -> int:
     values = [a for a in nest.reads if operands[a.operand].kind != "constant" and not a.indirect]
     boxes = [(box_bytes(access, one), box_bytes(access, two)) for access in values]
     return sum(max(2 * less - more, 0) for less, more in boxes if more > less)
-
-
-def _least(nest: Nest) -> int:
-    """Bytes of a tile of one point; what data say is reached where it is."""
-    boxes = [box_bytes(access, (1,) * len(nest.axes)) for access in nest.accesses if not access.indirect]
-    return sum(-(-size // 16) * 16 for size in boxes)
 
 
 def _elements(form: Form) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from tests.sim.test_costs import typed
 from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
 from tiling.program import Operand
+from tosajit.errors import PlanError
 from tosajit.npu import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY, planned_for
@@ -146,6 +147,29 @@ def test_what_has_no_room_or_no_type_is_not_feasible(workload):
     assert found.feasible.tolist() == [False, False, True]
     assert np.isinf(found.cycles[:2]).all()
     assert found.best(1) == (base,)
+    first, second, third = found.reasons
+    assert first.startswith(
+        "scratchpad: layer_67 + layer_68 + layer_69 needs at least 80 bytes, but it has 64;"
+    )
+    assert first.endswith("more scratchpad.bytes, or let units reach out with memory.direct")
+    assert second.startswith("types: layer_67 + layer_68 + layer_69: the array of the machine has no 8x8,")
+    assert third == ""
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_machines_are_feasible_where_there_is_a_plan(direct, stretch, workload):
+    base = sim.machine("systolic-16").replace({"memory.direct": direct})
+    machines = [base.replace({"scratchpad.bytes": size}) for size in (64, 128, 512, 1500, 4096, 1 << 14)]
+
+    def has_plan(machine):
+        try:
+            return bool(planned_for(stretch, machine))
+        except PlanError:
+            return False
+
+    found = evaluate(workload, machines)
+    assert found.feasible.tolist() == [has_plan(machine) for machine in machines]
+    assert [reason == "" for reason in found.reasons] == found.feasible.tolist()
 
 
 def test_an_empty_search_finds_nothing(workload):

@@ -1,0 +1,111 @@
+"""The closed form of many machines ranks them as the event simulator does."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sim
+import tosajit as tj
+from sim.analytic import Workload, evaluate
+from sim.cost.weights import coding
+from sim.report import Report
+from tests.sim.ranking import FAMILIES, drawn, spearman
+from tosajit.npu import Network
+from tosajit.runtime.body import Compute
+from tosajit.runtime.planning import ROOMY, stored_operands
+
+DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn"
+MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[3] / "shared" / "models"))
+FIGURES = ("cycles", "seconds", "joules", "offchip_bytes")
+"""Names of what both simulators say of a machine."""
+LIKE, ALIKE = 0.98, 0.95
+"""Rank correlations of times, and of energy and traffic."""
+
+
+@cache
+def network(folder: Path) -> tuple[tj.Graph, Network]:
+    """A model, fused once."""
+    if not folder.is_dir():
+        pytest.skip(f"no model {folder.name} in {folder.parent}: set TOSAJIT_MODELS")
+    graph = tj.load(folder / "model.tosa")
+    return graph, Network.of(graph)
+
+
+@cache
+def workload(folder: Path, kind: str, machine: sim.Machine) -> Workload:
+    """The table of a model, its weights as such a machine stores them; `kind` names the way."""
+    (stretch,) = (step.stretch for step in network(folder)[1].body.steps if isinstance(step, Compute))
+    groups = stretch.groups(ROOMY)
+    return Workload.of(groups.nests, stored_operands(groups, machine))
+
+
+def closed(folder: Path, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
+    """What the closed form says of machines."""
+    found = {name: np.empty(len(machines)) for name in FIGURES}
+    first: dict[str, sim.Machine] = {}
+    for machine in machines:
+        first.setdefault(coding(machine), machine)
+    for kind, one in first.items():
+        numbers = [number for number, machine in enumerate(machines) if coding(machine) == kind]
+        estimates = evaluate(workload(folder, kind, one), [machines[number] for number in numbers])
+        assert estimates.feasible.all()
+        for name, values in found.items():
+            values[numbers] = getattr(estimates, name)
+    return found
+
+
+def followed(folder: Path, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
+    """What the event simulator says of them."""
+    reports: list[Report] = [tj.simulate(network(folder)[0], machine) for machine in machines]
+    return {name: np.array([getattr(report, name) for report in reports]) for name in FIGURES}
+
+
+def likeness(folder: Path, machines: list[sim.Machine]) -> dict[str, float]:
+    """Rank correlations of all figures."""
+    one, other = closed(folder, machines), followed(folder, machines)
+    found = {name: spearman(one[name], other[name]) for name in FIGURES}
+    print(folder.name, machines[0].name, len(machines), {n: round(value, 4) for n, value in found.items()})
+    return found
+
+
+def test_a_few_machines_of_each_family_are_ranked_as_the_event_simulator_ranks_them() -> None:
+    found = likeness(DS_CNN, [machine for family in FAMILIES for machine in drawn(family, 0, 8)])
+    assert found["seconds"] >= LIKE
+    assert found["cycles"] >= LIKE
+    assert found["joules"] >= ALIKE
+    assert found["offchip_bytes"] >= ALIKE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("model", ["mobilenet_v2", "resnet8"])
+def test_two_hundred_machines_are_ranked_as_the_event_simulator_ranks_them(
+    model: str, family: str, seed: int
+) -> None:
+    assert likeness(MODELS / model, drawn(family, seed, 200))["seconds"] >= LIKE
+
+
+def test_both_simulators_mean_the_same_by_their_figures() -> None:
+    machine = sim.machine("systolic-32").replace({"energy.leakage_watts": 0.05})
+    report = tj.simulate(network(DS_CNN)[0], machine)
+    found = {name: float(values[0]) for name, values in closed(DS_CNN, [machine]).items()}
+    assert report.seconds == report.cycles / machine.clock_hz
+    for name in FIGURES:
+        assert found[name] == pytest.approx(getattr(report, name), rel=0.05)
+    assert report.offchip_bytes == sum(
+        size for (memory, _, _), size in report.traffic.items() if memory == "offchip"
+    )
+
+
+def test_ranks_of_equal_values_are_shared() -> None:
+    one = np.array([3.0, 1.0, 1.0, 2.0])
+    assert spearman(one, one) == pytest.approx(1)
+    assert spearman(one, -one) == pytest.approx(-1)
+    assert spearman(one, np.array([4.0, 2.0, 2.0, 3.0])) == pytest.approx(1)
+    assert spearman(np.ones(3), np.arange(3.0)) == 0
