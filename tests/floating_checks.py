@@ -8,20 +8,23 @@ may be calculated in any order: such values leave the graph, are checked, and ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 import tosajit as tj
 from tests import floating_oracle as oracle
-from tests import reference
-from tests.floating_graphs import FloatingGraph, accuracy_types, draw
+from tests import floating_sums, reference
+from tests.floating_graphs import FloatingGraph, accuracy_types
+from tests.floating_steps import draw
+from tests.floating_sums import SUMS, TRANSFORMS
 from tests.strategies import TARGETS
 from tosajit import accuracy
 from tosajit.conformance.arm import ArmTools
 from tosajit.errors import PlanError
 from tosajit.files import to_bytes
 from tosajit.graph import Node
+from tosajit.operator import Operator
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -50,8 +53,7 @@ def check_target(
     found = run(tj.compile(graph, target=TARGETS[target], threads=threads), drawn.inputs, graph)
     values = exposed_values(drawn, exposed, found)
     for node in drawn.nodes:
-        name = node.outputs[0]
-        fault = check_node(drawn, node, values, values[name])
+        fault = check_node(drawn, node, values, [values[name] for name in node.outputs])
         assert not fault, f"{target}: {fault}\n{drawn}"
     for name in set(found) - set(drawn.cuts):
         same = (found[name] == values[name]) | (np.isnan(found[name]) & np.isnan(values[name]))
@@ -78,32 +80,65 @@ def run(executable: tj.Executable, given: Arrays, graph: tj.Graph) -> dict[str, 
 
 
 def check_node(
-    drawn: FloatingGraph, node: Node, values: Arrays, found: np.ndarray, expected: np.ndarray | None = None
+    drawn: FloatingGraph,
+    node: Node,
+    values: Arrays,
+    found: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray] | None = None,
 ) -> str:
-    """Say what is wrong with a result, given what its operator read; empty if nothing is."""
-    operator, name = node.operator.opcode, node.outputs[0]
-    dtype, attributes = drawn.entries[name].dtype, dict(node.operator)
-    inputs = [values[name] for name in node.inputs]
+    """Say what is wrong with the results of a node, given what it read; empty if nothing is."""
+    operator, inputs = meant(drawn, node, values)
+    dtype = drawn.entries[node.outputs[-1]].dtype
     if expected is None:
-        expected = oracle.evaluate(operator, attributes, inputs, dtype)
-    if found.shape != expected.shape:
-        return f"{name} = {operator} has the shape {list(found.shape)}, not {list(expected.shape)}"
+        expected = evaluated(drawn, node, operator, inputs, dtype)
+    if operator.opcode in TRANSFORMS:
+        found, expected = [np.stack(list(found))], [np.stack(list(expected))]
+    for place, (ours, wanted) in enumerate(zip(found, expected, strict=True)):
+        name = f"{node.outputs[place]} = {operator.opcode}"
+        if ours.shape != wanted.shape:
+            return f"{name} has the shape {list(ours.shape)}, not {list(wanted.shape)}"
+        fault = wrong(operator, drawn.entries[node.outputs[place]].dtype, inputs, ours, wanted)
+        if fault:
+            return f"{name} {fault}"
+    return ""
+
+
+def meant(drawn: FloatingGraph, node: Node, values: Arrays) -> tuple[Operator, list[np.ndarray]]:
+    """The operator that a node applies, and its operands: of control flow, what was done."""
+    inputs = [values[name] for name in node.inputs]
+    meaning = drawn.meanings.get(node.outputs[0])
+    match meaning and meaning.kind:
+        case "if":
+            return meaning.operators[0 if inputs[0].item() else 1], inputs[1:]
+        case "while":
+            return meaning.operators[0], inputs
+    return node.operator, inputs
+
+
+def evaluated(
+    drawn: FloatingGraph, node: Node, operator: Operator, inputs: list[np.ndarray], dtype: str
+) -> list[np.ndarray]:
+    """What fp64 arithmetic gives for a node."""
+    meaning = drawn.meanings.get(node.outputs[0])
+    if meaning and meaning.kind == "while":
+        array = inputs[1]
+        for _ in range(int(inputs[0][0])):
+            array = oracle.evaluate(operator.opcode, dict(operator), [array, array], dtype)
+        return [np.zeros(1, np.int32), array]
+    found = oracle.evaluate(operator.opcode, dict(operator), inputs, dtype)
+    return list(found) if operator.opcode in TRANSFORMS else [found]
+
+
+def wrong(
+    operator: Operator, dtype: str, inputs: list[np.ndarray], found: np.ndarray, expected: np.ndarray
+) -> str:
+    """Say what is wrong with a result; empty if nothing is."""
+    opcode, attributes = operator.opcode, dict(operator)
     if dtype not in accuracy_types():
-        wrong = (found != expected) & ~undefined(operator, inputs, dtype)
-        return f"{name} = {operator} gives {found[wrong][0]}, not {expected[wrong][0]}" if wrong.any() else ""
-    result = judged(operator, attributes, dtype, inputs, found, expected)
-    if not result and operator in oracle.SUMS and inputs[0].dtype == tj.BF16.storage:
-        # Instructions for products of bf16 take subnormal operands as zero, which every operator may do.
-        inputs = [flushed(array) for array in inputs]
-        expected = oracle.evaluate(operator, attributes, inputs, dtype)
-        result = judged(operator, attributes, dtype, inputs, found, expected)
-    return "" if result else f"{name} = {operator} is {result}"
-
-
-def flushed(array: np.ndarray) -> np.ndarray:
-    """Replace subnormal numbers by zero."""
-    small = np.abs(array.astype(np.float64)) < accuracy.format_of(array.dtype).normal_min
-    return np.where(small, np.zeros_like(array), array)
+        differs = (found != expected) & ~undefined(opcode, inputs, dtype)
+        return f"gives {found[differs][0]}, not {expected[differs][0]}" if differs.any() else ""
+    result = judged(opcode, attributes, dtype, inputs, found, expected)
+    return "" if result else f"is {result}"
 
 
 def undefined(operator: str, inputs: list[np.ndarray], dtype: str) -> np.ndarray:
@@ -126,24 +161,12 @@ def judged(
         allowed = accuracy.bound(operator, expected, dtype, inputs[0])
         free = leaves_range(inputs[0], attributes, dtype)
         return accuracy.check_bound(found, expected, dtype, np.where(free, np.inf, allowed))
-    if operator not in oracle.SUMS:
-        if operator not in accuracy.BOUNDS and operator != "CLAMP":
-            return accuracy.check(found, accuracy.format_of(dtype).rounded(expected), dtype, 0)
-        return accuracy.check_operator(operator, found, expected, dtype, *operands(operator, inputs))
-    stored = tj.dtypes.dtype_of(inputs[0].dtype)
-    sizes = [accuracy.magnitudes(array, stored) for array in inputs[: 1 if operator in SINGLE else 3]]
-    bounds = oracle.evaluate(operator, attributes, sizes, dtype)
-    ks = kernel_size(operator, attributes, inputs)
-    acc = getattr(attributes.get("acc_type"), "name", "FP32" if dtype == "BF16" else dtype)
-    # The sum of an average may overflow where the average does not.
-    held = bounds * (ks if operator == "AVG_POOL2D" else 1)
-    bounds = np.where(held > 0.99 * accuracy.format_of(acc).normal_max, np.inf, bounds)
-    bias = operator == "CONV2D" and bool(inputs[2].any())
-    ksb = accuracy.kernel_size_bound(ks, dtype, acc, bias)
-    # The variance is for data sets of many products: here each element may be off by its bound.
-    return accuracy.check_dot_product(
-        found, expected, bounds, dtype, ksb, variance_error_bound=(2.0 * ksb) ** 2
-    )
+    if operator in SUMS:
+        return floating_sums.judged(operator, attributes, dtype, inputs, found, expected)
+    nearest = operator == "RESIZE" and getattr(attributes["mode"], "name", "") == "NEAREST"
+    if nearest or (operator not in accuracy.BOUNDS and operator != "CLAMP"):
+        return accuracy.check(found, accuracy.format_of(dtype).rounded(expected), dtype, 0)
+    return accuracy.check_operator(operator, found, expected, dtype, *operands(operator, inputs))
 
 
 def leaves_range(x: np.ndarray, attributes: Mapping[str, object], dtype: str) -> np.ndarray:
@@ -158,24 +181,9 @@ def leaves_range(x: np.ndarray, attributes: Mapping[str, object], dtype: str) ->
     return outside & np.isfinite(x.astype(np.float64)).all(axis=int(str(attributes["axis"])), keepdims=True)
 
 
-SINGLE = ("REDUCE_SUM", "AVG_POOL2D")
-
-
 def operands(operator: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
     """What the bound of an operator depends on."""
     return [np.broadcast_arrays(*inputs)[k] for k in range(2)] if operator == "POW" else inputs[:1]
-
-
-def kernel_size(operator: str, attributes: Mapping[str, object], inputs: list[np.ndarray]) -> int:
-    """How many products a sum has."""
-    match operator:
-        case "MATMUL":
-            return int(inputs[0].shape[2])
-        case "REDUCE_SUM":
-            return int(inputs[0].shape[attributes["axis"]])  # type: ignore[index]
-        case "AVG_POOL2D":
-            return int(np.prod(attributes["kernel"]))  # type: ignore[call-overload]
-    return int(np.prod(inputs[1].shape[1:]))
 
 
 def check_model(drawn: FloatingGraph, values: Arrays) -> None:
@@ -184,8 +192,8 @@ def check_model(drawn: FloatingGraph, values: Arrays) -> None:
     given = {name: values[name.removeprefix("given_")] for name in apart.main.inputs}
     expected = reference.run(to_bytes(apart), given, precise=True)
     for node in drawn.nodes:
-        name = node.outputs[0]
-        fault = check_node(drawn, node, values, values[name], expected[name])
+        results = [[arrays[name] for name in node.outputs] for arrays in (values, expected)]
+        fault = check_node(drawn, node, values, *results)
         assert not fault, f"the reference model: {fault}\n{drawn}"
 
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tests import floating_oracle as oracle
+from tests.floating_sums import SUMS, TRANSFORMS
 from tosajit import accuracy
 from tosajit.dtypes import DTYPES, SHAPE
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operators import OPERATORS
+from tosajit.operator import Operator
+from tosajit.operators import OPERATORS, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
 FLOATS = ("FP32", "FP16", "BF16")
+EIGHT_BITS = ("FP8E4M3", "FP8E5M2")
 STYLES = ("normal", "normal", "integers", "integers", "large", "special")
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33)
-CASTS = {
-    "FP32": ("FP16", "BF16", "INT8", "INT16", "INT32", "FP8E4M3", "FP8E5M2"),
-    "FP16": ("FP32", "INT8", "INT16", "INT32", "FP8E4M3", "FP8E5M2"),
-    "BF16": ("FP32", "INT8", "INT16", "INT32", "FP8E4M3", "FP8E5M2"),
-    **{name: FLOATS for name in ("INT8", "INT16", "INT32", "FP8E4M3", "FP8E5M2")},
-}
-MOVING = ("TRANSPOSE", "REVERSE", "CONCAT", "RESHAPE", "TILE", "PAD", "SLICE")
+MOVING = ("TRANSPOSE", "REVERSE", "CONCAT", "RESHAPE", "TILE", "PAD", "SLICE", "GATHER", "SCATTER")
 WHOLE = (
     *("ABS", "NEGATE", "CEIL", "FLOOR", "IDENTITY", "ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "CLAMP"),
-    *("SELECT", "CAST", "EQUAL", "GREATER", "GREATER_EQUAL", "ARGMAX", *MOVING, *oracle.ORDERED),
+    *("SELECT", "CAST", "EQUAL", "GREATER", "GREATER_EQUAL", "ARGMAX", *MOVING),
+    *(name for name in oracle.ORDERED if name not in TRANSFORMS),
 )
 """Operators that give integers, and calculate them without rounding as long as these are small."""
 
@@ -43,6 +40,16 @@ class Entry:
     kind: str = "result"
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What a node does that is more than an operator: regions of one operator, or a variable."""
+
+    kind: str
+    """`if`, `while` or `variable`."""
+    operators: tuple[Operator, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+
 @dataclass
 class FloatingGraph:
     """Nodes over values, and which of them depend on the order in which they are calculated."""
@@ -51,6 +58,22 @@ class FloatingGraph:
     entries: dict[str, Entry] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     cuts: list[str] = field(default_factory=list)
+    meanings: dict[str, Meaning] = field(default_factory=dict)
+    """By the first result of a node."""
+
+    @property
+    def operators(self) -> list[tuple[str, str]]:
+        """Every operator with the types of its first operand and result."""
+        found = []
+        for node in self.nodes:
+            name, meaning = node.outputs[0], self.meanings.get(node.outputs[0])
+            types = [self.entries[value].dtype for value in (*node.inputs[:1], name)]
+            inner = [made.opcode for made in meaning.operators] if meaning else []
+            names = [node.operator.opcode, *inner]
+            if meaning and meaning.kind == "variable":
+                names = ["VARIABLE", "VARIABLE_WRITE", "VARIABLE_READ"]
+            found += [(used, "-to-".join(types).lower()) for used in names]
+        return found
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -77,9 +100,12 @@ class FloatingGraph:
     def apart(self) -> Graph:
         """All nodes side by side, each of which reads inputs of its own."""
         results = tuple(name for node in self.nodes for name in node.outputs)
-        return self._graph(self.nodes, results, {name: f"given_{name}" for name in results})
+        return self._graph(self.nodes, results, {name: f"given_{name}" for name in results}, variables=False)
 
-    def _graph(self, nodes: list[Node], outputs: tuple[str, ...], given: Mapping[str, str]) -> Graph:
+    def _graph(
+        self, nodes: list[Node], outputs: tuple[str, ...], given: Mapping[str, str], variables: bool = True
+    ) -> Graph:
+        """Build a graph; without `variables`, which the reference model lacks, their nodes are IDENTITY."""
         values, made = {}, []
         for name, entry in self.entries.items():
             constant = entry.kind in ("constant", "shape")
@@ -94,9 +120,23 @@ class FloatingGraph:
         for name, other in given.items():
             if other in used:
                 values[other] = Value(other, values[name].dtype, values[name].shape, None)
-        made += [Node(n.operator, tuple(given.get(i, i) for i in n.inputs), n.outputs) for n in nodes]
+        for node in nodes:
+            read = Node(node.operator, tuple(given.get(i, i) for i in node.inputs), node.outputs)
+            held = variables and self.meanings.get(node.outputs[0], Meaning("")).kind == "variable"
+            made += self._variable(read, values) if held else [read]
         inputs = (*self.inputs, *(other for other in given.values() if other in used))
-        return Graph((Region("main", (Block("main", tuple(made), values, inputs, outputs),)),))
+        regions = [region for meaning in self.meanings.values() for region in meaning.regions]
+        return Graph((Region("main", (Block("main", tuple(made), values, inputs, outputs),)), *regions))
+
+    def _variable(self, node: Node, values: dict[str, Value]) -> list[Node]:
+        """Write an operand to a variable, and read it back."""
+        name, like = f"variable_{node.outputs[0]}", values[node.outputs[0]]
+        values[name] = Value(name, like.dtype, like.shape, None, name)
+        return [
+            Node(VARIABLE(name=name), (), (name,)),
+            Node(VARIABLE_WRITE(name=name), node.inputs, ()),
+            Node(VARIABLE_READ(name=name), (), node.outputs),
+        ]
 
     def __repr__(self) -> str:
         lines = [f"floating-point graph of seed {self.seed}"]
@@ -106,9 +146,11 @@ class FloatingGraph:
                 lines.append(f"{entry.name}: {entry.dtype}{list(entry.array.shape)} {text}")
         for node in self.nodes:
             result = self.entries[node.outputs[0]]
+            meaning = self.meanings.get(result.name, Meaning(""))
+            inner = [meaning.kind, *map(repr, meaning.operators)] if meaning.kind else ""
             lines.append(
-                f"{result.name}: {result.dtype}{list(result.array.shape)} = "
-                f"{node.operator.opcode}({', '.join(node.inputs)}) {dict(node.operator)}"
+                f"{', '.join(node.outputs)}: {result.dtype}{list(result.array.shape)} = "
+                f"{node.operator.opcode}({', '.join(node.inputs)}) {dict(node.operator)} {inner}".rstrip()
             )
         return "\n".join([*lines, f"return {', '.join(self.outputs)}"])
 
@@ -124,12 +166,6 @@ class Drawer:
     def pick(self, options: Any) -> Any:
         """Choose one of some options."""
         return options[int(self.random.integers(len(options)))]
-
-    def draw(self, operators: int) -> FloatingGraph:
-        """Add so many operators."""
-        while len(self.made.nodes) < operators:
-            STEPS[int(self.random.integers(len(STEPS)))](self)
-        return self.made
 
     def add(self, kind: str, dtype: str, array: np.ndarray, whole: bool = True) -> Entry:
         """Add a value."""
@@ -178,6 +214,10 @@ class Drawer:
             kind, dtype, array.astype(SHAPE.storage if kind == "shape" else DTYPES[dtype].storage)
         )
 
+    def indices(self, values: np.ndarray) -> Entry:
+        """Add rows to take or to replace."""
+        return self.add(self.pick(("input", "constant")), "INT32", values.astype(np.int32))
+
     def operand(self, dtypes: tuple[str, ...] = FLOATS, rank: int | None = None) -> Entry:
         """Choose a value, mostly a recent result."""
         fits = [
@@ -210,7 +250,33 @@ class Drawer:
     ) -> None:
         """Add a node; `zeros` operands are zero points, which the oracle does not see."""
         made = OPERATORS[operator](**(attributes or {}))
-        arrays = [entry.array for entry in inputs]
+        results, whole = self.results(made, inputs, dtype, acc)
+        names = [entry.name for entry in inputs]
+        for place in range(zeros):
+            kind = "INT8" if operator == "MUL" else [*(e.dtype for e in inputs[:2]), dtype][place % 3]
+            names.append(self.constant(kind, [0]).name)
+        self.record(Node(made, tuple(names), ()), [(dtype, array) for array in results], whole)
+        if operator in oracle.ORDERED and not whole:
+            self.made.cuts += self.made.nodes[-1].outputs
+
+    def record(
+        self,
+        node: Node,
+        results: list[tuple[str, np.ndarray]],
+        whole: bool,
+        meaning: Meaning | None = None,
+    ) -> None:
+        """Add a node whose results are of these types and values."""
+        names = tuple(self.add("result", dtype, array, whole).name for dtype, array in results)
+        self.made.nodes.append(Node(node.operator, node.inputs, names))
+        if meaning is not None:
+            self.made.meanings[names[0]] = meaning
+
+    def results(
+        self, made: Operator, inputs: tuple[Entry, ...], dtype: str, acc: str = ""
+    ) -> tuple[list[np.ndarray], bool]:
+        """What an operator gives, and whether these are small integers in whatever order it calculates."""
+        operator, arrays = made.opcode, [entry.array for entry in inputs]
         wide = oracle.evaluate(operator, dict(made), arrays, dtype)
         whole = all(entry.whole for entry in inputs) and operator in WHOLE
         if dtype in accuracy_types():
@@ -222,15 +288,8 @@ class Drawer:
                 whole = whole and bool((wide == np.rint(wide)).all()) and most < 2**bits
         else:
             array = wide.astype(DTYPES[dtype].storage)
-        result_shape = array.reshape(wide.shape)
-        names = [entry.name for entry in inputs]
-        for place in range(zeros):
-            kind = "INT8" if operator == "MUL" else [*(e.dtype for e in inputs[:2]), dtype][place % 3]
-            names.append(self.constant(kind, [0]).name)
-        result = self.add("result", dtype, result_shape, whole)
-        self.made.nodes.append(Node(made, tuple(names), (result.name,)))
-        if operator in oracle.ORDERED and not whole:
-            self.made.cuts.append(result.name)
+        array = array.reshape(wide.shape)
+        return list(array) if operator in TRANSFORMS else [array], whole
 
 
 def accuracy_types() -> tuple[str, ...]:
@@ -242,145 +301,9 @@ def sizes(
     operator: str, attributes: Mapping[str, Any], arrays: list[np.ndarray], wide: np.ndarray, dtype: str
 ) -> np.ndarray:
     """What an operator may have to hold on its way, in whatever order it calculates."""
-    if operator in oracle.SUMS:
+    if operator in SUMS:
         return oracle.evaluate(operator, attributes, [np.abs(a.astype(np.float64)) for a in arrays], dtype)
     if operator == "REDUCE_PRODUCT":
         steps = [np.maximum(np.abs(arrays[0].astype(np.float64)), 1)]
         return oracle.evaluate(operator, attributes, steps, dtype)
     return np.abs(wide)
-
-
-def unary(drawer: Drawer) -> None:
-    """A function of one operand."""
-    operator, x = drawer.pick(tuple(oracle.UNARY)), drawer.operand()
-    # In sums of integers the sign of zero is free.
-    if operator in ("RECIPROCAL", "RSQRT") and drawer.style == "integers" and not x.array.all():
-        return
-    drawer.apply(operator, (x,), x.dtype, zeros=2 if operator == "NEGATE" else 0)
-
-
-def clamp(drawer: Drawer) -> None:
-    """CLAMP to a range that holds zero, or not."""
-    x = drawer.operand()
-    low, high = sorted(float(v) for v in drawer.random.integers(-3, 7, 2))
-    nan_mode = drawer.pick(("PROPAGATE", "IGNORE"))
-    drawer.apply("CLAMP", (x,), x.dtype, {"min_val": low, "max_val": high, "nan_mode": nan_mode})
-
-
-def binary(drawer: Drawer) -> None:
-    """A function of two operands."""
-    operator, x = drawer.pick((*oracle.BINARY, "ADD", "MUL", "SUB", "MAXIMUM", "MINIMUM")), drawer.operand()
-    y = drawer.partner(x)
-    if drawer.random.random() < 0.5:
-        x, y = y, x
-    if operator == "POW" and not (x.array.astype(np.float64) > 0).all():
-        return
-    dtype = "BOOL" if operator in ("EQUAL", "GREATER", "GREATER_EQUAL") else x.dtype
-    about = {"nan_mode": drawer.pick(("PROPAGATE", "IGNORE"))} if operator in oracle.NAN_MODES else {}
-    drawer.apply(operator, (x, y), dtype, about, zeros=operator == "MUL")
-
-
-def select(drawer: Drawer) -> None:
-    """SELECT between two operands."""
-    x = drawer.operand()
-    y = drawer.partner(x)
-    shape = np.broadcast_shapes(x.array.shape, y.array.shape)
-    conditions = [e for e in drawer.made.entries.values() if e.dtype == "BOOL" and e.array.shape == shape]
-    drawer.apply("SELECT", (conditions[-1] if conditions else drawer.fresh("BOOL", shape), x, y), x.dtype)
-
-
-def cast(drawer: Drawer) -> None:
-    """CAST to or from a floating-point type; integers have no NaN."""
-    x = drawer.operand(tuple(CASTS))
-    dtype = drawer.pick(CASTS[x.dtype])
-    if dtype in oracle.INTEGERS and x.dtype in FLOATS and drawer.style != "integers":
-        x = drawer.fresh(x.dtype, drawer.shape())
-        if not np.isfinite(x.array.astype(np.float64)).all():
-            return
-    drawer.apply("CAST", (x,), dtype)
-
-
-def reduction(drawer: Drawer) -> None:
-    """Reduce along an axis."""
-    x = drawer.operand()
-    if not x.array.ndim:
-        return
-    operator = drawer.pick(("REDUCE_SUM", "REDUCE_PRODUCT", "REDUCE_MAX", "REDUCE_MIN", "ARGMAX"))
-    about = {"axis": int(drawer.random.integers(x.array.ndim))}
-    if operator in oracle.NAN_MODES:
-        about["nan_mode"] = drawer.pick(("PROPAGATE", "IGNORE"))
-    drawer.apply(operator, (x,), "INT32" if operator == "ARGMAX" else x.dtype, about)
-
-
-def matmul(drawer: Drawer) -> None:
-    """MATMUL."""
-    x = drawer.operand((*FLOATS, "FP8E4M3", "FP8E5M2"), 3)
-    n, _, c = x.array.shape
-    y = drawer.fresh(x.dtype, (n, c, drawer.pick((1, 3, 8, 16, 19))))
-    options = {"FP32": ("FP32",), "FP16": ("FP16", "FP32"), "BF16": ("FP32",)}
-    drawer.apply("MATMUL", (x, y), drawer.pick(options.get(x.dtype, ("FP16",))), zeros=2)
-
-
-def window(drawer: Drawer) -> None:
-    """CONV2D or pooling."""
-    x = drawer.operand(FLOATS, 4)
-    operator, (_, height, width, channels) = (
-        drawer.pick(("CONV2D", "AVG_POOL2D", "MAX_POOL2D")),
-        x.array.shape,
-    )
-    kernel = tuple(int(drawer.random.integers(1, min(3, extent) + 1)) for extent in (height, width))
-    acc = drawer.pick(("FP16", "FP32")) if x.dtype == "FP16" else "FP32"
-    about: dict[str, Any] = {"stride": (1, 1), "pad": (0, 0, 0, 0)}
-    if operator == "CONV2D":
-        about |= {"pad": tuple(int(p) for p in drawer.random.integers(0, 2, 4))}
-        about |= {"dilation": (1, 1), "acc_type": acc, "local_bound": True}
-        outputs = drawer.pick((1, 4, 9))
-        weight = drawer.fresh(x.dtype, (outputs, *kernel, channels))
-        bias = drawer.fresh(x.dtype, (drawer.pick((1, outputs)),))
-        drawer.apply(operator, (x, weight, bias), x.dtype, about, zeros=2, acc=acc)
-    elif operator == "AVG_POOL2D":
-        drawer.apply(operator, (x,), x.dtype, about | {"kernel": kernel, "acc_type": acc}, zeros=2, acc=acc)
-    else:
-        nan_mode = drawer.pick(("PROPAGATE", "IGNORE"))
-        drawer.apply(operator, (x,), x.dtype, about | {"kernel": kernel, "nan_mode": nan_mode})
-
-
-def moved(drawer: Drawer) -> None:
-    """Move data."""
-    x, operator = drawer.operand((*FLOATS, "FP8E4M3", "FP8E5M2")), drawer.pick(MOVING)
-    rank, shape = x.array.ndim, x.array.shape
-    if not rank or (operator in ("TILE", "PAD", "CONCAT") and x.array.size > 800):
-        return
-    axis, inputs, about = int(drawer.random.integers(rank)), (x,), {}
-    match operator:
-        case "TRANSPOSE":
-            about = {"perms": tuple(int(p) for p in drawer.random.permutation(rank))}
-        case "REVERSE":
-            about = {"axis": axis}
-        case "CONCAT":
-            inputs, about = (x, drawer.fresh(x.dtype, shape), x), {"axis": axis}
-        case "RESHAPE":
-            inputs = (x, drawer.constant("SHAPE", [math.prod(shape[:axis]), math.prod(shape[axis:])]))
-        case "TILE":
-            inputs = (x, drawer.constant("SHAPE", drawer.random.integers(1, 3, rank)))
-        case "PAD":
-            filling = drawer.constant(x.dtype, drawer.values(x.dtype, (1,)))
-            filling.whole = drawer.style == "integers"
-            inputs = (x, drawer.constant("SHAPE", drawer.random.integers(0, 3, 2 * rank)), filling)
-        case "SLICE":
-            start = [int(drawer.random.integers(extent)) for extent in shape]
-            size = [int(drawer.random.integers(1, e - s + 1)) for e, s in zip(shape, start, strict=True)]
-            inputs = (x, drawer.constant("SHAPE", start), drawer.constant("SHAPE", size))
-    drawer.apply(operator, inputs, x.dtype, about)
-
-
-STEPS: tuple[Callable[[Drawer], None], ...] = (
-    *(unary, unary, unary, binary, binary, binary, clamp, select, cast, cast),
-    *(reduction, reduction, matmul, matmul, window, window, moved, moved, moved),
-)
-
-
-def draw(seed: int, maximum: int = 8) -> FloatingGraph:
-    """Draw a graph of one operator or some."""
-    drawer = Drawer(seed)
-    return drawer.draw(min(maximum, int(drawer.random.integers(1, 9))))

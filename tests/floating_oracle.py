@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.floating_sums import SUMS, summed, windows
+
 Arrays = Sequence[np.ndarray]
 INTEGERS = {"INT8": (-128, 127), "INT16": (-(1 << 15), (1 << 15) - 1), "INT32": (-(1 << 31), (1 << 31) - 1)}
 UNARY: Mapping[str, Callable[[Any], Any]] = {
@@ -35,6 +37,15 @@ BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "GREATER": np.greater,
     "GREATER_EQUAL": np.greater_equal,
 }
+INTEGER_UNARY: Mapping[str, Callable[[Any], Any]] = {"BITWISE_NOT": np.invert, "LOGICAL_NOT": np.logical_not}
+INTEGER_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "BITWISE_AND": np.bitwise_and,
+    "BITWISE_OR": np.bitwise_or,
+    "BITWISE_XOR": np.bitwise_xor,
+    "LOGICAL_AND": np.logical_and,
+    "LOGICAL_OR": np.logical_or,
+    "LOGICAL_XOR": np.logical_xor,
+}
 NAN_MODES: Mapping[str, tuple[Any, Any]] = {
     "MAXIMUM": (np.maximum, np.fmax),
     "MINIMUM": (np.minimum, np.fmin),
@@ -42,8 +53,6 @@ NAN_MODES: Mapping[str, tuple[Any, Any]] = {
     "REDUCE_MIN": (np.minimum, np.fmin),
     "MAX_POOL2D": (np.maximum, np.fmax),
 }
-SUMS = ("AVG_POOL2D", "CONV2D", "MATMUL", "REDUCE_SUM")
-"""Operators whose results are dot products."""
 ORDERED = (*SUMS, "REDUCE_PRODUCT", "REDUCE_MAX", "REDUCE_MIN", "MAX_POOL2D")
 """Operators that combine many elements, in whatever order."""
 
@@ -52,14 +61,14 @@ def evaluate(operator: str, attributes: Mapping[str, Any], inputs: Arrays, outpu
     """Calculate an operator in fp64, or exactly where it does not compute."""
     wide = [array if array.dtype.kind in "bi" else array.astype(np.float64) for array in inputs]
     with np.errstate(all="ignore"):
-        if operator in UNARY:
-            return np.asarray(UNARY[operator](wide[0]))
-        if operator in BINARY:
-            return np.asarray(BINARY[operator](wide[0], wide[1]))
+        if function := UNARY.get(operator) or INTEGER_UNARY.get(operator):
+            return np.asarray(function(wide[0]))
+        if combine := BINARY.get(operator) or INTEGER_BINARY.get(operator):
+            return np.asarray(combine(wide[0], wide[1]))
         if operator in NAN_MODES:
             return extremes(operator, attributes, wide)
         if operator in SUMS:
-            return summed(operator, attributes, wide)
+            return np.asarray(summed(operator, attributes, wide))
         return special(operator, attributes, wide, output)
 
 
@@ -68,34 +77,15 @@ def extremes(operator: str, attributes: Mapping[str, Any], inputs: Arrays) -> np
     propagating, ignoring = NAN_MODES[operator]
     combine = ignoring if attributes["nan_mode"].name == "IGNORE" else propagating
     if operator == "MAX_POOL2D":
-        return np.asarray(combine.reduce(windows(inputs[0], attributes, np.nan), axis=(3, 4)))
+        outside = np.nan if combine is ignoring else -np.inf
+        if inputs[0].dtype.kind != "f":
+            least = np.iinfo(inputs[0].dtype).min
+            return np.asarray(windows(inputs[0], attributes["kernel"], attributes, least).max(axis=(3, 4)))
+        views = windows(inputs[0], attributes["kernel"], attributes, outside)
+        return np.asarray(combine.reduce(views, axis=(3, 4)))
     if operator.startswith("REDUCE"):
         return np.asarray(combine.reduce(inputs[0], axis=attributes["axis"], keepdims=True))
     return np.asarray(combine(*inputs))
-
-
-def summed(operator: str, attributes: Mapping[str, Any], inputs: Arrays) -> np.ndarray:
-    """Sums of products; zero points are zero."""
-    x = inputs[0]
-    match operator:
-        case "MATMUL":
-            return x @ inputs[1]
-        case "REDUCE_SUM":
-            return np.asarray(x.sum(axis=attributes["axis"], keepdims=True))
-        case "AVG_POOL2D":
-            return np.asarray(windows(x, attributes).mean(axis=(3, 4)))
-    weight, bias = inputs[1], inputs[2]
-    about = dict(attributes) | {"kernel": weight.shape[1:3]}
-    return np.asarray(np.einsum("nyxhwc,ohwc->nyxo", windows(x, about), weight) + bias)
-
-
-def windows(x: np.ndarray, attributes: Mapping[str, Any], outside: float = 0.0) -> np.ndarray:
-    """All windows over an image: N, OH, OW, KH, KW, C. Only convolutions may be padded here."""
-    top, bottom, left, right = attributes["pad"]
-    padded = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=outside)
-    views = np.lib.stride_tricks.sliding_window_view(padded, attributes["kernel"], axis=(1, 2))
-    step = attributes["stride"]
-    return np.moveaxis(views[:, :: step[0], :: step[1]], 3, 5)
 
 
 def special(operator: str, attributes: Mapping[str, Any], inputs: Arrays, output: str) -> np.ndarray:
@@ -103,9 +93,9 @@ def special(operator: str, attributes: Mapping[str, Any], inputs: Arrays, output
     x = inputs[0]
     match operator:
         case "CLAMP":
-            ignored = attributes["min_val"] if attributes["nan_mode"].name == "IGNORE" else np.nan
             clipped = np.clip(x, attributes["min_val"], attributes["max_val"])
-            return np.where(np.isnan(x), ignored, clipped)
+            ignored = attributes["min_val"] if attributes["nan_mode"].name == "IGNORE" else np.nan
+            return clipped if x.dtype.kind != "f" else np.where(np.isnan(x), ignored, clipped)
         case "CAST":
             return np.asarray(cast(x, output))
         case "SELECT":
@@ -113,7 +103,15 @@ def special(operator: str, attributes: Mapping[str, Any], inputs: Arrays, output
         case "REDUCE_PRODUCT":
             return np.asarray(x.prod(axis=attributes["axis"], keepdims=True))
         case "ARGMAX":
-            return np.argmax(x, axis=attributes["axis"]).astype(np.int32)
+            return largest(x, attributes)
+        case "GATHER":
+            return np.take_along_axis(x, inputs[1][..., None], axis=1)
+        case "SCATTER":
+            scattered = x.copy()
+            np.put_along_axis(scattered, inputs[1][..., None], inputs[2], axis=1)
+            return scattered
+        case "RESIZE":
+            return resized(x, attributes["mode"].name, *inputs[1:])
     return moved(operator, attributes, inputs)
 
 
@@ -140,7 +138,41 @@ def moved(operator: str, attributes: Mapping[str, Any], inputs: Arrays) -> np.nd
 
 def cast(x: np.ndarray, output: str) -> np.ndarray:
     """Convert: round to integers, to even; a floating-point result is rounded where it is checked."""
-    if output not in INTEGERS or x.dtype.kind != "f":
+    if output == "BOOL":
+        return x != 0
+    if output not in INTEGERS:
         return x.astype(np.float64)
+    if x.dtype.kind != "f":
+        return x.astype(output.lower())
     low, high = INTEGERS[output]
     return np.clip(np.nan_to_num(np.rint(x), nan=0.0, posinf=high, neginf=low), low, high)
+
+
+def largest(x: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
+    """Where the first of the greatest is, or of NaN; ignored, NaN is less than anything."""
+    axis, missing = attributes["axis"], np.isnan(x)
+    if attributes["nan_mode"].name == "PROPAGATE":
+        return np.argmax(x, axis=axis).astype(np.int32)
+    found = np.where(missing, -np.inf, x)
+    at = np.where(found.max(axis=axis) == -np.inf, np.argmin(missing, axis=axis), np.argmax(found, axis=axis))
+    return at.astype(np.int32)
+
+
+def resized(
+    x: np.ndarray, mode: str, scale: np.ndarray, offset: np.ndarray, border: np.ndarray
+) -> np.ndarray:
+    """RESIZE (TOSA 1.0.1 section 2.12.1)."""
+    for axis, (numerator, denominator) in enumerate(np.reshape(scale, (2, 2)).tolist(), start=1):
+        extent = x.shape[axis]
+        last = (extent - 1) * numerator - offset[axis - 1] + border[axis - 1]
+        place = np.arange(last // denominator + 1) * denominator + offset[axis - 1]
+        below, part = place // numerator, (place % numerator) / numerator
+        pair = [np.take(x, np.clip(at, 0, extent - 1), axis) for at in (below, below + 1)]
+        shape = [-1 if axis == k else 1 for k in range(4)]
+        part = part.reshape(shape)
+        x = (
+            np.where(part >= 0.5, pair[1], pair[0])
+            if mode == "NEAREST"
+            else pair[0] * (1 - part) + pair[1] * part
+        )
+    return x

@@ -8,35 +8,50 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tests import floating_oracle as oracle
+from tests import floating_sums
 from tosajit import accuracy
 from tosajit.dtypes import DTYPES
 from tosajit.operators import OPERATORS
 
-WINDOW: dict[str, Any] = {"stride": (1, 1), "pad": (0, 0, 0, 0)}
-# Operands, attributes, how many products a sum has, how many zero points follow.
-OPERANDS: dict[str, tuple[list[tuple[int, ...]], dict[str, Any], int, int]] = {
-    "MATMUL": ([(2, 33, 64), (2, 64, 31)], {}, 64, 2),
-    "CONV2D": ([(1, 14, 15, 8), (13, 3, 3, 8), (13,)], WINDOW | {"dilation": (1, 1)}, 72, 2),
-    "REDUCE_SUM": ([(40, 64, 33)], {"axis": 1}, 64, 0),
-    "AVG_POOL2D": ([(1, 20, 21, 7)], WINDOW | {"kernel": (3, 4)}, 12, 2),
+PLANE: dict[str, Any] = {"stride": (1, 1), "pad": (0, 0, 0, 0)}
+CONV: dict[str, Any] = PLANE | {"dilation": (1, 1)}
+SPACE: dict[str, Any] = {"stride": (1, 1, 1), "pad": (0,) * 6, "dilation": (1, 1, 1)}
+SPREAD: dict[str, Any] = {"stride": (1, 1), "out_pad": (0, 0, 0, 0)}
+# Operands, attributes, how many zero points follow.
+OPERANDS: dict[str, tuple[list[tuple[int, ...]], dict[str, Any], int]] = {
+    "MATMUL": ([(2, 33, 64), (2, 64, 31)], {}, 2),
+    "CONV2D": ([(1, 14, 15, 8), (13, 3, 3, 8), (13,)], CONV, 2),
+    "CONV3D": ([(1, 5, 9, 10, 4), (9, 3, 3, 2, 4), (9,)], SPACE, 2),
+    "DEPTHWISE_CONV2D": ([(1, 14, 15, 8), (3, 4, 8, 2), (16,)], CONV, 2),
+    "TRANSPOSE_CONV2D": ([(1, 11, 9, 8), (13, 3, 3, 8), (13,)], SPREAD, 2),
+    "REDUCE_SUM": ([(40, 64, 33)], {"axis": 1}, 0),
+    "AVG_POOL2D": ([(1, 20, 21, 7)], PLANE | {"kernel": (3, 4)}, 2),
+    "FFT2D": ([(3, 16, 32), (3, 16, 32)], {"inverse": False}, 0),
+    "RFFT2D": ([(5, 16, 32)], {}, 0),
 }
+LOCAL = (*floating_sums.CONVOLUTIONS, *floating_sums.TRANSFORMS)
+"""Operators with the attribute local_bound."""
 ALL = ("FP32", "FP32"), ("FP16", "FP16"), ("BF16", "FP32")
 EIGHT_BITS = [("FP8E4M3", "FP16", "FP16"), ("FP8E5M2", "FP16", "FP16")]
 SAME = [(kind, kind, acc) for kind, acc in ALL]
 HALF = ("FP16", "FP16", "FP32")
 TYPES = {
     "MATMUL": [*SAME[:2], ("FP16", "FP32", "FP32"), ("BF16", "FP32", "FP32"), *EIGHT_BITS],
-    "CONV2D": [*SAME, HALF, *EIGHT_BITS],
+    **{name: [*SAME, HALF, *EIGHT_BITS] for name in floating_sums.CONVOLUTIONS},
     "REDUCE_SUM": SAME,
     "AVG_POOL2D": [*SAME, HALF],
+    **{name: SAME[:1] for name in floating_sums.TRANSFORMS},
 }
 CASES = [
     (operator, *types, local)
     for operator, rows in TYPES.items()
     for types in rows
-    for local in ((True, False) if operator == "CONV2D" else (True,))
+    for local in ((True, False) if operator in LOCAL else (True,))
 ]
+
+
+def test_every_operator_with_data_sets_is_here() -> None:
+    assert sorted(OPERANDS) == sorted(floating_sums.SUMS)
 
 
 @pytest.mark.parametrize("number", accuracy.SETS)
@@ -44,12 +59,10 @@ CASES = [
 def test_sums_of_a_data_set_are_accurate(
     operator: str, kind: str, output: str, acc: str, local: bool, number: int
 ) -> None:
-    shapes, attributes, ks, zeros = OPERANDS[operator]
-    attributes = dict(attributes)
-    if operator in ("CONV2D", "AVG_POOL2D"):
-        attributes["acc_type"] = acc
-    if operator == "CONV2D":
-        attributes["local_bound"] = local
+    shapes, attributes, zeros = OPERANDS[operator]
+    attributes = attributes | ({"local_bound": local} if operator in LOCAL else {})
+    if operator in (*floating_sums.CONVOLUTIONS, "AVG_POOL2D"):
+        attributes |= {"acc_type": acc}
     types = [kind, kind, output][: len(shapes)]
     made = accuracy.data_set(
         operator, number, shapes, types, output, axis=1, kernel=attributes.get("kernel", (1, 1))
@@ -62,13 +75,13 @@ def test_sums_of_a_data_set_are_accurate(
         builder.const(np.zeros(1), DTYPES[t]) for t in [kind, output if operator[0] == "A" else kind][:zeros]
     ]
     node = OPERATORS[operator](**attributes)
-    builder.output(builder.add(node, [*names, *zero], dtype=DTYPES[output]))
-    found = tj.compile(builder.build())(*made)
-    sizes = [accuracy.magnitudes(a, kind, local or k > 0) for k, a in enumerate(made)]
-    reference = oracle.evaluate(operator, dict(node), made, output)
-    bounds = oracle.evaluate(operator, dict(node), sizes, output)
-    bias = operator == "CONV2D" and bool(made[2].any())
-    ksb = accuracy.kernel_size_bound(ks, output, acc, bias)
+    if operator in floating_sums.TRANSFORMS:
+        builder.output(*builder.add_all(node, names))
+    else:
+        builder.output(builder.add(node, [*names, *zero], dtype=DTYPES[output]))
+    found = np.asarray(tj.compile(builder.build())(*made))
+    wide = [array.astype(np.float64) for array in made]
+    expected = floating_sums.summed(operator, dict(node), wide)
     assert found.size >= accuracy.MIN_DOT_PRODUCTS
-    result = accuracy.check_dot_product(found, reference, bounds, output, ksb, number)
+    result = floating_sums.judged(operator, dict(node), output, made, found, expected, number)
     assert result, str(result)
