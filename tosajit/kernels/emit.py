@@ -124,12 +124,12 @@ class _Emitter:
     def _write_results(self, phase: _Phase) -> None:
         first = len(self.nest.reads)
         for position, write in enumerate(self.nest.writes):
-            value = phase.value(write.value)
-            number = first + position
-            index = phase.index(number)
-            kind = self.element(write.access.type)
-            store = "put" if kind in NARROW else "store"
-            phase.last(f"{store}_{kind}(p{number}, {index}, {value})")
+            number, kind = first + position, self.element(write.access.type)
+            source, store = write.value, "put" if kind in NARROW else "store"
+            if source.op == f"to_{kind}" and source.operands[0].type in _FLOATS:
+                source, store = source.operands[0], "store"  # which rounds
+            value = phase.value(source)
+            phase.last(f"{store}_{kind}(p{number}, {phase.index(number)}, {value})")
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
