@@ -64,10 +64,10 @@ validate: $(READY) $(VELA)  ## Hold the simulator against published figures: doc
 
 fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
 
-fuzz-integers: $(READY) $(ARM)  ## The half of it with integers, which takes more options
+fuzz-integers: $(READY) $(ARM)  ## The half of it with integers: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink'
 	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
-fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point
+fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point, with the same options
 	$(RUN) tools/fuzz_floating.py $(ARGS)
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files
