@@ -49,14 +49,15 @@ class Fleet:
         return self[name] > 0
 
 
+def _form(array: Systolic) -> tuple[float, float, float]:
+    return array.rows, array.columns, DATAFLOWS[array.dataflow]
+
+
 def _figures(machine: Machine) -> tuple[float, ...]:
     far, pad, dma = machine.offchip, machine.scratchpad, machine.dma
-    memory, energy = machine.memory, machine.energy
-    array, infinite = machine.array, float("inf")
-    bandwidth, width = far.bandwidth_bytes_per_second, pad.bytes_per_cycle
-    rows, columns, dataflow = 0.0, 0.0, 0.0
-    if isinstance(array, Systolic):
-        rows, columns, dataflow = array.rows, array.columns, DATAFLOWS[array.dataflow]
+    memory, energy, array, infinite = machine.memory, machine.energy, machine.array, float("inf")
+    bandwidth, width, rate = far.bandwidth_bytes_per_second, pad.bytes_per_cycle, far_rate(machine)
+    rows, columns, dataflow = _form(array) if isinstance(array, Systolic) else (0.0, 0.0, 0.0)
     return (
         machine.clock_hz,
         machine.cores,
@@ -76,7 +77,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         memory.constants == "scratchpad",
         memory.direct,
         machine.planner.double_buffering,
-        infinite if (rate := far_rate(machine)) is None else rate,
+        infinite if rate is None else rate,
         machine.vector.table_lookups_per_cycle,
         machine.vector.fill_cycles,
         machine.reduction.fill_cycles,

@@ -7,6 +7,7 @@ Otherwise one of the sides comes again for every part of the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -65,20 +66,12 @@ class Moved:
 def traffic(view: Striped, fleet: Fleet) -> Moved:
     """What layers move, as a function of the scratchpad's size; machines of equal sizes move the same."""
     keys, places = np.unique(np.hstack([fleet[name] for name in KEYS]), axis=0, return_inverse=True)
-    found = _moved(view, *(keys[:, column, None] for column in range(len(KEYS))))
+    found = _moved(view, [keys[:, column, None] for column in range(len(KEYS))])
     return Moved(*(getattr(found, one.name)[places.ravel()] for one in fields(Moved)))
 
 
-def _moved(
-    view: Striped,
-    size: Numbers,
-    weights_in: Numbers,
-    constants_in: Numbers,
-    inside: Numbers,
-    direct: Numbers,
-    double: Numbers,
-    dataflow: Numbers,
-) -> Moved:
+def _moved(view: Striped, keys: Sequence[Numbers]) -> Moved:
+    size, weights_in, constants_in, inside, direct, double, dataflow = keys
     workload, tensors = view.workload, view.tensors
     stays = _fitting(tensors, np.minimum(workload.weights, size / 4), size, inside > 0)
     away = ~stays * tensors.bytes
@@ -90,28 +83,23 @@ def _moved(
     room = size - (wanted * held).sum(axis=1, keepdims=True)
     left = np.maximum(room - alive, 64)
     values, written = tensors.passed(away)
-    # One side is kept while the other passes: each comes once if half of the room holds one of them.
-    half = left / 2
-    fits = (weights <= half) | (values <= half)
     ratio = np.where(workload.weights > 0, workload.stored / np.maximum(workload.weights, 1), 1)
-    again_values = np.where(fits, 1, np.ceil(weights / half))
-    again_weights = np.where(fits, 1, np.ceil(values / half))
-    hold = values * again_values + weights * ratio <= values + weights * again_weights * ratio
+    again_values, again_weights = _again(values, weights, ratio, left / 2)
     table = np.minimum(workload.tables.prod(axis=1), constants)
     boxes = np.where(direct, 0, constants - table + np.minimum(table, left / 2))
     space = np.maximum(left - boxes, 64)
     cuts, slices, need = _tiles(view, values, weights, written, space, 1 + double, dataflow, direct > 0)
     every, results = tensors.passed(tensors.bytes[None])
-    outside = (away > 0).astype(np.float64)
-    coming = outside[:, tensors.read.tensors]
+    boxed = values + weights + written
+    coming, leaving = tensors.passed((away > 0).astype(np.float64))
     return Moved(
-        np.where(hold, values * again_values, values) + (cuts - 1) * np.minimum(workload.overlap, values),
-        weights * ratio * np.where(hold, 1, again_weights),
+        values * again_values + (cuts - 1) * np.minimum(workload.overlap, values),
+        weights * ratio * again_weights,
         constants,
         written,
-        tensors.read.sums(coming),
-        tensors.written.sums(outside[:, tensors.written.tensors]),
-        np.where(values + weights + written <= space, 1, np.ceil((values + weights + written) / half)),
+        coming,
+        leaving,
+        np.where(boxed <= space, 1, np.ceil(boxed / (left / 2))),
         cuts,
         slices,
         _early(alive + boxes, need, room, inside),
@@ -119,9 +107,21 @@ def _moved(
         written / np.maximum(results, 1),
         (inside > 0) & (alive + need > alive.max(axis=1, keepdims=True)),
         np.broadcast_to(ratio, values.shape),
-        tensors.read.sums(coming * tensors.after) > 0,
+        tensors.read.sums((away > 0)[:, tensors.read.tensors] * tensors.after) > 0,
         np.where(direct, 1, np.maximum(np.ceil(table / np.maximum(left - constants + table, left / 2)), 1)),
     )
+
+
+def _again(values: Numbers, weights: Numbers, ratio: Numbers, half: Numbers) -> tuple[Numbers, Numbers]:
+    """How often values come, and weights: one side is kept while the other passes.
+
+    Each comes once if half of the room holds one of them.
+    """
+    fits = (weights <= half) | (values <= half)
+    again_values = np.where(fits, 1, np.ceil(weights / half))
+    again_weights = np.where(fits, 1, np.ceil(values / half))
+    hold = values * again_values + weights * ratio <= values + weights * again_weights * ratio
+    return np.where(hold, again_values, 1), np.where(hold, 1, again_weights)
 
 
 def _tiles(

@@ -138,9 +138,6 @@ def _moved(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: 
 
 def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:
     """Products: on the array at the rate of their types, or on the vector unit."""
-    points = workload.product_points[chosen]
-    own = parts.steps @ points.T + workload.macs[chosen] * parts.sums[:, workload.reduced[chosen], 0]
-    own = np.maximum(own / fleet["cores"], parts.coming[:, chosen]) + fleet["vector_fill"]
     passes, slow = (parts.rates[:, workload.pair[chosen], n] for n in (0, 1))
     groups, rows, window, columns = (extent[None] for extent in workload.product[chosen].T)
     usable = (fleet["rows"] > 0) & np.isfinite(passes) & (groups > 0)
@@ -161,26 +158,41 @@ def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, give
         filled,
     )
     found = Units(*(np.empty(given.cycles.shape) for _ in range(5)))
-    fixed = workload.fixed[chosen]
-    sizes = workload.values[chosen].T
     for name, number in DATAFLOWS.items():
         some = fleet["dataflow"][:, 0] == number
         if not some.any():
             continue
-        part = systolic.Product(*(_some(extent, some) for extent in shared))
+        part, whole = (
+            systolic.Product(*(_some(extent, some) for extent in extents))
+            for extents in (shared, (groups, rows, window, columns))
+        )
         folds = systolic.folds(name, high[some], wide[some], part)
         found.cycles[some] = folds.count * (folds.fill * passes[some] + folds.stream * slow[some])
-        whole = systolic.Product(*(_some(extent, some) for extent in (groups, rows, window, columns)))
         words = systolic.words(name, high[some], wide[some], whole)
-        inputs, factors = words.inputs * sizes[0] * passes[some], words.weights * sizes[1] * passes[some]
-        outputs = words.outputs * sizes[2]
-        found.inputs[some] = inputs + np.where(fixed, 0, factors)
-        found.constants[some] = np.where(fixed, factors, 0)
-        found.outputs[some] = outputs
-        found.stream[some] = np.maximum(np.maximum(inputs, factors), outputs)
+        for sums, own in zip(tuple(found)[1:], _bytes(workload, chosen, words, passes[some]), strict=True):
+            sums[some] = own
     np.maximum(found.cycles, parts.scalar[:, chosen], out=found.cycles)
-    own_units = replace(given, cycles=own)
-    return Units(*(np.where(usable, *pair) for pair in zip(found, own_units, strict=True)))
+    if usable.all():
+        return found
+    others = replace(given, cycles=_by_vector(workload, fleet, chosen, parts))
+    return Units(*(np.where(usable, *pair) for pair in zip(found, others, strict=True)))
+
+
+def _bytes(workload: Workload, chosen: Any, words: systolic.Words, passes: Numbers) -> tuple[Numbers, ...]:
+    """Bytes of inputs, constants, results, and of the longest of these streams."""
+    sizes, fixed = workload.values[chosen].T, workload.fixed[chosen]
+    inputs, factors = words.inputs * sizes[0] * passes, words.weights * sizes[1] * passes
+    outputs = words.outputs * sizes[2]
+    longest = np.maximum(np.maximum(inputs, factors), outputs)
+    return inputs + np.where(fixed, 0, factors), np.where(fixed, factors, 0), outputs, longest
+
+
+def _by_vector(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts) -> Numbers:
+    """Cycles of products that the vector unit does."""
+    points = workload.product_points[chosen]
+    own = parts.steps @ points.T + workload.macs[chosen] * parts.sums[:, workload.reduced[chosen], 0]
+    cycles: Numbers = np.maximum(own / fleet["cores"], parts.coming[:, chosen]) + fleet["vector_fill"]
+    return cycles
 
 
 def _some(extent: Numbers, chosen: Any) -> Numbers:
