@@ -174,6 +174,7 @@ class _Worker:
             if self._ready:
                 return
             if self._process.poll() is not None:
+                death = self.end()
                 self._process = _started()
             try:
                 self._ask(data)
