@@ -45,15 +45,45 @@ def accepted(case: Case) -> bool:
 
 def test_arm_says_the_same_of_a_thousand_results() -> None:
     verdicts: Counter[tuple[str, str, bool]] = Counter()
-    for number, case in enumerate(cases(1_100, seed=2)):
+    for number, case in enumerate(cases(1_200, seed=2)):
         said = accepted(case)
         assert bool(case.ours) == said, f"case {number}, {case.mode}: Arm says {said}, but {case.ours}"
         verdicts[case.mode, case.kind.name, said] += 1
     modes = {mode for mode, _, _ in verdicts}
-    assert modes == {"ULP", "ABS_ERROR", "DOT_PRODUCT", "REDUCE_PRODUCT", "MAX_RELATIVE", "PRECOMPUTED"}
+    assert modes == {
+        *("ULP", "EXACT", "ABS_ERROR", "DOT_PRODUCT", "REDUCE_PRODUCT", "MAX_RELATIVE", "PRECOMPUTED")
+    }
     for mode in modes:
         for kind in accuracy.FORMATS:
             assert {said for said in (True, False) if verdicts[mode, kind.name, said]} == {True, False}
+
+
+@pytest.mark.parametrize("kind", accuracy.FORMATS.values(), ids=lambda kind: kind.name)
+def test_of_special_values_arm_asks_less_than_exactness(kind: accuracy.Format) -> None:
+    """FP_SPECIAL wants the same of NaN, infinity and sign; NaN is allowed where the bound is NaN too."""
+    nan = np.nan
+    top = nan if kind.dtype.name == "FP8E4M3" else np.inf
+    for ours, reference, bound, said in (
+        *((value, value, 1.0, True) for value in (1.0, -2.0, top, -top, nan, 0.0, -0.0)),
+        *((2.0, 1.0, 1.0, True), (-1.0, 1.0, 1.0, False), (nan, 1.0, 1.0, False), (1.0, nan, 1.0, False)),
+        *((1.0, np.inf, 1.0, False), (nan, 1.0, nan, True), (-1.0, 1.0, nan, False)),
+    ):
+        found = np.array([ours]).astype(kind.dtype.storage)
+        result = accuracy.check(found, [reference], kind.dtype, 0)
+        case = Case(kind, "FP_SPECIAL", found, np.array([reference]), result, np.array([bound]))
+        assert accepted(case) == said, (ours, reference, bound)
+        assert said or not result
+
+
+@pytest.mark.parametrize("kind", ["INT8", "INT16", "INT32"])
+def test_of_inexact_rounding_arm_asks_for_a_number_between_two(kind: str) -> None:
+    info = {"unsigned_data": False}
+    about = {"mode": "RESCALE_INEXACT", "data_type": kind, "shape": [1], "rescale_inexact_info": info}
+    compliance = {"version": "1.2", "tensors": {"output": about}}
+    low, high = (np.array([value], kind.lower()) for value in (-6, -5))
+    for value in (-7, -6, -5, -4):
+        ours = np.array([value], kind.lower())
+        assert complies(compliance, "output", ours, Expected(low, high)) == (-6 <= value <= -5)
 
 
 @pytest.mark.parametrize(
