@@ -54,6 +54,19 @@ def test_profiles_and_extensions_have_as_many_modes_as_the_appendix_lists():
     assert Counter(one for mode in modes for needed in mode.requirement for one in needed) == NEEDED
 
 
+def test_extensions_that_add_to_operators_are_shown_with_them():
+    """As the appendix lists them in sections 6.2.9 to 6.2.11."""
+    shown = {
+        extension: [row.operator for row in rows() if extension in row.extensions] for extension in EXTENSIONS
+    }
+    assert shown["EXT-DYNAMIC"] == [
+        *("AVG_POOL2D", "CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "MATMUL", "TRANSPOSE_CONV2D", "MUL", "TABLE"),
+        *("NEGATE", "PAD", "RESHAPE", "SLICE", "TILE", "RESIZE", "RESCALE"),
+    ]
+    assert shown["EXT-DOUBLEROUND"] == shown["EXT-INEXACTROUND"] == ["RESCALE"]
+    assert all(shown.values())
+
+
 def test_31_operands_are_compile_time_constants():
     constant = [
         operand
@@ -181,7 +194,7 @@ def test_operators_are_values():
 def test_the_table_of_operators_has_a_row_for_each():
     assert [row.operator for row in rows()] == list(OPERATORS)
     assert (
-        "| CONV2D | 2.3.3 | PRO-FP, PRO-INT | EXT-BF16, EXT-FP8E4M3, EXT-FP8E5M2, EXT-INT16, EXT-INT4 | 9 |"
-        in markdown()
+        "| CONV2D | 2.3.3 | PRO-FP, PRO-INT | "
+        "EXT-BF16, EXT-DYNAMIC, EXT-FP8E4M3, EXT-FP8E5M2, EXT-INT16, EXT-INT4 | 9 |" in markdown()
     )
     assert len(text().splitlines()) == 75

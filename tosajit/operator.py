@@ -258,6 +258,8 @@ class Operator(BaseModel):
 
     section: ClassVar[str] = ""
     modes: ClassVar[tuple[Mode, ...]] = ()
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Extensions that some values of the attributes need; `needs` says which."""
     because: ClassVar[str] = "the inputs give"
     """Why an output has its shape, as messages say it: `OH is 55, but pad, stride and dilation give 56`."""
     not_in_file: ClassVar[frozenset[str]] = frozenset()

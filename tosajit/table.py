@@ -10,7 +10,7 @@ from tosajit.operators import OPERATORS
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operator with the profiles and extensions that have a mode of it."""
+    """An operator with the profiles and extensions that have a mode of it, or add to it."""
 
     operator: str
     section: str
@@ -56,6 +56,8 @@ def _rows() -> Iterator[Row]:
     for name, operator in OPERATORS.items():
         needed = sorted({one for mode in operator.modes for group in mode.requirement for one in group})
         profiles = tuple(one for one in needed if one.startswith("PRO-"))
-        extensions = tuple(one for one in needed if one.startswith("EXT-"))
+        dynamic = ["EXT-DYNAMIC"] if any(operand.constant_in for operand in operator.operands_read) else []
+        added = {*(one for one in needed if one.startswith("EXT-")), *operator.optional, *dynamic}
+        extensions = tuple(sorted(added))
         summary = (operator.__doc__ or "").splitlines()[0]
         yield Row(name, operator.section, summary, profiles, extensions, len(operator.modes))

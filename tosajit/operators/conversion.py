@@ -110,6 +110,7 @@ class RESCALE(Unary):
         EXT-INT16 | 48-bit to 8-bit  | i48 i8
         """,
     )
+    optional = "EXT-DOUBLEROUND", "EXT-INEXACTROUND"
 
     input = read("in_t", "shape")
     multiplier = read("mul_t", "NC", ctc=_CTC)
@@ -128,9 +129,9 @@ class RESCALE(Unary):
         """Two of the rounding modes are extensions."""
         match self.rounding_mode:
             case RoundingMode.DOUBLE_ROUND:
-                return frozenset({"EXT-DOUBLEROUND"})
+                return frozenset(self.optional[:1])
             case RoundingMode.INEXACT_ROUND:
-                return frozenset({"EXT-INEXACTROUND"})
+                return frozenset(self.optional[1:])
         return frozenset()
 
     @type_check("multiplier")
