@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tosajit.dtypes import INT8, INT16, INT32, DType
+from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.operators import (
     ADD,
     CAST,
@@ -49,6 +49,16 @@ def test_moved_constants_are_what_kernels_move(dtype: DType) -> None:
     z = np.full((13, 14), 5, np.int32)
     folded, whole = tj.compile(chain(dtype, constant=True)), tj.compile(chain(dtype, constant=False))
     np.testing.assert_array_equal(folded(z), whole(numbers(dtype), z))
+
+
+@pytest.mark.parametrize("dtype", [FP32, FP16, BF16, FP8E4M3, FP8E5M2], ids=lambda dtype: dtype.name)
+def test_constants_of_floating_point_types_are_moved_bit_by_bit(dtype: DType) -> None:
+    bits = np.random.default_rng(0).integers(0, 256, (2, 6 * dtype.storage.itemsize)).astype(np.uint8)
+    values = bits.view(dtype.storage).reshape(2, 6)
+    builder = tj.GraphBuilder()
+    y = builder.add(TRANSPOSE(perms=(1, 0)), [builder.const(values, dtype)])
+    builder.output(builder.add(REVERSE(axis=0), [y]))
+    assert tj.compile(builder.build())().tobytes() == values.T[::-1].tobytes()
 
 
 def test_a_transposed_constant_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,9 @@ def _is_plain(nest: Nest) -> bool:
 
 def _copied(nest: Nest, source: Array) -> Array:
     access = nest.reads[0]
-    flat = np.ascontiguousarray(source).reshape(-1)[access.start() :]
-    steps = [step * flat.itemsize for step in access.steps(len(nest.axes))]
+    # As bits: NumPy makes no views with strides of types that it does not name.
+    bits = np.ascontiguousarray(source).reshape(-1).view(f"u{source.itemsize}")[access.start() :]
+    steps = [step * bits.itemsize for step in access.steps(len(nest.axes))]
     # A copy, unless the elements are in order already.
-    return np.lib.stride_tricks.as_strided(flat, nest.extents, steps).reshape(-1)
+    copied = np.lib.stride_tricks.as_strided(bits, nest.extents, steps).reshape(-1)
+    return copied.view(source.dtype)
