@@ -26,8 +26,10 @@ from sim.explore.strategies import Strategy
 from sim.explore.work import Candidate, Evaluator, Mode, Numbers, Outcomes
 from sim.explore.workers import Pool
 
-CHUNK, LEAST, SHARE = 256, 32, 8
-"""Points of a chunk: an eighth of what is asked at once, within these; fewer cost more each."""
+CHUNK = 256
+"""Points of a chunk; fewer cost more each. Chunks of a sequence are the same however long it is."""
+LEAST, SHARE = 32, 8
+"""Of a strategy that learns, an eighth of what it asks at once, but not fewer than so many."""
 FEW = 4
 """The same for the event simulator, of which a point takes long."""
 POLL = 0.2
@@ -164,7 +166,7 @@ class _Driver:
     def _size(self, count: int) -> int:
         if self.job.mode == "events":
             return FEW
-        return min(CHUNK, max(LEAST, -(-count // SHARE)))
+        return min(CHUNK, max(LEAST, -(-count // SHARE))) if self.job.strategy.learns else CHUNK
 
     def _recall(self, chunk: _Chunk) -> None:
         """Take what the store has."""

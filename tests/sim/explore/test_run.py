@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,6 +35,14 @@ def same(one: Exploration, other: Exploration) -> bool:
         and one.outcomes.reasons == other.outcomes.reasons
         and columns[0].tobytes() == columns[1].tobytes()
     )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
+    """Chunks of which few points have several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sim.explore.run.CHUNK", 38)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +214,9 @@ def test_more_points_of_a_sequence_go_on_from_those_that_are_there(
 ) -> None:
     asked = replace(question(), strategy="sobol")
     explore(replace(asked, points=100), Here(), tmp_path)
-    assert same(explore(asked, Here()), explore(asked, Here(), tmp_path))
+    work = Counting()
+    assert same(explore(asked, Here()), explore(replace(asked, works=(work,)), Here(), tmp_path))
+    assert len(work.asked) == 6  # the two chunks that were whole are not evaluated again
 
 
 def test_candidates_that_the_strategy_does_not_ask_for_any_more_are_refused(tmp_path: Path) -> None:
