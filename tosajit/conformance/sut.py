@@ -6,12 +6,16 @@ import sys
 import traceback
 from typing import Any
 
-import numpy as np
 from runner.tosa_test_runner import TosaTestRunner
 
 import tosajit as tj
-from tosajit.conformance.entry import run
+from tosajit.conformance.entry import FILE_TYPES, run
 from tosajit.conformance.suite import read_test
+from tosajit.dtypes import DTYPES
+from tosajit.files.npy import save_npy
+
+MEMORY_TYPES = {FILE_TYPES[name]: DTYPES[name].storage for name in ("BF16", "FP8E4M3")}
+"""`np.save` writes types of no name in a form that Arm's reader refuses."""
 
 
 class TosaSUTRunner(TosaTestRunner):  # type: ignore[misc]
@@ -29,5 +33,6 @@ class TosaSUTRunner(TosaTestRunner):  # type: ignore[misc]
             traceback.print_exc(file=sys.stderr)
             return status.OTHER_ERROR, traceback.format_exc()
         for name, file in test.outputs.items():
-            np.save(test.folder / file, outputs[name])
+            array = outputs[name]
+            save_npy(test.folder / file, array.view(MEMORY_TYPES.get(array.dtype, array.dtype)))
         return status.TOSA_VALID, None
