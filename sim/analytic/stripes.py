@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from tiling.target import Target
 
 ANY: dict[str, Any] = {"name": "", "double_buffering": True}
 """What does not matter to cascades."""
-EXACT = 16
-"""So many sizes of scratchpads are looked at as they are; of more, those half a power of two apart."""
+BITS = 3
+"""Of a scratchpad's size, its first digits count in base two: 32, 40, 48, 56 and 64 KiB are looked at."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,11 @@ class Striped:
 
 def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped, NDArray[np.intp]]]:
     """The workload as groups of machines run it, with their numbers."""
-    sizes = {machine.scratchpad.bytes for machine in machines}
-    known = {size: size if len(sizes) <= EXACT else round(2 ** (round(2 * log2(size)) / 2)) for size in sizes}
     groups: dict[Any, list[int]] = {}
     for number, machine in enumerate(machines):
         pad, mode = machine.scratchpad, machine.memory
         key = (
-            known[pad.bytes],
+            rounded(pad.bytes),
             pad.alignment_bytes,
             mode.weights,
             mode.activations,
@@ -56,6 +53,12 @@ def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped
         view = _view(workload, replace(machines[numbers[0]].target, scratch_bytes=key[0], **ANY))
         found.setdefault(id(view), (view, []))[1].extend(numbers)
     return [(view, np.array(sorted(numbers))) for view, numbers in found.values()]
+
+
+def rounded(size: int) -> int:
+    """The nearest size that is looked at."""
+    step = 1 << max(size.bit_length() - BITS, 0)
+    return (size + step // 2) // step * step
 
 
 def _view(workload: Workload, target: Target) -> Striped:

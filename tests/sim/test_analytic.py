@@ -113,6 +113,14 @@ def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload)
         assert evaluate(workload, [machines[number]]).cycles[0] == together.cycles[number]
 
 
+def test_a_machine_has_one_estimate_whatever_it_is_asked_with(workload):
+    base = sim.machine("systolic-16")
+    machines = [base.replace({"scratchpad.bytes": size}) for size in range(9_000, 70_000, 1_700)]
+    together = evaluate(workload, machines)
+    alone = [evaluate(workload, [one]).cycles[0] for one in machines]
+    assert together.cycles.tolist() == alone
+
+
 def test_no_machine_is_faster_than_its_array_and_its_memory(workload):
     chance = random.Random("bounds")
     machines = [drawn(chance) for _ in range(50)]
