@@ -11,6 +11,7 @@ import tosajit as tj
 from sim.analytic import Workload, estimate, evaluate
 from sim.cost.costs import Costs
 from sim.events import simulate
+from tests.planning.test_cascade import layers
 from tests.sim.test_costs import typed
 from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
@@ -113,11 +114,12 @@ def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload)
         assert evaluate(workload, [machines[number]]).cycles[0] == together.cycles[number]
 
 
-def test_a_machine_has_one_estimate_whatever_it_is_asked_with(workload):
+def test_a_machine_has_one_estimate_whatever_it_is_asked_with():
+    chain = Workload.of(*layers(6, 256))
     base = sim.machine("systolic-16")
     machines = [base.replace({"scratchpad.bytes": size}) for size in range(9_000, 70_000, 1_700)]
-    together = evaluate(workload, machines)
-    alone = [evaluate(workload, [one]).cycles[0] for one in machines]
+    together = evaluate(chain, machines)
+    alone = [evaluate(chain, [one]).cycles[0] for one in machines]
     assert together.cycles.tolist() == alone
 
 
