@@ -123,6 +123,15 @@ def slow(job: Job) -> Outcome:
     return Outcome(job.test, "")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C, also where the tests run in the background, for which a shell turns it off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_says_what_it_has_left(
     unpacked: list[tuple[Test, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
