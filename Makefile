@@ -20,7 +20,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench validate fuzz fuzz-integers fuzz-floats fuzz-files notebooks docs newcomer clean environments
+.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -58,6 +58,9 @@ sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.x
 
 bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
+
+rank: $(READY)      ## Hold the closed form's ranking of 3,200 machines against the event simulator's
+	$(RUN) -m pytest -m "slow or long" tests/sim/test_ranking.py -rP $(ARGS)
 
 validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
