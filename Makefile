@@ -60,7 +60,7 @@ bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels 
 	$(RUN) tools/bench.py $(ARGS)
 
 rank: $(READY)      ## Hold the closed form's ranking of 3,200 machines against the event simulator's
-	$(RUN) -m pytest -m "slow or long" tests/sim/test_ranking.py -rP $(ARGS)
+	$(RUN) -m pytest -m long tests/sim/test_ranking.py -rP $(ARGS)
 
 validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)

@@ -25,8 +25,6 @@ FIGURES = ("cycles", "seconds", "joules", "offchip_bytes")
 """Names of what both simulators say of a machine."""
 LIKE, ALIKE = 0.98, 0.95
 """Rank correlations of times, and of energy and traffic."""
-ONE = "mixed", 0
-"""The family and seed that every change is tried on; `make rank` has all."""
 
 
 @cache
@@ -83,14 +81,9 @@ def test_a_few_machines_of_each_family_are_ranked_as_the_event_simulator_ranks_t
     assert found["offchip_bytes"] >= ALIKE
 
 
-@pytest.mark.parametrize(
-    ("family", "seed"),
-    [
-        pytest.param(family, seed, marks=pytest.mark.slow if (family, seed) == ONE else pytest.mark.long)
-        for family in FAMILIES
-        for seed in (0, 1)
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("model", ["mobilenet_v2", "resnet8"])
 def test_two_hundred_machines_are_ranked_as_the_event_simulator_ranks_them(
     model: str, family: str, seed: int
