@@ -265,7 +265,7 @@ def test_helpers_take_part():
     deadline = time.monotonic() + 60
     while crew.unfinished(names) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert {entry.digest for entry in objects.cached_objects()} >= set(names) or objects._cores() == 1
+    assert {entry.digest for entry in objects.cached_objects()} >= set(names) or objects.cores() == 1
 
 
 def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it():

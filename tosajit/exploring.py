@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.explore.work import Figures, Impossible, Mode
+from tosajit.cores import cores
 from tosajit.errors import InputError, PlanError
 
 if TYPE_CHECKING:
@@ -326,13 +326,6 @@ def pool_of(workers: int | None, client: Client | None, mode: Mode, points: int 
     return pool
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def works_of(
     models: Any,
     weights: Mapping[str, float] | Sequence[float] | None = None,
@@ -378,23 +371,17 @@ def _listed(models: Any, weights: Mapping[str, float] | Sequence[float] | None) 
 
 def _weighed(listed: list[Listed], weights: Mapping[str, float] | Sequence[float]) -> list[Listed]:
     """With weights by name, or in order."""
+    from tosajit.npu import name_of
+
     if not isinstance(weights, Mapping):
         if len(weights) != len(listed):
             raise InputError(f"there are {len(listed)} models, but {len(weights)} weights")
         return [(name, model, float(w)) for (name, model, _), w in zip(listed, weights, strict=True)]
-    names = [name or _called(model) for name, model, _ in listed]
+    names = [name or name_of(model) for name, model, _ in listed]
     unknown = [name for name in weights if name not in names]
     if unknown:
         raise InputError(f"there is a weight of {unknown[0]}, but the models are {', '.join(names)}")
     return [(name, one[1], float(weights.get(name, one[2]))) for name, one in zip(names, listed, strict=True)]
-
-
-def _called(model: Any) -> str:
-    """A model's name, without reading it."""
-    if not isinstance(model, str | Path):
-        return "graph"
-    path = Path(model)
-    return path.parent.name if path.stem == "model" and path.parent.name else path.stem
 
 
 def _free(name: str, taken: Container[str]) -> str:

@@ -66,14 +66,22 @@ def simulate(
 
 def named_graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
     """A model with the name that reports give it."""
+    name = name_of(model)
     match model:
         case Graph():
-            return "graph", model
+            return name, model
         case Executable():
-            return "graph", model.graph
+            return name, model.graph
         case _:
-            path = Path(model)
-            return path.parent.name if path.stem == "model" and path.parent.name else path.stem, load(path)
+            return name, load(model)
+
+
+def name_of(model: Graph | Executable | str | Path) -> str:
+    """The name of a model that nobody has named: that of its file or, if this is `model`, of its folder."""
+    if not isinstance(model, str | Path):
+        return "graph"
+    path = Path(model)
+    return path.parent.name if path.stem == "model" and path.parent.name else path.stem
 
 
 class Network:

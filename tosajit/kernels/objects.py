@@ -20,6 +20,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from tosajit.cores import cores
+
 Progress = Callable[[int, int], None]
 
 
@@ -55,7 +57,7 @@ def prepare(sources: Sequence[str]) -> None:
     names = {digest(source): source for source in sources}
     folder = cache_folder()
     missing = {n: s for n, s in names.items() if n not in _loaded and not (folder / f"{n}.o").exists()}
-    if missing and _cores() > 1:
+    if missing and cores() > 1:
         crew.offer(missing, _weight, 1)
 
 
@@ -140,7 +142,7 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
     from tosajit.kernels import crew
 
     total = len(missing)
-    crew.offer(missing, _weight, min(processes - 1, _cores() - 1, total // HELPER_WORTH))
+    crew.offer(missing, _weight, min(processes - 1, cores() - 1, total // HELPER_WORTH))
     try:
         while name := crew.take(missing):
             progress(total - crew.unfinished(missing) - 1, total)
@@ -157,12 +159,6 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
 def _weight(source: str) -> int:
     """Estimate the work of compiling: the length of the text and of what it imports."""
     return len(source) + sum(len(_module_text(name)) // 4 for name in _library(source))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def compile_into_cache(name: str, source: str, folder: Path | None = None) -> bytes:
