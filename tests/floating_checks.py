@@ -192,9 +192,26 @@ def check_model(drawn: FloatingGraph, values: Arrays) -> None:
     given = {name: values[name.removeprefix("given_")] for name in apart.main.inputs}
     expected = reference.run(to_bytes(apart), given, precise=True)
     for node in drawn.nodes:
-        results = [[arrays[name] for name in node.outputs] for arrays in (values, expected)]
-        fault = check_node(drawn, node, values, *results)
+        ours, theirs = ([arrays[name] for name in node.outputs] for arrays in (values, expected))
+        operator, inputs = meant(drawn, node, values)
+        if operator.opcode in TRANSFORMS:
+            theirs = without_residues(theirs, operator, inputs)
+        fault = check_node(drawn, node, values, ours, theirs)
         assert not fault, f"the reference model: {fault}\n{drawn}"
+
+
+def without_residues(
+    model: Sequence[np.ndarray], operator: Operator, inputs: list[np.ndarray]
+) -> list[np.ndarray]:
+    """The model's transform; where it differs from the exact one by the rounding of fp64 angles alone, that.
+
+    An odd quarter of a turn has a cosine of 6e-17 in fp64, which the bound does not allow for.
+    """
+    exact = oracle.evaluate(operator.opcode, dict(operator), inputs, "FP32")
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(x.astype(np.float64)).sum(axis=(1, 2), keepdims=True) for x in inputs]
+        rounding = 2.0**-52 * 2 * np.pi * sum(inputs[0].shape[1:]) * sum(sizes)
+        return [np.where(np.abs(a - b) <= rounding, b, a) for a, b in zip(model, exact, strict=True)]
 
 
 def smallest(seed: int, model: ArmTools | None = None) -> FloatingGraph:
