@@ -103,7 +103,7 @@ def fourier(attributes: Mapping[str, Any], inputs: Arrays, bound: bool) -> np.nd
     turns = rows[:, None, :, None] + columns[None, :, None, :]
     kept = turns if len(inputs) > 1 else turns[:, : width // 2 + 1]
     sign = -1 if attributes.get("inverse") else 1
-    # Odd quarters of a turn have no cosine, and halves no sine, as RFFT2D asks for; those of fp64 numbers have.
+    # Odd quarters of a turn have no cosine, and halves no sine, as RFFT2D asks for; fp64 angles have both.
     cosine = np.where(kept * 4 % 2 == 1, 0.0, np.cos(2 * np.pi * kept))
     sine = np.where(kept * 2 % 1, sign * np.sin(2 * np.pi * kept), 0.0)
     real, imag = inputs[0], inputs[1] if len(inputs) > 1 else np.zeros_like(inputs[0])
