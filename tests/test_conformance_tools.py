@@ -161,6 +161,31 @@ def test_half_a_result_is_none(unpacked: list[tuple[Test, Path]], tmp_path: Path
     assert not arm_suite.evaluated(test, tmp_path / "place")
 
 
+def test_large_results_are_packed_and_read_as_they_were(
+    unpacked: list[tuple[Test, Path]], tmp_path: Path
+) -> None:
+    test = next(test for test, _ in unpacked if test.bounds)
+    large = np.arange(sample.LIMIT / 8 + 1)
+
+    class Arm:
+        """Writes a large result, and small bounds."""
+
+        def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
+            for name in test.outputs.values():
+                np.save(output / name, large)
+                np.save(output / f"bounds_{name}", large[:9])
+            return 0, ""
+
+    assert arm_suite.evaluate(Arm(), test, tmp_path / "place") == ""
+    assert arm_suite.evaluated(test, tmp_path / "place")
+    names = sorted(path.name for path in (tmp_path / "place").iterdir())
+    assert names == sorted(n for name in test.outputs.values() for n in (f"{name}.gz", f"bounds_{name}"))
+    for expected in load_expected(test, tmp_path / "place").values():
+        np.testing.assert_array_equal(expected.value, large)
+        np.testing.assert_array_equal(expected.bounds, large[:9])
+    assert not sample.choose([test], tmp_path / "place", test.folder)
+
+
 @pytest.mark.parametrize(
     ("operator", "name", "shape", "operations"),
     [

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
+from tosajit.conformance import sample
 from tosajit.conformance.arm import ArmTools
-from tosajit.conformance.suite import Test, has_results
+from tosajit.conformance.suite import Test, has_results, pack
 
 OFFICIAL_SEED = 42
 VALID, ERROR = 0, 2
@@ -61,7 +62,10 @@ def configuration_of_any_seed(arm: ArmTools, path: Path) -> Path:
 
 
 def evaluate(arm: ArmTools, test: Test, place: Path) -> str:
-    """Run the reference model on a test; say what is not as expected. Results are there as a whole or not."""
+    """Run the reference model on a test; say what is not as expected. Results are there as a whole or not.
+
+    Large ones are packed: those of the whole suite are 35 GB otherwise.
+    """
     part = place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -71,6 +75,9 @@ def evaluate(arm: ArmTools, test: Test, place: Path) -> str:
         return f"the reference model took more than {REFERENCE_SECONDS:.0f} s"
     if status != (ERROR if test.negative else VALID):
         return f"the reference model ends with code {status}: {messages[-300:]}"
+    for file in part.glob("*.npy"):
+        if file.stat().st_size > sample.LIMIT:
+            pack(file)
     shutil.rmtree(place, ignore_errors=True)
     part.rename(place)
     return ""

@@ -33,12 +33,13 @@ def kind(test: Test) -> tuple[str, ...]:
 def choose(tests: Iterable[Test], results: Path, root: Path, few: bool = False) -> list[Test]:
     """Choose the smallest and the largest of each kind's small tests; without small ones, the smallest.
 
-    Of a `few`, only the smallest, if it is small.
+    Of a `few`, only the smallest, if it is small. Tests whose results are packed are too large.
     """
     kinds: dict[tuple[str, ...], list[tuple[int, str, Test]]] = defaultdict(list)
     for test in tests:
         files = [*files_of(test), *result_files(test, results / test.folder.relative_to(root))]
-        kinds[kind(test)].append((sum(path.stat().st_size for path in files), test.name, test))
+        if all(path.is_file() for path in files):
+            kinds[kind(test)].append((sum(path.stat().st_size for path in files), test.name, test))
     chosen: list[Test] = []
     for members in kinds.values():
         members.sort(key=lambda member: member[:2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -94,10 +95,31 @@ class Expected:
     bounds: np.ndarray | None = None
 
 
+def stored(results: Path, file: str) -> Path:
+    """Where a file of the reference model is kept: as it was, or packed."""
+    packed = results / f"{file}.gz"
+    return packed if packed.is_file() else results / file
+
+
+def pack(file: Path) -> None:
+    """Pack a file of the reference model in its place."""
+    file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), compresslevel=1))
+    file.unlink()
+
+
+def load_stored(results: Path, file: str) -> np.ndarray:
+    """Read an array of the reference model."""
+    path = stored(results, file)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        return np.asarray(np.load(stream))
+
+
 def load_expected(test: Test, results: Path) -> dict[str, Expected]:
     """Read the reference model's outputs of a test from the folder that it wrote them to."""
     return {
-        name: Expected(np.load(results / file), np.load(results / f"bounds_{file}") if test.bounds else None)
+        name: Expected(
+            load_stored(results, file), load_stored(results, f"bounds_{file}") if test.bounds else None
+        )
         for name, file in test.outputs.items()
     }
 
@@ -106,4 +128,4 @@ def has_results(test: Test, results: Path) -> bool:
     """Whether the folder holds the reference model's results of the test."""
     names = [*test.outputs.values()]
     files = [*names, *(f"bounds_{name}" for name in names if test.bounds)]
-    return all((results / file).is_file() for file in files)
+    return all(stored(results, file).is_file() for file in files)
