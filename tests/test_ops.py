@@ -163,6 +163,19 @@ def test_attributes_may_be_given_by_name() -> None:
 
 
 @pytest.mark.parametrize(
+    "dtype", [tj.BF16, "BF16", "bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)], ids=repr
+)
+def test_a_type_may_be_told_as_numpy_tells_it(dtype: Any) -> None:
+    halves = ops.cast(np.float32([0.5, 1.5]), dtype=dtype)
+    assert halves.dtype == ml_dtypes.bfloat16
+
+
+def test_int64_stands_for_int48_as_a_type_too() -> None:
+    wide = tj.trace(lambda: ops.const([1], dtype=np.int64))
+    assert [value.dtype for value in wide.outputs] == [tj.INT48]
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: ops.add(1, np.int32([2])), "ADD input1: the Python number 1 has no TOSA type"),
@@ -172,6 +185,8 @@ def test_attributes_may_be_given_by_name() -> None:
         (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=0.5), "input_zp: 0.5 is not a number that INT8 holds"),
         (lambda: ops.rescale(IMAGE, 1, 30), "RESCALE output_zp: its type does not follow"),
         (lambda: ops.cast(IMAGE, dtype="INT9"), "there is no type 'INT9'; there are BOOL, INT4"),
+        (lambda: ops.cast(IMAGE, dtype=np.uint32), "there is no type <class 'numpy.uint32'>; there are BOOL"),
+        (lambda: ops.cast(IMAGE, dtype=object), "there is no type <class 'object'>"),
         (lambda: ops.reshape(IMAGE, 32), "shape: expected a tuple of integers, got 32"),
         (lambda: ops.concat(IMAGE, axis=0), "CONCAT input1: expected a list of tensors, got a single one"),
         (lambda: ops.reverse(IMAGE, axis=0.5), "REVERSE axis: value error, 0.5 is not an integer, got 0.5"),

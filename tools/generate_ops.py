@@ -51,7 +51,7 @@ In a function that `tj.jit` or `tj.trace` traces, a call is recorded; outside, o
 once. Operands stand in the order of the specification, attributes behind them by name. A vector operand, such
 as a zero point, may be given as Python numbers if its type follows from the others; int64 arrays are INT48,
 those of `ml_dtypes.int4` INT4. `acc_type`, `scale32` and `per_channel` follow from the operands unless they
-are given.
+are given. A `dtype` is a type of TOSA (`tj.INT8`), its name, or a NumPy type (`np.int8`).
 
 Written by tools/generate_ops.py from the declarations of the operators: do not edit.
 """
@@ -63,7 +63,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from tosajit.dtypes import DType
 from tosajit.graph import Array
 from tosajit.operators import (
     OPERATORS,
@@ -72,7 +71,7 @@ from tosajit.operators import (
     ResizeMode,
     RoundingMode,
 )
-from tosajit.tracing.call import apply
+from tosajit.tracing.call import Type, apply
 from tosajit.tracing.structured import (
     Variable,
     cond_if,
@@ -91,7 +90,6 @@ Operand = Array | Tensor | np.generic
 Vector = Operand | float | Sequence[float]
 """An operand of one dimension, which Python numbers can stand for."""
 Shape = Sequence[int] | Array | Tensor
-Type = DType | str
 
 T = TypeVar("T", Array, Tensor)
 """Arrays in, arrays out; traced tensors in, traced tensors out."""

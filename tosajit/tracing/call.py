@@ -15,8 +15,11 @@ from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
-from tosajit.tracing.recorder import Trace, current_trace, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, meant, recording, typed
 from tosajit.tracing.tensor import Tensor
+
+Type = DType | np.dtype[Any] | type[Any] | str
+"""A type of TOSA, its name, or the NumPy type that stands for it."""
 
 ACCUMULATORS = (AccType.INT32, AccType.INT48, AccType.FP32, AccType.FP16)
 """The accumulators that are chosen if there is no `acc_type`, the first that the type table has."""
@@ -50,7 +53,7 @@ def apply(
     operator: type[Operator],
     operands: Sequence[Any],
     attributes: Mapping[str, Any] | None = None,
-    dtype: DType | str | None = None,
+    dtype: Type | None = None,
 ) -> Any:
     """Record an operator in the current trace; outside of one, run it on arrays."""
     call = complete(operator, operands, attributes or {}, dtype)
@@ -68,7 +71,7 @@ def complete(
     operator: type[Operator],
     operands: Sequence[Any],
     attributes: Mapping[str, Any],
-    dtype: DType | str | None = None,
+    dtype: Type | None = None,
 ) -> Call:
     """The call with types, constants and attributes that follow from the rest filled in."""
     chosen = type_named(dtype)
@@ -96,14 +99,17 @@ def complete(
     return Call(_built(operator, derived), filled, chosen)
 
 
-def type_named(dtype: DType | str | None) -> DType | None:
-    """A type by itself or by its name."""
+def type_named(dtype: Type | None) -> DType | None:
+    """A type by itself, by its name, or by the NumPy type that stands for it."""
     if dtype is None or isinstance(dtype, DType):
         return dtype
     found = DTYPES.get(str(dtype).upper())
-    if found is None:
-        raise TraceError(f"there is no type {dtype!r}; there are {', '.join(DTYPES)}")
-    return found
+    if found is not None:
+        return found
+    try:
+        return meant(np.dtype(dtype))
+    except (TypeError, TraceError):
+        raise TraceError(f"there is no type {dtype!r}; there are {', '.join(DTYPES)}") from None
 
 
 def extents(value: Any, where: str) -> tuple[int, ...]:
@@ -208,7 +214,7 @@ def _derive(
         if derived["acc_type"] is None:
             fitting = [one for one in ACCUMULATORS if one.dtype in rows]
             derived["acc_type"] = fitting[0] if fitting else AccType.INT32
-        elif isinstance(derived["acc_type"], str):
+        elif not isinstance(derived["acc_type"], AccType):
             derived["acc_type"] = type_named(derived["acc_type"])
         chosen: AccType | DType = derived["acc_type"]
         dtype = chosen.dtype if isinstance(chosen, AccType) else chosen

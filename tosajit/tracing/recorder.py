@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+_STANDS_FOR = {np.dtype(np.int64): INT48, np.dtype(ml_dtypes.int4): INT4}
 _SMALL = 256
 """Constants of at most so many bytes are shared if they are equal, larger ones if they are one array."""
 
@@ -145,15 +146,19 @@ def recording(trace: Trace) -> Iterator[Trace]:
 
 
 def typed(array: Any) -> tuple[Array, DType]:
-    """An array as it is stored, and its type: int64 stands for INT48, `ml_dtypes.int4` for INT4."""
+    """An array as it is stored, and its type."""
     found = np.asarray(array)
-    if found.dtype == np.int64:
-        return found, INT48
-    if found.dtype == ml_dtypes.int4:
-        return found.astype(np.int8), INT4
-    native = found.astype(found.dtype.newbyteorder("="), copy=False)
+    dtype = meant(found.dtype)
+    return found.astype(dtype.storage, copy=False), dtype
+
+
+def meant(dtype: np.dtype[Any]) -> DType:
+    """The type that a NumPy type stands for: int64 for INT48, `ml_dtypes.int4` for INT4."""
+    native = dtype.newbyteorder("=")
+    if native in _STANDS_FOR:
+        return _STANDS_FOR[native]
     try:
-        return native, dtype_of(native.dtype)
+        return dtype_of(native)
     except TypeError as error:
-        hint = "; view it as int8 or int16 for RESCALE" if found.dtype.kind == "u" else ""
+        hint = "; view it as int8 or int16 for RESCALE" if dtype.kind == "u" else ""
         raise TraceError(f"{error}{hint}") from None

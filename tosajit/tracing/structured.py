@@ -13,7 +13,7 @@ from tosajit.dtypes import BOOL, INT4, DType
 from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operators import COND_IF, CUSTOM, WHILE_LOOP
-from tosajit.tracing.call import exactly, extents, type_named
+from tosajit.tracing.call import Type, exactly, extents, type_named
 from tosajit.tracing.recorder import Trace, current_trace, recording, typed
 from tosajit.tracing.tensor import Tensor, number_fault
 from tosajit.tracing.tree import Tree, flatten
@@ -121,7 +121,7 @@ def variable(
     initial: Any = None,
     *,
     shape: Sequence[int] | None = None,
-    dtype: DType | str | None = None,
+    dtype: Type | None = None,
 ) -> Variable:
     """Declare a variable (VARIABLE, TOSA 1.0.1 section 2.17.1), with an initial value or with shape and type.
 
@@ -156,7 +156,7 @@ def custom(
     *inputs: Any,
     operator_name: str,
     domain_name: str,
-    outputs: Sequence[tuple[DType | str, Sequence[int]]],
+    outputs: Sequence[tuple[Type, Sequence[int]]],
     implementation_attrs: bytes = b"",
 ) -> Any:
     """Run an operator of the user's own (CUSTOM, TOSA 1.0.1 section 2.15.1).
@@ -184,7 +184,7 @@ def custom(
     return results[0] if len(results) == 1 else results
 
 
-def const(values: Any, dtype: DType | str | None = None) -> Any:
+def const(values: Any, dtype: Type | None = None) -> Any:
     """Make a constant tensor (CONST, TOSA 1.0.1 section 2.14.1); on its own, an array of the type."""
     chosen = type_named(dtype)
     array, own = typed(values) if chosen is None else (exactly(values, chosen.storage), chosen)
