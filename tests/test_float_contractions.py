@@ -205,12 +205,21 @@ def exactly(array: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@pytest.mark.parametrize("constant", [True, False])
 @types
-def test_graphs_with_convolutions_of_all_types(type_: str, library: str, monkeypatch: Any) -> None:
+def test_graphs_with_convolutions_of_all_types(
+    type_: str, constant: bool, library: str, monkeypatch: Any
+) -> None:
     drawn = Drawn(type_)
     g = Geometry((2, 1, 9, 7), (2, 1, 5, 7), 12, 35, (1, 3, 3), (1, 2, 1), (0, 1, 1))
-    weights, bias = drawn.array((35, 3, 3, 12)), drawn.array((35,), drawn.result)
-    operands = [drawn.input((2, 9, 7, 12)), drawn.graph.const(weights, drawn.dtype)]
+    operands = [drawn.input((2, 9, 7, 12))]
+    if constant:
+        weights = drawn.array((35, 3, 3, 12))
+        operands.append(drawn.graph.const(weights, drawn.dtype))
+    else:
+        operands.append(drawn.input((35, 3, 3, 12)))
+        weights = drawn.inputs[1]
+    bias = drawn.array((35,), drawn.result)
     operands += [drawn.graph.const(bias, drawn.result), *drawn.zeros()]
     operator = CONV2D(pad=(1, 1, 1, 1), stride=(2, 1), dilation=(1, 1), acc_type=drawn.acc_type)
     result = drawn.graph.add(operator, operands)

@@ -79,7 +79,7 @@ CONVOLUTIONS = [
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("case", range(len(CONVOLUTIONS)))
-@pytest.mark.parametrize("form", ["i8", "i16", "rescaled"])
+@pytest.mark.parametrize("form", ["i8", "i16", "rescaled", "run-time weights"])
 def test_convolutions(library: str, case: int, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shape, channels, kernel, stride, pad, dilation, points = CONVOLUTIONS[case]
     drawn = Drawn(case)
@@ -87,7 +87,7 @@ def test_convolutions(library: str, case: int, form: str, monkeypatch: pytest.Mo
     zero, weight_zero = (0, 0 if form == "i16" else points[1]) if form == "i16" else points
     operands = [
         drawn.input(kind, shape),
-        drawn.const(tj.INT8, (channels, *kernel, shape[3])),
+        (drawn.input if form == "run-time weights" else drawn.const)(tj.INT8, (channels, *kernel, shape[3])),
         drawn.graph.const(
             drawn.array(tj.INT32, (channels,)).astype(bias_type), tj.INT48 if form == "i16" else tj.INT32
         ),

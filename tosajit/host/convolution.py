@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiling.expr import BYTES, read
-from tiling.nest import Access, Affine, Nest, Write, along, fixed
+from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
 from tosajit.host.unit import (
@@ -81,19 +81,20 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
 
 
 def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
-    """A nest that packs the weights, and the contraction; for matrices whose rows are dense."""
+    """A nest that packs the weights, and the contraction; before it, perhaps one that turns the weights."""
     group, found, kind = request.group, request.match, request.right.type
-    steps = request.right.steps(len(group.axes))
-    if found.column is None or len(found.depth) != 1 or steps[found.column] != 1:
-        return [group]
-    if kind != request.left.type and not found.geometry.floating:
+    if found.column is None or (kind != request.left.type and not found.geometry.floating):
         return [group]
     finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
     if finish is None or (finish.scaled is not None and finish.scaled.bias.any()):
         return [group]
-    axes = (*found.batch, found.depth[0], found.column)
-    places = _packed_places(request, [group.axes[axis].extent for axis in axes])
-    pack = _pack_nest(request, axes, places)
+    dense = len(found.depth) == 1 and request.right.steps(len(group.axes))[found.column] == 1
+    if found.batch and not dense:
+        return [group]
+    turned = [] if dense else [_turning(request, made)]
+    axes, matrices = _matrices(request) if dense else _turned(turned[0])
+    places = _packed_places(request, [axis.extent for axis in axes])
+    pack = _pack_nest(request, axes, matrices, places)
     made.units[pack] = _packing(request, pack, finish)
     count = len(group.axes)
     batch = along(found.batch[0], count) if found.batch else fixed(0, count)
@@ -103,7 +104,47 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
         own += own_constants(request, made, {"start": np.zeros(-(-columns // 64) * 64, np.int64)})
     if finish.scaled is not None:
         own += own_constants(request, made, {"scale": finish.scaled.table.data})
-    return [pack, _finished(request, made, tuple(own), finish)]
+    return [*turned, pack, _finished(request, made, tuple(own), finish)]
+
+
+def _turning(request: Request, made: Prepared) -> Nest:
+    """The nest that makes a matrix with dense rows of weights that have their columns elsewhere."""
+    group, found, kind = request.group, request.match, request.right.type
+    assert found.column is not None
+    axes = (*found.depth, found.column)
+    extents = [group.axes[axis].extent for axis in axes]
+    coefficients = tuple(prod(extents[place + 1 :]) for place in range(len(axes)))
+    target = Access(f"{request.name}.turned", kind, (prod(extents),), (Affine(coefficients, 0),))
+    made.temporaries[target.operand] = target
+    source = _over(request.right, axes)
+    kept = tuple(replace(group.axes[axis], reduced=False) for axis in axes)
+    return Nest(
+        "move", kept, (source,), (Write(target, read(0, kind)),), members=(f"{group.members[0]}.turn",)
+    )
+
+
+def _turned(nest: Nest) -> tuple[tuple[Axis, ...], Access]:
+    """Its result as a matrix."""
+    *depth, columns = nest.extents
+    shape = prod(depth), columns
+    index = along(0, 2), along(1, 2)
+    return (Axis("k", shape[0]), Axis("c", columns)), replace(nest.writes[0].access, shape=shape, index=index)
+
+
+def _matrices(request: Request) -> tuple[tuple[Axis, ...], Access]:
+    """The weights as a matrix with dense rows, or one for each batch."""
+    found = request.match
+    assert found.column is not None
+    axes = (*found.batch, found.depth[0], found.column)
+    kept = tuple(replace(request.group.axes[axis], reduced=False) for axis in axes)
+    return kept, _over(request.right, axes)
+
+
+def _over(access: Access, axes: Sequence[int]) -> Access:
+    """A read over some of the axes of its group."""
+    affine = [item for item in access.index if isinstance(item, Affine)]
+    index = tuple(Affine(tuple(item.coefficients[axis] for axis in axes), item.offset) for item in affine)
+    return replace(access, index=index, fill=None)
 
 
 def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
@@ -118,19 +159,15 @@ def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
     return [matrix, start] if kind == "i8" else [matrix]
 
 
-def _pack_nest(request: Request, axes: Sequence[int], places: Sequence[Access]) -> Nest:
-    """The nest that packs, over axes of the group: perhaps one of batches, depth and columns."""
-    group, right = request.group, request.right
-    affine = [item for item in right.index if isinstance(item, Affine)]
-    index = tuple(Affine(tuple(item.coefficients[axis] for axis in axes), item.offset) for item in affine)
-    kept = tuple(replace(group.axes[axis], reduced=False) for axis in axes)
+def _pack_nest(request: Request, axes: Sequence[Axis], matrices: Access, places: Sequence[Access]) -> Nest:
+    """The nest that packs, over perhaps an axis of batches, depth and columns."""
     return Nest(
         "move",
-        kept,
-        (replace(right, index=index, fill=None),),
-        tuple(Write(place, read(0, right.type)) for place in places),
-        members=(f"{group.members[0]}.pack",),
-        grain=(*(0 for _ in request.match.batch), *(axis.extent for axis in kept[-2:])),
+        tuple(axes),
+        (matrices,),
+        tuple(Write(place, read(0, matrices.type)) for place in places),
+        members=(f"{request.group.members[0]}.pack",),
+        grain=(*(0 for _ in axes[:-2]), *(axis.extent for axis in axes[-2:])),
     )
 
 
