@@ -13,6 +13,7 @@ from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import LIBRARY, lookup
 from tosajit.host.match import Match, match
+from tosajit.host.turn import turn
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
 
@@ -31,7 +32,9 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)
-            unit = lookup(group, constants) if library == LIBRARY else None
+            unit = turn(group) if library else None
+            if unit is None and library == LIBRARY:
+                unit = lookup(group, constants)
             made.units |= {group: unit} if unit is not None else {}
         elif request.match.depthwise:
             made.groups += depthwise(request, made)

@@ -1,0 +1,68 @@
+"""Copies whose rows become columns are moved in squares, to the same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tosajit as tj
+from tosajit import ops
+from tosajit.dtypes import BF16, BOOL, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
+from tosajit.host.turn import turn
+
+TYPES = (BOOL, INT8, INT16, INT32, FP32, FP16, BF16, FP8E5M2)
+
+
+def drawn(dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
+    """All bit patterns, those of NaN too."""
+    size = int(np.prod(shape)) * dtype.storage.itemsize
+    bits = np.random.default_rng(size).integers(0, 2 if dtype is BOOL else 256, size).astype(np.uint8)
+    return bits.view(dtype.storage).reshape(shape)
+
+
+def transposed(x: np.ndarray, perms: tuple[int, ...], threads: int = 1) -> tj.Executable:
+    graph = tj.trace(lambda x: ops.transpose(x, perms=perms), x)
+    return tj.compile(graph, threads=threads)
+
+
+def assert_turned(x: np.ndarray, perms: tuple[int, ...], threads: int = 1) -> None:
+    found = transposed(x, perms, threads)(x)
+    wanted = np.ascontiguousarray(x.transpose(perms))
+    np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=repr)
+@pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16), (33, 95), (130, 47)])
+def test_matrices_of_all_types_are_turned(dtype: DType, shape: tuple[int, int]) -> None:
+    assert_turned(drawn(dtype, shape), (1, 0))
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 15, 16, 17, 33, 40]), min_size=2, max_size=4).map(tuple),
+    st.randoms(use_true_random=False),
+    st.sampled_from([INT8, FP16, INT32]),
+    st.sampled_from([1, 2]),
+)
+def test_any_permutation_of_dimensions(shape, random, dtype, threads) -> None:
+    perms = tuple(random.sample(range(len(shape)), len(shape)))
+    assert_turned(drawn(dtype, shape), perms, threads)
+
+
+@pytest.mark.parametrize(
+    ("shape", "perms", "squares"),
+    [
+        ((1, 56, 56, 64), (0, 3, 1, 2), True),
+        ((8, 197, 64), (0, 2, 1), True),
+        ((8, 197, 64), (1, 0, 2), False),
+        ((1, 224, 224, 3), (0, 3, 1, 2), False),
+    ],
+)
+def test_rows_that_stay_rows_or_are_few_are_copied_as_they_were(
+    shape: tuple[int, ...], perms: tuple[int, ...], squares: bool
+) -> None:
+    x = drawn(INT8, shape)
+    nests = [section.nest for section in transposed(x, perms).program.sections]
+    assert [turn(nest) is not None for nest in nests] == [squares]
+    assert_turned(x, perms)
