@@ -61,6 +61,18 @@ def test_python_operators_do_what_numpy_does(symbol: str) -> None:
         np.testing.assert_array_equal(tj.jit(lambda y, a=a: function(a, y))(b)[()], expected)
 
 
+def test_defaults_and_what_partial_binds_are_python_values() -> None:
+    def scaled(x: Any, factor: int = 3, perms: tuple[int, ...] = (1, 0)) -> Any:
+        return ops.transpose(x, perms=perms) * np.int32(factor)
+
+    np.testing.assert_array_equal(tj.jit(scaled)(X), X.T * 3)
+    kept = functools.partial(scaled, factor=5, perms=(0, 1))
+    np.testing.assert_array_equal(tj.jit(kept)(X), X * 5)
+    assert len(tj.trace(kept, X).inputs) == 1
+    with pytest.raises(TraceError, match=r"argument perms_0: .* or bind it with functools.partial"):
+        tj.jit(scaled)(X, perms=(0, 1))
+
+
 @pytest.mark.parametrize(
     ("symbol", "opcode"),
     [("&", "LOGICAL_AND"), ("|", "LOGICAL_OR"), ("^", "LOGICAL_XOR"), ("!=", "LOGICAL_XOR")],

@@ -188,8 +188,9 @@ def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Compile a Python function that calls `tosajit.ops`.
 
     The first call with arrays of certain shapes and types traces the function into a graph and compiles it;
-    later calls run what was compiled. Arrays that the function captures become constants. Settings are those
-    of `tj.compile`: `@tj.jit(threads=2, checked=True)`.
+    later calls run what was compiled. Arrays that the function captures become constants, as do defaults of
+    its parameters and what `functools.partial` binds, which may be Python values. Settings are those of
+    `tj.compile`: `@tj.jit(threads=2, checked=True)`.
 
     What it gives is called like the function; `.graph(*args)` and `.executable(*args)` show what these
     arguments lead to, `.clear()` forgets it. Raises `TraceError` at a call if the function does what a graph
@@ -203,7 +204,6 @@ def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
 
 def _flattened(signature: inspect.Signature, args: Any, kwargs: Any) -> tuple[Tree, list[Leaf]]:
     bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
     leaves: list[Leaf] = []
 
     def collect(name: str, leaf: Any) -> None:
