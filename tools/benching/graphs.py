@@ -10,6 +10,7 @@ import numpy as np
 
 MATMUL_MACS = 1024**3
 CONV_MACS = 56 * 56 * 64 * 64 * 9
+DEPTHWISE_MACS = 56 * 56 * 64 * 9
 ELEMENTS = 1 << 20
 """Of an elementwise operator's operands."""
 ELEMENTWISE = ("ADD", "MUL", "MAXIMUM", "CLAMP", "EXP", "SIGMOID", "TANH", "ERF")
@@ -71,6 +72,20 @@ def _product_of_floats(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
     builder.output(builder.add(MATMUL(), [left, right, zero, zero]))
     numbers = np.random.default_rng(7).standard_normal((2, *shape)).astype(np.float32).astype(dtype.storage)
     return builder.build(), (numbers[0], numbers[1])
+
+
+def conv_f32(depthwise: bool = False, given: bool = False) -> tuple[Any, tuple[Any, ...]]:
+    """3 × 3, 56 × 56 and 64 channels of float32, to 64; with constant weights, or with `given` ones."""
+    import tosajit as tj
+    from tosajit import ops
+
+    numbers = np.random.default_rng(7).standard_normal
+    shapes = (1, 56, 56, 64), (3, 3, 64, 1) if depthwise else (64, 3, 3, 64), (64,)
+    image, *rest = (numbers(shape).astype(np.float32) for shape in shapes)
+    operator = partial(ops.depthwise_conv2d if depthwise else ops.conv2d, pad=(1, 1, 1, 1))
+    if given:
+        return tj.trace(operator, image, *rest), (image, *rest)
+    return tj.trace(lambda x: operator(x, *rest), image), (image,)
 
 
 def conv() -> tuple[Any, tuple[Any, ...]]:
@@ -164,6 +179,9 @@ GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
     "matmul_f32": matmul_f32,
     "matmul_bf16": matmul_bf16,
     "conv": conv,
+    "conv_f32": conv_f32,
+    "conv_f32_given": partial(conv_f32, given=True),
+    "depthwise_f32": partial(conv_f32, depthwise=True),
     "conv_small": conv_small,
     **{f"{name.lower()}_{kind}": partial(elementwise, name, kind) for name in ELEMENTWISE for kind in FLOATS},
 }

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benching.client import Timing, Unavailable, Worker, by_turns, model_files
-from benching.graphs import CONV_MACS, MATMUL_MACS
+from benching.graphs import CONV_MACS, DEPTHWISE_MACS, MATMUL_MACS
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +259,9 @@ KERNELS = (
     peak_case("conv", CONV_MACS, 0.8),
     peak_case("matmul_f32", MATMUL_MACS, 0.75, "floats"),
     faster_case("matmul_bf16", "matmul_f32", MATMUL_MACS),
+    peak_case("conv_f32", CONV_MACS, None, "floats"),
+    peak_case("conv_f32_given", CONV_MACS, None, "floats"),
+    peak_case("depthwise_f32", DEPTHWISE_MACS, None, "floats"),
 )
 MODELS = (
     model_case("mobilenet_v2", 1.25),
