@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from raw_files import RawFile, RawOperator, RawShape, RawTensor
 
+import tosajit as tj
 from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
 from tosajit.errors import FileError
 from tosajit.files import from_bytes, load, save, to_bytes
@@ -435,3 +436,18 @@ def test_a_name_that_is_not_in_the_block_is_not_written() -> None:
     graph = Graph((region("main", [Node(CLAMP(min_val=0, max_val=1), ("x",), ("y",))], [], [], []),))
     with pytest.raises(FileError, match="block 'main': 'x' is no value of the block"):
         to_bytes(graph)
+
+
+def test_a_file_is_compiled_by_its_path(tmp_path: Path) -> None:
+    graph = tj.trace(lambda x: x + x, np.zeros(3, np.int32))
+    tj.save(graph, tmp_path / "model.tosa")
+    for path in (tmp_path / "model.tosa", str(tmp_path / "model.tosa")):
+        np.testing.assert_array_equal(tj.compile(path)(np.int32([1, 2, 3])), [2, 4, 6])
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [(lambda x: x, "got function: tj.jit"), (3, "got int: tj.trace and tj.load")]
+)
+def test_what_is_no_graph_is_not_compiled(given: object, hint: str) -> None:
+    with pytest.raises(tj.CompileError, match=f"expected a graph or the path of a .tosa file, {hint}"):
+        tj.compile(given)  # type: ignore[arg-type]

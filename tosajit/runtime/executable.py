@@ -12,6 +12,7 @@ import numpy as np
 from tiling.program import Program
 from tiling.target import HOST, Target
 from tosajit.errors import CompileError, GraphError, InputError
+from tosajit.files import load
 from tosajit.graph import Graph, Value
 from tosajit.kernels.objects import prepare
 from tosajit.runtime.body import build
@@ -27,7 +28,7 @@ Array = np.ndarray[Any, Any]
 
 
 def compile(
-    graph: Graph,
+    graph: Graph | str | Path,
     *,
     threads: int = 1,
     target: Target | None = None,
@@ -41,6 +42,7 @@ def compile(
 ) -> Executable:
     """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
+    * `graph` may be the path of a `.tosa` file.
     * `threads` share the tiles of each group.
     * `target` has the capacities to plan for; without one, operands are used where they are.
     * `machine`, a name, a file or a value, brings its own target: the program that `simulate` times runs on
@@ -50,9 +52,9 @@ def compile(
     * `profiles`, `extensions` and `level` are what the graph is held to, as `validate` has them.
     * `progress(done, total)` is called as kernels are compiled.
 
-    Raises `GraphError` with all violations of the graph, `PlanError` if it does not fit, `CompileError` if
-    the arguments contradict each other or a CUSTOM operator has no meaning, `MachineError` for a machine that
-    cannot be.
+    Raises `GraphError` with all violations of the graph, `FileError` for a file that holds none, `PlanError`
+    if it does not fit, `CompileError` if the arguments contradict each other or a CUSTOM operator has no
+    meaning, `MachineError` for a machine that cannot be.
     """
     prepare((driver_text(),))
     if threads < 1:
@@ -62,12 +64,24 @@ def compile(
         limits["profiles"] = tuple(profiles)
     if extensions is not None:
         limits["extensions"] = tuple(extensions)
-    violations = validate(graph, **limits)
+    model = _graph(graph)
+    violations = validate(model, **limits)
     if violations:
         raise GraphError(violations)
     modelled = _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
-    return Executable(graph, Options(chosen, checked, custom or {}, progress, modelled))
+    return Executable(model, Options(chosen, checked, custom or {}, progress, modelled))
+
+
+def _graph(given: object) -> Graph:
+    """A graph, or that of a file."""
+    match given:
+        case Graph():
+            return given
+        case str() | Path():
+            return load(given)
+    hint = "tj.jit compiles functions" if callable(given) else "tj.trace and tj.load make graphs"
+    raise CompileError(f"expected a graph or the path of a .tosa file, got {type(given).__name__}: {hint}")
 
 
 def _machine(machine: Machine | str | Path | None, target: Target | None, threads: int) -> Machine | None:
