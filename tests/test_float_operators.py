@@ -246,6 +246,18 @@ def test_fourier_transforms_take_few_products() -> None:
         assert points == 2 * 8 * length * round(np.log2(length) / 3)
 
 
+def test_steps_of_fourier_transforms_work_on_whole_rows() -> None:
+    builder = GraphBuilder()
+    for name in builder.add_all(RFFT2D(), [builder.input("x", DTYPES["FP32"], (2, 16, 64))]):
+        builder.output(name)
+    block = builder.build().main
+    use = use_of(block.nodes[-1], block)
+    nests = use.operator.lower(use)
+    rows = [nest.extents[nest.outer - 1] for nest in nests if nest.verb == "contract"]
+    assert rows == [16] * 4 + [33] * 4
+    assert [nest.extents for nest in nests if nest.verb == "move"] == [(2, 64, 16), *[(2, 16, 33)] * 2]
+
+
 @pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_chains_round_after_each_operator(kind: str, target: str) -> None:

@@ -6,6 +6,9 @@ of each r of them (Cooley and Tukey 1965), and leaves them where the next step w
 
     next[j, s * l + k] = sum over q < r of last[q, j, k] * exp(-2i * pi * q * (s * l + k) / (r * l))
 
+Numbers along the other dimension lie between, so that all of them are done alike: for the transforms of its
+rows an image is turned, and turned back for those of its columns.
+
 The factors are constants. Each output takes r products a step, so that a transform takes n * log(n); other
 lengths are errors. Rounding errors are far below the bounds of a sum of as many products as the image has
 elements, with `local_bound` or without.
@@ -22,7 +25,7 @@ from tiling.expr import acc
 from tiling.nest import Access, Nest, Reduction, Write
 from tosajit.binding import Use
 from tosajit.graph import Array
-from tosajit.lowering import constant, element, number, over, shape_of, space
+from tosajit.lowering import constant, element, number, shape_of, space
 from tosajit.operator import Dims, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import beyond
 from tosajit.profiles import Level
@@ -108,13 +111,6 @@ class Step:
     parts: int
     """How many times that many frequencies are wanted: less than the radix where the others are mirrored."""
     inner: int
-    stored: int
-    """How many numbers there are for each `inner` ones."""
-
-    @property
-    def elements(self) -> int:
-        """Elements of the result."""
-        return self.batch * self.sequences * self.parts * self.length * self.inner
 
     def factors(self, sign: int) -> Array:
         """What elements are multiplied with: by part, frequency, element."""
@@ -127,7 +123,18 @@ class Step:
         return found
 
 
-def steps(name: str, batch: int, length: int, inner: int, stored: int, wanted: int) -> Iterator[Step]:
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Turning images, [batch][rows][columns], of which the first rows are kept."""
+
+    name: str
+    batch: int
+    rows: int
+    columns: int
+    kept: int
+
+
+def steps(name: str, batch: int, length: int, inner: int, wanted: int) -> Iterator[Step]:
     """The steps along one dimension; the last ones have the largest radix."""
     done = 1
     while done < length:
@@ -135,26 +142,36 @@ def steps(name: str, batch: int, length: int, inner: int, stored: int, wanted: i
         radix = 1 << ((left - 1) % MOST + 1)
         sequences = length // (done * radix)
         parts = radix if sequences > 1 else -(-wanted // done)
-        yield Step(f"{name}{done}", batch, radix, sequences, done, parts, inner, stored)
-        done, stored = done * radix, inner
+        yield Step(f"{name}{done}", batch, radix, sequences, done, parts, inner)
+        done *= radix
+
+
+def stages(N: int, H: int, W: int, OW: int) -> list[Step | Turn]:
+    """What is done one after the other; a last turn only cuts off what is not asked for."""
+    rows, columns = [*steps("row", N, W, H, OW)], [*steps("column", N, H, OW, H)]
+    width = rows[-1].parts * rows[-1].length if rows else OW
+    if rows and columns:
+        return [Turn("lying", N, H, W, H), *rows, Turn("standing", N, width, H, OW), *columns]
+    done: list[Step | Turn] = [*rows, *columns]
+    return done if done and width == OW else [*done, Turn("cut", N, width, H, OW)]
 
 
 def transforms(use: Use, source: Plane, inverse: bool) -> list[Nest]:
-    """The nests of all steps; if the last step leaves more than is asked for, that is cut off."""
+    """The nests of all stages."""
     N, H, W = shape_of(use.inputs[0])
-    OW = shape_of(use.outputs[0])[2]
-    rows = list(steps("row", N * H, W, 1, 1, OW))
-    stored = rows[-1].parts * rows[-1].length if rows else OW
-    todo = [*rows, *steps("column", N, H, OW, stored, H)]
+    todo = stages(N, H, W, shape_of(use.outputs[0])[2])
     nests: list[Nest] = []
     outputs = Plane(*(output.name for output in use.outputs))
-    for step in todo:
-        last = step is todo[-1] and step.elements == N * H * OW
-        name = f"{use.name}.{step.name}"
-        target = outputs if last else Plane(f"{name}.real", f"{name}.imag")
-        nests += combined(use, step, source, target, 1 if inverse else -1)
+    for stage in todo:
+        name = f"{use.name}.{stage.name}"
+        both = isinstance(stage, Step) or source.imag is not None
+        target = outputs if stage is todo[-1] else Plane(f"{name}.real", f"{name}.imag" if both else None)
+        if isinstance(stage, Step):
+            nests += combined(use, stage, source, target, 1 if inverse else -1)
+        else:
+            nests += turned(use, stage, source, target)
         source = target
-    return nests if source == outputs else [*nests, *cut(use, source, (N, H, stored))]
+    return nests
 
 
 def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> list[Nest]:
@@ -163,7 +180,7 @@ def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> l
         {"b": step.batch, "j": step.sequences, "s": step.parts, "k": step.length, "t": step.inner},
         {"q": step.radix},
     )
-    shape = (step.batch, step.radix, step.sequences, step.length, step.stored)
+    shape = (step.batch, step.radix, step.sequences, step.length, step.inner)
     index = (at(b=1), at(q=1), at(j=1), at(k=1), at(t=1))
     factors = step.factors(sign)
     parts = {"cosine": factors.real, "sine": factors.imag, "back": -factors.imag}
@@ -187,14 +204,15 @@ def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> l
     return nests
 
 
-def cut(use: Use, source: Plane, shape: tuple[int, ...]) -> list[Nest]:
-    """Copies of the first columns of what a plane holds."""
+def turned(use: Use, turn: Turn, source: Plane, target: Plane) -> list[Nest]:
+    """Copies of both parts; an imaginary part that there is none of is zero."""
     nests = []
-    for name, output in zip((source.real, source.imag), use.outputs, strict=True):
-        at = over(shape_of(output))
-        whole = Access(name or "", "f32", shape, (at(i0=1), at(i1=1), at(i2=1)))
+    for name, output in ((source.real, target.real), (source.imag, target.imag)):
+        if output is None:
+            continue
+        at = space({"n": turn.batch, "i": turn.columns, "j": turn.kept})
+        whole = Access(name or "", "f32", (turn.batch, turn.rows, turn.columns), (at(n=1), at(j=1), at(i=1)))
         taken = whole if name else number(use, "zero", 0.0, "float32", 3)
-        nests.append(
-            Nest("move", at.axes, (taken,), (Write(at.write(output), element(0, taken)),), None, (use.name,))
-        )
+        place = Access(output, "f32", (turn.batch, turn.columns, turn.kept), (at(n=1), at(i=1), at(j=1)))
+        nests.append(Nest("move", at.axes, (taken,), (Write(place, element(0, taken)),), None, (use.name,)))
     return nests
