@@ -14,9 +14,10 @@ from tiling.nest import Access, Affine, Nest, dense_strides
 from tiling.program import Image, Program, Section
 from tosajit.errors import CompileError
 from tosajit.kernels import layout as at
-from tosajit.kernels.emit import Emitted, Strided, emit, strided
+from tosajit.kernels.emit import Emitted, emit, strided
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.objects import compile_kernels
+from tosajit.kernels.phase import Strided
 
 ALIGNMENT = 64
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from tiling.expr import LEAVES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write
 from tosajit.host.match import Match
-from tosajit.kernels.emit import literal
+from tosajit.kernels.phase import literal
 from tosajit.kernels.scalars import scalar_source
 
 

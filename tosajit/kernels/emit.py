@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tiling.expr import BYTES, LEAVES, Expr, reads_of, walk
-from tiling.nest import Access, Affine, Indirect, Nest, nest_exprs
+from tiling.nest import Access, Affine, Nest, nest_exprs
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
+from tosajit.kernels.phase import BITS, FLOATING, Phase, Strided, literal
 from tosajit.kernels.scalars import requirement, scalar_source
 
 HEADER = """import numpy as np
@@ -17,15 +17,6 @@ from tosajit.kernels.intrinsics import *
 """
 FLOATS = """from tosajit.kernels.floats import *
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Strided:
-    """An access as a kernel sees it: elements between neighbours along each axis and each dimension."""
-
-    access: Access
-    steps: tuple[int, ...]
-    strides: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +44,11 @@ def emit(nest: Nest, accesses: Sequence[Strided], split: bool, section: int | No
     With a `section` number the kernel is checked: it reports the first requirement that the data break, as
     the number of the section, the number of the check, and the coordinates along the axes.
     """
-    return _Emitter(nest, accesses, split, section).emit()
+    return Emitter(nest, accesses, split, section).emit()
 
 
 @dataclass
-class _Emitter:
+class Emitter:
     """The text of one kernel while it is written."""
 
     nest: Nest
@@ -72,7 +63,7 @@ class _Emitter:
         """The whole module."""
         nest, size = self.nest, len(self.nest.axes)
         if nest.reduction is None:
-            _Phase(self, [], list(range(size)), self._write_results).emit()
+            self._map()
         else:
             self._reduction()
         layout = Layout(size, len(self.accesses))
@@ -92,19 +83,58 @@ class _Emitter:
     def _floats(self) -> bool:
         """Whether the kernel sees a floating-point number."""
         kinds = {access.access.type for access in self.accesses}
-        return not _FLOATS.isdisjoint(kinds | {node.type for node in walk(*nest_exprs(self.nest))})
+        return not FLOATING.isdisjoint(kinds | {node.type for node in walk(*nest_exprs(self.nest))})
+
+    def _map(self) -> None:
+        """One loop nest; over rows of bfloat16 by twos, and over what is left of an odd row."""
+        order, last = list(range(len(self.nest.axes))), len(self.nest.axes) - 1
+        if not self._by_twos():
+            Phase(self, [], order, self._write_results).emit()
+            return
+        Phase(self, [], order, self._write_results, part="twos").emit()
+        self.lines.append(f"    if (hi{last} - lo{last}) & 1:")
+        Phase(self, [], order, self._write_results, "        ", "last").emit()
+
+    def _by_twos(self) -> bool:
+        """Whether neighbours in all operands are words, or one number."""
+        reads = len(self.nest.reads)
+        if not self.nest.axes or self.section is not None or self.copies:
+            return False
+        if any(node.op == "axis" for node in walk(*nest_exprs(self.nest))):
+            return False
+        return all(
+            item.access.type == "bf16"
+            and item.access.fill is None
+            and all(isinstance(index, Affine) for index in item.access.index)
+            and item.steps[-1] in ((0, 1) if number < reads else (1,))
+            for number, item in enumerate(self.accesses)
+        )
+
+    @cached_property
+    def bits(self) -> bool:
+        """Whether half precision is only compared with bounds, which its bits allow without widening."""
+        kinds = {item.access.type for item in self.accesses}
+        if kinds != {"f16"} or self.nest.reduction is not None or self.section is not None:
+            return False
+        return {node.op for node in walk(*nest_exprs(self.nest))} - {"read"} <= _BY_BITS.keys()
+
+    def scalar(self, op: str) -> str:
+        """The name of what does an operation in this kernel."""
+        return _BY_BITS.get(op, op) if self.bits else op
 
     @cached_property
     def copies(self) -> bool:
         """Whether floating-point numbers are only chosen and copied, which keeps all of their bits."""
         nodes = [*walk(*nest_exprs(self.nest))]
         used = {part for node in nodes if not _chooses(node) for part in node.operands}
-        floats = [node for node in nodes if node.type in _FLOATS]
+        floats = [node for node in nodes if node.type in FLOATING]
         return all(node not in used and (node.op == "read" or _chooses(node)) for node in floats)
 
     def element(self, type: str) -> str:
         """What loads and stores call the elements of an operand."""
-        return _BITS.get(type, type) if self.copies else type
+        if self.bits and not self.copies:
+            return "i16"
+        return BITS.get(type, type) if self.copies else type
 
     def _scalars(self) -> str:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
@@ -114,22 +144,22 @@ class _Emitter:
             names.add(self._combination)
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
-        return scalar_source(sorted(names))
+        return scalar_source(sorted(map(self.scalar, names)))
 
     def number(self, value: int) -> str:
         """The name of an argument of the kernel's own; small structural numbers stand in the text."""
         self.payload.append(value)
         return f"n{len(self.payload) - 1}"
 
-    def _write_results(self, phase: _Phase) -> None:
+    def _write_results(self, phase: Phase) -> None:
         first = len(self.nest.reads)
         for position, write in enumerate(self.nest.writes):
             number, kind = first + position, self.element(write.access.type)
             source, store = write.value, "put" if kind in NARROW else "store"
-            if source.op == f"to_{kind}" and source.operands[0].type in _FLOATS:
+            if source.op == f"to_{kind}" and source.operands[0].type in FLOATING:
                 source, store = source.operands[0], "store"  # which rounds
             value = phase.value(source)
-            phase.last(f"{store}_{kind}(p{number}, {phase.index(number)}, {value})")
+            phase.write(f"{store}_{{}}{kind}(p{number}, {phase.index(number)}", value)
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
@@ -149,13 +179,13 @@ class _Emitter:
                 place = f"({place} * (hi{axis} - lo{axis}) + a{axis} - lo{axis})"
         self.lines.append(f"{indent}row = row0 + {place} * {width} * {BYTES[kind]}")
         self.lines.append(f"{indent}if flags & 1:")
-        _Phase(self, shared, inner, self._start, indent + "    ").emit()
+        Phase(self, shared, inner, self._start, indent + "    ").emit()
         if self._along_rows():
-            _Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
+            Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
         else:
-            _Phase(self, shared, inner + reduced, self._combine, indent).emit()
+            Phase(self, shared, inner + reduced, self._combine, indent).emit()
         self.lines.append(f"{indent}if flags & 2:")
-        _Phase(self, shared, inner, self._finish, indent + "    ").emit()
+        Phase(self, shared, inner, self._finish, indent + "    ").emit()
 
     @property
     def _combination(self) -> str:
@@ -174,13 +204,13 @@ class _Emitter:
         last = self.nest.outer - 1
         return f"a{last} - lo{last}" if last >= 0 else "0"
 
-    def _start(self, phase: _Phase) -> None:
+    def _start(self, phase: Phase) -> None:
         reduction = self.nest.reduction
         assert reduction is not None
         initial = literal(reduction.initial, reduction.type)
         phase.last(f"store_{reduction.type}(row, {self._column}, {initial})")
 
-    def _combine_in_memory(self, phase: _Phase) -> None:
+    def _combine_in_memory(self, phase: Phase) -> None:
         """With the reduced axes outside: a row of accumulators at a time."""
         reduction = self.nest.reduction
         assert reduction is not None
@@ -190,7 +220,7 @@ class _Emitter:
         phase.check(combine, ["total", value], phase.depth)
         phase.last(f"store_{kind}(row, {self._column}, {combine}(total, {value}))")
 
-    def _combine(self, phase: _Phase) -> None:
+    def _combine(self, phase: Phase) -> None:
         """With the reduced axes inside: the accumulator is a local variable."""
         reduction = self.nest.reduction
         assert reduction is not None
@@ -201,7 +231,7 @@ class _Emitter:
         phase.last(f"total = {_IN_ANY_ORDER.get(combine, combine)}(total, {value})")
         phase.after(level, f"store_{kind}(row, {self._column}, total)")
 
-    def _finish(self, phase: _Phase) -> None:
+    def _finish(self, phase: Phase) -> None:
         phase.last(f"total = reload_{self._reduction_type}(row, {self._column})")
         phase.acc = "total"
         self._write_results(phase)
@@ -218,14 +248,9 @@ class _Emitter:
         return kept and not (dense and any(s[-1] == 1 for s in steps) and nest.axes[-1].extent >= 16)
 
 
-_NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
-          "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
-
-
-_BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
-_FLOATS = frozenset(_BITS)
-NARROW = _FLOATS - {"f32"}
+NARROW = FLOATING - {"f32"}
 """Formats whose values are exact in expressions: a scalar rounds what it makes of them."""
+_BY_BITS = {"clip_f16": "half_clip", "clip_ignore_f16": "half_clip_ignore"}
 _IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
 
@@ -233,193 +258,3 @@ _IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "le
 def _chooses(node: Expr) -> bool:
     """Whether a value is one of two others, as they are."""
     return node.op.startswith("select_")
-
-
-def literal(value: object, type: str) -> str:
-    """A number in the text of a kernel; narrow floating-point numbers are float32 there."""
-    if type in _FLOATS and not math.isfinite(float(value)):  # type: ignore[arg-type]
-        return f"np.float32({'-' if value == -math.inf else ''}np.{'nan' if value != value else 'inf'})"
-    return f"{_NUMPY.get(type, 'np.float32')}({value!r})"
-
-
-class _Phase:
-    """One loop nest of a kernel: statements placed at the outermost loop where their operands are known."""
-
-    def __init__(
-        self,
-        kernel: _Emitter,
-        opened: Sequence[int],
-        order: Sequence[int],
-        fill: Callable[[_Phase], None],
-        indent: str = "    ",
-    ) -> None:
-        self.kernel, self.opened, self.order, self.indent = kernel, list(opened), list(order), indent
-        self.fill = fill
-        self.acc = ""
-        self.depth = len(self.opened) + len(self.order)
-        self.statements: list[list[str]] = [[] for _ in range(self.depth + 1)]
-        self.endings: list[list[str]] = [[] for _ in range(self.depth + 1)]
-        self.names: dict[Expr, tuple[str, int]] = {}
-        self.indices: dict[int, tuple[str, int]] = {}
-        self.count = 0
-
-    def emit(self) -> None:
-        """Append the loops to the kernel's text."""
-        self.fill(self)
-        indent, known = self.indent, len(self.opened)
-        lines = self.kernel.lines
-        for level in range(known + 1):
-            lines += [indent + line for line in self.statements[level]]
-        for level, axis in enumerate(self.order, known + 1):
-            lines.append(f"{indent}for a{axis} in range(lo{axis}, hi{axis}):")
-            indent += "    "
-            empty = ["pass"] if level == self.depth else []
-            lines += [indent + line for line in self.statements[level] or empty]
-        for level in range(self.depth, known, -1):
-            lines += [indent + line for line in self.endings[level]]
-            indent = indent[:-4]
-        for level in range(known, -1, -1):
-            lines += [indent + line for line in self.endings[level]]
-
-    def last(self, line: str) -> None:
-        """A statement in the innermost loop."""
-        self.statements[-1].append(line)
-
-    def before(self, level: int, line: str) -> None:
-        """A statement at a level, ahead of the loops further in."""
-        self.statements[level].append(line)
-
-    def after(self, level: int, line: str) -> None:
-        """A statement at a level, behind the loops further in."""
-        self.endings[level].append(line)
-
-    def value(self, expr: Expr) -> str:
-        """The name of an expression's value; its statements are placed on the way."""
-        for node in walk(expr):
-            self._place(node)
-        return self._place(expr)[0]
-
-    def _place(self, node: Expr) -> tuple[str, int]:
-        if node in self.names:
-            return self.names[node]
-        match node.op:
-            case "const":
-                found = literal(node.args[0], node.type), 0
-            case "axis":
-                found = f"a{node.number}", self._level(node.number)
-            case "acc":
-                found = self.acc, self.depth
-            case "read":
-                found = self._read(node.number, node.type)
-            case _:
-                args = [self._place(arg) for arg in node.operands]
-                level = max((level for _, level in args), default=0)
-                self.check(node.op, [name for name, _ in args], level)
-                found = self._name("t", level, f"{node.op}({', '.join(name for name, _ in args)})"), level
-        self.names[node] = found
-        return found
-
-    def check(self, name: str, args: Sequence[str], level: int) -> None:
-        """In a checked kernel, report if a scalar must not have these arguments."""
-        if self.kernel.section is not None and (test := requirement(name)):
-            self._report(f"{test}({', '.join(args)})", name, level)
-
-    def _report(self, test: str, name: str, level: int) -> None:
-        kernel = self.kernel
-        kernel.checks.append(name)
-        known = [*self.opened, *self.order][:level]
-        numbers = [kernel.number(kernel.section or 0), kernel.number(len(kernel.checks) - 1)]
-        numbers += [f"a{axis}" if axis in known else "-1" for axis in range(len(kernel.nest.axes))]
-        lines = [f"if not {test}:", "    if fetch_add(report, 0, 1) == 0:"]
-        for place, number in enumerate(numbers, 1):
-            lines.append(f"        store_i64(report, {place}, np.int64({number}))")
-        self.statements[level] += lines
-
-    def _name(self, prefix: str, level: int, text: str) -> str:
-        name = f"{prefix}{self.count}"
-        self.count += 1
-        self.statements[level].append(f"{name} = {text}")
-        return name
-
-    def _level(self, axis: int) -> int:
-        """How many loops are open once the coordinate along an axis is known."""
-        if axis in self.opened:
-            return self.opened.index(axis) + 1
-        return len(self.opened) + self.order.index(axis) + 1
-
-    def _times(self, axis: int, factor: int) -> str:
-        """A coordinate times a number."""
-        return f"a{axis}" if factor == 1 else f"a{axis} * {self.kernel.number(factor)}"
-
-    def _read(self, number: int, type: str) -> tuple[str, int]:
-        access = self.kernel.accesses[number].access
-        index, level = self._index(number)
-        text = f"load_{self.kernel.element(type)}(p{number}, {index})"
-        inside, checked = self._inside(number)
-        level = max(level, checked)
-        if inside and access.fill is not None:
-            fill = self.value(access.fill)
-            level = max(level, self.names[access.fill][1])
-            text = f"{text} if {inside} else {fill}"
-        return self._name("v", level, text), level
-
-    def index(self, number: int) -> str:
-        """The text of the element that an access meets."""
-        return self._index(number)[0]
-
-    def _index(self, number: int) -> tuple[str, int]:
-        if number not in self.indices:
-            self.indices[number] = self._make_index(number)
-        return self.indices[number]
-
-    def _make_index(self, number: int) -> tuple[str, int]:
-        item = self.kernel.accesses[number]
-        text, level = "0", 0
-        axes = [axis for axis in (*self.opened, *self.order) if item.steps[axis]]
-        terms = [(self._times(axis, item.steps[axis]), self._level(axis)) for axis in axes]
-        for index, stride, extent in zip(item.access.index, item.strides, item.access.shape, strict=True):
-            if isinstance(index, Indirect):
-                value = self.value(index.value)
-                found = self.names[index.value][1]
-                if self.kernel.section is not None:
-                    bound = self.kernel.number(extent)
-                    self._report(f"0 <= np.int64({value}) < {bound}", "index", found)
-                limit = self.kernel.number(extent - 1)
-                scale = "" if stride == 1 else f" * {self.kernel.number(stride)}"
-                terms.append((f"min(max(np.int64({value}), 0), {limit}){scale}", found))
-        terms.sort(key=lambda term: term[1])
-        for position, (term, term_level) in enumerate(terms):
-            level = max(level, term_level)
-            text = term if text == "0" else f"{text} + {term}"
-            if position + 1 < len(terms) and terms[position + 1][1] > level:
-                text = self._name("i", level, text)
-        return text, level
-
-    def _inside(self, number: int) -> tuple[str, int]:
-        """The name of the test that every index of a read is within its bounds; empty if always true."""
-        item = self.kernel.accesses[number]
-        if item.access.fill is None:
-            return "", 0
-        extents = self.kernel.nest.extents
-        name, level = "", 0
-        tests: list[tuple[str, int]] = []
-        for index, extent in zip(item.access.index, item.access.shape, strict=True):
-            if not isinstance(index, Affine):
-                continue
-            low, high = index.span((0,) * len(extents), extents)
-            if low < 0 or high >= extent:
-                tests.append(self._test(index, extent))
-        for test, at in sorted(tests, key=lambda t: t[1]):
-            level = max(level, at)
-            name = self._name("ok", level, f"{name} and {test}" if name else test)
-        return name, level
-
-    def _test(self, index: Affine, extent: int) -> tuple[str, int]:
-        terms = [self.kernel.number(index.offset)]
-        level = 0
-        for axis, coefficient in enumerate(index.coefficients):
-            if coefficient:
-                level = max(level, self._level(axis))
-                terms.append(self._times(axis, coefficient))
-        where = self._name("q", level, " + ".join(terms))
-        return f"0 <= {where} < {self.kernel.number(extent)}", level

@@ -175,6 +175,35 @@ def clip_ignore(value: Number, min_val: Number, max_val: Number) -> Number:
     return choose(above > max_val, max_val, above)
 
 
+def half_rank(bits: Number) -> Number:
+    """Order the bits of half precision, from -infinity at 0 to infinity at 63488, NaN beyond."""
+    sign = np.int16(bits >> 15)
+    magnitude = np.int16(np.int16(bits & 32767) ^ sign)
+    return np.uint16(np.int64(np.int64(magnitude) - np.int64(sign)) + np.int64(31744))
+
+
+def half_above(first: Number, second: Number) -> Number:
+    """Tell from their ranks whether a number is greater than another one, which is not NaN."""
+    return np.bool_(
+        np.uint16(np.int64(63488) - np.int64(first)) < np.uint16(np.int64(63488) - np.int64(second))
+    )
+
+
+def half_clip(value: Number, min_val: Number, max_val: Number) -> Number:
+    """Clip half precision by its bits between bounds in order; NaN stays."""
+    rank = half_rank(value)
+    above = choose(rank < half_rank(min_val), min_val, value)
+    return choose(half_above(rank, half_rank(max_val)), max_val, above)
+
+
+def half_clip_ignore(value: Number, min_val: Number, max_val: Number) -> Number:
+    """Clip half precision by its bits between bounds in order; NaN becomes the lower bound."""
+    rank = half_rank(value)
+    least = np.bool_(rank < half_rank(min_val))
+    above = choose(np.bool_(least | np.bool_(rank > 63488)), min_val, value)
+    return choose(half_above(rank, half_rank(max_val)), max_val, above)
+
+
 @of("f32", "bf16")
 def floor(a: Number) -> Number:
     """Round down to an integer."""

@@ -3,9 +3,11 @@
 `load_f16` widens exactly, `store_f16` rounds to nearest even, `put_f16` stores what `f16` holds exactly, and
 `round_f16` keeps in float32 what `f16` holds; so for bf16, f8e4m3 and f8e5m2 (TOSA 1.0.1 section 1.8).
 Subnormal numbers are kept. What is too large for f8e4m3 becomes NaN, for the others infinity. `choose` takes
-one of two values without a branch.
+one of two values without a branch. Two neighbours of bf16 are one word: in loops over words, widening them is
+a shift and a mask, where vectors of single ones have to be spread and packed.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +21,8 @@ from tosajit.kernels.intrinsics import INDEX, POINTER, _check_integer, _element,
 from tosajit.kernels.plain import fuses, scales
 
 I32, F32, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
-INFINITY, MAGNITUDE, QUIET = 0x7F800000, 0x7FFFFFFF, 0x7FC00000
+INFINITY, MAGNITUDE, QUIET, HIGH = 0x7F800000, 0x7FFFFFFF, 0x7FC00000, 0xFFFF0000
+LITTLE = sys.byteorder == "little"
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,62 @@ def _store(kind: str, exact: bool = False) -> Callable[..., Any]:
     return _named(store, f"put_{kind}" if exact else f"store_{kind}")
 
 
+@intrinsic
+def load_two_bf16(typing_context: Any, pointer: Any, index: Any) -> Any:
+    """An element of an operand and the next one, as the bits of an int32."""
+    _check_integer(pointer, index)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _element(context, builder, types.int16, *arguments)
+        value = builder.load(builder.bitcast(address, I32.as_pointer()), align=1)
+        value.set_metadata("alias.scope", _scope(builder))
+        return value if LITTLE else _turned(builder, value)
+
+    return types.int32(POINTER, INDEX), generate
+
+
+def _turned(builder: Any, word: Any) -> Any:
+    """Exchange the halves of a word."""
+    return builder.or_(builder.shl(word, I32(16)), builder.lshr(word, I32(16)))
+
+
+def _half(name: str, place: Callable[..., Any]) -> Callable[..., Any]:
+    def half(typing_context: Any, word: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(place(builder, arguments[0]), F32)
+
+        return types.float32(types.int32), generate
+
+    return _named(half, name)
+
+
+first_bf16 = _half("first_bf16", lambda builder, word: builder.shl(word, I32(16)))
+second_bf16 = _half("second_bf16", lambda builder, word: builder.and_(word, I32(HIGH)))
+
+
+def _store_two(exact: bool) -> Callable[..., Any]:
+    narrow = _pack if exact else _narrow
+
+    def store(typing_context: Any, pointer: Any, index: Any, first: Any, second: Any) -> Any:
+        _check_integer(pointer, index)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, types.int16, *arguments[:2])
+            low, high = (builder.zext(narrow(builder, "bf16", value), I32) for value in arguments[2:])
+            word = builder.or_(low, builder.shl(high, I32(16)))
+            place = builder.bitcast(address, I32.as_pointer())
+            stored = builder.store(word if LITTLE else _turned(builder, word), place, align=1)
+            stored.set_metadata("noalias", _scope(builder))
+            return context.get_dummy_value()
+
+        return types.void(POINTER, INDEX, types.float32, types.float32), generate
+
+    return _named(store, "put_two_bf16" if exact else "store_two_bf16")
+
+
+put_two_bf16, store_two_bf16 = _store_two(exact=True), _store_two(exact=False)
+
+
 def _round(kind: str, any_nan: bool = True) -> Callable[..., Any]:
     """In float32; NaN that bfloat16 numbers give end in zeros, so that rounding them leaves them NaN."""
 
@@ -192,6 +251,17 @@ put_f16, put_bf16 = _store("f16", exact=True), _store("bf16", exact=True)
 put_f8e4m3, put_f8e5m2 = _store("f8e4m3", exact=True), _store("f8e5m2", exact=True)
 round_f16, round_bf16, nearest_bf16 = _round("f16"), _round("bf16", any_nan=False), _round("bf16")
 round_f8e4m3, round_f8e5m2 = _round("f8e4m3"), _round("f8e5m2")
+
+
+@intrinsic
+def near_bf16(typing_context: Any, value: Any) -> Any:
+    """As `round_bf16`, but halves away from zero: for functions none of whose results it changes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        added = builder.add(builder.bitcast(arguments[0], I32), I32(0x8000))
+        return builder.bitcast(builder.and_(added, I32(HIGH)), F32)
+
+    return types.float32(types.float32), generate
 
 
 @intrinsic

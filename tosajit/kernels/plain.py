@@ -53,8 +53,14 @@ def round_bf16(value: Any) -> Any:
     return np.float32(value).astype(ml_dtypes.bfloat16).astype(np.float32)
 
 
+def near_bf16(value: Any) -> Any:
+    """The same with halves away from zero."""
+    bits = np.float32(value).view(np.uint32).astype(np.uint64) + np.uint64(0x8000)
+    return (bits & np.uint64(0xFFFF0000)).astype(np.uint32).view(np.float32)
+
+
 def nearest_bf16(value: Any) -> Any:
-    """The same of any float32, NaN too."""
+    """As `round_bf16` of any float32, NaN too."""
     return round_bf16(value)
 
 

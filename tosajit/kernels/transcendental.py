@@ -19,6 +19,7 @@ bits_of: Any = None
 float_of: Any = None
 float_fused: Any = None
 float_scaled: Any = None
+near_bf16: Any = None
 
 
 def exp_plain(x: Number) -> Number:
@@ -38,30 +39,28 @@ def exp_near(x: Number) -> Number:
     return float_scaled(float_fused(p, r, np.float32(1)), np.int32(n))
 
 
-def exp_short(x: Number) -> Number:
-    """The exponential within 2**-12: the square of that of one half, whose power of two is a float32."""
-    above = choose(x < np.float32(-150), np.float32(-150), x)
-    inside = choose(above > np.float32(130), np.float32(130), above)
+def exp_root(x: Number, scale: Number, step: Number, cubic: Number, linear: Number) -> Number:
+    """The root within 2**-13 of an exponential: a float32 holds its power of two.
+
+    With all four coefficients negative it is that of the negative of a number.
+    """
+    inside = clipped(x, np.float32(150))
     # Adding so much leaves the whole power of two in the last bits.
-    added = float_fused(inside, np.float32(0.72134752), np.float32(12582912))
-    n = np.float32(added - np.float32(12582912))
-    r = float_fused(n, np.float32(-1.38629436), inside)
-    p = float_fused(r, np.float32(0.020828478), np.float32(0.12598714))
-    p = float_fused(p, r, np.float32(0.5))
+    added = float_fused(inside, scale, np.float32(12582912))
+    r = float_fused(np.float32(added - np.float32(12582912)), step, inside)
+    p = float_fused(r, cubic, np.float32(0.12598714))
+    p = float_fused(p, r, linear)
     p = float_fused(p, r, np.float32(1))
-    root = float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
-    return np.float32(root * root)
+    return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
 
 
-def exp_half(x: Number) -> Number:
+def exp_half(x: Number, scale: Number, step: Number, cubic: Number, linear: Number) -> Number:
     """The exponential within 2**-13 where half precision holds it; beyond, too large or small a number."""
-    above = choose(x < np.float32(-30), np.float32(-30), x)
-    inside = choose(above > np.float32(30), np.float32(30), above)
-    added = float_fused(inside, np.float32(1.44269504), np.float32(12582912))
-    n = np.float32(added - np.float32(12582912))
-    r = float_fused(n, np.float32(-0.693147182), inside)
-    p = float_fused(r, np.float32(0.166627824), np.float32(0.50394856))
-    p = float_fused(p, r, np.float32(1))
+    inside = clipped(x, np.float32(30))
+    added = float_fused(inside, scale, np.float32(12582912))
+    r = float_fused(np.float32(added - np.float32(12582912)), step, inside)
+    p = float_fused(r, cubic, np.float32(0.50394856))
+    p = float_fused(p, r, linear)
     p = float_fused(p, r, np.float32(1))
     return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
 
@@ -130,13 +129,18 @@ def exp(a: Number) -> Number:
 @of("f16")
 def exp_(a: Number) -> Number:
     """Take e to the power of a number."""
-    return T(exp_half(a))
+    scale = np.float32(1.44269504)
+    step = np.float32(-0.693147182)
+    return T(exp_half(a, scale, step, np.float32(0.166627824), np.float32(1)))
 
 
 @of("bf16")
 def exp__(a: Number) -> Number:
     """Take e to the power of a number."""
-    return T(exp_short(a))
+    scale = np.float32(0.72134752)
+    step = np.float32(-1.38629436)
+    root = exp_root(a, scale, step, np.float32(0.020828478), np.float32(0.5))
+    return near_bf16(np.float32(root * root))
 
 
 @of("f32")
@@ -167,13 +171,19 @@ def sigmoid(a: Number) -> Number:
 @of("f16")
 def sigmoid_(a: Number) -> Number:
     """Take the logistic function."""
-    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + exp_half(np.float32(-a)))))
+    scale = np.float32(-1.44269504)
+    step = np.float32(0.693147182)
+    power = exp_half(a, scale, step, np.float32(-0.166627824), np.float32(-1))
+    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + power)))
 
 
 @of("bf16")
 def sigmoid__(a: Number) -> Number:
     """Take the logistic function."""
-    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + exp_short(np.float32(-a)))))
+    scale = np.float32(-0.72134752)
+    step = np.float32(1.38629436)
+    root = exp_root(a, scale, step, np.float32(-0.020828478), np.float32(-0.5))
+    return near_bf16(np.float32(np.float32(1) / float_fused(root, root, np.float32(1))))
 
 
 def clipped(x: Number, most: Number) -> Number:
