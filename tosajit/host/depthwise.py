@@ -33,7 +33,11 @@ def depthwise(request: Request, made: Prepared) -> list[Nest]:
     """The nest that does a depthwise convolution with the array kernel, or the group as it is."""
     found, weights = request.match, request.weights
     shape = _geometry(found)
-    if weights is None or shape is None or request.right.type != "i8" or found.column is None:
+    if weights is None or shape is None or found.column is None:
+        return [request.group]
+    if found.geometry.floating:
+        return _of_floats(request, made, weights, shape)
+    if request.right.type != "i8":
         return [request.group]
     taps = _taps(request, weights, shape)
     columns = shape.out_channels
@@ -54,6 +58,17 @@ def depthwise(request: Request, made: Prepared) -> list[Nest]:
     arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
     prepared = own_constants(request, made, arrays)
     return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]
+
+
+def _of_floats(request: Request, made: Prepared, weights: Array, shape: DepthwiseGeometry) -> list[Nest]:
+    """The depthwise convolution of float32 with its constant weights of any floating-point type."""
+    finish = finish_of(request, None, DepthwiseSlot.EPILOGUE)
+    if finish is None or request.left.type != "f32":
+        return [request.group]
+    taps = _taps(request, weights.astype(np.float32), shape)
+    packed, _ = pack_depthwise(taps[..., np.newaxis], 0, shape.element_bytes)
+    prepared = own_constants(request, made, {"packed": packed.view(np.int32)})
+    return [_finished(request, made, prepared, shape, finish)]
 
 
 def _geometry(found: Match) -> DepthwiseGeometry | None:
@@ -95,7 +110,8 @@ def _finished(
     for slot, place in ((slots.IN_N, 0), (slots.IN_Y, 2), (slots.IN_X, 3)):
         words[slot] = found.strides[place] * shape.element_bytes
     words[slots.BLANK_BYTE] = request.zero_points[0] + 128 if shape.element_bytes == 1 else 0
-    spec = ContractSpec("depthwise", request.left.type, "i8", request.library)
+    right = "f32" if shape.floating else "i8"
+    spec = ContractSpec("depthwise", request.left.type, right, request.library)
     helpers = {int(slots.GATHER): depthwise_gather_source(spec)}
     made.units[done] = array_unit(request, done, finish, spec, slots, words, helpers, shape.scratch_bytes)
     return done

@@ -2,6 +2,7 @@
 
 from tosajit.kernels.contract.fused import tile_rescale_i8
 from tosajit.kernels.contract.interleave import (
+    depthwise_f32,
     depthwise_i8,
     depthwise_i16,
     depthwise_rescale_i8,
@@ -29,6 +30,7 @@ from tosajit.kernels.contract.tile import (
 __all__ = [
     "add_row_sums",
     "copy_run",
+    "depthwise_f32",
     "depthwise_i8",
     "depthwise_i16",
     "depthwise_rescale_i8",

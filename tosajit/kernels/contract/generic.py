@@ -1,6 +1,7 @@
 """Register tiles of floating-point numbers for any CPU: LLVM splits their vectors into registers."""
 
 from tosajit.kernels.contract.code import F16, Builder, Value, define, instruction, number, procedure
+from tosajit.kernels.contract.interleave import depthwise
 from tosajit.kernels.contract.tile import Body, Functor
 
 HEIGHTS = (1, 2, 4)
@@ -33,3 +34,6 @@ def _rows(b: Builder, *arguments: Value) -> None:
 tile_rows_f32 = procedure("tile_rows_f32", 10, _rows)
 """`tile_rows_f32(a, a_row, segments, segment, steps, b, b_panel, init, out, rows)`: 1, 2 or 4 rows of A times
 a panel of B."""
+
+depthwise_f32 = procedure("depthwise_f32", 10, depthwise(GENERIC, (4, 2)))
+"""The namesake of `avx512`."""

@@ -198,6 +198,16 @@ class DepthwiseGeometry:
         return self.in_channels * self.channel_multiplier
 
     @property
+    def floating(self) -> bool:
+        """Tell whether it is one of float32: lines are not interleaved, and the multiplier has to be 1."""
+        return self.element_bytes == 4
+
+    @property
+    def kept_lines(self) -> int:
+        """Return how many input lines, or groups of them, there is room for."""
+        return (self.kernel[0] - 1) * self.dilation[0] + 1 if self.floating else self.groups
+
+    @property
     def rows(self) -> int:
         """Return the number of output rows, over all batches."""
         return self.output[0] * self.output[1]
@@ -237,13 +247,16 @@ class DepthwiseGeometry:
 
     def _scratch(self) -> Mapping[str, int]:
         channels, pixels = self.blocks
+        channels += -channels % 16 if self.floating else 0
         columns = (pixels - 1) * self.stride[1] + self.reach
         expand = (columns * channels * self.element_bytes + 127) // 64 * 64
-        group = (columns * channels * 4 + 63) // 64 * 64
-        blank = group * self.groups + 256
+        group = (columns * channels * 4 + 63) // 64 * 64 + 64 * self.floating
+        blank = group * self.kept_lines + 256
         expanded = blank + expand
         table = expanded + (4 * expand if self.channel_multiplier > 1 else 0)
-        words = table + 8 * self.groups * self.kernel[1] * self.parts
+        kept = table + 8 * self.groups * self.kernel[1] * self.parts
+        places = 8 * self.groups * self.kernel[1] * self.floating
+        words = (kept + 8 * self.kept_lines + places + 63) // 64 * 64
         total = words + pixels * (channels + 16) * 8 + 64
         numbers = {
             "BLANK": blank,
@@ -253,6 +266,8 @@ class DepthwiseGeometry:
         }
         return numbers | {
             "TAP_TABLE": table,
+            "LINES": self.kept_lines,
+            "LINE_TABLE": kept,
             "WORDS": words,
             "GROUP_BYTES": group,
             "total": total,

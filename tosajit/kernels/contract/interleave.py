@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from tosajit.kernels.contract.code import (
     B64,
+    F16,
     H32,
     I8,
     I32,
@@ -39,7 +40,7 @@ from tosajit.kernels.contract.requant import (
     switched,
 )
 from tosajit.kernels.contract.rows import lanes_below, masked_load, widen_add
-from tosajit.kernels.contract.tile import INT8, INT16, Functor
+from tosajit.kernels.contract.tile import FLOAT32, INT8, INT16, Functor
 
 PIXELS = (8, 4)
 """Pixels that a register tile takes at a time."""
@@ -136,6 +137,7 @@ class _Panel:
     taps: Value
     weights: Value
     initial: Value
+    sizes: tuple[int, int] = PIXELS
 
     def sums(self, b: Builder, first: Value, size: int, finish: Finish) -> None:
         """Sum the taps of some pixels."""
@@ -154,7 +156,7 @@ class _Panel:
     def row(self, b: Builder, count: Value, finish: Finish, again: bool) -> None:
         """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
         done: Value = number(0)
-        for size in PIXELS:
+        for size in self.sizes:
 
             def tile(index: Value, _: Any, size: int = size, done: Value = done) -> list[Value]:
                 self.sums(b, b.add(done, b.mul(index, number(size))), size, finish)
@@ -163,7 +165,7 @@ class _Panel:
             rounds = b.udiv(b.sub(count, done), number(size))
             loop(b, rounds, [], tile)
             done = b.add(done, b.mul(rounds, number(size)))
-        left, size = b.sub(count, done), PIXELS[-1]
+        left, size = b.sub(count, done), self.sizes[-1]
         if again:
             several = b.and_(
                 b.icmp_signed(">", left, number(1)),
@@ -180,34 +182,31 @@ class _Panel:
         loop(b, left, [], one)
 
 
-def _depthwise_i8(b: Builder, *arguments: Value) -> None:
-    (
-        source,
-        pixel_bytes,
-        offsets,
-        taps,
-        weights,
-        initial,
-        words,
-        word_bytes,
-        count,
-        panels,
-    ) = arguments
+def depthwise(functor: Functor, sizes: tuple[int, int] = PIXELS) -> Callable[..., None]:
+    """Return the body of a procedure that stores words; floating-point sums start at zero."""
 
-    def panel(index: Value, _: Any) -> list[Value]:
-        target = address(b, words, index, 64)
+    def emit(b: Builder, *arguments: Value) -> None:
+        source, pixel_bytes, offsets, taps, weights, *places, count, panels = arguments
+        initial, words, word_bytes = places
 
-        def finish(pixels: Sequence[Value], totals: Sequence[Value]) -> None:
-            for pixel, total in zip(pixels, totals, strict=True):
-                store(b, total, b.add(target, b.mul(pixel, word_bytes)))
+        def panel(index: Value, _: Any) -> list[Value]:
+            target = address(b, words, index, 64)
 
-        first = load(b, address(b, initial, index, 64), W16)
-        table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
-        source_panel = address(b, source, index, 64)
-        _Panel(INT8, source_panel, pixel_bytes, offsets, taps, table, first).row(b, count, finish, again=True)
-        return []
+            def finish(pixels: Sequence[Value], totals: Sequence[Value]) -> None:
+                for pixel, total in zip(pixels, totals, strict=True):
+                    store(b, total, b.add(target, b.mul(pixel, word_bytes)))
 
-    loop(b, panels, [], panel)
+            floating = functor.total is F16
+            first = number(0, F16) if floating else load(b, address(b, initial, index, 64), W16)
+            table = b.add(weights, b.mul(index, b.shl(taps, number(6))))
+            source_panel = address(b, source, index, 64)
+            row = _Panel(functor, source_panel, pixel_bytes, offsets, taps, table, first, sizes)
+            row.row(b, count, finish, again=True)
+            return []
+
+        loop(b, panels, [], panel)
+
+    return emit
 
 
 def _depthwise_i16(b: Builder, *arguments: Value) -> None:
@@ -278,8 +277,10 @@ def _depthwise_rescale_i8(b: Builder, *arguments: Value) -> None:
     switched(b, sign, low, high, emit)
 
 
-depthwise_i8 = procedure("depthwise_i8", 10, _depthwise_i8)
+depthwise_i8 = procedure("depthwise_i8", 10, depthwise(INT8))
 """`depthwise_i8(source, pixel_bytes, offsets, taps, weights, initial, words, word_bytes, pixels, panels)`."""
+depthwise_f32 = procedure("depthwise_f32", 10, depthwise(FLOAT32))
+"""The same of float32; `initial` counts for nothing."""
 depthwise_i16 = procedure("depthwise_i16", 10, _depthwise_i16)
 """`depthwise_i16(source, pixel_bytes, offsets, taps, weights, panel_taps, words, word_bytes, pixels, panels)`
 adds to quad words; `panel_taps` are the taps of a whole panel of weights, of which `taps` are taken."""

@@ -49,29 +49,35 @@ def start_values(
 
 
 def pack_depthwise(
-    weights: NDArray[np.int8], weight_zp: int = 0, element_bytes: int = 1
-) -> tuple[NDArray[np.int8] | NDArray[np.int16], int]:
+    weights: NDArray[Any], weight_zp: int = 0, element_bytes: int = 1
+) -> tuple[NDArray[Any], int]:
     """Return [channels / 16][groups, KW, parts][16][vertical taps] of [KH][KW][C][M]; the number of parts.
 
-    A weight less its zero point may need nine bits: it is then the sum of three parts. Where the last group
-    has room, all is followed by weights shifted down by a tap: the second of two output rows that share their
-    input.
+    A group of vertical taps is one of float32. An integer weight less its zero point may need nine bits: it
+    then is the sum of three parts. Where the last group has room, all is followed by weights shifted down by
+    a tap: the second of two output rows that share their input.
     """
     kh, kw = weights.shape[:2]
     group = 4 // element_bytes
-    storage = np.int8 if element_bytes == 1 else np.int16
-    rest = weights.reshape(kh, kw, -1).astype(np.int64) - weight_zp
-    channels, groups, parts = rest.shape[2], -(-kh // group), []
-    for _ in range(3 if weight_zp else 1):
-        parts.append(np.clip(rest, -128, 127))
-        rest = rest - parts[-1]
-    variants = []
+    storage = {1: np.int8, 2: np.int16, 4: np.float32}[element_bytes]
+    flat = weights.reshape(kh, kw, -1)
+    parts = [flat] if group == 1 else _bytes(flat.astype(np.int64) - weight_zp, 3 if weight_zp else 1)
+    channels, groups, variants = flat.shape[2], -(-kh // group), []
     for shift in range(1 if kh % group == 0 else 2):
         padded = np.zeros((groups * group, kw, len(parts), _padded(channels)), storage)
         padded[shift : kh + shift, :, :, :channels] = np.stack(parts, axis=2)
         split = padded.reshape(groups, group, kw, len(parts), -1, COLUMNS)
         variants.append(split.transpose(4, 0, 2, 3, 5, 1))
     return np.ascontiguousarray(np.stack(variants)), len(parts)
+
+
+def _bytes(rest: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """Return so many numbers of eight bits each that add up to the given ones."""
+    parts: list[NDArray[np.int64]] = []
+    for _ in range(count):
+        parts.append(np.clip(rest, -128, 127))
+        rest = rest - parts[-1]
+    return parts
 
 
 def pack_halves(matrix: NDArray[np.int16]) -> NDArray[np.int16]:

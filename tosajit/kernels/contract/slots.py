@@ -157,7 +157,7 @@ class DepthwiseSlot(Numbered):
     OUT_Y = auto()
     OUT_X = auto()
     GROUP_BYTES = auto()
-    """Scratch bytes of the input of one group of vertical taps."""
+    """Scratch bytes of the input of one group of vertical taps, float32 of one line."""
     BLANK = auto()
     """Bytes from SCRATCH to a row of zero points, to an expanded row, to the tap table, to the sums."""
     BLANK_BYTES = auto()
@@ -166,6 +166,9 @@ class DepthwiseSlot(Numbered):
     EXPAND = auto()
     EXPAND_BYTES = auto()
     TAP_TABLE = auto()
+    LINES = auto()
+    """float32: input lines that are kept, each at its number modulo LINES; LINE_TABLE says which."""
+    LINE_TABLE = auto()
     WORDS = auto()
     PARAMETERS = auto()
     SIGN = auto()

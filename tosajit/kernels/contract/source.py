@@ -19,6 +19,9 @@ CHUNKS = {"i8": 255, "i16": 127}
 RUN_SLACK = 64
 """How far `copy_run` and `fill_run` may write past the end of a run."""
 
+SHORT_ROW = 16
+"""Pixels of an output row of float32 that are not worth telling apart by whether they depend on padding."""
+
 PACKAGE = "tosajit.kernels.contract"
 
 
@@ -99,29 +102,33 @@ def _depthwise(spec: ContractSpec, epilogue: Epilogue) -> str:
         epilogue.rescale * text.RESCALE_PROLOGUE,
         indent(epilogue.setup, " " * 4),
     ]
-    parts += [depthwise.LOOPS]
+    if type_ == "f32":
+        body = _body(epilogue, ("reload_f32", "words"), "pitch", "first_place + i * out_x")
+        parts += [depthwise.LOOPS_F32, body, depthwise.NEXT_F32]
+    else:
+        parts += _interleaved_loops(type_, spec.accumulator, epilogue)
+    return _fill("".join(parts), {"flip": 128 if type_ == "i8" else 0, "short": SHORT_ROW})
+
+
+def _interleaved_loops(type_: str, accumulator: str, epilogue: Epilogue) -> list[str]:
     if epilogue.rescale:
         where = "words, columns" if epilogue.body else "output + first_place + column, out_x"
-        parts += [depthwise.RESCALE.replace("{where}", where)]
+        tile = depthwise.RESCALE.replace("{where}", where)
     else:
-        parts += [depthwise.TILE_I8 if type_ == "i8" else depthwise.TILE_I16]
-    words = ("reload_i8" if epilogue.rescale else f"reload_{spec.accumulator}", "words")
-    parts += [
-        _body(epilogue, words, "columns" if epilogue.rescale else "pitch", "first_place + i * out_x", 4),
-        depthwise.NEXT,
-    ]
-    return _fill("".join(parts), {"flip": 128 if type_ == "i8" else 0})
+        tile = depthwise.TILE_I8 if type_ == "i8" else depthwise.TILE_I16
+    words = ("reload_i8" if epilogue.rescale else f"reload_{accumulator}", "words")
+    pitch = "columns" if epilogue.rescale else "pitch"
+    body = _body(epilogue, words, pitch, "first_place + i * out_x", 4)
+    return [depthwise.LOOPS, tile, body, depthwise.NEXT]
 
 
 def depthwise_gather_source(spec: ContractSpec) -> str:
-    """Return the kernel that interleaves rows of the input of a depthwise convolution."""
+    """Return the kernel that interleaves or keeps rows of the input of a depthwise convolution."""
     type_, group = spec.left, 4 if spec.left == "i8" else 2
-    header = _header(
-        "Rows of a depthwise convolution",
-        spec,
-        ["fill_run", f"interleave_{type_}"],
-        [DepthwiseSlot, DepthwiseJob],
-    )
+    names = ["fill_run", "copy_run" if type_ == "f32" else f"interleave_{type_}"]
+    header = _header("Rows of a depthwise convolution", spec, names, [DepthwiseSlot, DepthwiseJob])
+    if type_ == "f32":
+        return header + depthwise.KEEP
     taps = ", ".join(depthwise.TAP.format(tap) for tap in range(group))
     constants = {"group": group, "bytes": 4 // group, "type": type_, "taps": taps}
     return _fill(header + depthwise.GATHER, constants)
@@ -187,7 +194,8 @@ def _header(
         for group in slots
     )
     if spec.library == "portable":
-        imports = f"from {PACKAGE}.generic import tile_rows_f32" if "tile_f32" in names else ""
+        generic = ", ".join(GENERIC[name] for name in names if name in GENERIC)
+        imports = f"from {PACKAGE}.generic import {generic}" if generic else ""
         functions = "\n\n".join([*_portable(names), epilogue.functions])
     else:
         imports, functions = (
@@ -208,6 +216,9 @@ def _library_digest() -> str:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
+
+GENERIC = {"tile_f32": "tile_rows_f32", "depthwise_f32": "depthwise_f32"}
+"""What of these is vector code for any CPU, and its name."""
 
 CALLED = {
     "gather_rows": ("copy_run", "fill_run"),
