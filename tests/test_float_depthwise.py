@@ -22,7 +22,7 @@ from tests.test_contract_kernels import (
     run_depthwise,
     seeds,
 )
-from tests.test_float_contractions import EPSILON, STORE, Drawn, exactly, numbers
+from tests.test_float_contractions import EPSILON, STORE, Drawn, exactly, numbers, types
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.spec import ContractSpec
@@ -160,6 +160,14 @@ SHAPES = {
 def test_graphs_with_depthwise_convolutions(shape: str, library: str, monkeypatch: Any) -> None:
     drawn = Drawn("fp32")
     result, exact = graph_of(drawn, *SHAPES[shape])
+    drawn.check(result, library, 1, exact, monkeypatch)
+
+
+@pytest.mark.parametrize("library", [*LIBRARIES, "none"])
+@types
+def test_graphs_with_depthwise_convolutions_of_all_types(type_: str, library: str, monkeypatch: Any) -> None:
+    drawn = Drawn(type_)
+    result, exact = graph_of(drawn, *SHAPES["square"])
     drawn.check(result, library, 1, exact, monkeypatch)
 
 

@@ -28,7 +28,7 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
     """Give the contractions that the array kernels can do to them; the others stay as they are."""
     made = Prepared()
     for number, fused in enumerate(groups):
-        group = widened(fused, made, library) if library else fused
+        group = widened(fused, made, constants, library) if library else fused
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)

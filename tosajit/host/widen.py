@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from math import prod
 
@@ -14,16 +15,21 @@ from tosajit.kernels.contract.host import multiplies_bf16
 NARROW = frozenset({"f16", "bf16", "f8e4m3", "f8e5m2"})
 
 
-def widened(group: Nest, made: Prepared, library: str) -> Nest:
+def widened(group: Nest, made: Prepared, constants: Collection[str], library: str) -> Nest:
     """The group with float32 on the left of its products, after a nest that converts if it has to be.
 
     Groups that read the same operand, as the parts of a transposed convolution do, share what is converted.
     """
     found = match(group)
-    if found is None or found.depthwise or group.reads[found.left.read].type not in NARROW:
+    if found is None or group.reads[found.left.read].type not in NARROW:
         return group
     left, right = group.reads[found.left.read], group.reads[found.right.read]
-    if left.type == right.type == "bf16" and found.geometry.depth % 2 == 0 and multiplies_bf16(library):
+    if found.depthwise:
+        as_it_is = right.operand not in constants
+    else:
+        pairs = left.type == right.type == "bf16" and found.geometry.depth % 2 == 0
+        as_it_is = pairs and multiplies_bf16(library)
+    if as_it_is:
         return group
     wide = replace(left, operand=f"{left.operand}.wide", type="f32")
     if wide.operand not in made.temporaries:
