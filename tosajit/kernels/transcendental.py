@@ -54,13 +54,14 @@ def exp_root(x: Number, scale: Number, step: Number, cubic: Number, linear: Numb
     return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
 
 
-def exp_half(x: Number, scale: Number, step: Number, cubic: Number, linear: Number) -> Number:
+def exp_half(x: Number) -> Number:
     """The exponential within 2**-13 where half precision holds it; beyond, too large or small a number."""
     inside = clipped(x, np.float32(30))
-    added = float_fused(inside, scale, np.float32(12582912))
-    r = float_fused(np.float32(added - np.float32(12582912)), step, inside)
-    p = float_fused(r, cubic, np.float32(0.50394856))
-    p = float_fused(p, r, linear)
+    added = float_fused(inside, np.float32(1.44269504), np.float32(12582912))
+    n = np.float32(added - np.float32(12582912))
+    r = float_fused(n, np.float32(-0.693147182), inside)
+    p = float_fused(r, np.float32(0.166627824), np.float32(0.50394856))
+    p = float_fused(p, r, np.float32(1))
     p = float_fused(p, r, np.float32(1))
     return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
 
@@ -129,9 +130,7 @@ def exp(a: Number) -> Number:
 @of("f16")
 def exp_(a: Number) -> Number:
     """Take e to the power of a number."""
-    scale = np.float32(1.44269504)
-    step = np.float32(-0.693147182)
-    return T(exp_half(a, scale, step, np.float32(0.166627824), np.float32(1)))
+    return T(exp_half(a))
 
 
 @of("bf16")
@@ -170,11 +169,16 @@ def sigmoid(a: Number) -> Number:
 
 @of("f16")
 def sigmoid_(a: Number) -> Number:
-    """Take the logistic function."""
-    scale = np.float32(-1.44269504)
-    step = np.float32(0.693147182)
-    power = exp_half(a, scale, step, np.float32(-0.166627824), np.float32(-1))
-    return T(np.float32(np.float32(1) / np.float32(np.float32(1) + power)))
+    """Take the logistic function, by the steps of `exp_half`; the power of two is a number of its own."""
+    inside = clipped(a, np.float32(30))
+    added = float_fused(inside, np.float32(-1.44269504), np.float32(12583039))
+    n = np.float32(added - np.float32(12583039))
+    r = float_fused(n, np.float32(0.693147182), inside)
+    p = float_fused(r, np.float32(-0.166627824), np.float32(0.50394856))
+    p = float_fused(p, r, np.float32(-1))
+    p = float_fused(p, r, np.float32(1))
+    power = float_of(np.int32(bits_of(added) << 23))
+    return T(np.float32(np.float32(1) / float_fused(p, power, np.float32(1))))
 
 
 @of("bf16")
