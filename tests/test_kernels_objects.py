@@ -84,6 +84,24 @@ print(numbers[1], "numba" in sys.modules)
     assert python(code) == "42 False"
 
 
+def test_a_new_process_compiles_known_structures_without_numba(tmp_path):
+    """Recognising what kernels of the library do must not import how these are written."""
+    code = """
+import sys
+import numpy as np
+import tosajit as tj
+from tosajit import ops
+image, weight, each = (np.ones(shape, np.float32) for shape in ((1, 4, 4, 32), (32, 1, 1, 32), (3, 3, 32, 1)))
+def network(x):
+    x = ops.depthwise_conv2d(ops.conv2d(x, weight), each, pad=(1, 1, 1, 1))
+    return ops.transpose(ops.reshape(ops.exp(x), (16, 32)), perms=(1, 0))
+tj.compile(tj.trace(network, image))
+print("numba" in sys.modules)
+"""
+    assert python(code) == "True"
+    assert python(code) == "False"
+
+
 @pytest.mark.parametrize("damage", ["empty", "short", "garbage", "bit", "longer", "folder"])
 def test_a_damaged_object_is_compiled_again(damage):
     kernel = objects.compile_kernel(SOURCE)

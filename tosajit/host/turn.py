@@ -6,8 +6,8 @@ from textwrap import indent
 
 from tiling.expr import BYTES
 from tiling.nest import Nest
+from tosajit.kernels.contract.spec import SIDE
 from tosajit.kernels.layout import Layout
-from tosajit.kernels.turn import SIDE
 from tosajit.link import Unit, Word
 
 HEAD = '''"""Matrices of {bits} bits, turned."""

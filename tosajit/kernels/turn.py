@@ -7,8 +7,7 @@ from llvmlite import ir
 
 from tosajit.kernels.contract.code import Builder, Value, load, number, procedure, store, vector
 from tosajit.kernels.contract.interleave import zipped
-
-SIDE = 16
+from tosajit.kernels.contract.spec import SIDE
 
 
 def _turned(b: Builder, rows: Sequence[Value]) -> list[Value]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 MAX_PANEL_ROWS = 240
 TILE_ROWS = 12
+SIDE = 16
+"""Rows and columns of the squares in which matrices are turned."""
 
 
 @dataclass(frozen=True, slots=True)
