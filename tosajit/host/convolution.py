@@ -13,7 +13,6 @@ from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
-from tosajit.host.turn import turn
 from tosajit.host.unit import (
     Finish,
     Prepared,
@@ -119,12 +118,9 @@ def _turning(request: Request, made: Prepared) -> Nest:
     made.temporaries[target.operand] = target
     source = _over(request.right, axes)
     kept = tuple(replace(group.axes[axis], reduced=False) for axis in axes)
-    nest = Nest(
+    return Nest(
         "move", kept, (source,), (Write(target, read(0, kind)),), members=(f"{group.members[0]}.turn",)
     )
-    unit = turn(nest)
-    made.units |= {nest: unit} if unit is not None else {}
-    return nest
 
 
 def _turned(nest: Nest) -> tuple[tuple[Axis, ...], Access]:

@@ -16,6 +16,7 @@ from tosajit.host.match import Match, match
 from tosajit.host.turn import turn
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
+from tosajit.link import Unit
 
 TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("bf16", "bf16")}
 TYPES |= {("f32", type) for type in NARROW}
@@ -32,15 +33,19 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str
         request = _request(group, constants, library, number)
         if request is None:
             made.groups.append(group)
-            unit = turn(group) if library else None
-            if unit is None and library == LIBRARY:
-                unit = lookup(group, constants)
-            made.units |= {group: unit} if unit is not None else {}
         elif request.match.depthwise:
             made.groups += depthwise(request, made)
         else:
             made.groups += convolution(request, made)
+    if library:
+        moves = {group: _move(group, constants, library) for group in made.groups if group not in made.units}
+        made.units |= {group: unit for group, unit in moves.items() if unit is not None}
     return made
+
+
+def _move(group: Nest, constants: Mapping[str, Array], library: str) -> Unit | None:
+    """The unit of a group that turns matrices or looks up bytes, for itself or for a contraction."""
+    return turn(group) or (lookup(group, constants) if library == LIBRARY else None)
 
 
 def supports(group: Nest) -> bool:
