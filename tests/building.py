@@ -10,11 +10,11 @@ import numpy as np
 import tosajit as tj
 from tests import oracle
 from tests.strategies import difference
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Graph
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import COND_IF, WHILE_LOOP
+from tosajit.tracing.builder import GraphBuilder
 
 Signature = Sequence[tuple[DType, tuple[int, ...]]]
 Body = Callable[..., Any]

@@ -24,7 +24,7 @@ from tosajit.conformance.arm import ArmTools
 from tosajit.errors import PlanError
 from tosajit.files import to_bytes
 from tosajit.graph import Node
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 
 Arrays = Mapping[str, np.ndarray]
 

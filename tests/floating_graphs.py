@@ -13,7 +13,7 @@ from tests.floating_sums import SUMS, TRANSFORMS
 from tosajit import accuracy
 from tosajit.dtypes import DTYPES, SHAPE
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import OPERATORS, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
 FLOATS = ("FP32", "FP16", "BF16")

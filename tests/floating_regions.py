@@ -6,11 +6,11 @@ import numpy as np
 
 from tests import floating_oracle as oracle
 from tests.floating_graphs import Drawer, Entry, Meaning
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import BOOL, DTYPES, INT32
 from tosajit.graph import Node, Region
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import COND_IF, GREATER, IDENTITY, OPERATORS, SUB, WHILE_LOOP
+from tosajit.tracing.builder import GraphBuilder
 
 BRANCHES = (*(name for name in oracle.UNARY if name != "NEGATE"), "ADD", "SUB", "MAXIMUM", "MINIMUM")
 BODIES = ("ABS", "CEIL", "FLOOR", "NEGATE", "REVERSE", "ADD")

@@ -94,8 +94,8 @@ def test_info_counts_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_macs_are_those_of_the_nests() -> None:
-    from tosajit.binding import constants_of, use_of
     from tosajit.display.summary import macs
+    from tosajit.graph.binding import constants_of, use_of
 
     graph = tj.load(MODEL)
     block, constants = graph.main, constants_of(graph.main)

@@ -16,12 +16,12 @@ import pytest
 import reference
 
 import tosajit as tj
-from tosajit.binding import use_of
 from tosajit.conformance import sample
 from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
-from tosajit.profiles import EXTENSIONS
+from tosajit.graph.binding import use_of
+from tosajit.graph.profiles import EXTENSIONS
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 import arm_suite

@@ -12,7 +12,7 @@ import tosajit as tj
 from tests import oracle, reference
 from tests.building import add_all, assert_runs, cond_if, int32, region, truth, while_loop
 from tests.strategies import TARGETS, difference
-from tosajit.builder import GraphBuilder
+from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, INT8, INT16, INT32, INT48
 from tosajit.files import to_bytes
 from tosajit.graph import Graph
@@ -34,7 +34,7 @@ from tosajit.operators import (
     TILE,
     WHILE_LOOP,
 )
-from tosajit.validation import validate
+from tosajit.tracing.builder import GraphBuilder
 
 
 def add(block: GraphBuilder, a: str, b: str | int) -> str:

@@ -14,7 +14,7 @@ from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, 
 from tiling.plan import schedule
 from tiling.program import Section
 from tiling.target import HOST, Target
-from tosajit.link import emit_section
+from tosajit.kernels.link import emit_section
 
 
 def section(nest: Nest, target: Target = HOST) -> Section:

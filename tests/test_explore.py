@@ -15,8 +15,8 @@ import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.explore.work import Impossible
 from tosajit import ops
-from tosajit.exploring import GraphWork, works_of
-from tosajit.npu import Network
+from tosajit.npu.explore import GraphWork, works_of
+from tosajit.npu.simulate import Network
 from tosajit.runtime.planning import ROOMY
 
 ROOT = Path(__file__).parents[1]
@@ -222,8 +222,7 @@ def test_wrong_options_are_refused(option: dict[str, object], text: str) -> None
 
 
 def test_workers_import_neither_numba_nor_the_planner_of_graphs() -> None:
-    code = (
-        "import sim.explore.worker, tosajit.exploring, sys; print({'numba', 'tosajit.npu'} & {*sys.modules})"
-    )
+    forbidden = "{'numba', 'tosajit.npu.simulate'}"
+    code = f"import sim.explore.worker, tosajit.npu.explore, sys; print({forbidden} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"

@@ -13,6 +13,7 @@ import pytest
 from raw_files import RawFile, RawOperator, RawShape, RawTensor
 
 import tosajit as tj
+from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
 from tosajit.errors import FileError
 from tosajit.files import from_bytes, load, save, to_bytes
@@ -20,7 +21,6 @@ from tosajit.files.encode import write_graph
 from tosajit.files.variables import store_variables
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import CLAMP, COND_IF, CONST, OPERATORS, VARIABLE, VARIABLE_READ
-from tosajit.validation import validate
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from file_seeds import constant, constants, counter, graph_of, region, seeds, tensor

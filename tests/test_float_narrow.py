@@ -9,12 +9,12 @@ import pytest
 
 import tosajit as tj
 from tosajit import accuracy, operators
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import DTYPES
+from tosajit.graph.operator import Operator
 from tosajit.kernels import plain
 from tosajit.kernels.scalars import scalar_source, vectorised
-from tosajit.operator import Operator
 from tosajit.operators import ABS, ADD, CLAMP, MAXIMUM, NEGATE
+from tosajit.tracing.builder import GraphBuilder
 
 KINDS = {"FP16": "f16", "BF16": "bf16"}
 ROWS, WIDTH = 9, 7283

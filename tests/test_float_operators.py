@@ -10,10 +10,9 @@ import pytest
 import tosajit as tj
 from tests.building import cond_if, while_loop
 from tests.strategies import TARGETS
-from tosajit.binding import use_of
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import BOOL, DTYPES, DType
-from tosajit.operator import Operator
+from tosajit.graph.binding import use_of
+from tosajit.graph.operator import Operator
 from tosajit.operators import (
     ADD,
     ARGMAX,
@@ -40,6 +39,7 @@ from tosajit.operators import (
     SUB,
     TRANSPOSE_CONV2D,
 )
+from tosajit.tracing.builder import GraphBuilder
 
 FLOATS = ("FP32", "FP16", "BF16", "FP8E4M3", "FP8E5M2")
 SUMS = [

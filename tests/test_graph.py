@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from tosajit.builder import GraphBuilder
+from tosajit.checks.validation import check, validate
 from tosajit.dtypes import BF16, BOOL, DTYPES, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE, dtype_of
 from tosajit.errors import GraphError, Violation
 from tosajit.graph import Node, Value
+from tosajit.graph.order import cycle, topological
 from tosajit.operators import (
     ADD,
     CAST,
@@ -24,8 +25,7 @@ from tosajit.operators import (
     RFFT2D,
     WHILE_LOOP,
 )  # fmt: skip
-from tosajit.order import cycle, topological
-from tosajit.validation import check, validate
+from tosajit.tracing.builder import GraphBuilder
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)

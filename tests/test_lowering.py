@@ -12,14 +12,14 @@ from tests import oracle
 from tests.strategies import TARGETS, Drawn, assert_same, operator_graph
 from tiling.nest import Nest
 from tiling.normal import normalise
-from tosajit.binding import use_of
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import DTYPES, INT8, INT32
 from tosajit.graph import Block, Graph, Region
+from tosajit.graph.binding import use_of
+from tosajit.graph.operator import Operator
 from tosajit.kernels.emit import emit, strided
-from tosajit.operator import Operator
 from tosajit.operators import CLAMP, CONV2D, MATMUL, OPERATORS, RESCALE, RESIZE, TRANSPOSE_CONV2D
 from tosajit.operators.convolution import residues
+from tosajit.tracing.builder import GraphBuilder
 
 MOVES = (
     "CONCAT",

@@ -12,10 +12,10 @@ import tosajit as tj
 from tests import oracle
 from tests.oracle.violations import VIOLATIONS
 from tests.strategies import TARGETS, Drawn, assert_same, operator_graph, violating_graph
-from tosajit.builder import GraphBuilder
 from tosajit.graph import Graph, Node, Region
-from tosajit.operator import TYPES, Mode, Operand, Operator
+from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators import OPERATORS
+from tosajit.tracing.builder import GraphBuilder
 
 CASES = [
     pytest.param(name, mode, id=f"{name}-{mode}") for name, modes in oracle.MODES.items() for mode in modes

@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from tosajit.dtypes import INT32, INT48
-from tosajit.operator import OPERATORS, Operator, error_if, read, table, write
+from tosajit.graph.operator import OPERATORS, Operator, error_if, read, table, write
+from tosajit.graph.profiles import EXTENSIONS, PROFILES
 from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, AccType, NanMode
-from tosajit.profiles import EXTENSIONS, PROFILES
-from tosajit.table import markdown, rows, text
+from tosajit.operators.table import markdown, rows, text
 
 SECTIONS = {
     3: 10,

@@ -17,10 +17,10 @@ import tosajit as tj
 from tests import oracle
 from tests.strategies import assert_same, difference, operator_graph
 from tosajit import ops
+from tosajit.checks.validation import validate
 from tosajit.graph import Node, Value
 from tosajit.operators import OPERATORS, RoundingMode
 from tosajit.tracing import TraceError
-from tosajit.validation import validate
 
 ROOT = Path(__file__).parents[1]
 CASES = [

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 import tosajit as tj
 from tiling.expr import Expr, const, read
 from tiling.nest import Access, Axis, Nest, Write, identity
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT32
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
 from tosajit.host.scale import Term, scale_of, scaled
 from tosajit.kernels.scalars import scalar, scalars
 from tosajit.operators import ADD, CLAMP, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
+from tosajit.tracing.builder import GraphBuilder
 
 INT32_RANGE = TYPES["i32"]
 

@@ -16,8 +16,8 @@ import pytest
 import tosajit as tj
 from tiling.target import TINY
 from tosajit import ops
+from tosajit.checks.validation import validate
 from tosajit.tracing import Tensor, TraceError
-from tosajit.validation import validate
 
 X = np.arange(6, dtype=np.int32).reshape(2, 3)
 ONE = np.int32([1])

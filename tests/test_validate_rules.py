@@ -6,10 +6,10 @@ import pytest
 from validate_cases import CASES, LEGAL
 from validate_samples import SAMPLES
 
+from tosajit.checks.validation import validate
 from tosajit.dtypes import INT8
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operator import OPERATORS
-from tosajit.validation import validate
+from tosajit.graph.operator import OPERATORS
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)

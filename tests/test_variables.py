@@ -12,12 +12,12 @@ import tosajit as tj
 from tests import oracle
 from tests.building import assert_runs, cond_if, truth, while_loop
 from tests.strategies import difference
-from tosajit.builder import GraphBuilder
+from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.files import from_bytes, to_bytes
 from tosajit.graph import Graph, Region
 from tosajit.operators import BITWISE_XOR, CAST, GREATER, IDENTITY, SUB
-from tosajit.validation import validate
+from tosajit.tracing.builder import GraphBuilder
 
 
 def bytes_(*values: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from tosajit.dtypes import (
     DType,
 )  # fmt: skip
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operator import OPERATORS
+from tosajit.graph.operator import OPERATORS
 
 Pair = tuple[DType, tuple[int, ...]]
 

@@ -8,8 +8,9 @@ from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tosajit import ops, table
+from tosajit import ops
 from tosajit.cli.arguments import parser
+from tosajit.operators import table
 
 WIDTH = "100"
 """Columns of a help text."""

@@ -27,11 +27,11 @@ from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
 from workers import run_jobs
 
+from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES
 from tosajit.errors import FileError, TosaError
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.graph import Graph
-from tosajit.validation import validate
 
 ROOT = Path(__file__).parents[1]
 MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, get_args, get_origin
 
-from tosajit.operator import OPERATORS, Operand, Operator
+from tosajit.graph.operator import OPERATORS, Operand, Operator
 from tosajit.operators.types import AccType
 
 TARGET = Path(__file__).parents[1] / "tosajit" / "ops.py"

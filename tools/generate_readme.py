@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from tosajit import table
+from tosajit.operators import table
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

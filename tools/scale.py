@@ -63,7 +63,7 @@ def starts(model: str) -> dict[str, str]:
     from sim.explore.objectives import objectives
     from sim.explore.work import Evaluator
     from sim.explore.workers import Local
-    from tosajit.exploring import works_of
+    from tosajit.npu.explore import works_of
 
     chosen = space()
     works, _ = works_of(model_files(model) / "model.tosa")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sim.explore.values import Range
     from tiling.target import HOST, TINY, Target
     from tosajit import accuracy, ops
-    from tosajit.builder import GraphBuilder
+    from tosajit.checks.validation import validate
     from tosajit.dtypes import (
         BF16,
         BOOL,
@@ -48,35 +48,35 @@ if TYPE_CHECKING:
         TraceError,
         Violation,
     )
-    from tosajit.exploring import explore
     from tosajit.files import from_bytes, load, save, to_bytes
     from tosajit.graph import Block, Graph, Node, Region, Value
-    from tosajit.npu import simulate
-    from tosajit.operator import OPERATORS
+    from tosajit.graph.operator import OPERATORS
+    from tosajit.npu.explore import explore
+    from tosajit.npu.simulate import simulate
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, compile
     from tosajit.runtime.options import Custom, register_custom
     from tosajit.tracing import jit, trace
-    from tosajit.validation import validate
+    from tosajit.tracing.builder import GraphBuilder
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "tosajit.builder": "GraphBuilder",
+    "tosajit.tracing.builder": "GraphBuilder",
     "tosajit.dtypes": "BF16 BOOL FP8E4M3 FP8E5M2 FP16 FP32 INT4 INT8 INT16 INT32 INT48 SHAPE DType",
     "tosajit.errors": (
         "CompileError FileError GraphError InputError PlanError RequireError TosaError TraceError Violation"
     ),
-    "tosajit.exploring": "explore",
+    "tosajit.npu.explore": "explore",
     "tosajit.files": "from_bytes load save to_bytes",
     "tosajit.graph": "Block Graph Node Region Value",
-    "tosajit.npu": "simulate",
-    "tosajit.operator": "OPERATORS",
+    "tosajit.npu.simulate": "simulate",
+    "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.runtime.executable": "Executable compile",
     "tosajit.runtime.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
-    "tosajit.validation": "validate",
+    "tosajit.checks.validation": "validate",
     "sim": "Machine MachineError Report ReportError machine machines",
     "sim.explore.errors": "ExplorationError SpaceError",
     "sim.explore.exploration": "Exploration",

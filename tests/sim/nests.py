@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tiling.nest import Nest
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT32, DType
 from tosajit.graph import Graph
 from tosajit.operators import CONV2D, DEPTHWISE_CONV2D
@@ -16,6 +15,7 @@ from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute, build
 from tosajit.runtime.options import Options
 from tosajit.runtime.planning import ROOMY
+from tosajit.tracing.builder import GraphBuilder
 
 Array = np.ndarray[Any, Any]
 

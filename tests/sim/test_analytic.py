@@ -17,7 +17,7 @@ from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
 from tiling.program import Operand
 from tosajit.errors import PlanError
-from tosajit.npu import Network
+from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY, planned_for
 

@@ -13,9 +13,8 @@ from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_t
 from tests.sim.test_systolic import matmul
 from tiling.expr import Expr, apply, read
 from tiling.nest import Nest, Reduction
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT16, INT32
-from tosajit.npu import Network
+from tosajit.npu.simulate import Network
 from tosajit.operators import (
     ARGMAX,
     AVG_POOL2D,
@@ -35,6 +34,7 @@ from tosajit.operators import (
 from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY
+from tosajit.tracing.builder import GraphBuilder
 
 MACHINES = ("tiny", "systolic-16", "eyeriss-v1", "ethos-u55-32", "ethos-u65-256", "ethos-u85-256")
 WINDOW = {"kernel": (2, 2), "stride": (2, 2), "pad": (0, 0, 0, 0)}

@@ -8,10 +8,10 @@ import pytest
 from sim.cost.geometry import Geometry, folded, geometry
 from tests.sim.nests import convolution, groups, zero
 from tiling.nest import Nest
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ADD, AVG_POOL2D, MATMUL, MAX_POOL2D, REDUCE_MAX, REDUCE_SUM, TRANSPOSE_CONV2D
 from tosajit.operators.types import AccType, NanMode
+from tosajit.tracing.builder import GraphBuilder
 
 
 def whole(nest: Nest) -> Geometry:

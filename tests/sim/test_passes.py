@@ -17,13 +17,13 @@ from tests.sim.nests import convolution, groups, zero
 from tiling.expr import apply, read
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tosajit import Value, load, ops, trace
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
 from tosajit.runtime.body import Compute, build
 from tosajit.runtime.options import Options
 from tosajit.runtime.planning import ROOMY
+from tosajit.tracing.builder import GraphBuilder
 
 DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
 U55 = "ethos-u55-256/high-end-embedded/sram-only"

@@ -24,7 +24,7 @@ from tests.sim.drawing import machines
 from tiling.plan import plan
 from tiling.program import Image, Program
 from tiling.target import Target
-from tosajit.npu import Network
+from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.groups import Stretch
 from tosajit.runtime.planning import ROOMY, planned_for

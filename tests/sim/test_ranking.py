@@ -15,7 +15,7 @@ from sim.analytic import Workload, evaluate
 from sim.cost.weights import coding
 from sim.report import Report
 from tests.sim.ranking import FAMILIES, drawn, spearman
-from tosajit.npu import Network
+from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY, stored_operands
 

@@ -101,7 +101,7 @@ def _sizes(folder: Path, found: Any) -> dict[str, int]:
     from sim.explore.run import CHUNK
     from sim.explore.work import Evaluator
     from sim.explore.workers import packed
-    from tosajit.exploring import works_of
+    from tosajit.npu.explore import works_of
 
     works, _ = works_of(folder / "model.tosa")
     for work in works:

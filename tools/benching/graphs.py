@@ -19,9 +19,9 @@ FLOATS = {"f32": "FP32", "f16": "FP16", "bf16": "BF16"}
 
 def matmul() -> tuple[Any, tuple[Any, ...]]:
     """1024³ with both operands given at run time."""
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import INT8
     from tosajit.operators import MATMUL
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     shape = (1, 1024, 1024)
@@ -34,9 +34,9 @@ def matmul() -> tuple[Any, tuple[Any, ...]]:
 
 def matmul_packed() -> tuple[Any, tuple[Any, ...]]:
     """1024³ with a constant right operand, which is packed when the graph is built."""
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import INT8
     from tosajit.operators import MATMUL
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     shape = (1, 1024, 1024)
@@ -62,8 +62,8 @@ def matmul_bf16() -> tuple[Any, tuple[Any, ...]]:
 
 
 def _product_of_floats(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
-    from tosajit.builder import GraphBuilder
     from tosajit.operators import MATMUL
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     shape = (1, 1024, 1024)
@@ -100,9 +100,9 @@ def conv_small() -> tuple[Any, tuple[Any, ...]]:
 
 def clamp() -> tuple[Any, tuple[Any, ...]]:
     """Next to nothing, so that what a call costs can be seen."""
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import INT8
     from tosajit.operators import CLAMP
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     source = builder.input("source", INT8, (1, 8))
@@ -113,8 +113,8 @@ def clamp() -> tuple[Any, tuple[Any, ...]]:
 def elementwise(operator: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
     """One operator on floating-point numbers around zero."""
     from tosajit import operators
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import DTYPES
+    from tosajit.tracing.builder import GraphBuilder
 
     builder, dtype = GraphBuilder(), DTYPES[FLOATS[kind]]
     attributes = {"min_val": -1.0, "max_val": 1.0} if operator == "CLAMP" else {}
@@ -128,10 +128,10 @@ def elementwise(operator: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
 
 def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
     """A 3 × 3 convolution that keeps extents and channels, requantised per channel."""
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import INT8, INT32
     from tosajit.operators import CONV2D
     from tosajit.operators.types import AccType
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     shape = (1, extent, extent, channels)

@@ -50,7 +50,7 @@ def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, A
     from sim.analytic.estimate import estimate
     from sim.analytic.search import evaluate
     from sim.analytic.workload import Workload
-    from tosajit.npu import Network
+    from tosajit.npu.simulate import Network
     from tosajit.runtime.body import Compute
     from tosajit.runtime.planning import ROOMY
 
@@ -122,10 +122,10 @@ def large(operators: int) -> dict[str, Any]:
 
 def long_graph(operators: int) -> Any:
     """Blocks of a convolution, its scaling, a pool and a clamp, one behind the other."""
-    from tosajit.builder import GraphBuilder
     from tosajit.dtypes import INT8, INT32
     from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, RESCALE
     from tosajit.operators.types import AccType
+    from tosajit.tracing.builder import GraphBuilder
 
     builder = GraphBuilder()
     value = builder.input("input", INT8, (1, EXTENT, EXTENT, CHANNELS))

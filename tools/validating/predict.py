@@ -13,7 +13,7 @@ from sim import Machine, Report
 from sim.machine.parts import OffChip, Scratchpad, Systolic, VectorUnit
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape
-from tosajit.npu import Network
+from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY
 from validating.facts import ROOT

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
+from tosajit.checks.validation import validate
 from tosajit.cli.building import limits
 from tosajit.cli.output import print_json
 from tosajit.files import load
-from tosajit.validation import validate
 
 
 def run(options: Namespace) -> int:

@@ -122,7 +122,7 @@ NEEDED: Mapping[str, type] = {
 
 
 def _explored(question: Mapping[str, Any], folder: Path, options: Namespace) -> Exploration:
-    from tosajit.exploring import explore
+    from tosajit.npu.explore import explore
 
     if not options.scheduler:
         return explore(**question, workers=options.workers, store=folder)

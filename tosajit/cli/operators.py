@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from tosajit import table
 from tosajit.cli.output import print_json
+from tosajit.operators import table
 
 
 def run(options: Namespace) -> int:

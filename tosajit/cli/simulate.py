@@ -13,7 +13,7 @@ from sim.report.text import report_text
 from tosajit.cli.arguments import FAULTS, USAGE, print_error
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
-from tosajit.npu import named_graph, simulate
+from tosajit.npu.simulate import named_graph, simulate
 
 if TYPE_CHECKING:
     from sim import Machine

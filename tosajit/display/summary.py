@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
-from tosajit.binding import Use, constants_of, use_of
+from tosajit.checks.validation import validate
+from tosajit.checks.variables import declared_variables
 from tosajit.graph import Block, Graph, Value
-from tosajit.profiles import EXTENSIONS
-from tosajit.validation import validate
-from tosajit.variables import declared_variables
+from tosajit.graph.binding import Use, constants_of, use_of
+from tosajit.graph.profiles import EXTENSIONS
 
 PRODUCTS = {
     "CONV2D": "N OH OW OC KH KW IC",

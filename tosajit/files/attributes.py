@@ -12,7 +12,7 @@ from tosajit.errors import FileError
 from tosajit.files.builder import Field, append_bytes, append_ints, append_table
 from tosajit.files.constants import pack, stored_size, unpack
 from tosajit.files.cursor import Table
-from tosajit.operator import Attribute, Operator
+from tosajit.graph.operator import Attribute, Operator
 
 _PADDED_NUMBER = 8  # CLAMP's bounds may be filled up to this many bytes with zeros
 _REGIONS = ("then_graph", "else_graph", "cond_graph", "body_graph")

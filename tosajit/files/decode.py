@@ -10,7 +10,7 @@ from tosajit.files.constants import Array, stored_size, unpack
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, OPERATORS
 
 _HIGHEST_RANK = 64  # that of NumPy; PAD takes two numbers for each dimension

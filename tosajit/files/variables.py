@@ -11,7 +11,7 @@ from itertools import count
 
 from tosajit.errors import FileError
 from tosajit.graph import Block, Graph, Node, Value
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
 VARIABLES = (VARIABLE, VARIABLE_READ, VARIABLE_WRITE)

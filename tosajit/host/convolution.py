@@ -28,7 +28,7 @@ from tosajit.kernels.contract.slots import PackSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, packed_bytes
 from tosajit.kernels.layout import Layout
-from tosajit.link import Unit, Word
+from tosajit.kernels.link import Unit, Word
 
 Array = np.ndarray[Any, Any]
 

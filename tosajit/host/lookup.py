@@ -9,7 +9,7 @@ import numpy as np
 
 from tiling.nest import Access, Indirect, Nest
 from tosajit.kernels.layout import Layout
-from tosajit.link import Unit, Word
+from tosajit.kernels.link import Unit, Word
 
 TEXT = '''"""Bytes of one operand looked up in another."""
 

@@ -16,7 +16,7 @@ from tosajit.host.match import Match, match
 from tosajit.host.turn import turn
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
-from tosajit.link import Unit
+from tosajit.kernels.link import Unit
 
 TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("bf16", "bf16")}
 TYPES |= {("f32", type) for type in NARROW}

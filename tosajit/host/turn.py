@@ -8,7 +8,7 @@ from tiling.expr import BYTES
 from tiling.nest import Nest
 from tosajit.kernels.contract.spec import SIDE
 from tosajit.kernels.layout import Layout
-from tosajit.link import Unit, Word
+from tosajit.kernels.link import Unit, Word
 
 HEAD = '''"""Matrices of {bits} bits, turned."""
 

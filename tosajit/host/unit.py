@@ -18,7 +18,7 @@ from tosajit.host.rescale import Rescale, rescale_of
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
-from tosajit.link import Unit, Word
+from tosajit.kernels.link import Unit, Word
 
 Array = np.ndarray[Any, Any]
 

@@ -20,7 +20,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from tosajit.cores import cores
+from tosajit.kernels.cores import cores
 
 Progress = Callable[[int, int], None]
 

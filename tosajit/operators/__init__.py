@@ -1,6 +1,6 @@
 """The 75 operators of TOSA 1.0.1, one module for each section of the specification."""
 
-from tosajit.operator import OPERATORS, arrange
+from tosajit.graph.operator import OPERATORS, arrange
 from tosajit.operators.activation import CLAMP, ERF, SIGMOID, TANH
 from tosajit.operators.comparison import EQUAL, GREATER, GREATER_EQUAL
 from tosajit.operators.control import COND_IF, WHILE_LOOP

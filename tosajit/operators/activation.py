@@ -6,11 +6,11 @@ import math
 
 from tiling.expr import Expr, apply
 from tiling.nest import Nest
-from tosajit.binding import Use
 from tosajit.dtypes import DType
-from tosajit.lowering import element, map_nest, number, repeated, shape_of
-from tosajit.operator import error_if, read, table, write
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise, with_nan
+from tosajit.operators.lowering import element, map_nest, number, repeated, shape_of
 from tosajit.operators.types import FLOAT, NanMode
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiling.expr import Expr, apply
-from tosajit.operator import table
+from tosajit.graph.operator import table
 from tosajit.operators.forms import elementwise
 
 COMPARISON = table(

@@ -8,7 +8,7 @@ from math import prod
 
 from tosajit.dtypes import BOOL
 from tosajit.graph import Block, Graph, Value
-from tosajit.operator import Operator, error_if, read, reads, table, writes
+from tosajit.graph.operator import Operator, error_if, read, reads, table, writes
 from tosajit.operators.types import Shape
 
 CONTROL_FLOW = table("", "EXT-CONTROLFLOW | All")

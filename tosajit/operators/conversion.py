@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tiling.expr import Expr, call
 from tiling.nest import Nest, along, fixed
-from tosajit.binding import Use
 from tosajit.dtypes import INT8, INT16, INT32, INT48, DType
 from tosajit.graph import Array
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import error_if, read, require, table, type_check, write
+from tosajit.operators.forms import Unary
+from tosajit.operators.lowering import (
     access,
     convert,
     element,
@@ -16,8 +18,6 @@ from tosajit.lowering import (
     scalar,
     shape_of,
 )
-from tosajit.operator import error_if, read, require, table, type_check, write
-from tosajit.operators.forms import Unary
 from tosajit.operators.types import RoundingMode, Shape
 
 _CTC = ("PRO-INT",)

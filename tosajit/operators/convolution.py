@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiling.nest import Access, Affine, Nest, Write
-from tosajit.binding import Use
 from tosajit.dtypes import DType
 from tosajit.graph import Array, Value
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.graph.profiles import Level
+from tosajit.operators.lowering import (
     Space,
     access,
     contract_nest,
@@ -23,7 +25,6 @@ from tosajit.lowering import (
     space,
     zero_of,
 )
-from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import (
     CTC,
     AccType,
@@ -35,7 +36,6 @@ from tosajit.operators.types import (
     misplaced,
     steps,
 )
-from tosajit.profiles import Level
 
 CONVOLUTION = table(
     "in_t weight_t out_t acc_t",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tiling.nest import Nest
-from tosajit.binding import Use
-from tosajit.lowering import move_nest, repeated, shape_of
-from tosajit.operator import Operator, read, reads, table, write, writes
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Operator, read, reads, table, write, writes
 from tosajit.operators.forms import Unary
+from tosajit.operators.lowering import move_nest, repeated, shape_of
 
 _ROWS = """
     PRO-FP            | fp16    | fp16

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tiling.expr import Expr, apply, call, const
 from tiling.nest import Indirect, Nest
-from tosajit.binding import Use
 from tosajit.dtypes import INT32, DType
 from tosajit.graph import Array
-from tosajit.lowering import access, element, is_float, map_nest, repeated, shape_of
-from tosajit.operator import error_if, read, require, table, write
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import error_if, read, require, table, write
 from tosajit.operators.forms import Binary, Ternary, Unary, elementwise, with_nan
+from tosajit.operators.lowering import access, element, is_float, map_nest, repeated, shape_of
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
 
 SHIFT = table(

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from tiling.expr import Expr, acc
 from tiling.nest import Nest, Reduction
-from tosajit.binding import Use
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Dims, Mode, Operator, error_if, read, write
+from tosajit.operators.lowering import (
     access,
     convert,
     element,
@@ -22,7 +23,6 @@ from tosajit.lowering import (
     shape_of,
     space,
 )
-from tosajit.operator import Dims, Mode, Operator, error_if, read, write
 from tosajit.operators.types import Int32, NanMode, Shape, broadcast, out_of_range
 
 

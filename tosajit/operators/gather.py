@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tiling.expr import acc, apply, call
 from tiling.nest import Access, Indirect, Nest, Reduction, Write, along
-from tosajit.binding import Use
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Operator, read, require, table, write
+from tosajit.operators.lowering import (
     access,
     convert,
     element,
@@ -16,7 +17,6 @@ from tosajit.lowering import (
     shape_of,
     space,
 )
-from tosajit.operator import Operator, read, require, table, write
 
 INDEXED = table(
     "index_t in_out_t",

@@ -8,9 +8,11 @@ import numpy as np
 
 from tiling.expr import call
 from tiling.nest import Access, Indirect, Nest
-from tosajit.binding import Use
 from tosajit.graph import Array
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.graph.profiles import Level
+from tosajit.operators.lowering import (
     Space,
     access,
     constant,
@@ -22,9 +24,7 @@ from tosajit.lowering import (
     shape_of,
     shape_operand,
 )
-from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.types import CTC, ResizeMode, Shape, steps
-from tosajit.profiles import Level
 
 MAX_EXTENT = 16384
 MAX_NUMERATOR = 1 << 11

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from math import prod
 
 from tiling.nest import Nest, Write, along
-from tosajit.binding import Use
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
+from tosajit.operators.lowering import (
     access,
     element,
     move_nest,
@@ -18,7 +19,6 @@ from tosajit.lowering import (
     shape_of,
     shape_operand,
 )
-from tosajit.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
 from tosajit.operators.types import CTC, LAYOUT, Int32, Shape, out_of_range
 
 

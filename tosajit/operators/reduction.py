@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tosajit.operator import table
+from tosajit.graph.operator import table
 from tosajit.operators.forms import AxisReduction
 from tosajit.operators.types import BOOLEAN, FLOAT, NanMode
 

@@ -9,10 +9,13 @@ import numpy as np
 
 from tiling.expr import Expr, acc, apply, call, const
 from tiling.nest import Access, Nest, Reduction
-from tosajit.binding import Use
 from tosajit.dtypes import DType
 from tosajit.graph import Array
-from tosajit.lowering import (
+from tosajit.graph.binding import Use
+from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.graph.profiles import Level
+from tosajit.operators.forms import with_nan
+from tosajit.operators.lowering import (
     Space,
     access,
     constant,
@@ -27,8 +30,6 @@ from tosajit.lowering import (
     space,
     zero_of,
 )
-from tosajit.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
-from tosajit.operators.forms import with_nan
 from tosajit.operators.types import (
     CTC,
     AccType,
@@ -42,7 +43,6 @@ from tosajit.operators.types import (
     out_of_range,
     steps,
 )
-from tosajit.profiles import Level
 
 LEAST_KEY = -((1 << 31) - 1) * (1 << 32)
 """Less than the key of any floating-point number."""

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from tosajit.dtypes import DTYPES, INT8, DType
 from tosajit.graph import Array
-from tosajit.operator import ShapeFault, table
+from tosajit.graph.operator import ShapeFault, table
 
 
 class _Named(IntEnum):

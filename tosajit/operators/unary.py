@@ -5,9 +5,9 @@ from __future__ import annotations
 from tiling.expr import Expr, apply
 from tosajit.dtypes import DType
 from tosajit.graph import Array
-from tosajit.lowering import is_float
-from tosajit.operator import error_if, read, table, write
+from tosajit.graph.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise
+from tosajit.operators.lowering import is_float
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_INTEGER_FLOAT, INTEGER, misplaced
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tosajit.operator import Operator, read, table, write
+from tosajit.graph.operator import Operator, read, table, write
 
 _ROWS = """
     EXT-VARIABLE and PRO-FP  | fp16     | fp16

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiling.nest import Nest
-from tosajit.binding import Use, constants_of, use_of
+from tosajit.checks.validation import late_operands
 from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph, Node
-from tosajit.order import topological
+from tosajit.graph.binding import Use, constants_of, use_of
+from tosajit.graph.order import topological
 from tosajit.runtime.context import Context
 from tosajit.runtime.groups import Stretch, Tensor, tensor_of
 from tosajit.runtime.names import apart
@@ -29,7 +30,6 @@ from tosajit.runtime.steps import (
     WriteVariable,
     custom_call,
 )
-from tosajit.validation import late_operands
 
 if TYPE_CHECKING:
     from tosajit.runtime.options import Options

@@ -11,6 +11,7 @@ import numpy as np
 
 from tiling.program import Program
 from tiling.target import HOST, Target
+from tosajit.checks.validation import validate
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.files import load
 from tosajit.graph import Graph, Value
@@ -19,7 +20,6 @@ from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
 from tosajit.runtime.options import Custom, Options
 from tosajit.runtime.workspace import driver_text
-from tosajit.validation import validate
 
 if TYPE_CHECKING:
     from sim import Machine

@@ -20,7 +20,7 @@ from tosajit.host.lookup import LIBRARY
 from tosajit.host.prepare import prepare, supports
 from tosajit.host.simplify import simplify
 from tosajit.host.unit import Prepared
-from tosajit.link import Unit
+from tosajit.kernels.link import Unit
 from tosajit.runtime.moving import moved
 from tosajit.runtime.options import Options
 

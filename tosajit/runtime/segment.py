@@ -11,8 +11,8 @@ import numpy as np
 
 from tiling.program import Operand
 from tosajit.errors import RequireError
+from tosajit.kernels.link import link
 from tosajit.kernels.scalars import requirement_text
-from tosajit.link import link
 from tosajit.runtime.groups import Stretch
 from tosajit.runtime.memory import check_memory, too_large
 from tosajit.runtime.options import Options

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tosajit.checks.validation import late_faults
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
 from tosajit.runtime.options import Custom, Options
-from tosajit.validation import late_faults
 
 if TYPE_CHECKING:
     from tosajit.runtime.body import Body

@@ -14,9 +14,9 @@ import numpy as np
 from tiling.program import Operand, Program
 from tosajit import kernels
 from tosajit.kernels.layout import COUNTERS, OWN_BYTES
+from tosajit.kernels.link import Image64
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.threads import Team
-from tosajit.link import Image64
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64

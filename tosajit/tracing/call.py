@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tosajit.dtypes import DTYPES, INT16, INT32, INT48, SHAPE, DType
 from tosajit.errors import TraceError
 from tosajit.graph import Array
-from tosajit.operator import TYPES, Mode, Operand, Operator
+from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
 from tosajit.tracing.recorder import Trace, current_trace, meant, recording, typed
 from tosajit.tracing.tensor import Tensor

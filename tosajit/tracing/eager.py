@@ -10,7 +10,7 @@ import numpy as np
 
 from tosajit.errors import TraceError
 from tosajit.graph import Array
-from tosajit.operator import Operand
+from tosajit.graph.operator import Operand
 from tosajit.tracing.call import Call, Given, record_alone
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor

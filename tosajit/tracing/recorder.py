@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from tosajit.builder import GraphBuilder
 from tosajit.dtypes import INT4, INT48, DType, dtype_of
 from tosajit.errors import TraceError
 from tosajit.graph import Array
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
+from tosajit.tracing.builder import GraphBuilder
 
 if TYPE_CHECKING:
     from tosajit.tracing.tensor import Tensor

@@ -10,7 +10,7 @@ import numpy as np
 from tosajit.dtypes import BOOL, INT8, DType
 from tosajit.errors import TraceError
 from tosajit.graph import Value
-from tosajit.operator import Operator
+from tosajit.graph.operator import Operator
 from tosajit.operators import (
     ADD,
     ARITHMETIC_RIGHT_SHIFT,

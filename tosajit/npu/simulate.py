@@ -13,17 +13,17 @@ from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
+from tosajit.checks.validation import validate
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.files import load
 from tosajit.graph import Graph, Node, Value
-from tosajit.profiles import LevelName
+from tosajit.graph.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.groups import Stretch
 from tosajit.runtime.options import Options
 from tosajit.runtime.planning import ROOMY, planned_for
 from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
-from tosajit.validation import validate
 
 if TYPE_CHECKING:
     from sim import Machine, Report

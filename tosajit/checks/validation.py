@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
-from tosajit.binding import Binder, Use, constants_of, infer, is_well_formed
+from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
-from tosajit.operator import Operator, ShapeFault, shown
+from tosajit.graph.binding import Binder, Use, constants_of, infer, is_well_formed
+from tosajit.graph.operator import Operator, ShapeFault, shown
+from tosajit.graph.order import cycle
+from tosajit.graph.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
 from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
-from tosajit.order import cycle
-from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
-from tosajit.variables import variable_faults
 
 _SEVERE = frozenset({"error_if", "type", "structure"})
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.explore.work import Figures, Impossible, Mode
-from tosajit.cores import cores
 from tosajit.errors import InputError, PlanError
+from tosajit.kernels.cores import cores
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sim.machine.machine import Machine
     from sim.report.report import Report
     from tosajit.graph import Graph, Node, Value
-    from tosajit.npu import Network
-    from tosajit.profiles import LevelName
+    from tosajit.graph.profiles import LevelName
+    from tosajit.npu.simulate import Network
     from tosajit.runtime.body import Body
     from tosajit.runtime.executable import Executable
     from tosajit.runtime.groups import Stretch
@@ -85,7 +85,7 @@ class GraphWork:
     def network(self) -> Network:
         """The graph, checked and fused, once in each process that plans it."""
         from tosajit.files import from_bytes
-        from tosajit.npu import Network
+        from tosajit.npu.simulate import Network
 
         return Network(from_bytes(self._data), self._level)
 
@@ -147,7 +147,7 @@ class GraphWork:
 
 def _steps(body: Body, machine: Machine) -> Steps:
     """Tables of all parts of a body; of weights as such machines store them."""
-    from tosajit.npu import uncounted
+    from tosajit.npu.simulate import uncounted
     from tosajit.runtime.body import Compute
     from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
 
@@ -177,7 +177,7 @@ def _table(stretch: Stretch, machine: Machine) -> Table:
 
 def _copied(node: Node, value: Value) -> Table:
     from sim.analytic.workload import Workload
-    from tosajit.npu import copy_of
+    from tosajit.npu.simulate import copy_of
 
     nest, operands = copy_of(node, value)
     return Table(Workload.of([nest], operands))
@@ -334,7 +334,7 @@ def works_of(
 ) -> tuple[tuple[GraphWork, ...], dict[str, str]]:
     """Models as workloads, and the files of those that have one."""
     from tosajit.files import to_bytes
-    from tosajit.npu import named_graph
+    from tosajit.npu.simulate import named_graph
 
     works: dict[str, GraphWork] = {}
     places: dict[str, str] = {}
@@ -371,7 +371,7 @@ def _listed(models: Any, weights: Mapping[str, float] | Sequence[float] | None) 
 
 def _weighed(listed: list[Listed], weights: Mapping[str, float] | Sequence[float]) -> list[Listed]:
     """With weights by name, or in order."""
-    from tosajit.npu import name_of
+    from tosajit.npu.simulate import name_of
 
     if not isinstance(weights, Mapping):
         if len(weights) != len(listed):

@@ -11,7 +11,7 @@ import numpy as np
 from tosajit.dtypes import DType
 
 if TYPE_CHECKING:
-    from tosajit.operator import Operator
+    from tosajit.graph.operator import Operator
 
 Array = np.ndarray[Any, Any]
 
@@ -83,7 +83,7 @@ class Block:
     outputs: tuple[str, ...]
 
     def __str__(self) -> str:
-        from tosajit.listing import block_text
+        from tosajit.graph.listing import block_text
 
         return block_text(self)
 
@@ -136,11 +136,11 @@ class Graph:
         return f"<Graph of TOSA {'.'.join(map(str, self.version[:3]))}: {counts}>"
 
     def __str__(self) -> str:
-        from tosajit.listing import graph_text
+        from tosajit.graph.listing import graph_text
 
         return graph_text(self)
 
     def _repr_html_(self) -> str:
-        from tosajit.listing import graph_html
+        from tosajit.graph.listing import graph_html
 
         return graph_html(self)

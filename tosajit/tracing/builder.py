@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tosajit.binding import infer_outputs
 from tosajit.dtypes import SHAPE, DType, dtype_of
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
-from tosajit.operator import Operator
+from tosajit.graph.binding import infer_outputs
+from tosajit.graph.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
 Shape = tuple[int, ...]

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from tosajit.graph import Block, Graph, Node, Value
-from tosajit.operator import shown
+from tosajit.graph.operator import shown
 
 SPECIFICATION = "https://www.mlplatform.org/tosa/tosa_spec.html"
 """Where the sections of the specification are."""

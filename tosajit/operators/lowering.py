@@ -10,10 +10,10 @@ import numpy as np
 
 from tiling.expr import Expr, acc, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
-from tosajit.binding import Use
 from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Array, Value
+from tosajit.graph.binding import Use
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]

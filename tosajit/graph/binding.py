@@ -9,7 +9,7 @@ from typing import Any
 from tosajit.dtypes import DType
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Value
-from tosajit.operator import TYPES, Mode, Operand, Operator, ShapeFault, parameters_of, shown
+from tosajit.graph.operator import TYPES, Mode, Operand, Operator, ShapeFault, parameters_of, shown
 
 Shape = tuple[int, ...]
 

@@ -1,0 +1,8 @@
+"""A graph in memory: values, nodes, blocks and regions; what an operator declares; how nodes bind operands.
+
+It imports nothing of tosajit but types and errors. Begin with `graph.py`, then `operator.py`.
+"""
+
+from tosajit.graph.graph import Array, Block, Graph, Node, Region, Value
+
+__all__ = ["Array", "Block", "Graph", "Node", "Region", "Value"]
