@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from sim.cost.block_reach import scales
+from sim.cost.reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.events.model import CostModel
 from sim.events.tiles import rows_and_run

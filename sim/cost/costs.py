@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, prod
 
-from sim.cost import block, passes, systolic
+from sim.cost import systolic
+from sim.cost.ethos import blocks, passes
 from sim.cost.forms import Form, form_of
 from sim.cost.rows import rows_work
 from sim.cost.support import ArrayRate, UnsupportedError, array_rate, operand_types
@@ -178,5 +179,5 @@ def _block_work(machine: Machine, form: Form, tile: Tile) -> Work | None:
     if not isinstance(machine.array, Block):
         return None
     if form.nest.verb in ("contract", "reduce"):
-        return block.work(machine, form.nest, tile)
+        return blocks.work(machine, form.nest, tile)
     return passes.work(machine, form.nest, tile)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from sim.cost.block_parts import part85
+from sim.cost.ethos.parts import part85
 from sim.machine.machine import Machine
 from sim.machine.parts import Block
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.cost.block_stages import contracts_constant
+from sim.cost.ethos.stages import contracts_constant
 from sim.cost.geometry import roles_of
 from sim.machine.machine import Machine
 from sim.machine.parts import Block

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sim.cost.block_reach import scales
+from sim.cost.reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.cost.work import Work
 from sim.events.state import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil, prod
 
-from sim.cost.block_reach import scales
+from sim.cost.reach import scales
 from sim.cost.transfer import Transfers, far_rate, port_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles

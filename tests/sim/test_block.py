@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.cost.block import chosen
-from sim.cost.block_cycles import Cycles, Memory, job_cycles
-from sim.cost.block_parts import Choice, Job, Op, Part55, Part85, Shape, part
-from sim.cost.block_u55 import part_kernel as part_kernel_u55
-from sim.cost.block_u85 import part_kernel as part_kernel_u85
+from sim.cost.ethos.blocks import chosen
+from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
+from sim.cost.ethos.parts import Choice, Job, Op, Part55, Part85, Shape, part
+from sim.cost.ethos.u55 import part_kernel as part_kernel_u55
+from sim.cost.ethos.u85 import part_kernel as part_kernel_u85
 from tosajit import simulate
 
 DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.cost import block, passes
-from sim.cost.block_stages import Stages, contracts_constant, stages_of
+from sim.cost.ethos import blocks, passes
+from sim.cost.ethos.stages import Stages, contracts_constant, stages_of
 from sim.cost.weights import coded_bytes, scale_bytes, stored_sizes
 from sim.cost.work import Work
 from sim.machine.machine import Machine
@@ -65,7 +65,7 @@ def addition(table: bool = False) -> Nest:
 
 def cost(machine: str | Machine, nest: Nest) -> Work:
     known = sim.machine(machine) if isinstance(machine, str) else machine
-    found = block.work(known, nest, nest.extents)
+    found = blocks.work(known, nest, nest.extents)
     assert found is not None
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
+from sim.cost.ethos.parts import Choice, Job, Part55, Part85, Shape
 
 TAPS = 8
 """Rows and columns of a kernel that are done at once."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, prod
 
-from sim.cost.block_cycles import Memory
-from sim.cost.block_parts import Part55, Part85, part
-from sim.cost.block_reach import reaches
-from sim.cost.block_stages import Stage, stages_of
+from sim.cost.ethos.cycles import Memory
+from sim.cost.ethos.parts import Part55, Part85, part
+from sim.cost.ethos.stages import Stage, stages_of
 from sim.cost.geometry import by_nest
+from sim.cost.reach import reaches
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from sim.machine.parts import Block

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.cost.block_area import area_block
-from sim.cost.block_parts import Choice, Job, Part85, Shape, up
-from sim.cost.block_search import FLOAT, Array, Candidates, best, depths, rounded, traffic
-
-LARGEST = Shape(128, 128, 1024)
-GRANULE = 16
-"""Channels that sums are stored in."""
+from sim.cost.ethos.area import GRANULE, LARGEST, area_block
+from sim.cost.ethos.parts import Choice, Job, Part85, Shape, up
+from sim.cost.ethos.search import FLOAT, Array, Candidates, best, depths, rounded, traffic
 
 
 def part_kernel(job: Job) -> bool:
@@ -70,7 +66,7 @@ def _convolution(part: Part85, job: Job, micro: Shape, partly: bool, deep: int) 
     limits = job.output.within(LARGEST)
     end = Shape(*map(max, limits, step)).rounded(micro)
     start = max(micro.depth, min(end.depth, GRANULE))
-    unit = storage(part, deep, job.bits, micro)
+    unit = part.unit(deep, job.bits, micro)
     held = up(min(deep, job.input.depth), unit.depth)
     most = part.sum_bytes * 8 // (64 if job.wide else 32)
     for copies in (2, 1):
@@ -109,10 +105,3 @@ def _cheapest(
     small = np.ones((1, 1, 1), bool) if job.dynamic else (height <= 4) & (width <= 4)
     area = np.minimum(rows, job.input.height) * np.minimum(columns, job.input.width)
     return best(cost, fits, small, area)
-
-
-def storage(part: Part85, depth: int, bits: int, micro: Shape) -> Shape:
-    """The unit in which a block of the map is stored, for its depth."""
-    size = depth * bits
-    unit = part.units[part.microblocks.index(micro)][2 if size > 256 else 1 if size > 128 else 0]
-    return Shape(unit.height, unit.width, unit.depth * 128 // bits)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.cost.block_parts import Job, Shape
+from sim.cost.ethos.parts import Job, Shape
 
 Array = np.ndarray[Any, Any]
 FLOAT = np.float32

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import ceil
 
-from sim.cost import block_u55, block_u85
-from sim.cost.block_cycles import Cycles, Memory, job_cycles
-from sim.cost.block_parts import Choice, Job, Part55, Part85, Shape
-from sim.cost.block_reach import reaches, scales
-from sim.cost.block_stages import Stage, contracts_constant, stages_of
-from sim.cost.geometry import Geometry, geometry
-from sim.cost.passes import (
+from sim.cost.ethos import u55, u85
+from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
+from sim.cost.ethos.parts import Choice, Job, Part55, Part85, Shape
+from sim.cost.ethos.passes import (
     CHAIN,
     array_of,
     chain_length,
@@ -22,7 +19,10 @@ from sim.cost.passes import (
     memory_of,
     transposed,
 )
-from sim.cost.passes import work as pass_work
+from sim.cost.ethos.passes import work as pass_work
+from sim.cost.ethos.stages import Stage, contracts_constant, stages_of
+from sim.cost.geometry import Geometry, geometry
+from sim.cost.reach import reaches, scales
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from tiling.expr import BYTES
@@ -86,9 +86,7 @@ def _chained_rate(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> float
 @lru_cache(maxsize=1 << 14)
 def chosen(hardware: Part55 | Part85, job: Job) -> Choice:
     """The block for a job; where no block fits, one microblock."""
-    found = (
-        block_u85.choose(hardware, job) if isinstance(hardware, Part85) else block_u55.choose(hardware, job)
-    )
+    found = u85.choose(hardware, job) if isinstance(hardware, Part85) else u55.choose(hardware, job)
     if found is not None:
         return found
     micro = hardware.microblocks[0] if isinstance(hardware, Part85) else hardware.microblock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.cost.block_parts import Choice, Job, Part55, Shape, up
-from sim.cost.block_search import FLOAT, Array, Candidates, best, depths, rounded, traffic
+from sim.cost.ethos.parts import Choice, Job, Part55, Shape, up
+from sim.cost.ethos.search import FLOAT, Array, Candidates, best, depths, rounded, traffic
 
 BANK = 1024
 """Bytes of a bank."""

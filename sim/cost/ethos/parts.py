@@ -126,6 +126,12 @@ class Part85:
     outstanding: tuple[int, ...]
     """Beats of 16 bytes under way: copies, streamed maps, weights, coded otherwise too, maps, scales."""
 
+    def unit(self, depth: int, bits: int, micro: Shape) -> Shape:
+        """The unit in which a block of the map is stored, for its depth."""
+        size = depth * bits
+        unit = self.units[self.microblocks.index(micro)][2 if size > 256 else 1 if size > 128 else 0]
+        return Shape(unit.height, unit.width, unit.depth * 128 // bits)
+
 
 _SMALL = (8, 8, 16, 16, 20)
 _PARTS55 = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from math import inf, sqrt
 
-from sim.cost.block_parts import Job, Part85, Shape, up
+from sim.cost.ethos.parts import Job, Part85, Shape, up
 
 GRANULE = 16
+"""Channels that sums are stored in."""
 LARGEST = Shape(128, 128, 1024)
 ROUNDS = 25
 """Attempts without progress, after which the area shrinks by a tenth."""
@@ -27,9 +28,7 @@ class Area:
 
     def unit(self, depth: int) -> Shape:
         """The unit in which the map of a block is stored."""
-        from sim.cost.block_u85 import storage
-
-        return storage(self.part, self.deep or depth, self.job.bits, self.micro)
+        return self.part.unit(self.deep or depth, self.job.bits, self.micro)
 
     def source(self, block: Shape) -> Shape:
         """The block of the map that a block of the result needs."""
