@@ -67,15 +67,66 @@ class Menu:
         return float((self.rooms[:, boxed].sum(1) + self.accumulators).min())
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the boxes of an access depend on."""
+
+    shape: tuple[int, ...]
+    type: str
+    index: tuple[tuple[int, ...] | None, ...]
+    """Coefficients of each dimension's index; none where data choose it."""
+    written: bool
+
+    @property
+    def chosen_bytes(self) -> int:
+        """Bytes of all that data may choose from, at one point; 0 if nothing is left to data."""
+        if None not in self.index:
+            return 0
+        pairs = zip(self.shape, self.index, strict=True)
+        return BYTES[self.type] * prod(extent for extent, index in pairs if index is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a menu depends on."""
+
+    extents: tuple[int, ...]
+    outer: int
+    forms: tuple[_Form, ...]
+    sum_type: str | None
+    alignment: int
+    strided: bool
+    capacity: int
+    """Bytes of scratchpad, where they decide whether a table may come into it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """The boxes of an access, one for each tile."""
+
+    room: Numbers
+    """Bytes."""
+    mean: Numbers
+    """Bytes on the average, as tiles at the edge are smaller."""
+    dense: NDArray[np.bool_]
+    """Whether the tile fills its box."""
+    touched: Numbers
+    """Bytes on the average without gaps."""
+    runs: Numbers
+    """Stretches of contiguous bytes."""
+
+
 def menu_of(nest: Nest, target: Target, most: int = MOST) -> Menu:
     """The menu of a nest, of about so many tiles at most; equal shapes share it."""
-    shape = tuple((a.shape, a.type, tuple(map(_coefficients, a.index))) for a in nest.accesses)
-    kind = nest.reduction.type if nest.reduction is not None else None
+    forms = tuple(
+        _Form(access.shape, access.type, tuple(map(_coefficients, access.index)), number >= len(nest.reads))
+        for number, access in enumerate(nest.accesses)
+    )
+    sum_type = nest.reduction.type if nest.reduction is not None else None
     gathers = any(access.indirect for access in nest.reads)
     capacity = (target.scratch_bytes or 0) if gathers else 0
-    alignment, strided = target.alignment, target.strided
-    outer, reads = nest.outer, len(nest.reads)
-    return _menu(nest.extents, outer, reads, shape, kind, alignment, strided, capacity, most)
+    case = _Case(nest.extents, nest.outer, forms, sum_type, target.alignment, target.strided, capacity)
+    return _menu(case, most)
 
 
 def most_tiles(nests: int) -> int:
@@ -87,83 +138,90 @@ def _coefficients(index: object) -> tuple[int, ...] | None:
     return index.coefficients if isinstance(index, Affine) else None
 
 
-Shape = tuple[tuple[int, ...], str, tuple[tuple[int, ...] | None, ...]]
-
-
 @lru_cache(maxsize=512)
-def _menu(
-    extents: tuple[int, ...],
-    outer: int,
-    reads: int,
-    shapes: tuple[Shape, ...],
-    reduction: str | None,
-    alignment: int,
-    strided: bool,
-    capacity: int,
-    most: int,
-) -> Menu:
-    moving = _moving(extents, shapes)
-    classes = _classes(extents, outer, moving)
-    tiles = _tiles(extents, outer, classes, most)
-    counts = np.ceil(np.array(extents, float) / tiles)
-    orders = _orders(extents, outer, classes)
-    columns = [_boxes(shape, extents, tiles, strided) for shape in shapes]
-    rooms = np.stack([c[0] for c in columns], 1) if columns else np.zeros((len(tiles), 0))
-    means = np.stack([c[1] for c in columns], 1) if columns else np.zeros((len(tiles), 0))
-    runs = np.stack([c[4] for c in columns], 1) if columns else means
-    for number, (shape, _, index) in enumerate(shapes):
-        if number < reads and None in index:
-            small = (
-                2 * BYTES[shapes[number][1]] * prod(e for e, i in zip(shape, index, strict=True) if i is None)
-            )
-            rooms[:, number] *= small <= capacity
-        elif number >= reads:
-            rooms[:, number] *= columns[number][2]
-    rooms = np.ceil(rooms / alignment) * alignment
-    total = counts.prod(1)
-    touched = np.stack([total * c[3] for c in columns], 1) if columns else means
-    for number, (_, type, index) in enumerate(shapes):
-        if None in index or number >= reads:
-            touched[:, number] = prod(extents if number < reads else extents[:outer]) * BYTES[type]
-    accumulators = np.zeros(len(tiles))
-    if reduction is not None:
-        split = counts[:, outer:].prod(1) > 1
-        accumulators = np.ceil(tiles[:, :outer].prod(1) * BYTES[reduction] * split / alignment) * alignment
-    # Where loops of only one class are there, all orders are the same.
-    cut = sum(
-        ((counts[:, axes] > 1).any(1) for axes in classes if axes[0] < outer), np.zeros(len(tiles), int)
-    )
-    every, several = np.arange(len(tiles)), np.flatnonzero(cut > 1)
-    rows = np.concatenate([several if number else every for number in range(len(orders))])
-    order = np.repeat(np.arange(len(orders)), [len(several) if n else len(every) for n in range(len(orders))])
-    loads = [_loads(axes, counts[several if n else every], moving) for n, axes in enumerate(orders)]
-    often = np.concatenate(loads)
-    least = int((rooms.sum(1) + accumulators).min())
+def _menu(case: _Case, most: int) -> Menu:
+    moving = _moving(case.extents, case.forms)
+    classes = _classes(case.extents, case.outer, moving)
+    tiles = _tiles(case.extents, case.outer, classes, most)
+    counts = np.ceil(np.array(case.extents, float) / tiles)
+    boxes = [_boxes(form, case.extents, tiles, case.strided) for form in case.forms]
+    rooms, touched = _rooms(case, boxes, tiles), _touched(case, boxes, counts)
+    accumulators = _accumulators(case, tiles, counts)
+    orders = _orders(case.extents, case.outer, classes)
+    rows, order = _rows(counts, len(orders), [axes for axes in classes if axes[0] < case.outer])
+    loads = np.empty((len(rows), len(boxes)))
+    for number, axes in enumerate(orders):
+        loads[order == number] = _loads(axes, counts[rows[order == number]], moving)
+    means = _columns([one.mean for one in boxes], tiles)
+    runs = _columns([one.runs for one in boxes], tiles)
     return Menu(
-        tiles[rows],
-        orders,
-        order,
-        total[rows],
-        rooms[rows],
-        often > 1,
-        rooms[rows] * (often > 1),
-        np.where(rooms[rows] > 0, often * means[rows], touched[rows]),
-        often * runs[rows] * (rooms[rows] > 0),
-        touched[rows],
-        accumulators[rows],
-        least,
+        tiles=tiles[rows],
+        orders=orders,
+        order=order,
+        counts=counts.prod(1)[rows],
+        rooms=rooms[rows],
+        moves=loads > 1,
+        seconds=rooms[rows] * (loads > 1),
+        moved=np.where(rooms[rows] > 0, loads * means[rows], touched[rows]),
+        runs=loads * runs[rows] * (rooms[rows] > 0),
+        touched=touched[rows],
+        accumulators=accumulators[rows],
+        least=int((rooms.sum(1) + accumulators).min()),
     )
 
 
-def _moving(extents: Sequence[int], shapes: Sequence[Shape]) -> NDArray[np.bool_]:
+def _columns(columns: Sequence[Numbers], tiles: Numbers) -> Numbers:
+    return np.stack(columns, 1) if columns else np.zeros((len(tiles), 0))
+
+
+def _rooms(case: _Case, boxes: Sequence[_Boxes], tiles: Numbers) -> Numbers:
+    """Bytes of the boxes, aligned; 0 for large tables, and for results that a box would leave gaps in."""
+    found = [
+        one.room * (one.dense if form.written else 2 * form.chosen_bytes <= case.capacity)
+        for form, one in zip(case.forms, boxes, strict=True)
+    ]
+    return np.ceil(_columns(found, tiles) / case.alignment) * case.alignment
+
+
+def _touched(case: _Case, boxes: Sequence[_Boxes], counts: Numbers) -> Numbers:
+    """Bytes if every tile goes to memory for itself, results and what data choose at each point."""
+    total = counts.prod(1)
+    found = []
+    for form, one in zip(case.forms, boxes, strict=True):
+        points = prod(case.extents[: case.outer] if form.written else case.extents)
+        apart = form.written or None in form.index
+        found.append(np.full(len(counts), float(points * BYTES[form.type])) if apart else total * one.touched)
+    return _columns(found, counts)
+
+
+def _accumulators(case: _Case, tiles: Numbers, counts: Numbers) -> Numbers:
+    """Bytes of accumulators, where a reduction is split."""
+    if case.sum_type is None:
+        return np.zeros(len(tiles))
+    split = counts[:, case.outer :].prod(1) > 1
+    size: Numbers = tiles[:, : case.outer].prod(1) * BYTES[case.sum_type] * split
+    return np.ceil(size / case.alignment) * case.alignment
+
+
+def _rows(
+    counts: Numbers, orders: int, kept: Sequence[list[int]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The tile and the order of each row: loops of one class alone are the same in all orders."""
+    cut = sum(((counts[:, axes] > 1).any(1) for axes in kept), np.zeros(len(counts), int))
+    several = np.flatnonzero(cut > 1)
+    rows = [several if number else np.arange(len(counts)) for number in range(orders)]
+    return np.concatenate(rows), np.repeat(np.arange(orders), [len(some) for some in rows])
+
+
+def _moving(extents: Sequence[int], forms: Sequence[_Form]) -> NDArray[np.bool_]:
     """Which axes (rows) move which accesses (columns)."""
     return np.array(
         [
-            [extent > 1 and any(i is not None and i[axis] for i in index) for _, _, index in shapes]
+            [extent > 1 and any(i is not None and i[axis] for i in form.index) for form in forms]
             for axis, extent in enumerate(extents)
         ],
         bool,
-    ).reshape(len(extents), len(shapes))
+    ).reshape(len(extents), len(forms))
 
 
 def _classes(extents: Sequence[int], outer: int, moving: NDArray[np.bool_]) -> list[list[int]]:
@@ -251,36 +309,32 @@ def _loads(order: Sequence[int], counts: Numbers, moving: NDArray[np.bool_]) -> 
     return loads
 
 
-def _boxes(
-    shape: Shape, extents: tuple[int, ...], tiles: Numbers, strided: bool
-) -> tuple[Numbers, Numbers, NDArray[np.bool_], Numbers, Numbers]:
-    """Of each tile: bytes of the box, their average, whether it fills it, bytes without gaps, and runs."""
-    sizes, kind, index = shape
-    room = np.full(len(tiles), float(BYTES[kind]))
-    mean, least, dense = room.copy(), room.copy(), np.ones(len(tiles), bool)
+def _boxes(form: _Form, extents: tuple[int, ...], tiles: Numbers, strided: bool) -> _Boxes:
+    room = np.full(len(tiles), float(BYTES[form.type]))
+    mean, touched, dense = room.copy(), room.copy(), np.ones(len(tiles), bool)
     average = np.array(extents, float) / np.ceil(np.array(extents, float) / tiles)
     runs = np.ones(len(tiles))
-    for extent, coefficients in zip(sizes, index, strict=True):
+    for extent, coefficients in zip(form.shape, form.index, strict=True):
         if coefficients is None:
-            room, mean, least, dense = room * extent, mean * extent, least * extent, dense & False
+            room, mean, touched, dense = room * extent, mean * extent, touched * extent, dense & False
             continue
         stride = _step(coefficients, extents)
         step = stride if strided else 1
         most = -(-extent // step)
         used = [a for a, c in enumerate(coefficients) if c and extents[a] > 1]
         if not used:
-            runs = room / BYTES[kind] if extent > 1 else runs
+            runs = room / BYTES[form.type] if extent > 1 else runs
             continue
         factors = np.abs(np.array([coefficients[a] for a in used], float)) / step
         reach = 1 + np.floor((tiles[:, used] - 1) @ factors)
         box = np.minimum(most, reach)
         dense &= tiles[:, used].prod(1) == box
-        runs = np.where(box < extent, room / BYTES[kind], runs) * (box if step > 1 else 1)
+        runs = np.where(box < extent, room / BYTES[form.type], runs) * (box if step > 1 else 1)
         room *= box
         average_reach = (average[:, used] - 1) @ factors
         mean *= np.minimum(most, 1 + average_reach)
-        least *= np.minimum(-(-extent // stride), 1 + average_reach * step / stride)
-    return room, mean, dense, least, runs
+        touched *= np.minimum(-(-extent // stride), 1 + average_reach * step / stride)
+    return _Boxes(room, mean, dense, touched, runs)
 
 
 def _step(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
