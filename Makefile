@@ -20,7 +20,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files notebooks docs newcomer clean environments
+.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -75,6 +75,9 @@ fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point, with the 
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files
 	$(RUN) tools/fuzz_files.py $(ARGS)
+
+mutants: $(READY) $(ARM)    ## Put small faults into the sources and see whether tests notice: ARGS='--seed 2 --mutants 50'
+	$(RUN) tools/mutants.py $(ARGS)
 
 notebooks: $(READY)     ## Execute the notebooks
 	$(RUN) -m pytest -m "" tests/test_notebooks.py $(ARGS)

@@ -1,0 +1,81 @@
+"""Which tests belong to a source file: the most specific entry decides."""
+
+from __future__ import annotations
+
+PLANNING = ("tests/planning", "tests/sim/test_planner.py")
+KERNELS = (
+    "tests/test_emit.py",
+    "tests/test_scalars.py",
+    "tests/test_operator_values.py",
+    "tests/test_floating.py",
+)
+ARRAYS = (
+    "tests/test_contract_kernels.py",
+    "tests/test_float_contractions.py",
+    "tests/test_float_depthwise.py",
+    "tests/test_host.py",
+    "tests/test_simplify.py",
+    "tests/test_turning.py",
+    "tests/test_models.py",
+)
+SIMULATOR = ("tests/sim", "tests/test_npu.py")
+EXPLORING = ("tests/sim/explore", "tests/test_explore.py", "tests/test_cli_explore.py")
+OPERATORS = (
+    "tests/test_operators.py",
+    "tests/test_validate.py",
+    "tests/test_validate_rules.py",
+    "tests/test_lowering.py",
+    "tests/test_operator_values.py",
+    "tests/test_conformance_sample.py",
+)
+
+SUITES = {
+    "sim/": SIMULATOR,
+    "sim/explore/": EXPLORING,
+    "tiling/": (*PLANNING, "tests/test_host.py"),
+    "tosajit/accuracy/": (
+        "tests/test_accuracy.py",
+        "tests/test_accuracy_sets.py",
+        "tests/test_accuracy_arm.py",
+    ),
+    "tosajit/checks/": ("tests/test_validate.py", "tests/test_validate_rules.py", "tests/test_variables.py"),
+    "tosajit/cli/": ("tests/test_cli.py", "tests/test_cli_simulate.py", "tests/test_cli_explore.py"),
+    "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
+    "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
+    "tosajit/files/": (
+        "tests/test_files.py",
+        "tests/test_files_npy.py",
+        "tests/test_files_fuzz.py",
+        "tests/test_files_arm.py",
+        "tests/test_arrays.py",
+    ),
+    "tosajit/graph/": (
+        "tests/test_graph.py",
+        "tests/test_operators.py",
+        "tests/test_validate.py",
+        "tests/test_ops.py",
+    ),
+    "tosajit/host/": (*ARRAYS, "tests/test_conformance_sample.py"),
+    "tosajit/kernels/": (*KERNELS, "tests/test_kernels_objects.py", "tests/test_threads.py"),
+    "tosajit/kernels/contract/": ARRAYS,
+    "tosajit/npu/": ("tests/test_npu.py", "tests/test_explore.py"),
+    "tosajit/operators/": OPERATORS,
+    "tosajit/runtime/": (
+        "tests/test_memory.py",
+        "tests/test_moving.py",
+        "tests/test_control_flow.py",
+        "tests/test_custom.py",
+        "tests/test_variables.py",
+        "tests/test_dynamic.py",
+        "tests/test_concurrency.py",
+        "tests/test_models.py",
+        "tests/planning",
+    ),
+    "tosajit/tracing/": ("tests/test_tracing.py", "tests/test_ops.py", "tests/test_control_flow.py"),
+}
+
+
+def suite_of(path: str) -> tuple[str, ...]:
+    """The tests of a file, or none."""
+    fitting = [prefix for prefix in SUITES if path.startswith(prefix)]
+    return SUITES[max(fitting, key=len)] if fitting else ()
