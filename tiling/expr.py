@@ -1,4 +1,4 @@
-"""Scalar expressions: what a nest computes at one point, as a small tree of named functions."""
+"""Scalar expressions: what a nest computes at one point, as a small tree of declared scalars."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from operator import attrgetter
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
+from tiling.scalars import LEAVES, Scalar, ScalarError, scalar
+
 BYTES = {
     "bool": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "i64": 8,
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "f8e4m3": 1, "f8e5m2": 1,
 }  # fmt: skip
-LEAVES = frozenset({"read", "const", "acc", "axis"})
 
 
 class Expr:
-    """One scalar value: a leaf (`read`, `const`, `acc`, `axis`) or a function of other values.
+    """One value: a leaf (`read`, `const`, `acc`, `axis`) or a scalar of `tiling.scalars`, of other values.
 
-    Equal expressions are one object, so that comparing, hashing and sharing cost nothing.
+    Equal expressions are one object, so that comparing, hashing and sharing cost nothing. What no row of the
+    vocabulary allows cannot be made.
     """
 
-    __slots__ = ("__weakref__", "_inner_leaves", "args", "op", "operands", "type")
+    __slots__ = ("__weakref__", "_inner_leaves", "args", "op", "operands", "scalar", "type")
+    scalar: Scalar
     op: str
+    """The name of the scalar."""
     args: tuple[Expr | int | float, ...]
     type: str
     operands: tuple[Expr, ...]
@@ -37,7 +41,8 @@ class Expr:
             found = super().__new__(cls)
             operands = tuple(arg for arg in args if isinstance(arg, Expr))
             leaves = dict.fromkeys(leaf for operand in operands for leaf in operand.leaves)
-            for name, value in zip(_FIELDS, (op, args, type, operands, tuple(leaves)), strict=True):
+            values = (_declared(op, args, operands, type), op, args, type, operands, tuple(leaves))
+            for name, value in zip(_FIELDS, values, strict=True):
                 object.__setattr__(found, name, value)
             found = cls._known.setdefault(key, found)
         return found
@@ -82,6 +87,11 @@ class Expr:
         return f"{self.op}({', '.join(map(str, self.args))})"
 
     @property
+    def is_leaf(self) -> bool:
+        """Whether nothing is computed: every scalar has an operand."""
+        return not self.operands
+
+    @property
     def leaves(self) -> tuple[Expr, ...]:
         """The distinct leaves below this expression, in order; of a leaf, it alone."""
         return self._inner_leaves if self.operands else (self,)
@@ -94,17 +104,31 @@ class Expr:
         return number
 
 
-_FIELDS = ("op", "args", "type", "operands", "_inner_leaves")
+_FIELDS = ("scalar", "op", "args", "type", "operands", "_inner_leaves")
 
 
-def apply(name: str, *args: Expr, type: str | None = None) -> Expr:
-    """The function `name` for the type of its first argument, such as `add_i32`."""
-    return Expr(f"{name}_{args[0].type}", args, type or args[0].type)
+def _declared(op: str, args: tuple[object, ...], operands: tuple[Expr, ...], type: str) -> Scalar:
+    """The scalar of an expression; ScalarError if there is none for such operands and such a result."""
+    leaf = LEAVES.get(op)
+    if leaf is not None:
+        if type not in BYTES:
+            raise ScalarError(f"{op}: {type} is no type; types are {', '.join(BYTES)}")
+        return leaf
+    found = scalar(op)
+    found.check(tuple(operand.type for operand in operands), type)
+    if len(operands) != len(args):
+        raise ScalarError(f"{op} takes expressions alone, not {args}")
+    return found
 
 
-def call(name: str, *args: Expr, type: str) -> Expr:
-    """The function called exactly `name`, with a result of `type`."""
-    return Expr(name, args, type)
+def apply(base: str, *args: Expr, type: str | None = None) -> Expr:
+    """The scalar that does `base` for the type of its first argument, such as `add_i32`."""
+    return call(f"{base}_{args[0].type}", *args, type=type)
+
+
+def call(name: str, *args: Expr, type: str | None = None) -> Expr:
+    """The scalar called exactly `name`; `type` is checked against that of its result."""
+    return Expr(name, args, scalar(name).result if type is None else type)
 
 
 def read(number: int, type: str) -> Expr:

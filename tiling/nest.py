@@ -8,6 +8,7 @@ from math import prod
 from typing import Literal
 
 from tiling.expr import BYTES, Expr, const, reads_of, rewrite
+from tiling.scalars import Scalar, scalar
 
 Verb = Literal["move", "map", "reduce", "contract"]
 
@@ -117,9 +118,18 @@ class Reduction:
     """Combines the values along the reduced axes: `acc = op(acc, value)` from `initial`."""
 
     op: str
+    """What the scalar that combines does, for whatever type: `add`."""
     initial: int | float
     type: str
     value: Expr
+
+    def __post_init__(self) -> None:
+        self.scalar.check((self.type, self.value.type), self.type)
+
+    @property
+    def scalar(self) -> Scalar:
+        """What combines two values, such as `add_i32`."""
+        return scalar(f"{self.op}_{self.type}")
 
 
 @dataclass(frozen=True, slots=True)

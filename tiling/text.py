@@ -11,7 +11,7 @@ from html import escape
 from itertools import count
 from math import prod
 
-from tiling.expr import BYTES, LEAVES, Expr, walk
+from tiling.expr import BYTES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs
 from tiling.program import Image, Program, Section
 
@@ -204,7 +204,7 @@ class _Lines:
             longest = max(inline, key=lambda part: len(self._texts[part]))
             self._texts[longest] = self._name(self._texts[longest])
             text = self._plain(expr)
-        is_leaf = expr.op in LEAVES and len(text) <= LONGEST // 2
+        is_leaf = expr.is_leaf and len(text) <= LONGEST // 2
         return text if is_leaf or self._uses[expr] < 2 else self._name(text)
 
     def _parts(self, expr: Expr) -> tuple[Expr, ...]:

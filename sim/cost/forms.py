@@ -12,7 +12,7 @@ from functools import cached_property
 from math import prod
 
 from sim.cost.geometry import Roles, roles_of, unwrapped
-from tiling.expr import BYTES, LEAVES, Expr, walk
+from tiling.expr import BYTES, Expr, walk
 from tiling.fold import pure_move
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
 
@@ -212,7 +212,7 @@ class Form:
         found: Counter[tuple[Axes, str, str, str]] = Counter()
         for node in nodes:
             name = _base(node)
-            if node.op in LEAVES or node.op in FREE or name in FREE or _is_loading(node):
+            if node.is_leaf or node.op in FREE or name in FREE or _is_loading(node):
                 continue
             found[self._axes(node), _type(node), name, _KIND_OF.get(name, "simple")] += 1
         for key, count in found.items():
@@ -301,4 +301,4 @@ def _type(node: Expr) -> str:
 
 def _is_loading(node: Expr) -> bool:
     """Whether it only widens what has been read, on its way in."""
-    return node.op.startswith("to_") and node.operands[0].op in LEAVES
+    return node.op.startswith("to_") and node.operands[0].is_leaf

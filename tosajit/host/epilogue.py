@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tiling.expr import LEAVES, Expr, walk
+from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write
 from tosajit.host.match import Match
 from tosajit.kernels.phase import literal
@@ -77,7 +77,7 @@ class _Writer:
             stores = [self._store(position) for position in range(len(self.nest.writes))]
         except _Unfit:
             return None
-        used = {node.op for expr in self.names for node in walk(expr)} - LEAVES
+        used = {node.op for expr in self.names for node in walk(expr) if not node.is_leaf}
         setup = list(self.setup)
         for position, name in enumerate(self.numbers):
             setup.insert(0, f"{name} = load_i64(args, {self.first_slot + len(self.accesses) + position})")

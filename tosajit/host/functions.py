@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tiling.expr import LEAVES, Expr
+from tiling.expr import Expr
 from tiling.nest import Access, Indirect
 from tosajit.host.ranges import Ranges
 from tosajit.kernels.scalars import vectorised
@@ -48,7 +48,7 @@ class Functions:
             index = self.lookup(expr)
             if index is not None:
                 found = self.root(index)
-            elif expr.op in LEAVES or self._opaque(expr):
+            elif expr.is_leaf or self._opaque(expr):
                 found = None if self.ranges.number(expr) is not None else expr
             else:
                 roots = {root for arg in expr.operands if (root := self.root(arg)) is not None}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tiling.expr import LEAVES, Expr, call, read, walk
+from tiling.expr import Expr, call, read, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
 from tosajit.host.functions import Functions
@@ -204,7 +204,7 @@ class _Rewriter:
         return self._memo[expr]
 
     def _new(self, expr: Expr) -> Expr:
-        if expr.op in LEAVES or self._kept(expr):
+        if expr.is_leaf or self._kept(expr):
             return expr
         entries = self._table(expr)
         if entries is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tiling.expr import BYTES, LEAVES, Expr, reads_of, walk
+from tiling.expr import BYTES, Expr, reads_of, walk
 from tiling.nest import Access, Affine, Nest, nest_exprs
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
 from tosajit.kernels.phase import BITS, FLOATING, Phase, Strided, literal
@@ -139,7 +139,7 @@ class Emitter:
     def _scalars(self) -> str:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
-        names = {node.op for node in walk(*nest_exprs(self.nest))} - LEAVES
+        names = {node.op for node in walk(*nest_exprs(self.nest)) if not node.is_leaf}
         if reduction is not None and (self._along_rows() or self._combination not in _IN_ANY_ORDER):
             names.add(self._combination)
         if self.section is not None:
