@@ -117,6 +117,7 @@ def module_text() -> str:
 def _formatted(text: str) -> str:
     command = [
         sys.executable,
+        "-P",
         "-m",
         "ruff",
         "format",

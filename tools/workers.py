@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import connection, get_context
@@ -96,9 +98,22 @@ def start(function: Callable[[Job], Result]) -> Worker[Job]:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(function, theirs), daemon=True)
-    process.start()
+    with safe_path():
+        process.start()
     theirs.close()
     return Worker(process, ours)
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Have new Pythons leave out the current folder where they look for modules."""
+    name, before = "PYTHONSAFEPATH", os.environ.get("PYTHONSAFEPATH")
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        os.environ |= {} if before is None else {name: before}
 
 
 def serve(function: Callable[[Job], Result], pipe: Connection) -> None:

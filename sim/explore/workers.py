@@ -8,12 +8,10 @@ behind, however this process ends.
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -23,10 +21,9 @@ from typing import Any, Protocol
 
 from sim.explore.errors import WorkerError
 from sim.explore.work import Candidate, Evaluator, Mode, Outcomes
+from sim.processes import python
 
-BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sim.explore.worker import serve; serve()"
-)
+BOOT = "from sim.explore.worker import serve; serve()"
 TRIES = 2
 """How often a chunk is given to a worker before it is taken to be what kills workers."""
 MOMENT = 0.5
@@ -227,9 +224,8 @@ class _Worker:
 
 def _started() -> subprocess.Popen[bytes]:
     environment = {**dict.fromkeys(ONE_THREAD, "1"), **os.environ}
-    command = [sys.executable, "-c", BOOT, json.dumps([path or os.getcwd() for path in sys.path])]
     return subprocess.Popen(
-        command,
+        python(BOOT, beside=True),  # objectives may be functions of modules beside the user
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,

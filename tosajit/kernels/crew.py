@@ -76,23 +76,15 @@ def serve() -> None:
 
 def _attend() -> None:
     """Keep a helper process busy as long as there is work."""
+    from sim.processes import HOME, python
     from tosajit.kernels.objects import cache_folder
 
     me, name = threading.current_thread(), ""
-    paths = [
-        str(Path(__file__).parents[2]),
-        *filter(None, [os.environ.get("PYTHONPATH")]),
-    ]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "TOSAJIT_CACHE": str(cache_folder()),
-    }
-    command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
+    command = python(f"from {__name__} import serve; serve()")
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
         with subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=nowhere, env=environment, text=True
+            command, stdin=pipe, stdout=pipe, stderr=nowhere, cwd=HOME, text=True
         ) as process:
             assert process.stdin
             assert process.stdout
@@ -101,7 +93,7 @@ def _attend() -> None:
                 name, source = _next(name)
                 if not name:
                     break
-                process.stdin.write(json.dumps([name, source, str(cache_folder())]) + "\n")
+                process.stdin.write(json.dumps([name, source, str(cache_folder().absolute())]) + "\n")
                 process.stdin.flush()
     except OSError:
         pass
