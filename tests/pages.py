@@ -1,6 +1,6 @@
 """Pages with code: their blocks, and what the blocks say when they are run.
 
-A page is read from top to bottom in a folder of its own, which has `tests/data` as the repository has it:
+A page is read from top to bottom in a folder of its own:
 
 * `python` blocks share one namespace; `sh` blocks are run by a shell that stops at the first failure;
 * `yaml` and `json` blocks are machines or spaces; a `title="name"` makes a file of any block;
@@ -17,7 +17,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -74,10 +73,6 @@ class Reading:
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     said: str = ""
 
-    def __post_init__(self) -> None:
-        (self.folder / "tests").mkdir()
-        (self.folder / "tests" / "data").symlink_to(ROOT / "tests" / "data")
-
     def run(self, block: Block) -> None:
         """Do what a block says, or hold it against what was said."""
         if block.title:
@@ -108,7 +103,7 @@ class Reading:
     def _shell(self, block: Block) -> str:
         """What a shell prints; commands of our own, with nothing around them, need none."""
         lines = re.sub(r"\s+#.*", "", block.code).splitlines()
-        if all(re.fullmatch(r"(tosajit|cp) [^|&;<>$`\\]*", line) for line in lines):
+        if all(re.fullmatch(r"tosajit [^|&;<>$`\\]*", line) for line in lines):
             return "".join(_command(line, block) for line in lines)
         command = f'tosajit() {{ "{sys.executable}" -W error -m tosajit "$@"; }}\n{block.code}'
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
@@ -121,10 +116,7 @@ class Reading:
 
 
 def _command(line: str, block: Block) -> str:
-    name, *words = shlex.split(line)
-    if name == "cp":
-        shutil.copy(*words)
-        return ""
+    _, *words = shlex.split(line)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         code = main(words)
     assert code == 0, f"{block.where}: {line}: exit code {code}"

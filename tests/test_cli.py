@@ -20,8 +20,8 @@ from tosajit.dtypes import DTYPES
 from tosajit.operators import OPERATORS
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "tests" / "data" / "ds_cnn"
-MODEL = DATA / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
+DATA = MODEL.parent
 
 
 @pytest.fixture

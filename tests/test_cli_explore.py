@@ -20,7 +20,7 @@ from tosajit.cli.completion import Command, commands
 from tosajit.cli.examples import EXAMPLES
 
 ROOT = Path(__file__).parents[1]
-MODEL = ROOT / "tests" / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 SPACE = {
     "base": "systolic-16",
     "fields": {"array.rows": [8, 16, 32], "scratchpad.bytes": {"low": 16384, "high": 1 << 20}},

@@ -16,7 +16,7 @@ import tosajit.cli.simulate as command
 from tests.sim.reports import report
 from tosajit.cli import main
 
-MODEL = Path(__file__).parent / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ distributed = pytest.importorskip(
 )
 
 ROOT = Path(__file__).parents[1]
-MODEL = ROOT / "tests" / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 SPACE = tj.Space("systolic-16", {"array.rows": [8, 16, 32], "scratchpad.bytes": tj.Range(1 << 14, 1 << 20)})
 QUICK = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s",  # how long results are looked for where a worker was

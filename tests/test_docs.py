@@ -12,7 +12,7 @@ import sim
 import tosajit as tj
 from tests.pages import PAGES, README, ROOT, Block, Reading, assert_says, blocks
 from tools import docs_hooks
-from tosajit import accuracy
+from tosajit import accuracy, samples
 from tosajit.graph.operator import OPERATORS
 from tosajit.operators import table
 from tosajit.runtime import options
@@ -23,6 +23,7 @@ NAMES = {
     "tosajit": tj.__all__,
     "sim": sim.__all__,
     "tosajit.accuracy": accuracy.__all__,
+    "tosajit.samples": samples.__all__,
 }
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 

@@ -20,7 +20,7 @@ from tosajit.npu.simulate import Network
 from tosajit.runtime.planning import ROOMY
 
 ROOT = Path(__file__).parents[1]
-MODEL = ROOT / "tests" / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 SPACE = tj.Space(
     "systolic-16",
     {

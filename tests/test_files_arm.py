@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import reference
 
+from tosajit import samples
 from tosajit.files import from_bytes, load, load_npy, save_npy, to_bytes
 from tosajit.graph import Graph, Value
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
@@ -22,7 +22,6 @@ from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from file_seeds import constants, counter, seeds
 
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[2] / "shared" / "models"))
 OF_ARM = Path(__file__).parent / "data" / "variables_of_arm.tosa"
 SEEDS = seeds()
 RUNNABLE = [name for name in SEEDS if name not in ("CUSTOM", "VARIABLE", "constants", "CONST")]
@@ -155,12 +154,9 @@ def test_variables_of_arms_serializer_become_operators() -> None:
 def test_the_reference_model_gives_the_golden_outputs_of_what_was_written_again(
     name: str, tmp_path: Path
 ) -> None:
-    folder = MODELS / name
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is missing")
-    data = to_bytes(load(folder / "model.tosa"))
+    data = to_bytes(samples.load(name))
     graph = from_bytes(data)
     assert to_bytes(graph) == data
-    arrays = [load_npy(folder / f"case0_in{i}.npy", value.dtype) for i, value in enumerate(graph.inputs)]
-    for i, output in enumerate(evaluated(data, graph, arrays, tmp_path)):
-        np.testing.assert_array_equal(output, load_npy(folder / f"case0_out{i}.npy"))
+    inputs, outputs = samples.cases(name)[0]
+    for output, golden in zip(evaluated(data, graph, inputs, tmp_path), outputs, strict=True):
+        np.testing.assert_array_equal(output, golden)

@@ -36,7 +36,7 @@ def test_lower_layers_do_not_import_upper_ones(path: Path) -> None:
 
 
 IMPORTS = ["import tiling", "import tosajit", "import tosajit.conformance", "import tosajit.cli"]
-LOADS = "import tosajit as tj; g = tj.load('tests/data/ds_cnn/model.tosa'); tj.validate(g); str(g); repr(g)"
+LOADS = "import tosajit as tj; g = tj.samples.load('ds_cnn'); tj.validate(g); str(g); repr(g)"
 
 
 @pytest.mark.parametrize("code", [*IMPORTS, LOADS])

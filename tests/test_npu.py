@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tosajit import ops
 
-DS_CNN = Path(__file__).parent / "data" / "ds_cnn"
+MODEL = tj.samples.path("ds_cnn")
 MACHINES = [
     "ethos-u55-128",
     "ethos-u85-256/sys-dram-mid/dedicated-sram-256kb",
@@ -22,7 +20,7 @@ MACHINES = [
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_model_is_timed_and_every_cycle_has_a_cause(machine: str) -> None:
-    report = tj.simulate(DS_CNN / "model.tosa", machine=machine)
+    report = tj.simulate(MODEL, machine=machine)
     assert report.program == "ds_cnn"
     assert report.cycles == sum(report.causes.values()) > 0
     assert report.macs >= 2_600_000
@@ -30,19 +28,17 @@ def test_a_model_is_timed_and_every_cycle_has_a_cause(machine: str) -> None:
 
 
 def test_a_path_a_graph_and_an_executable_take_the_same_time() -> None:
-    graph = tj.load(DS_CNN / "model.tosa")
+    graph = tj.load(MODEL)
     executable = tj.compile(graph, machine="systolic-16")
-    cycles = {
-        tj.simulate(model, "systolic-16").cycles for model in (DS_CNN / "model.tosa", graph, executable)
-    }
+    cycles = {tj.simulate(model, "systolic-16").cycles for model in (MODEL, graph, executable)}
     assert len(cycles) == 1
 
 
 def test_what_is_timed_is_what_runs() -> None:
-    executable = tj.compile(tj.load(DS_CNN / "model.tosa"), machine="ethos-u55-32")
-    found = executable(np.load(DS_CNN / "case0_in0.npy"))
-    for number, array in enumerate(found):
-        np.testing.assert_array_equal(array, np.load(DS_CNN / f"case0_out{number}.npy"))
+    executable = tj.compile(tj.load(MODEL), machine="ethos-u55-32")
+    inputs, outputs = tj.samples.cases("ds_cnn")[0]
+    for result, expected in zip(executable(*inputs), outputs, strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def branches() -> tj.Graph:
@@ -91,7 +87,7 @@ def test_a_machine_is_launched_once() -> None:
 )
 def test_what_cannot_be_simulated_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises((tj.TosaError, tj.MachineError), match=message):
-        tj.simulate(DS_CNN / "model.tosa", **options)  # type: ignore[arg-type]
+        tj.simulate(MODEL, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

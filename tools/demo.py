@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
 import tosajit as tj
 from tosajit.cli import main as tosajit
 
-MODEL = Path(__file__).parents[1] / "tests" / "data" / "ds_cnn"
+MODEL = tj.samples.path("ds_cnn")
 NPU = "ethos-u55-128"
 GROUPS = 3
 RUNS = 200
@@ -20,11 +19,11 @@ RUNS = 200
 def main() -> int:
     """Show what a user does first; 1 if the bits are not the golden ones."""
     title("What is in the model")
-    tosajit(["info", str(MODEL / "model.tosa")])
+    tosajit(["info", str(MODEL)])
     title(f"What it takes on an {NPU}")
-    tosajit(["simulate", str(MODEL / "model.tosa"), "--machine", NPU, "--operators", str(GROUPS)])
+    tosajit(["simulate", str(MODEL), "--machine", NPU, "--operators", str(GROUPS)])
     started = time.perf_counter()
-    graph = tj.load(MODEL / "model.tosa")
+    graph = tj.load(MODEL)
     executable = tj.compile(graph)
     ready = time.perf_counter() - started
     title("Its groups on this machine")
@@ -35,8 +34,8 @@ def main() -> int:
     tiny = tj.compile(graph, target=tj.TINY)
     print(beginning(tiny.program, 1))
     title("Its result for a second of sound")
-    sound = np.load(MODEL / "case0_in0.npy")
-    exact = [compared(number, output) for number, output in enumerate(executable(sound))]
+    (sound,), golden = tj.samples.cases("ds_cnn")[0]
+    exact = [compared(*outputs) for outputs in zip(executable(sound), golden, strict=True)]
     exact += [np.array_equal(*pair) for pair in zip(executable(sound), tiny(sound), strict=True)]
     print(f"loaded and compiled in {ready:.2f} s, runs in {microseconds(executable, sound):.0f} µs")
     return 0 if all(exact) else 1
@@ -53,10 +52,10 @@ def beginning(program: object, groups: int = GROUPS) -> str:
     return "\n\n".join([*parts[:groups], f"… and {len(parts) - groups} more groups"])
 
 
-def compared(number: int, output: np.ndarray) -> bool:
+def compared(output: np.ndarray, golden: np.ndarray) -> bool:
     """Print an output, and whether it is the one that Arm's reference model gives."""
-    equal = np.array_equal(output, np.load(MODEL / f"case0_out{number}.npy"))
-    print(f"output {number}: {output.tolist()} {'equals' if equal else 'DIFFERS FROM'} the golden bits")
+    equal = np.array_equal(output, golden)
+    print(f"{output.tolist()} {'equals' if equal else 'DIFFERS FROM'} the golden bits")
     return equal
 
 

@@ -27,6 +27,7 @@ from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
 from workers import run_jobs
 
+from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES
 from tosajit.errors import FileError, TosaError
@@ -34,7 +35,6 @@ from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.graph import Graph
 
 ROOT = Path(__file__).parents[1]
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
 LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
@@ -203,8 +203,8 @@ def damaged(job: Job) -> tuple[str, bytes, str]:
 
 @cache
 def tosa_files() -> tuple[bytes, ...]:
-    """Valid files: one of each seed, and the smaller models if they are there."""
-    models = [path.read_bytes() for path in sorted(MODELS.glob("*/model.tosa"))]
+    """Valid files: one of each seed, and the smaller samples."""
+    models = [samples.path(name).read_bytes() for name in samples.names()]
     return tuple(
         [to_bytes(graph) for graph in seeds().values()] + [m for m in models if len(m) < LARGEST_MODEL]
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sim.explore.space import Space
     from sim.explore.values import Range
     from tiling.target import HOST, TINY, Target
-    from tosajit import accuracy, ops
+    from tosajit import accuracy, ops, samples
     from tosajit.checks.validation import validate
     from tosajit.dtypes import (
         BF16,
@@ -94,13 +94,14 @@ __all__ = [
     "MachineError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Region", "Report",
     "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target", "TosaError",
     "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit", "load",
-    "machine", "machines", "ops", "register_custom", "save", "simulate", "to_bytes", "trace", "validate",
+    "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace",
+    "validate",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import tosajit` is quick."""
-    if name in ("accuracy", "ops"):
+    if name in ("accuracy", "ops", "samples"):
         return import_module(f"tosajit.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tosajit' has no attribute {name!r}")

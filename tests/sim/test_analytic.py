@@ -1,7 +1,6 @@
 """The closed forms: near what is followed command by command, and of one mind with it about machines."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY, planned_for
 
-MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
 NAMES = (
     "tiny",
     "systolic-16",
@@ -35,7 +33,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def stretch():
-    steps = Network(tj.load(MODEL)).body.steps
+    steps = Network(tj.samples.load("ds_cnn")).body.steps
     (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
     return found
 

@@ -15,9 +15,8 @@ from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
 from sim.cost.ethos.parts import Choice, Job, Op, Part55, Part85, Shape, part
 from sim.cost.ethos.u55 import part_kernel as part_kernel_u55
 from sim.cost.ethos.u85 import part_kernel as part_kernel_u85
-from tosajit import simulate
+from tosajit import samples, simulate
 
-DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
 ROWS = Path(__file__).parents[1] / "data" / "npu" / "vela_operators.csv"
 OPS: dict[str, Op] = {
     "Conv2D": "convolution",
@@ -157,5 +156,5 @@ def test_more_work_takes_more_cycles() -> None:
     ],
 )
 def test_a_network_in_tosa_takes_as_long_as_vela_says_of_it_in_tflite(machine: str, cycles: int) -> None:
-    found = simulate(DS_CNN, machine)
+    found = simulate(samples.path("ds_cnn"), machine)
     assert found.cycles == pytest.approx(cycles, rel=0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,13 +272,10 @@ def test_a_simulation_gives_the_same_report_again(case: Case) -> None:
     assert simulate(program, machine) == simulate(program, machine.model_copy())
 
 
-MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
-
-
 @pytest.fixture(scope="module")
 def graph() -> tj.Graph:
     """A network for spotting keywords."""
-    return tj.load(MODEL)
+    return tj.samples.load("ds_cnn")
 
 
 @pytest.mark.parametrize("name", [*sim.machines(), "ethos-u85-256/sram-only", "ethos-u65-256/shared-sram"])

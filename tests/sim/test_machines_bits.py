@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import tosajit as tj
+from tests import models
 from tests.fuzzing import check_machine
 from tests.strategies import Drawn, graphs
 from tosajit.conformance import sample
@@ -20,9 +20,6 @@ from tosajit.conformance.arm import ArmToolsMissing, arm_tools
 from tosajit.conformance.check import Job, check
 
 MACHINES = ("tiny", "ethos-u55-32", "systolic-16")
-OWN = Path(__file__).parents[1] / "data"
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[3] / "shared" / "models"))
-NAMES = ("autoencoder", "ds_cnn", "ds_cnn_i16x8", "resnet8", "transformer_tiny", "mobilenet_v2")
 SETTINGS: dict[str, Any] = {
     "max_examples": 40,
     "derandomize": True,
@@ -34,16 +31,15 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", models.NAMES)
 def test_a_model_gives_its_golden_bits(name: str, machine: str) -> None:
-    executable = tj.compile(loaded(name), machine=machine)
-    cases = sorted({path.name.split("_")[0] for path in folder(name).glob("case*_in*.npy")})
-    assert cases
-    for case in cases:
-        results = executable(*arrays(name, f"{case}_in"))
+    executable = tj.compile(models.graph(name), machine=machine)
+    assert models.cases(name)
+    for number, case in enumerate(models.cases(name)):
+        results = executable(*case.inputs)
         results = results if isinstance(results, tuple) else (results,)
-        for index, (result, golden) in enumerate(zip(results, arrays(name, f"{case}_out"), strict=True)):
-            np.testing.assert_array_equal(result, golden, err_msg=f"{case}, output {index}")
+        for index, (result, golden) in enumerate(zip(results, case.outputs, strict=True)):
+            np.testing.assert_array_equal(result, golden, err_msg=f"case {number}, output {index}")
 
 
 @pytest.fixture(scope="module")
@@ -90,22 +86,3 @@ def has_arm_tools() -> bool:
     except ArmToolsMissing:
         return False
     return True
-
-
-@cache
-def loaded(name: str) -> tj.Graph:
-    """The graph of a model, which several tests compile."""
-    return tj.load(folder(name) / "model.tosa")
-
-
-def folder(name: str) -> Path:
-    """Where a model is: beside the repository, or in it."""
-    for place in (MODELS, OWN):
-        if (place / name / "model.tosa").exists():
-            return place / name
-    pytest.skip(f"no model {name} in {MODELS}: they lie beside the repository, or set TOSAJIT_MODELS")
-
-
-def arrays(name: str, prefix: str) -> list[np.ndarray]:
-    """The arrays of a case, in order."""
-    return [np.load(path) for path in sorted(folder(name).glob(f"{prefix}*.npy"))]

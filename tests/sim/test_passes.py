@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from sim.machine.machine import Machine
 from tests.sim.nests import convolution, groups, zero
 from tiling.expr import apply, read
 from tiling.nest import Access, Axis, Nest, Write, identity
-from tosajit import Value, load, ops, trace
+from tosajit import Value, ops, samples, trace
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
@@ -25,7 +23,6 @@ from tosajit.runtime.options import Options
 from tosajit.runtime.planning import ROOMY
 from tosajit.tracing.builder import GraphBuilder
 
-DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
 U55 = "ethos-u55-256/high-end-embedded/sram-only"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
 
@@ -146,7 +143,7 @@ def test_a_product_of_maps_is_done_column_by_column_where_there_is_one_stream() 
 
 @pytest.mark.parametrize("machine", [U55, U85])
 def test_every_group_of_a_network_has_a_cost_and_bytes_for_each_access(machine: str) -> None:
-    (step,) = build(load(DS_CNN), Options(ROOMY, run=False)).steps
+    (step,) = build(samples.load("ds_cnn"), Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
     for nest in step.stretch.groups(ROOMY).nests:
         found = cost(machine, nest)
@@ -158,7 +155,7 @@ def test_every_group_of_a_network_has_a_cost_and_bytes_for_each_access(machine: 
 
 @pytest.mark.parametrize(("machine", "bytes_"), [("ethos-u55-128", 23_936), ("ethos-u85-256", 24_288)])
 def test_coded_weights_have_about_the_size_that_vela_gives(machine: str, bytes_: int) -> None:
-    (step,) = build(load(DS_CNN), Options(ROOMY, run=False)).steps
+    (step,) = build(samples.load("ds_cnn"), Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
     found = step.stretch.groups(ROOMY)
     sizes = stored_sizes(found.nests, found.constants, sim.machine(machine))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +28,6 @@ from tosajit.runtime.body import Compute
 from tosajit.runtime.groups import Stretch
 from tosajit.runtime.planning import ROOMY, planned_for
 
-DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn"
 OFF = {"planner.double_buffering": False, "planner.cascading": False}
 SMALL_PAD = sim.machine("systolic-16").replace(
     {"scratchpad.bytes": 14 << 10, "offchip.bandwidth_bytes_per_second": 4e8}
@@ -43,7 +41,7 @@ ALLOWED = sim.machine("systolic-16").replace({"scratchpad.bytes": 24 << 10})
 @cache
 def stretch_of(name: str = "ds_cnn") -> Stretch:
     """The one part of a model that computes."""
-    steps = Network(tj.load(DS_CNN.with_name(name) / "model.tosa")).body.steps
+    steps = Network(tj.samples.load(name)).body.steps
     (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
     return found
 
@@ -73,10 +71,10 @@ def test_a_machine_tells_its_target_what_the_planner_may_do() -> None:
 
 @pytest.mark.parametrize("changes", [OFF, *({path: False} for path in OFF)], ids=str)
 def test_outputs_are_the_same_whatever_the_planner_may_do(changes: dict[str, bool]) -> None:
-    executable = tj.compile(tj.load(DS_CNN / "model.tosa"), machine=SMALL_PAD.replace(changes))
-    results = executable(np.load(DS_CNN / "case0_in0.npy"))
-    for result, expected in zip(results, sorted(DS_CNN.glob("case0_out*.npy")), strict=True):
-        np.testing.assert_array_equal(result, np.load(expected))
+    executable = tj.compile(tj.samples.load("ds_cnn"), machine=SMALL_PAD.replace(changes))
+    inputs, outputs = tj.samples.cases("ds_cnn")[0]
+    for result, expected in zip(executable(*inputs), outputs, strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 @settings(max_examples=10, deadline=None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +12,12 @@ import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.cost.weights import coding
 from sim.report import Report
+from tests import models
 from tests.sim.ranking import FAMILIES, drawn, spearman
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY, stored_operands
 
-DS_CNN = Path(__file__).parents[1] / "data" / "ds_cnn"
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", Path(__file__).parents[3] / "shared" / "models"))
 FIGURES = ("cycles", "seconds", "joules", "offchip_bytes")
 """Names of what both simulators say of a machine."""
 LIKE, ALIKE = 0.98, 0.95
@@ -28,23 +25,20 @@ LIKE, ALIKE = 0.98, 0.95
 
 
 @cache
-def network(folder: Path) -> tuple[tj.Graph, Network]:
+def network(name: str) -> tuple[tj.Graph, Network]:
     """A model, fused once."""
-    if not folder.is_dir():
-        pytest.skip(f"no model {folder.name} in {folder.parent}: set TOSAJIT_MODELS")
-    graph = tj.load(folder / "model.tosa")
-    return graph, Network.of(graph)
+    return models.graph(name), Network.of(models.graph(name))
 
 
 @cache
-def workload(folder: Path, kind: str, machine: sim.Machine) -> Workload:
+def workload(model: str, kind: str, machine: sim.Machine) -> Workload:
     """The table of a model, its weights as such a machine stores them; `kind` names the way."""
-    (stretch,) = (step.stretch for step in network(folder)[1].body.steps if isinstance(step, Compute))
+    (stretch,) = (step.stretch for step in network(model)[1].body.steps if isinstance(step, Compute))
     groups = stretch.groups(ROOMY)
     return Workload.of(groups.nests, stored_operands(groups, machine))
 
 
-def closed(folder: Path, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
+def closed(model: str, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
     """What the closed form says of machines."""
     found = {name: np.empty(len(machines)) for name in FIGURES}
     first: dict[str, sim.Machine] = {}
@@ -52,29 +46,29 @@ def closed(folder: Path, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
         first.setdefault(coding(machine), machine)
     for kind, one in first.items():
         numbers = [number for number, machine in enumerate(machines) if coding(machine) == kind]
-        estimates = evaluate(workload(folder, kind, one), [machines[number] for number in numbers])
+        estimates = evaluate(workload(model, kind, one), [machines[number] for number in numbers])
         assert estimates.feasible.all()
         for name, values in found.items():
             values[numbers] = getattr(estimates, name)
     return found
 
 
-def followed(folder: Path, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
+def followed(model: str, machines: list[sim.Machine]) -> dict[str, np.ndarray]:
     """What the event simulator says of them."""
-    reports: list[Report] = [tj.simulate(network(folder)[0], machine) for machine in machines]
+    reports: list[Report] = [tj.simulate(network(model)[0], machine) for machine in machines]
     return {name: np.array([getattr(report, name) for report in reports]) for name in FIGURES}
 
 
-def likeness(folder: Path, machines: list[sim.Machine]) -> dict[str, float]:
+def likeness(model: str, machines: list[sim.Machine]) -> dict[str, float]:
     """Rank correlations of all figures."""
-    one, other = closed(folder, machines), followed(folder, machines)
+    one, other = closed(model, machines), followed(model, machines)
     found = {name: spearman(one[name], other[name]) for name in FIGURES}
-    print(folder.name, machines[0].name, len(machines), {n: round(value, 4) for n, value in found.items()})
+    print(model, machines[0].name, len(machines), {n: round(value, 4) for n, value in found.items()})
     return found
 
 
 def test_a_few_machines_of_each_family_are_ranked_as_the_event_simulator_ranks_them() -> None:
-    found = likeness(DS_CNN, [machine for family in FAMILIES for machine in drawn(family, 0, 8)])
+    found = likeness("ds_cnn", [machine for family in FAMILIES for machine in drawn(family, 0, 8)])
     assert found["seconds"] >= LIKE
     assert found["cycles"] >= LIKE
     assert found["joules"] >= ALIKE
@@ -88,13 +82,13 @@ def test_a_few_machines_of_each_family_are_ranked_as_the_event_simulator_ranks_t
 def test_two_hundred_machines_are_ranked_as_the_event_simulator_ranks_them(
     model: str, family: str, seed: int
 ) -> None:
-    assert likeness(MODELS / model, drawn(family, seed, 200))["seconds"] >= LIKE
+    assert likeness(model, drawn(family, seed, 200))["seconds"] >= LIKE
 
 
 def test_both_simulators_mean_the_same_by_their_figures() -> None:
     machine = sim.machine("systolic-32").replace({"energy.leakage_watts": 0.05})
-    report = tj.simulate(network(DS_CNN)[0], machine)
-    found = {name: float(values[0]) for name, values in closed(DS_CNN, [machine]).items()}
+    report = tj.simulate(network("ds_cnn")[0], machine)
+    found = {name: float(values[0]) for name, values in closed("ds_cnn", [machine]).items()}
     assert report.seconds == report.cycles / machine.clock_hz
     for name in FIGURES:
         assert found[name] == pytest.approx(getattr(report, name), rel=0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sim.report.trace import flows
 from tests.sim.test_report_trace import check
 from tosajit import ops
 
-MODEL = Path(__file__).parents[1] / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 MACHINES = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-512", "systolic-16", "eyeriss-v1", "tiny")
 each_machine = pytest.mark.parametrize("machine", MACHINES)
 _made: dict[tuple[str, str], tj.Report] = {}

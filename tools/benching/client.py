@@ -17,7 +17,7 @@ from typing import Any, Self
 from peers import PEERS
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
+sys.path.insert(0, str(ROOT))
 
 
 class Unavailable(Exception):
@@ -123,7 +123,6 @@ def by_turns(workers: Sequence[Worker], rounds: int, seconds: float) -> list[Tim
 
 def model_files(model: str) -> Path:
     """The folder of a model."""
-    folder = MODELS / model
-    if not folder.is_dir():
-        raise Unavailable(f"no model {model} in {MODELS} (set $TOSAJIT_MODELS)")
-    return folder
+    from tests import models
+
+    return models.folder(model)

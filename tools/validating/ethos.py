@@ -186,8 +186,7 @@ def reproduced() -> tuple[Table, Table]:
 
 
 def _run(model: str, form: str, configuration: Configuration) -> Network | None:
-    file = model_file(model, form)
-    return None if file is None else vela.run(file, configuration).totals
+    return vela.run(model_file(model, form), configuration).totals
 
 
 TRAFFIC_TEXT = """Bytes over the port of the second memory (DRAM or flash), and the most of the scratchpad

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -18,24 +17,23 @@ from tosajit.runtime.body import Compute
 from tosajit.runtime.planning import ROOMY
 from validating.facts import ROOT
 
-MODELS = Path(os.environ.get("TOSAJIT_MODELS", ROOT.parent / "shared" / "models"))
-OWN = ROOT / "tests" / "data"
+sys.path.insert(0, str(ROOT))
+from tests import models
+
 CAPACITY, LANES = 1 << 40, 1 << 20
 
 
-def model_file(model: str, form: str = "tosa") -> Path | None:
-    """Where a model is: beside the repository, or in it."""
-    for folder in (MODELS, OWN):
-        if (found := folder / model / f"model.{form}").exists():
-            return found
-    return None
+def model_file(model: str, form: str = "tosa") -> Path:
+    """Where a model is."""
+    return models.folder(model) / f"model.{form}"
 
 
-@cache
 def loaded(model: str) -> tj.Graph | None:
-    """The graph of a model, if it is there."""
-    found = model_file(model)
-    return None if found is None else tj.load(found)
+    """The graph of a model, if we have it."""
+    try:
+        return models.graph(model)
+    except tj.FileError:
+        return None
 
 
 def report(graph: tj.Graph | None, machine: Machine | str) -> tuple[Report | None, str]:

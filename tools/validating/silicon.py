@@ -30,7 +30,7 @@ the NPU) are times as Linux sees them, driver and messages included. One launch 
 cycles is added to all models: what the autoencoder takes beyond our prediction of {own:,} cycles. It is
 fitted on that model alone."""
 PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
-Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is the one of `shared/models`.
+Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is that of the tests.
 Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
 EYERISS_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4: processing latency, without
 waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two

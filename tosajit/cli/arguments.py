@@ -101,6 +101,7 @@ def parser() -> ArgumentParser:
     _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
     _explore(command("explore", "the best machines of a space for models", "explore"))
     _machines(command("machines", "the machines to simulate, with the sources of their figures", "machines"))
+    _samples(command("samples", "small models that come with the package, and their files", "samples"))
     _operators(command("operators", "the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
     _completion(command("completion", "a script that makes a shell complete commands", "completion"))
@@ -259,6 +260,12 @@ def _machines(parser: ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print JSON, as files of machines have it")
     how.add_argument("--yaml", action="store_true", help="print YAML, as files of machines have it")
+
+
+def _samples(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="SAMPLE", help="write the files of this one")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to (default: a folder of its name)")
+    _json(parser)
 
 
 def _cache(parser: ArgumentParser) -> None:

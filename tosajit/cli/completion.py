@@ -63,17 +63,22 @@ def commands(parser: ArgumentParser, path: tuple[str, ...] = (), summary: str = 
 
 
 def _word(action: Action) -> Word:
-    values = tuple(map(str, action.choices or _machines(action)))
+    values = tuple(map(str, action.choices or _known(action)))
     text = (action.help or "") % {"default": action.default}
     return Word(tuple(action.option_strings), text, action.nargs != 0, values)
 
 
-def _machines(action: Action) -> tuple[str, ...]:
-    if action.dest != "machine" and action.metavar != "MACHINE":
-        return ()
-    from sim.machine.catalog import machines
+def _known(action: Action) -> tuple[str, ...]:
+    """Names of machines or samples, where one of them is asked for."""
+    if action.dest == "machine" or action.metavar == "MACHINE":
+        from sim.machine.catalog import machines
 
-    return tuple(machines())
+        return tuple(machines())
+    if action.metavar == "SAMPLE":
+        from tosajit import samples
+
+        return samples.names()
+    return ()
 
 
 def _all(command: Command) -> Iterator[Command]:

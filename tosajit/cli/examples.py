@@ -37,6 +37,10 @@ EXAMPLES = {
         ("tosajit machines", "names and figures"),
         ("tosajit machines ethos-u55-128 --yaml", "one of them, to be changed"),
     ),
+    "samples": (
+        ("tosajit samples", "names, and what they do"),
+        ("tosajit samples ds_cnn", "one of them, in TOSA and TFLite, with inputs and outputs"),
+    ),
     "operators": (("tosajit operators --profile PRO-FP", "operators that have a floating-point mode"),),
     "cache": (
         ("tosajit cache", "where it is, and how large"),
