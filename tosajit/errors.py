@@ -18,7 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant"]
+Kind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant", "internal"]
+"""`internal` is a rule that failed itself: a fault of tosajit, reported so that it is found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from math import prod
 from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
-from tosajit.graph.binding import Binder, Use, constants_of, infer, is_well_formed
-from tosajit.graph.operator import Operator, ShapeFault, shown
+from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
+from tosajit.graph.operator import Operator, shown
 from tosajit.graph.order import cycle
 from tosajit.graph.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
 from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
@@ -84,9 +84,7 @@ def late_faults(
     """What is wrong with a node once `constants` has the late operands as well; for when a graph runs."""
     binder = Binder(node, block.values, constants, where)
     binder.bind()
-    for rule in node.operator.rules:
-        for message in rule.faults(node.operator, binder.known):
-            binder.fault(rule.kind, rule.operand, rule.name, message)
+    binder.check_rules()
     return tuple(binder.faults)
 
 
@@ -229,10 +227,8 @@ def _check_rules(binder: Binder, scope: Scope) -> None:
     operator, known = binder.operator, binder.known
     known["graph"], known["level"] = scope.graph, scope.level
     shapes_follow = not binder.faults
-    for rule in operator.rules:
-        for message in rule.faults(operator, known):
-            binder.fault(rule.kind, rule.operand, rule.name, message)
-            shapes_follow &= rule.kind not in _SEVERE or _is_data(operator, rule.operand)
+    for rule in binder.check_rules():
+        shapes_follow &= rule.kind not in _SEVERE or _is_data(operator, rule.operand)
     _check_enumerations(binder, operator)
     if shapes_follow:
         _check_outputs(binder)
@@ -273,12 +269,7 @@ def _check_limits(binder: Binder, use: Use, level: Level) -> None:
 
 def _check_outputs(binder: Binder) -> None:
     operator, known = binder.operator, binder.known
-    try:
-        found = infer(operator, known)
-    except ShapeFault as fault:
-        binder.fault("error_if", fault.operand, "output_shape", fault.message)
-        return
-    for name, wanted in (found or {}).items():
+    for name, wanted in (binder.infer() or {}).items():
         declared = known.get(name, wanted)
         if declared != wanted:
             operand = _operand_with(operator, name)

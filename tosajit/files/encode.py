@@ -28,6 +28,7 @@ def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
 
 
 def _written(graph: Graph, inline_limit: int) -> bytes:
+    _check_names(graph)
     graph, identities = store_variables(graph)
     if _constant_bytes(graph) <= inline_limit:
         return _Writer(None, identities).file(graph)
@@ -36,6 +37,15 @@ def _written(graph: Graph, inline_limit: int) -> bytes:
     external = _External(length + -length % _ALIGNMENT)
     flatbuffer = _Writer(external, identities).file(graph)
     return b"".join([flatbuffer, bytes(-length % _ALIGNMENT), *external.parts])
+
+
+def _check_names(graph: Graph) -> None:
+    for block in (block for region in graph.regions for block in region.blocks):
+        if "" in block.values:
+            raise FileError(f"block {block.name!r}: a tensor has an empty name, which no file can hold")
+        for name in (name for node in block.nodes for name in node.inputs + node.outputs):
+            if name not in block.values:
+                raise FileError(f"block {block.name!r}: {name!r} is no value of the block")
 
 
 def _constant_bytes(graph: Graph) -> int:
@@ -86,12 +96,7 @@ class _Writer:
         return append_table(self.builder, [("offset", self.text(region.name)), ("offset", blocks)])
 
     def block(self, block: Block) -> int:
-        try:
-            operators = self.tables([self.node(node, block) for node in block.nodes])
-        except KeyError as error:
-            raise FileError(f"block {block.name!r}: {error.args[0]!r} is no value of the block") from None
-        if "" in block.values:
-            raise FileError(f"block {block.name!r}: a tensor has an empty name, which no file can hold")
+        operators = self.tables([self.node(node, block) for node in block.nodes])
         values = _with_stored_data(block)
         fields = [
             self.text(block.name),

@@ -70,9 +70,11 @@ def store_variables(graph: Graph) -> tuple[Graph, bool]:
         node.operator.name: block.values[node.outputs[0]]
         for block in _blocks(graph)
         for node in block.nodes
-        if isinstance(node.operator, VARIABLE)
+        if isinstance(node.operator, VARIABLE) and node.outputs
     }
     for node in graph.nodes:
+        if isinstance(node.operator, VARIABLE) and not node.outputs:
+            raise FileError(f"variable {node.operator.name!r}: its declaration has no tensor")
         if isinstance(node.operator, VARIABLES) and node.operator.name not in declared:
             raise FileError(
                 f"{node.name}: variable {node.operator.name!r} is not declared, which no file can say"

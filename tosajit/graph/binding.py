@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from tosajit.dtypes import DType
+from tosajit.dtypes import DTYPES, SHAPE, DType
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Value
-from tosajit.graph.operator import TYPES, Mode, Operand, Operator, ShapeFault, parameters_of, shown
+from tosajit.graph.operator import TYPES, Mode, Operand, Operator, Rule, ShapeFault, parameters_of, shown
 
 Shape = tuple[int, ...]
 
@@ -124,6 +125,40 @@ class Binder:
             Violation(kind, name, operator.opcode, operand, rule, message, section or operator.section)
         )
 
+    def check_rules(self) -> tuple[Rule, ...]:
+        """Note what the operator's rules find; the rules that found something."""
+        broken = []
+        for rule in self.operator.rules:
+            if self._breaks(rule):
+                broken.append(rule)
+                if rule.kind == "type":  # later rules would judge elements of a wrong type
+                    self.known.pop(rule.operand, None)
+        return tuple(broken)
+
+    def infer(self) -> Mapping[str, Any] | None:
+        """Extents and shapes of outputs that follow from what is known; None if the inputs allow none."""
+        try:
+            return _call(self.operator, "infer", self.known) or {}
+        except ShapeFault as fault:
+            self.fault("error_if", fault.operand, "output_shape", fault.message)
+        except Exception as error:
+            self._fault_of_ours("infer", "", error)
+        return None
+
+    def _breaks(self, rule: Rule) -> bool:
+        before = len(self.faults)
+        try:
+            for message in rule.faults(self.operator, self.known):
+                self.fault(rule.kind, rule.operand, rule.name, message)
+        except Exception as error:
+            self._fault_of_ours(rule.name, rule.operand, error)
+        return len(self.faults) > before
+
+    def _fault_of_ours(self, rule: str, operand: str, error: Exception) -> None:
+        """The last net: what a rule could not judge is not legal, and the other rules still speak."""
+        text = f"the rule {rule} could not judge it ({type(error).__name__}: {error})"
+        self.fault("internal", operand, rule, f"{text}; this is a fault of tosajit: please report it")
+
     def _look_up(self, names: Iterable[str]) -> tuple[Value, ...]:
         values = self._values
         found = []
@@ -154,26 +189,33 @@ class Binder:
                 self._bind_one(operand, bound[position])
 
     def _bind_one(self, operand: Operand, value: Value) -> None:
-        self._bind_type(operand, value)
-        if self._bind_shape(operand, value):
-            data = self.constants.get(value.name)
-            if data is not None and not operand.is_output:
-                is_shape = value.dtype.kind == "shape"
-                self.known[operand.name] = tuple(data.tolist()) if is_shape else data
+        has_type = self._bind_type(operand, value)
+        if self._bind_shape(operand, value) and has_type and not operand.is_output:
+            self._bind_data(operand, value)
+
+    def _bind_data(self, operand: Operand, value: Value) -> None:
+        """Rules see the elements of an operand only if it may have its type at all."""
+        data = self.constants.get(value.name)
+        if data is None:
+            return
+        if operand.type == "shape_t":
+            self.known[operand.name] = tuple(data.tolist())
+        elif value.dtype in types_of(type(self.operator), operand.type):
+            self.known[operand.name] = data
 
     def _bind_list(self, operand: Operand, values: tuple[Value, ...]) -> None:
         for value in values:
             self._bind_type(operand, value)
-            if value.shape is not None:
-                self._check_rank(operand, value.shape)
+            if self._has_shape(operand, value):
+                self._check_rank(operand, value.shape or ())
         self.known[operand.name] = values
         if operand.shape and all(value.shape is not None for value in values):
             self.known[operand.shape] = tuple(value.shape for value in values)
 
-    def _bind_type(self, operand: Operand, value: Value) -> None:
+    def _bind_type(self, operand: Operand, value: Value) -> bool:
         variable, dtype = operand.type, value.dtype
         if not variable:
-            return
+            return True
         wanted = TYPES.get(variable) or self.known.get(variable)
         if wanted is None:
             self.known[variable] = dtype
@@ -182,13 +224,11 @@ class Binder:
             owner = self._owners.get(variable)
             reason = f"{owner} is {wanted}" if owner and owner != operand.name else f"must be {wanted}"
             self.fault("type", operand.name, "operand_type", f"is {dtype}, but {reason}")
+        return wanted in (None, dtype)
 
     def _bind_shape(self, operand: Operand, value: Value) -> bool:
-        shape = value.shape
-        if shape is None:
-            self.fault("structure", operand.name, "unranked", "has no shape", "1.11.1")
-            return False
-        if not self._check_rank(operand, shape):
+        shape = value.shape or ()
+        if not self._has_shape(operand, value) or not self._check_rank(operand, shape):
             return False
         if operand.dims is None:
             return not operand.shape or self._bind_name(operand, operand.shape, shape)
@@ -196,6 +236,11 @@ class Binder:
         return all(
             [self._bind_name(operand, dim, size) for dim, size in zip(operand.dims, shape, strict=True)]
         )
+
+    def _has_shape(self, operand: Operand, value: Value) -> bool:
+        if value.shape is None:
+            self.fault("structure", operand.name, "unranked", "has no shape", "1.11.1")
+        return value.shape is not None
 
     def _check_rank(self, operand: Operand, shape: Shape) -> bool:
         least, most = operand.rank
@@ -231,6 +276,15 @@ class Binder:
                 return mode
         self.fault("type", "", "mode", no_mode(operator, self.known))
         return None
+
+
+@cache
+def types_of(operator: type[Operator], variable: str) -> frozenset[DType]:
+    """The types that a type, or a type variable in some mode, stands for."""
+    if variable in TYPES:
+        return frozenset({TYPES[variable]})
+    found = frozenset(mode.types[variable] for mode in operator.modes if variable in mode.types)
+    return found or frozenset(DTYPES.values()) - {SHAPE}  # a rule says which: RESCALE's mul_t
 
 
 def rows_for(operator: type[Operator], known: Mapping[str, Any]) -> Sequence[Mode]:
@@ -274,16 +328,11 @@ def _listed(modes: Sequence[Mode], most: int = 4) -> str:
     return text if len(modes) <= most else f"{text} / and {len(modes) - most} more"
 
 
-def infer(operator: Operator, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What `operator.infer` finds, or nothing if it needs what is not known; raises `ShapeFault`."""
-    found: Mapping[str, Any] | None = _call(operator, "infer", known, {})
-    return found
-
-
-def _call(operator: Operator, hook: str, known: Mapping[str, Any], missing: Any) -> Any:
+def _call(operator: Operator, hook: str, known: Mapping[str, Any]) -> Any:
+    """What a hook of the operator gives; None without one, or if it needs what is not known."""
     function = getattr(type(operator), hook, None)
     if function is None:
-        return missing
+        return None
     names = _PARAMETERS.get(function)
     if names is None:
         names = _PARAMETERS[function] = parameters_of(function)
@@ -315,11 +364,9 @@ def infer_outputs(
     known = binder.known
     known.update({} if graph is None else {"graph": graph})
     if not binder.faults:
-        for rule in operator.rules:
-            for message in rule.faults(operator, known):
-                binder.fault(rule.kind, rule.operand, rule.name, message)
+        binder.check_rules()
     if not binder.faults:
-        results = _call(operator, "results", known, None)
+        results = _call(operator, "results", known)
         if results is not None:
             return tuple((value.dtype, value.shape or ()) for value in results)
         types, shapes = _output_types(binder, dtype), _output_shapes(binder)
@@ -346,14 +393,12 @@ def _output_types(binder: Binder, dtype: DType | None) -> list[DType]:
 
 
 def _output_shapes(binder: Binder) -> list[Shape]:
-    operator, known = binder.operator, binder.known
     shapes: list[Shape] = []
-    try:
-        found = {**known, **(infer(operator, known) or {})}
-    except ShapeFault as fault:
-        binder.fault("error_if", fault.operand, "output_shape", fault.message)
+    inferred = binder.infer()
+    if inferred is None:
         return []
-    for operand in operator.operands_written:
+    found = {**binder.known, **inferred}
+    for operand in binder.operator.operands_written:
         if operand.dims is None:
             shape = found.get(operand.shape)
         else:

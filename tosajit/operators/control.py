@@ -31,7 +31,9 @@ class COND_IF(Operator):
     def results(self, graph: Graph) -> Values:
         """What comes out is what the regions give."""
         block = entry(graph, self.then_graph)
-        return () if block is None else tuple(block.values[name] for name in block.outputs)
+        if block is None:
+            return ()
+        return tuple(block.values[name] for name in block.outputs if name in block.values)
 
     @error_if("condition")
     def several_conditions(self, shape: Shape) -> bool:
