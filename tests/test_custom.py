@@ -10,11 +10,11 @@ import pytest
 import tosajit as tj
 from tests.building import ONE, add_all, assert_runs, cond_if, int32, truth
 from tosajit.checks.validation import validate
+from tosajit.compiler import options
 from tosajit.dtypes import BOOL, INT8, INT32, INT48
 from tosajit.files import from_bytes, to_bytes
 from tosajit.graph import Graph
 from tosajit.operators import ADD, CUSTOM
-from tosajit.runtime import options
 from tosajit.tracing.builder import GraphBuilder
 
 DOMAIN = "tests.example"

@@ -13,9 +13,9 @@ import tosajit as tj
 from tests.pages import PAGES, README, ROOT, Block, Reading, assert_says, blocks
 from tools import docs_hooks
 from tosajit import accuracy, samples
+from tosajit.compiler import options
 from tosajit.graph.operator import OPERATORS
 from tosajit.operators import table
-from tosajit.runtime import options
 
 FILES = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in str(path)]
 GENERATED = {"validation.md", "benchmarks.md"}

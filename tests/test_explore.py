@@ -17,7 +17,6 @@ from sim.explore.work import Impossible
 from tosajit import ops
 from tosajit.npu.explore import GraphWork, works_of
 from tosajit.npu.simulate import Network
-from tosajit.runtime.planning import ROOMY
 
 ROOT = Path(__file__).parents[1]
 MODEL = tj.samples.path("ds_cnn")
@@ -56,7 +55,7 @@ def test_a_plain_graph_is_its_workload_with_weights_as_machines_store_them() -> 
     many = machines()
     found = work.analytic(many)
     (step,) = Network.of(graph).body.steps
-    groups = step.stretch.groups(ROOMY)  # type: ignore[union-attr]
+    groups = step.groups  # type: ignore[union-attr]
     plain = evaluate(Workload.of(groups.nests, groups.operands), many)
     coded = [one.memory.compressed_weights for one in many]
     assert any(coded)

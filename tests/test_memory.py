@@ -13,6 +13,7 @@ import pytest
 import tosajit as tj
 from tests.building import while_loop
 from tests.strategies import TARGETS
+from tosajit.kernels import memory
 from tosajit.operators import (
     ADD,
     CONV2D,
@@ -27,7 +28,6 @@ from tosajit.operators import (
     SUB,
     TILE,
 )
-from tosajit.runtime import memory
 
 HALF = 1 << 31
 

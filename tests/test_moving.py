@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tosajit.compiler import stages
 from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.operators import (
     ADD,
@@ -19,7 +20,6 @@ from tosajit.operators import (
     TRANSPOSE,
     TRANSPOSE_CONV2D,
 )
-from tosajit.runtime import segment
 
 SHAPE = (2, 3, 4)
 
@@ -66,7 +66,7 @@ def test_a_transposed_constant_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) 
     moved = b.add(TRANSPOSE(perms=(2, 0, 1)), [b.const(numbers(INT32), INT32)])
     b.output(b.add(ADD(), [moved, b.input("z", INT32, (4, 2, 3))]))
     links = []
-    monkeypatch.setattr(segment, "link", lambda *a, link=segment.link: links.append(a[0]) or link(*a))
+    monkeypatch.setattr(stages, "linked", lambda *a, link=stages.linked: links.append(a[0]) or link(*a))
     tj.compile(b.build())
     assert len(links) == 1
 

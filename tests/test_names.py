@@ -81,8 +81,8 @@ def own_names(target: str) -> list[str]:
     """What we call operands of our own."""
     graph = network()
     executable = tj.compile(graph, target=TARGETS[target])
-    (segment,) = executable.body.segments
-    return sorted({*executable.program.operands, *segment.constants} - set(graph.main.values))
+    (runner,) = executable.body.runners
+    return sorted({*executable.program.operands, *runner.constants} - set(graph.main.values))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tiling.target import HOST, TINY, Target
     from tosajit import accuracy, ops, samples
     from tosajit.checks.validation import validate
+    from tosajit.compiler.options import Custom, register_custom
     from tosajit.dtypes import (
         BF16,
         BOOL,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from tosajit.npu.simulate import simulate
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, compile
-    from tosajit.runtime.options import Custom, register_custom
     from tosajit.tracing import jit, trace
     from tosajit.tracing.builder import GraphBuilder
 
@@ -74,7 +74,7 @@ _WHERE = {
     "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.runtime.executable": "Executable compile",
-    "tosajit.runtime.options": "Custom register_custom",
+    "tosajit.compiler.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
     "tosajit.checks.validation": "validate",
     "sim": "Machine MachineError Report ReportError machine machines",

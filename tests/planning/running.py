@@ -10,10 +10,11 @@ from tests.planning.drawing import Chain
 from tests.planning.interpreter import interpret
 from tests.planning.test_fuse import arrays
 from tiling.target import Target
+from tosajit.compiler.options import Options
+from tosajit.compiler.segment import Segment, Tensor
+from tosajit.compiler.stages import since, through
 from tosajit.dtypes import INT32
-from tosajit.runtime.groups import Stretch, Tensor
-from tosajit.runtime.options import Options
-from tosajit.runtime.segment import Segment
+from tosajit.kernels.runner import Runner
 
 Arrays = dict[str, np.ndarray]
 
@@ -37,6 +38,7 @@ def check_program(chain: Chain, seed: int, target: Target) -> None:
     if not chain.nests:
         return
     result, expected, inputs = meaning(chain, seed)
-    stretch = Stretch(chain.nests, tensors_of(chain), list(inputs), [result], {})
-    found = Segment(stretch, Options(target)).run(list(inputs.values()))[0]
+    segment = Segment("drawn", tuple(chain.nests), tensors_of(chain), tuple(inputs), (result,), {})
+    runner = Runner(through(since("precompute"), segment, Options(target)))
+    found = runner.run(list(inputs.values()))[0]
     np.testing.assert_array_equal(found.reshape(-1), expected)

@@ -8,7 +8,6 @@ from math import prod
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +18,10 @@ from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program, Section
 from tiling.target import Target
-from tosajit.runtime import segment
-from tosajit.runtime.groups import Groups, Stretch
-from tosajit.runtime.options import Options
+from tosajit.compiler.options import Options
+from tosajit.compiler.segment import Groups, Planned, Segment
+from tosajit.compiler.stages import since, through
+from tosajit.kernels.runner import Runner
 
 places = st.sampled_from(["scratchpad", "offchip"])
 targets = st.builds(
@@ -62,23 +62,14 @@ def test_programs_compute_what_nests_mean_wherever_tensors_live(
     result, expected, shaped = meaning(chain, seed)
     constants = {name: shaped[name] for name in sorted(chain.inputs)[1:]} if fixed else {}
     inputs = [name for name in chain.inputs if name not in constants]
-    stretch = Stretch(chain.nests, tensors_of(chain), inputs, [result], constants, checked=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segment, "planned", lambda stretch, options: planned(stretch, target, seed))
-        try:
-            made = segment.Segment(stretch, Options(target))
-        except OverflowError:
-            return
+    nests = tuple(chain.nests)
+    groups = Groups(Segment("drawn", nests, tensors_of(chain), tuple(inputs), (result,), constants), nests)
+    program = plan(nests, groups.operands, target, anything(seed))  # type: ignore[arg-type]
+    if isinstance(program, Infeasible):
+        return
+    made = Runner(through(since("emit"), Planned(groups, program), Options(target)))
     for _ in range(2):
         np.testing.assert_array_equal(made.run([shaped[n] for n in inputs])[0].reshape(-1), expected)
-
-
-def planned(stretch: Stretch, target: Target, seed: int) -> tuple[Groups, Program]:
-    groups = stretch.groups(target)
-    program = plan(groups.nests, groups.operands, target, anything(seed))  # type: ignore[arg-type]
-    if isinstance(program, Infeasible):
-        raise OverflowError
-    return groups, program
 
 
 @given(chains(), targets, st.integers(0, 99))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from tiling.nest import Nest
+from tosajit.compiler.options import Options
+from tosajit.compiler.planning import ROOMY
 from tosajit.dtypes import INT8, INT32, DType
 from tosajit.graph import Graph
 from tosajit.operators import CONV2D, DEPTHWISE_CONV2D
 from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute, build
-from tosajit.runtime.options import Options
-from tosajit.runtime.planning import ROOMY
 from tosajit.tracing.builder import GraphBuilder
 
 Array = np.ndarray[Any, Any]
@@ -24,7 +24,7 @@ def groups(graph: Graph) -> tuple[Nest, ...]:
     """The fused nests of a graph without control flow."""
     (step,) = build(graph, Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
-    return step.stretch.groups(ROOMY).nests
+    return step.groups.nests
 
 
 def convolution(

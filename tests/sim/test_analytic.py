@@ -15,10 +15,10 @@ from tests.sim.test_costs import typed
 from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
 from tiling.program import Operand
+from tosajit.compiler.planning import planned_for
 from tosajit.errors import PlanError
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
-from tosajit.runtime.planning import ROOMY, planned_for
 
 NAMES = (
     "tiny",
@@ -32,15 +32,14 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def stretch():
+def groups():
     steps = Network(tj.samples.load("ds_cnn")).body.steps
-    (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
+    (found,) = [step.groups for step in steps if isinstance(step, Compute)]
     return found
 
 
 @pytest.fixture(scope="module")
-def workload(stretch):
-    groups = stretch.groups(ROOMY)
+def workload(groups):
     return Workload.of(groups.nests, groups.operands)
 
 
@@ -75,9 +74,9 @@ def ranks(values):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_closed_form_of_a_network_is_near(name, stretch):
+def test_the_closed_form_of_a_network_is_near(name, groups):
     machine = sim.machine(name)
-    program = planned_for(stretch, machine)[1]
+    program = planned_for(groups, machine).program
     followed, closed = simulate(program, machine), estimate(program, machine)
     assert closed.mode == "analytic"
     assert closed.cycles == pytest.approx(followed.cycles, rel=0.05)
@@ -85,18 +84,18 @@ def test_the_closed_form_of_a_network_is_near(name, stretch):
     assert closed.traffic == followed.traffic
 
 
-def test_causes_of_a_closed_form_sum_to_its_cycles(stretch):
+def test_causes_of_a_closed_form_sum_to_its_cycles(groups):
     machine = sim.machine("systolic-16").model_copy(update={"launch_overhead_cycles": 777})
-    report = estimate(planned_for(stretch, machine)[1], machine)
+    report = estimate(planned_for(groups, machine).program, machine)
     assert sum(operator.total for operator in report.operators) == report.cycles
     assert report.causes["launch"] == 777
 
 
-def test_many_machines_at_once_are_ranked_as_one_by_one(stretch, workload):
+def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload):
     chance = random.Random("machines")
     machines = [drawn(chance) for _ in range(24)]
     found = evaluate(workload, machines)
-    followed = [simulate(planned_for(stretch, one)[1], one) for one in machines]
+    followed = [simulate(planned_for(groups, one).program, one) for one in machines]
     seconds = [report.latency_seconds for report in followed]
     assert found.feasible.all()
     assert np.corrcoef(ranks(found.seconds), ranks(seconds))[0, 1] >= 0.98
@@ -165,13 +164,13 @@ def test_what_has_no_room_or_no_type_is_not_feasible(workload):
 
 
 @pytest.mark.parametrize("direct", [False, True])
-def test_machines_are_feasible_where_there_is_a_plan(direct, stretch, workload):
+def test_machines_are_feasible_where_there_is_a_plan(direct, groups, workload):
     base = sim.machine("systolic-16").replace({"memory.direct": direct})
     machines = [base.replace({"scratchpad.bytes": size}) for size in (64, 128, 512, 1500, 4096, 1 << 14)]
 
     def has_plan(machine):
         try:
-            return bool(planned_for(stretch, machine))
+            return bool(planned_for(groups, machine))
         except PlanError:
             return False
 

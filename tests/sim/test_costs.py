@@ -33,7 +33,6 @@ from tosajit.operators import (
 )
 from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute
-from tosajit.runtime.planning import ROOMY
 from tosajit.tracing.builder import GraphBuilder
 
 MACHINES = ("tiny", "systolic-16", "eyeriss-v1", "ethos-u55-32", "ethos-u65-256", "ethos-u85-256")
@@ -69,9 +68,7 @@ def nests_of(make, dtype=INT8, shape=(2, 16, 8)):
     builder = GraphBuilder()
     builder.output(make(builder, builder.input("x", dtype, shape)))
     body = Network(builder.build()).body
-    return [
-        nest for step in body.steps if isinstance(step, Compute) for nest in step.stretch.groups(ROOMY).nests
-    ]
+    return [nest for step in body.steps if isinstance(step, Compute) for nest in step.groups.nests]
 
 
 def nests_named(name):

@@ -15,12 +15,12 @@ from tests.sim.nests import convolution, groups, zero
 from tiling.expr import apply, read
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tosajit import Value, ops, samples, trace
+from tosajit.compiler.options import Options
+from tosajit.compiler.planning import ROOMY
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
 from tosajit.runtime.body import Compute, build
-from tosajit.runtime.options import Options
-from tosajit.runtime.planning import ROOMY
 from tosajit.tracing.builder import GraphBuilder
 
 U55 = "ethos-u55-256/high-end-embedded/sram-only"
@@ -145,7 +145,7 @@ def test_a_product_of_maps_is_done_column_by_column_where_there_is_one_stream() 
 def test_every_group_of_a_network_has_a_cost_and_bytes_for_each_access(machine: str) -> None:
     (step,) = build(samples.load("ds_cnn"), Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
-    for nest in step.stretch.groups(ROOMY).nests:
+    for nest in step.groups.nests:
         found = cost(machine, nest)
         assert found.cycles >= found.fill >= 0
         assert found.cycles > 0
@@ -157,7 +157,7 @@ def test_every_group_of_a_network_has_a_cost_and_bytes_for_each_access(machine: 
 def test_coded_weights_have_about_the_size_that_vela_gives(machine: str, bytes_: int) -> None:
     (step,) = build(samples.load("ds_cnn"), Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
-    found = step.stretch.groups(ROOMY)
+    found = step.groups
     sizes = stored_sizes(found.nests, found.constants, sim.machine(machine))
     assert sum(sizes.values()) == pytest.approx(bytes_, rel=0.04)
 

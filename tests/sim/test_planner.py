@@ -23,10 +23,10 @@ from tests.sim.drawing import machines
 from tiling.plan import plan
 from tiling.program import Image, Program
 from tiling.target import Target
+from tosajit.compiler.planning import planned_for
+from tosajit.compiler.segment import Groups
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
-from tosajit.runtime.groups import Stretch
-from tosajit.runtime.planning import ROOMY, planned_for
 
 OFF = {"planner.double_buffering": False, "planner.cascading": False}
 SMALL_PAD = sim.machine("systolic-16").replace(
@@ -39,10 +39,10 @@ ALLOWED = sim.machine("systolic-16").replace({"scratchpad.bytes": 24 << 10})
 
 
 @cache
-def stretch_of(name: str = "ds_cnn") -> Stretch:
+def groups_of(name: str = "ds_cnn") -> Groups:
     """The one part of a model that computes."""
     steps = Network(tj.samples.load(name)).body.steps
-    (found,) = [step.stretch for step in steps if isinstance(step, Compute)]
+    (found,) = [step.groups for step in steps if isinstance(step, Compute)]
     return found
 
 
@@ -90,7 +90,7 @@ def test_programs_have_second_copies_only_where_these_are_allowed() -> None:
         double: {
             image.copies
             for image in images(
-                planned_for(stretch_of(), SMALL_PAD.replace({"planner.double_buffering": double}))[1]
+                planned_for(groups_of(), SMALL_PAD.replace({"planner.double_buffering": double})).program
             )
         }
         for double in (True, False)
@@ -107,9 +107,9 @@ def test_programs_have_stripes_only_where_these_are_allowed() -> None:
 
 
 def test_second_copies_help_where_transfers_bind() -> None:
-    groups = stretch_of().groups(ROOMY)
+    groups = groups_of()
     ways = [SMALL_PAD, SMALL_PAD.replace({"planner.double_buffering": False})]
-    followed = [simulate(planned_for(stretch_of(), way)[1], way).cycles for way in ways]
+    followed = [simulate(planned_for(groups_of(), way).program, way).cycles for way in ways]
     closed = evaluate(Workload.of(groups.nests, groups.operands), ways).cycles
     assert followed[0] < followed[1]
     assert closed[0] < closed[1]
@@ -129,7 +129,7 @@ def test_stripes_spare_transfers_where_tensors_do_not_fit() -> None:
 def test_second_copies_never_hurt_in_closed_form_where_there_is_room(
     machine: sim.Machine, direct: bool, cascading: bool
 ) -> None:
-    groups = stretch_of().groups(ROOMY)
+    groups = groups_of()
     roomy = machine.replace(
         {"scratchpad.bytes": 1 << 20, "memory.direct": direct, "planner.cascading": cascading}
     )

@@ -14,9 +14,9 @@ from sim.cost.weights import coding
 from sim.report import Report
 from tests import models
 from tests.sim.ranking import FAMILIES, drawn, spearman
+from tosajit.compiler.planning import stored_operands
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
-from tosajit.runtime.planning import ROOMY, stored_operands
 
 FIGURES = ("cycles", "seconds", "joules", "offchip_bytes")
 """Names of what both simulators say of a machine."""
@@ -33,8 +33,7 @@ def network(name: str) -> tuple[tj.Graph, Network]:
 @cache
 def workload(model: str, kind: str, machine: sim.Machine) -> Workload:
     """The table of a model, its weights as such a machine stores them; `kind` names the way."""
-    (stretch,) = (step.stretch for step in network(model)[1].body.steps if isinstance(step, Compute))
-    groups = stretch.groups(ROOMY)
+    (groups,) = (step.groups for step in network(model)[1].body.steps if isinstance(step, Compute))
     return Workload.of(groups.nests, stored_operands(groups, machine))
 
 

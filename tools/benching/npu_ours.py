@@ -52,14 +52,12 @@ def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, A
     from sim.analytic.workload import Workload
     from tosajit.npu.simulate import Network
     from tosajit.runtime.body import Compute
-    from tosajit.runtime.planning import ROOMY
 
     network = Network.of(graph)
-    (stretch,) = (step.stretch for step in network.body.steps if isinstance(step, Compute))
+    (groups,) = (step.groups for step in network.body.steps if isinstance(step, Compute))
     machine = next(machines)
-    program = network.program(stretch, machine)
+    program = network.program(groups, machine)
     planned = timed(lambda: estimate(program, next(machines)), seconds, 20)
-    groups = stretch.groups(ROOMY)
     workload = Workload.of(groups.nests, groups.operands)
     many = designs(MANY)
     fleet = timed(lambda: evaluate(workload, many), seconds, 5)

@@ -14,7 +14,6 @@ from tiling.nest import Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
-from tosajit.runtime.planning import ROOMY
 from validating.facts import ROOT
 
 sys.path.insert(0, str(ROOT))
@@ -65,7 +64,7 @@ def groups(graph: tj.Graph) -> Iterator[tuple[Nest, dict[str, Operand]]]:
     """The fused nests of a graph without control flow, each with its operands."""
     for step in Network.of(graph).body.steps:
         assert isinstance(step, Compute)
-        made = step.stretch.groups(ROOMY)
+        made = step.groups
         for nest in made.nests:
             yield nest, {name: made.operands[name] for name in nest.operands}
 

@@ -33,6 +33,8 @@ class Image64:
     thread_bytes: int
     checks: tuple[tuple[str, ...], ...]
     """The requirements that each section watches, by number."""
+    kernels: tuple[str, ...]
+    """The digest of each section's kernel."""
 
 
 def emit_section(section: Section, number: int | None = None) -> Emitted:
@@ -83,34 +85,41 @@ class Unit:
     scratch_bytes: int
 
 
+Code = Emitted | Unit
+"""What does a section: a kernel of its own, or an array kernel."""
+
+
+def emit_program(program: Program, units: Mapping[Nest, Unit], checked: bool = False) -> tuple[Code, ...]:
+    """What does each section: an array kernel if there is a unit, else a kernel that is written here."""
+    return tuple(
+        units.get(section.nest) or emit_section(section, number if checked else None)
+        for number, section in enumerate(program.sections)
+    )
+
+
 def link(
-    program: Program,
-    slots: Mapping[str, int],
-    units: Mapping[Nest, Unit],
-    checked: bool = False,
-    progress: Progress | None = None,
+    program: Program, slots: Mapping[str, int], codes: Sequence[Code], progress: Progress | None = None
 ) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
-    parts = [
-        units.get(s.nest) or emit_section(s, number if checked else None)
-        for number, s in enumerate(program.sections)
-    ]
-    sources = list(dict.fromkeys(text for part in parts for text in _sources(part)))
-    addresses = {text: k.address for text, k in zip(sources, compile_kernels(sources, progress), strict=True)}
+    sources = list(dict.fromkeys(text for code in codes for text in sources_of(code)))
+    kernels = dict(zip(sources, compile_kernels(sources, progress), strict=True))
+    addresses = {text: kernel.address for text, kernel in kernels.items()}
     numbers: list[int] = [0] * len(program.sections)
     own_bytes = 0
-    for position, (section, part) in enumerate(zip(program.sections, parts, strict=True)):
+    for position, (section, code) in enumerate(zip(program.sections, codes, strict=True)):
         numbers[position] = len(numbers)
-        numbers += _record(section, part, addresses, len(numbers), slots, program.scratch_bytes)
-        own_bytes = max(own_bytes, part.scratch_bytes if isinstance(part, Unit) else _row_bytes(section))
+        numbers += _record(section, code, addresses, len(numbers), slots, program.scratch_bytes)
+        own_bytes = max(own_bytes, code.scratch_bytes if isinstance(code, Unit) else _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
     size = at.OWN_BYTES + scratch + own_bytes + ALIGNMENT
-    checks = tuple(() if isinstance(part, Unit) else part.checks for part in parts)
-    return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks)
+    checks = tuple(() if isinstance(code, Unit) else code.checks for code in codes)
+    digests = tuple(kernels[code.source].digest for code in codes)
+    return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks, digests)
 
 
-def _sources(part: Emitted | Unit) -> list[str]:
-    return [part.source, *part.helpers.values()] if isinstance(part, Unit) else [part.source]
+def sources_of(code: Code) -> list[str]:
+    """The texts of all kernels that a section calls, its own first."""
+    return [code.source, *code.helpers.values()] if isinstance(code, Unit) else [code.source]
 
 
 def _row_bytes(section: Section) -> int:
@@ -124,7 +133,7 @@ def _row_bytes(section: Section) -> int:
 
 def _record(
     section: Section,
-    part: Emitted | Unit,
+    code: Code,
     addresses: Mapping[str, int],
     start: int,
     slots: Mapping[str, int],
@@ -133,7 +142,7 @@ def _record(
     nest = section.nest
     axes, accesses = len(nest.axes), nest.accesses
     layout = Layout(axes, len(accesses))
-    payload, derived, job = _payload(part, addresses, layout)
+    payload, derived, job = _payload(code, addresses, layout)
     arguments = _template(nest, layout, payload)
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
@@ -149,7 +158,7 @@ def _record(
         at.TEMPLATE: arguments,
     }
     record = [0] * at.SECTION
-    record[at.KERNEL], record[at.AXES], record[at.ACCESSES] = addresses[part.source], axes, len(accesses)
+    record[at.KERNEL], record[at.AXES], record[at.ACCESSES] = addresses[code.source], axes, len(accesses)
     record[at.KEPT_LOOPS], record[at.REDUCED_LOOPS] = len(kept), len(reduced)
     record[at.KEPT_TILES] = prod(loop.count for loop, _ in kept)
     record[at.REDUCED_TILES] = prod(loop.count for loop, _ in reduced)
@@ -186,15 +195,15 @@ def _places(section: Section, slots: Mapping[str, int]) -> list[tuple[int, int]]
 
 
 def _payload(
-    part: Emitted | Unit, addresses: Mapping[str, int], layout: Layout
+    code: Code, addresses: Mapping[str, int], layout: Layout
 ) -> tuple[list[int], list[list[int]], int]:
     """The words of a kernel behind the header, those to derive for each tile, and where the kernel looks."""
-    if isinstance(part, Emitted):
-        return list(part.payload), [], 0
-    words = list(part.words)
-    for slot, text in part.helpers.items():
+    if isinstance(code, Emitted):
+        return list(code.payload), [], 0
+    words = list(code.words)
+    for slot, text in code.helpers.items():
         words[slot] = addresses[text]
-    return words, [word.numbers() for word in part.derived], layout.payload
+    return words, [word.numbers() for word in code.derived], layout.payload
 
 
 def _transfers(section: Section, slots: Mapping[str, int]) -> list[list[int]]:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from sim.explore.workers import Pool
     from sim.machine.machine import Machine
     from sim.report.report import Report
+    from tosajit.compiler.segment import Groups
     from tosajit.graph import Graph, Node, Value
     from tosajit.graph.profiles import LevelName
     from tosajit.npu.simulate import Network
     from tosajit.runtime.body import Body
     from tosajit.runtime.executable import Executable
-    from tosajit.runtime.groups import Stretch
 
     Model = Graph | Executable | str | Path
 
@@ -154,8 +154,8 @@ def _steps(body: Body, machine: Machine) -> Steps:
     found: list[Table | Choice | Repeat] = []
     for step in body.steps:
         match step:
-            case Compute(stretch):
-                found.append(_table(stretch, machine))
+            case Compute(groups):
+                found.append(_table(groups, machine))
             case Branch():
                 found.append(Choice((_steps(step.then_body, machine), _steps(step.else_body, machine))))
             case Loop():
@@ -167,11 +167,10 @@ def _steps(body: Body, machine: Machine) -> Steps:
     return tuple(found)
 
 
-def _table(stretch: Stretch, machine: Machine) -> Table:
+def _table(groups: Groups, machine: Machine) -> Table:
     from sim.analytic.workload import Workload
-    from tosajit.runtime.planning import ROOMY, stored_operands
+    from tosajit.compiler.planning import stored_operands
 
-    groups = stretch.groups(ROOMY)
     return Table(Workload.of(groups.nests, stored_operands(groups, machine)))
 
 

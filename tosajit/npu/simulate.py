@@ -14,15 +14,15 @@ from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
 from tosajit.checks.validation import validate
+from tosajit.compiler.options import Options
+from tosajit.compiler.planning import ROOMY, planned_for
+from tosajit.compiler.segment import Groups
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.files import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build
 from tosajit.runtime.executable import Executable
-from tosajit.runtime.groups import Stretch
-from tosajit.runtime.options import Options
-from tosajit.runtime.planning import ROOMY, planned_for
 from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Network:
         nodes = sorted(graph.nodes, key=_rank)
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
-        self._programs: dict[Stretch, tuple[Machine, Program]] = {}
+        self._programs: dict[Groups, tuple[Machine, Program]] = {}
 
     @classmethod
     def of(cls, graph: Graph, level: LevelName = "8K") -> Network:
@@ -117,11 +117,11 @@ class Network:
             return Report(machine.name, name, mode, machine.clock_hz, 0, ())
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
 
-    def program(self, stretch: Stretch, machine: Machine) -> Program:
+    def program(self, groups: Groups, machine: Machine) -> Program:
         """The program of a part of the graph; that of the last machine is kept."""
-        known = self._programs.get(stretch)
+        known = self._programs.get(groups)
         if known is None or known[0] != machine:
-            known = self._programs[stretch] = machine, planned_for(stretch, machine)[1]
+            known = self._programs[groups] = machine, planned_for(groups, machine).program
         return known[1]
 
 
@@ -142,8 +142,8 @@ class _Timing:
         """The reports of a block's steps; the machine is launched once."""
         for step in body.steps:
             match step:
-                case Compute(stretch):
-                    yield self._timed(self.network.program(stretch, self.machine)), 1
+                case Compute(groups):
+                    yield self._timed(self.network.program(groups, self.machine)), 1
                 case Branch():
                     yield from max(
                         (list(self.block(side)) for side in (step.then_body, step.else_body)), key=_cycles

@@ -11,15 +11,15 @@ import numpy as np
 
 from tiling.program import Program
 from tiling.target import HOST, Target
-from tosajit.checks.validation import validate
-from tosajit.errors import CompileError, GraphError, InputError
+from tosajit.compiler.options import Custom, Options
+from tosajit.compiler.stages import WHOLE, through
+from tosajit.errors import CompileError, InputError
 from tosajit.files import load
 from tosajit.graph import Graph, Value
 from tosajit.kernels.objects import prepare
+from tosajit.kernels.workspace import driver_text
 from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
-from tosajit.runtime.options import Custom, Options
-from tosajit.runtime.workspace import driver_text
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -64,13 +64,9 @@ def compile(
         limits["profiles"] = tuple(profiles)
     if extensions is not None:
         limits["extensions"] = tuple(extensions)
-    model = _graph(graph)
-    violations = validate(model, **limits)
-    if violations:
-        raise GraphError(violations)
     modelled = _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
-    return Executable(model, Options(chosen, checked, custom or {}, progress, modelled))
+    return Executable(_graph(graph), Options(chosen, checked, custom or {}, progress, modelled, limits))
 
 
 def _graph(given: object) -> Graph:
@@ -107,7 +103,7 @@ class Executable:
     """
 
     def __init__(self, graph: Graph, options: Options) -> None:
-        self.graph = graph
+        self.graph = through(WHOLE, graph, options)
         self.options = options
         self.body = build(graph, options)
         self.own_context = Context()
@@ -142,7 +138,7 @@ class Executable:
     @property
     def programs(self) -> tuple[Program, ...]:
         """The programs of the main block, in order."""
-        return tuple(segment.program for segment in self.body.segments)
+        return tuple(runner.program for runner in self.body.runners)
 
     @property
     def arena_bytes(self) -> int:

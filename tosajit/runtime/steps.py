@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tosajit.checks.validation import late_faults
+from tosajit.compiler.options import Custom, Options
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
-from tosajit.runtime.options import Custom, Options
 
 if TYPE_CHECKING:
     from tosajit.runtime.body import Body

@@ -12,12 +12,12 @@ from typing import Any, Generic, ParamSpec, cast, overload
 import numpy as np
 
 from tiling.target import Target
+from tosajit.compiler.options import Custom
 from tosajit.dtypes import DType
 from tosajit.errors import TraceError
 from tosajit.graph import Array, Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable, compile
-from tosajit.runtime.options import Custom
 from tosajit.tracing.recorder import Trace, current_trace, recording, typed
 from tosajit.tracing.structured import placed
 from tosajit.tracing.tensor import Tensor

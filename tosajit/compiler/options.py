@@ -12,7 +12,7 @@ from tiling.target import HOST, Target
 from tosajit.errors import CompileError
 
 if TYPE_CHECKING:
-    from sim.machine.machine import Machine
+    from sim import Machine
 
 Array = np.ndarray[Any, Any]
 ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
@@ -54,8 +54,17 @@ class Options:
     progress: Callable[[int, int], None] | None = None
     machine: Machine | None = None
     """The modelled machine that `target` is of, if programs are to be planned for its times."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """Profiles, extensions and level that the graph is held to, as `validate` takes them."""
+    once: bool = False
+    """Whether the program runs once only, so that what makes it faster does not pay."""
     run: bool = True
     """Whether kernels are wanted; a graph that is only timed needs none."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether operands are used where they are, by kernels that need not watch anything."""
+        return self.target.scratch_bytes is None and not self.checked
 
     def custom_operator(self, node: str, domain: str, name: str) -> Custom:
         """The registered meaning of a CUSTOM operator."""

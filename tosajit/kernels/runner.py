@@ -1,41 +1,59 @@
-"""A segment: nests without control flow, planned, linked, and run on arrays."""
+"""Running a linked program on arrays: a workspace for each run at a time, and the driver."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from tiling.program import Operand
+from tiling.program import Operand, Program
 from tosajit.errors import RequireError
-from tosajit.kernels.link import link
+from tosajit.kernels.link import Image64
+from tosajit.kernels.memory import too_large
 from tosajit.kernels.scalars import requirement_text
-from tosajit.runtime.groups import Stretch
-from tosajit.runtime.memory import check_memory, too_large
-from tosajit.runtime.options import Options
-from tosajit.runtime.planning import planned
-from tosajit.runtime.workspace import Workspace, address_of, driver
+from tosajit.kernels.workspace import Workspace, address_of, driver
 
 Array = np.ndarray[Any, Any]
 
 
-class Segment:
-    """Compiled groups: `run` takes arrays for the inputs and gives arrays for the outputs."""
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """A program whose kernels are compiled, and all that running it takes (`link`)."""
 
-    def __init__(self, stretch: Stretch, options: Options) -> None:
-        groups, self.program = planned(stretch, options)
-        check_memory(self.program)
-        self.inputs, self.outputs, self.constants = stretch.inputs, stretch.outputs, groups.constants
-        self._checked, self._results = options.checked, stretch.results
-        cores = options.target.cores
-        self.threads = cores if any(section.shared for section in self.program.sections) else 1
-        slots = {name: number for number, name in enumerate(self.program.operands)}
-        self._image = link(self.program, slots, groups.units, options.checked, options.progress)
+    program: Program
+    image: Image64
+    constants: Mapping[str, Array]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    """Shape and type of each output's array."""
+    checked: bool = False
+
+    @property
+    def threads(self) -> int:
+        """How many threads share its tiles."""
+        return self.program.target.cores if any(one.shared for one in self.program.sections) else 1
+
+
+def slots_of(program: Program) -> dict[str, int]:
+    """Each operand's entry in the table of addresses."""
+    return {name: number for number, name in enumerate(program.operands)}
+
+
+class Runner:
+    """A linked program: `run` takes arrays for the inputs and gives arrays for the outputs."""
+
+    def __init__(self, linked: Linked) -> None:
+        self.program, self.constants = linked.program, linked.constants
+        self.inputs, self.outputs = linked.inputs, linked.outputs
+        self.threads = linked.threads
+        self._checked, self._image, self._new = linked.checked, linked.image, linked.results
         self._free: list[Workspace] = []
-        self._new = [(tensor.shape, tensor.dtype.storage) for tensor in stretch.results]
+        slots = slots_of(self.program)
         written = {w.access.operand for s in self.program.sections for w in s.nest.writes}
         nobody = len(slots)
         slots |= {o.name: nobody for o in self.program.operands.values() if o.place == "scratchpad"}
@@ -95,7 +113,7 @@ class Segment:
 
     def profile(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[str, float]]]:
         """Run group by group on one thread: the results, and the seconds that each group took."""
-        results = [tensor.empty() for tensor in self._results]
+        results = [np.empty(shape, storage) for shape, storage in self._new]
         workspace = self._workspace()
         workspace.place((*arrays, *results))
         call, seconds = workspace.calls[0], []

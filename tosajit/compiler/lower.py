@@ -1,0 +1,58 @@
+"""Lowering a part of a graph: the loop nests of its operators, and the tensors that they know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiling.nest import Nest
+from tosajit.compiler.options import Options
+from tosajit.compiler.parts import Part
+from tosajit.compiler.segment import Segment, Tensor, tensor_of
+from tosajit.dtypes import dtype_of
+from tosajit.errors import CompileError
+from tosajit.graph import Array, Block
+from tosajit.graph.binding import Use, use_of
+
+
+def lower(part: Part, options: Options) -> Segment:
+    """The part as loop nests, operator by operator."""
+    nests: list[Nest] = []
+    constants = dict(part.constants)
+    for node in part.nodes:
+        use = replace(use_of(node, part.block, part.constants), checked=options.checked)
+        nests += _lowered(use)
+        constants |= use.tables
+    tensors = _tensors(part.block, constants, nests)
+    dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
+    return Segment(part.name, tuple(nests), tensors, part.inputs, part.outputs, dense)
+
+
+def _lowered(use: Use) -> list[Nest]:
+    function = getattr(use.operator, "lower", None)
+    if function is None:
+        raise CompileError(f"{use.name} ({use.operator.opcode}): cannot be compiled yet")
+    nests: list[Nest] = function(use)
+    if use.checked:
+        # Reports of violated requirements call nests by their members.
+        nests = [replace(nest, members=(f"{use.name} ({use.operator.opcode})",)) for nest in nests]
+    return nests
+
+
+def _tensors(block: Block, constants: Mapping[str, Array], nests: Sequence[Nest]) -> dict[str, Tensor]:
+    """All that nests may read or write, by name."""
+    shaped = [value for value in block.values.values() if value.shape is not None]
+    found = {value.name: Tensor(value.name, value.dtype, value.shape or ()) for value in shaped}
+    ours = {name: array for name, array in constants.items() if name not in found}
+    found |= {name: Tensor(name, dtype_of(array.dtype), array.shape) for name, array in ours.items()}
+    return found | {t.name: t for nest in nests for t in _temporaries(nest, found)}
+
+
+def _temporaries(nest: Nest, known: Mapping[str, Tensor]) -> Iterator[Tensor]:
+    """Tensors that only nests know, such as an intermediate result inside one operator."""
+    for write in nest.writes:
+        name = write.access.operand
+        if name not in known:
+            yield tensor_of(name, write.access.type, write.access.shape)

@@ -1,0 +1,82 @@
+"""A block cut into parts: nodes that compile together, and those that the executor carries out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tosajit.checks.validation import late_operands
+from tosajit.graph import Array, Block, Node
+from tosajit.graph.order import topological
+
+EXECUTED = frozenset({"COND_IF", "WHILE_LOOP", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE", "CUSTOM"})
+DATA = frozenset({"CONST", "CONST_SHAPE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes of a block, in order; what they take from before and what is wanted of them."""
+
+    name: str
+    block: Block
+    constants: Mapping[str, Array]
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    late: tuple[str, ...] = ()
+    """Operands of the first node that its checks have to wait for."""
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether this is one node that the executor carries out."""
+        return self.nodes[0].operator.opcode in EXECUTED
+
+
+def runs(node: Node) -> tuple[str, ...]:
+    """The names of the regions that a node runs."""
+    operator: Any = node.operator
+    match operator.opcode:
+        case "COND_IF":
+            return operator.then_graph, operator.else_graph
+        case "WHILE_LOOP":
+            return operator.cond_graph, operator.body_graph
+    return ()
+
+
+def split(block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
+    """The parts of a block, in order."""
+    nodes = [node for node in block.nodes if node.operator.opcode not in DATA]
+    groups = _runs_of(topological(nodes), constants)
+    read_later: list[set[str]] = [set(block.outputs)]
+    for group in reversed(groups):
+        read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
+    read_later.reverse()
+    for number, (group, later) in enumerate(zip(groups, read_later[1:], strict=True)):
+        late = tuple(late_operands(group[0], constants))
+        if len(groups) == 1:
+            name, inputs, outputs = block.name, block.inputs, block.outputs
+        else:
+            made = dict.fromkeys(name for node in group for name in node.outputs)
+            taken = dict.fromkeys(name for node in group for name in node.inputs)
+            name = f"{block.name}.{number}"
+            inputs = tuple(name for name in taken if name not in made and name not in constants)
+            outputs = tuple(name for name in made if name in later and name not in constants)
+        yield Part(name, block, constants, tuple(group), inputs, outputs, late)
+
+
+def _runs_of(nodes: Sequence[Node], constants: Mapping[str, Array]) -> list[list[Node]]:
+    """Runs of nodes that compile together, and nodes for the executor on their own.
+
+    A node whose checks have to wait for data starts a run: the data are there when the run before is done.
+    """
+    groups: list[list[Node]] = []
+    open_group = False
+    for node in nodes:
+        alone = node.operator.opcode in EXECUTED
+        if alone or not open_group or late_operands(node, constants):
+            groups.append([node])
+        else:
+            groups[-1].append(node)
+        open_group = not alone
+    return groups

@@ -1,0 +1,73 @@
+"""The program of a segment: for the host, for a target of given capacities, or for a modelled machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tiling.fuse import fuse
+from tiling.nest import Nest
+from tiling.plan import Infeasible, fits, plan
+from tiling.program import Operand, Program
+from tiling.target import Target
+from tosajit.compiler.segment import Groups, Planned, Segment
+from tosajit.errors import PlanError
+
+if TYPE_CHECKING:
+    from sim import Machine
+
+ROOMY = Target("any NPU", scratch_bytes=1 << 62)
+"""Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
+RANKS = ("contract", "reduce", "map", "move")
+
+
+def groups_for(segment: Segment, target: Target) -> Groups:
+    """The groups for a target with a scratchpad."""
+    nests, kept = segment.nests, set(segment.outputs)
+    groups = fuse(nests, kept, lambda group: fits(group, target), frugal=True)
+    return Groups(segment, tuple(_named(nests, groups)))
+
+
+def _named(nests: Sequence[Nest], groups: Sequence[Nest]) -> list[Nest]:
+    """The groups with their members in the order of what they do, so that the first one says it best."""
+    rank = {name: RANKS.index(nest.verb) for nest in reversed(nests) for name in nest.members}
+    return [replace(g, members=tuple(sorted(g.members, key=lambda name: rank.get(name, 0)))) for g in groups]
+
+
+def planned(groups: Groups, target: Target) -> Planned:
+    """The program for a target, or a PlanError that says what does not fit."""
+    return Planned(groups, _feasible(plan(groups.nests, groups.operands, target)))
+
+
+def planned_for(groups: Groups, machine: Machine) -> Planned:
+    """The program for a machine, in the order and tiles that it finishes soonest.
+
+    Groups that do not fit the machine are made anew, for it.
+    """
+    found = _timed(groups, machine)
+    if isinstance(found, Infeasible):
+        groups = groups_for(groups.segment, machine.target)
+        found = _timed(groups, machine)
+    return Planned(groups, _feasible(found))
+
+
+def _timed(groups: Groups, machine: Machine) -> Program | Infeasible:
+    from sim.planning import estimator
+
+    return plan(groups.nests, stored_operands(groups, machine), machine.target, estimator(machine))
+
+
+def stored_operands(groups: Groups, machine: Machine) -> dict[str, Operand]:
+    """The operands, with weights as large as the machine stores them."""
+    from sim.cost.weights import stored_sizes
+
+    sizes = stored_sizes(groups.nests, groups.constants, machine)
+    stored = {name: replace(groups.operands[name], stored_bytes=size) for name, size in sizes.items()}
+    return {**groups.operands, **stored}
+
+
+def _feasible(program: Program | Infeasible) -> Program:
+    if isinstance(program, Infeasible):
+        raise PlanError(str(program))
+    return program

@@ -1,0 +1,109 @@
+"""What passes from stage to stage: a segment of a graph as nests, as groups, as a program, as kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from tiling.nest import Access, Nest
+from tiling.program import Operand, Program
+from tosajit.dtypes import DTYPES, DType
+from tosajit.graph import Array
+from tosajit.kernels.link import Code, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a segment knows of a value."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=object))
+
+    def operand(self, kind: str) -> Operand:
+        """The same as an operand of a program."""
+        return Operand(self.name, self.dtype.compute, self.elements, kind)  # type: ignore[arg-type]
+
+
+def tensor_of(name: str, type: str, shape: tuple[int, ...]) -> Tensor:
+    """A tensor whose elements kernels see as `type`."""
+    return Tensor(name, next(d for d in DTYPES.values() if d.compute == type), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Nests without control flow, and what they take and give (`lower`, `precompute`)."""
+
+    name: str
+    nests: tuple[Nest, ...]
+    tensors: Mapping[str, Tensor]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, Array]
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """The tensors of the outputs."""
+        return tuple(self.tensors[name] for name in self.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Fused nests, and what stages have added to the segment (`fuse`, `simplify`, `prepare`)."""
+
+    segment: Segment
+    nests: tuple[Nest, ...]
+    added: Mapping[str, Array] = field(default_factory=dict)
+    """Constants that only these groups read, such as packed weights."""
+    temporaries: Mapping[str, Access] = field(default_factory=dict)
+    """Results that only these groups know."""
+    units: Mapping[Nest, Unit] = field(default_factory=dict)
+    """The array kernels of the host that do groups."""
+
+    @cached_property
+    def operands(self) -> dict[str, Operand]:
+        """The operands of the program to be."""
+        segment = self.segment
+        kinds = dict.fromkeys(segment.outputs, "output")
+        kinds |= dict.fromkeys((*segment.constants, *self.added), "constant")
+        kinds |= dict.fromkeys(segment.inputs, "input")
+        tensors = {**segment.tensors, **self._own_tensors()}
+        return {name: tensor.operand(kinds.get(name, "temporary")) for name, tensor in tensors.items()}
+
+    @cached_property
+    def constants(self) -> dict[str, Array]:
+        """The constants that the groups or the caller read."""
+        used = {*self.segment.outputs, *(name for nest in self.nests for name in nest.operands)}
+        every = {**self.segment.constants, **self.added}
+        return {name: array for name, array in every.items() if name in used}
+
+    def _own_tensors(self) -> dict[str, Tensor]:
+        found = {n: tensor_of(n, f"i{8 * a.itemsize}", a.shape) for n, a in self.added.items()}
+        for nest in self.units:
+            writes = [write.access for write in nest.writes if nest.verb == "move"]
+            found |= {a.operand: tensor_of(a.operand, a.type, a.shape) for a in writes}
+        return found | {n: tensor_of(n, a.type, a.shape) for n, a in self.temporaries.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """Groups and the program that runs them (`plan`)."""
+
+    groups: Groups
+    program: Program
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A program, and for each of its sections the text of a kernel or an array kernel (`emit`)."""
+
+    planned: Planned
+    codes: tuple[Code, ...]

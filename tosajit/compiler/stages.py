@@ -1,0 +1,146 @@
+"""The pipeline: every stage by name, in order, each a function from a value to the next one.
+
+A graph is validated as a whole. Control flow, variables and CUSTOM operators then cut its blocks into parts
+(`parts.py`), and each part goes through all the other stages on its own: through `FRONT` whether it is to be
+timed or run, through `BACK` to be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tiling.fuse import fuse as fused
+from tiling.target import Target
+from tosajit.checks.validation import validate as violations_of
+from tosajit.compiler.constants import precomputed
+from tosajit.compiler.lower import lower
+from tosajit.compiler.options import Options
+from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
+from tosajit.compiler.segment import Groups, Planned, Segment, Written
+from tosajit.errors import GraphError
+from tosajit.graph import Array, Graph
+from tosajit.host.library import array_library
+from tosajit.host.lookup import LIBRARY
+from tosajit.host.prepare import prepare as prepared
+from tosajit.host.prepare import supports
+from tosajit.host.simplify import simplify as simplified
+from tosajit.kernels.link import emit_program
+from tosajit.kernels.link import link as linked
+from tosajit.kernels.memory import check_memory
+from tosajit.kernels.runner import Linked, Runner, slots_of
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of the pipeline: what it is called, what it does in a line, and the function that does it."""
+
+    name: str
+    summary: str
+    function: Callable[[Any, Options], Any]
+
+
+def validate(graph: Graph, options: Options) -> Graph:
+    """The graph, or a GraphError with all of its violations."""
+    violations = violations_of(graph, **options.limits)
+    if violations:
+        raise GraphError(violations)
+    return graph
+
+
+def precompute(segment: Segment, options: Options) -> Segment:
+    """The segment with results of constants as constants; checked kernels must see every operator."""
+    return segment if options.checked else precomputed(segment, _evaluated)
+
+
+def _evaluated(segment: Segment) -> Mapping[str, Array]:
+    """What a segment of constants computes, on the host."""
+    options = Options(Target("host", alignment=64), once=True)
+    results = Runner(through(since("fuse"), segment, options)).run(())
+    return dict(zip(segment.outputs, results, strict=True))
+
+
+def fuse(segment: Segment, options: Options) -> Groups:
+    """Groups; in checked programs each nest is one. For a machine they are those of all machines."""
+    if options.checked:
+        return Groups(segment, segment.nests)
+    if options.target.scratch_bytes is not None:
+        return groups_for(segment, options.target if options.machine is None else ROOMY)
+    return Groups(segment, tuple(fused(segment.nests, set(segment.outputs), supports)))
+
+
+def simplify(groups: Groups, options: Options) -> Groups:
+    """On the host: cheaper expressions, by what is known of values."""
+    if not options.on_host or options.once:
+        return groups
+    segment, tables = groups.segment, array_library() == LIBRARY
+    made = simplified(groups.nests, segment.constants, set(segment.outputs), tables)
+    temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
+    return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
+
+
+def prepare(groups: Groups, options: Options) -> Groups:
+    """On the host: groups that array kernels do, with their operands packed."""
+    if not options.on_host:
+        return groups
+    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, array_library())
+    return replace(
+        groups,
+        nests=tuple(made.groups),
+        added={**made.constants, **groups.added},
+        temporaries={**made.temporaries, **groups.temporaries},
+        units=made.units,
+    )
+
+
+def plan(groups: Groups, options: Options) -> Planned:
+    """The program: tiles, order, buffers and addresses."""
+    if options.machine is not None:
+        made = planned_for(groups, options.machine)
+    else:
+        made = planned(groups, options.target)
+    check_memory(made.program)
+    return made
+
+
+def emit(made: Planned, options: Options) -> Written:
+    """The text of each kernel."""
+    return Written(made, emit_program(made.program, made.groups.units, options.checked))
+
+
+def link(written: Written, options: Options) -> Linked:
+    """Compiled kernels, and the numbers that the driver walks."""
+    groups, program = written.planned.groups, written.planned.program
+    image = linked(program, slots_of(program), written.codes, options.progress)
+    segment = groups.segment
+    results = tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results)
+    return Linked(program, image, groups.constants, segment.inputs, segment.outputs, results, options.checked)
+
+
+STAGES = (
+    Stage("validate", "the graph, held to every rule of the specification", validate),
+    Stage("lower", "the loop nests of each operator", lower),
+    Stage("precompute", "what depends on constants alone is a constant", precompute),
+    Stage("fuse", "nests that share their elements are one group", fuse),
+    Stage("simplify", "cheaper expressions by what is known of values (host)", simplify),
+    Stage("prepare", "groups for the array kernels, with packed operands (host)", prepare),
+    Stage("plan", "tiles, order, buffers and addresses", plan),
+    Stage("emit", "the text of each kernel", emit),
+    Stage("link", "compiled kernels, and the numbers that the driver walks", link),
+)
+
+
+def since(name: str) -> tuple[Stage, ...]:
+    """The stage of this name, and all that follow."""
+    return STAGES[[stage.name for stage in STAGES].index(name) :]
+
+
+WHOLE, FRONT, BACK = STAGES[:1], STAGES[1:4], since("simplify")
+
+
+def through(stages: Sequence[Stage], value: Any, options: Options) -> Any:
+    """What the stages make of a value, one after another."""
+    for stage in stages:
+        value = stage.function(value, options)
+    return value
