@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.summing import summed, summed_by_channel
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.host import library_of_host
 from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
 from tosajit.kernels.contract.source import (
     contract_source,
@@ -22,8 +21,9 @@ from tosajit.kernels.contract.source import (
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
 from tosajit.kernels.contract.transpose import subgrids
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.registry import available_sets
 
-LIBRARIES = sorted({library_of_host(), "portable"})
+LIBRARIES = available_sets()
 CANARY = 256
 SOME = settings(max_examples=20, deadline=None)
 

@@ -188,7 +188,7 @@ class Drawn:
 
     def check(self, result: str, library: str, arrays: int, exact: np.ndarray, monkeypatch: Any) -> None:
         """So many groups are the array kernels', and the result is near enough, however it is shared."""
-        monkeypatch.setenv("TOSAJIT_ARRAY", library)
+        monkeypatch.setenv("TOSAJIT_CPU", library)
         self.graph.output(result)
         graph = self.graph.build()
         for threads in (1, 2):
@@ -266,7 +266,7 @@ def zero_shift(graph: tj.GraphBuilder) -> str:
 @pytest.mark.parametrize("library", [*LIBRARIES, "none"])
 @types
 def test_the_data_sets_of_the_specification(type_: str, library: str, number: int, monkeypatch: Any) -> None:
-    monkeypatch.setenv("TOSAJIT_ARRAY", library)
+    monkeypatch.setenv("TOSAJIT_CPU", library)
     drawn = Drawn(type_)
     result = tj.FP32 if type_ == "bf16" else drawn.result
     shapes = (1, 40, 64), (1, 64, 30)

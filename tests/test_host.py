@@ -7,10 +7,10 @@ import pytest
 
 import tosajit as tj
 from tests.oracle.graphs import run_graph
-from tosajit.kernels.contract.host import library_of_host
+from tosajit.kernels.sets.registry import available_sets
 from tosajit.operators import CLAMP, CONV2D, DEPTHWISE_CONV2D, MATMUL, RESCALE, TRANSPOSE, TRANSPOSE_CONV2D
 
-LIBRARIES = [*dict.fromkeys((library_of_host(), "portable")), "none"]
+LIBRARIES = [*available_sets(), "none"]
 TYPES = {"i8": (tj.INT8, "INT32", np.int32), "i16": (tj.INT16, "INT48", np.int64)}
 
 
@@ -54,7 +54,7 @@ class Drawn:
 
     def check(self, result: str, library: str, arrays: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """Compile for a library; so many groups are the array kernels', and the result is the oracle's."""
-        monkeypatch.setenv("TOSAJIT_ARRAY", library)
+        monkeypatch.setenv("TOSAJIT_CPU", library)
         self.graph.output(result)
         graph = self.graph.build()
         for threads in (1, 2):

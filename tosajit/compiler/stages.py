@@ -21,8 +21,6 @@ from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
 from tosajit.compiler.segment import Groups, Planned, Segment, Written
 from tosajit.errors import GraphError
 from tosajit.graph import Array, Graph
-from tosajit.host.library import array_library
-from tosajit.host.lookup import LIBRARY
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
@@ -30,6 +28,7 @@ from tosajit.kernels.link import emit_program
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
 from tosajit.kernels.runner import Linked, Runner, slots_of
+from tosajit.kernels.sets.registry import instruction_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,8 @@ def simplify(groups: Groups, options: Options) -> Groups:
     """On the host: cheaper expressions, by what is known of values."""
     if not options.on_host or options.once:
         return groups
-    segment, tables = groups.segment, array_library() == LIBRARY
+    segment, isa = groups.segment, instruction_set()
+    tables = isa is not None and isa.byte_tables
     made = simplified(groups.nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
     return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
@@ -84,7 +84,7 @@ def prepare(groups: Groups, options: Options) -> Groups:
     """On the host: groups that array kernels do, with their operands packed."""
     if not options.on_host:
         return groups
-    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, array_library())
+    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, instruction_set())
     return replace(
         groups,
         nests=tuple(made.groups),

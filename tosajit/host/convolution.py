@@ -198,7 +198,7 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
         step = access.steps(axes)[0] * BYTES[access.type] if axes == 3 else 0
         terms = [(layout.base + number, 1), *([(layout.first, step)] if step else [])]
         derived.append(Word(slot, 0, tuple(terms)))
-    spec = ContractSpec("convolution", request.left.type, request.right.type, request.library)
+    spec = ContractSpec("convolution", request.left.type, request.right.type, request.isa.name)
     return Unit(pack_source(spec), {}, tuple(words.get(slot, 0) for slot in PackSlot), tuple(derived), 0)
 
 
@@ -207,11 +207,11 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     found, group = request.match, request.group
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 32))
     kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
-    spec = ContractSpec("convolution", *kinds, request.library)
+    spec = ContractSpec("convolution", *kinds, request.isa.name)
     geometry = replace(found.geometry, out_strides=_out_strides(group, found), in_strides=found.strides)
     words = {int(slot): number for slot, number in geometry.slots().items()}
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
-    helpers = {int(Slot.GATHER): gather_source(request.library), int(Slot.TILE): tile_source(spec)}
+    helpers = {int(Slot.GATHER): gather_source(request.isa.name), int(Slot.TILE): tile_source(spec)}
     scratch = geometry.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done

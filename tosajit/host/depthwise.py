@@ -111,7 +111,7 @@ def _finished(
         words[slot] = found.strides[place] * shape.element_bytes
     words[slots.BLANK_BYTE] = request.zero_points[0] + 128 if shape.element_bytes == 1 else 0
     right = "f32" if shape.floating else "i8"
-    spec = ContractSpec("depthwise", request.left.type, right, request.library)
+    spec = ContractSpec("depthwise", request.left.type, right, request.isa.name)
     helpers = {int(slots.GATHER): depthwise_gather_source(spec)}
     made.units[done] = array_unit(request, done, finish, spec, slots, words, helpers, shape.scratch_bytes)
     return done

@@ -25,8 +25,6 @@ def kernel(args):
 """First place and end, then the addresses of bytes, results and table."""
 
 Array = np.ndarray[Any, Any]
-LIBRARY = "avx512"
-"""What has the vector code."""
 
 
 def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:

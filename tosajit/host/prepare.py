@@ -11,12 +11,13 @@ from tiling.nest import Nest
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
-from tosajit.host.lookup import LIBRARY, lookup
+from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.turn import turn
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
 from tosajit.kernels.link import Unit
+from tosajit.kernels.sets.description import InstructionSet
 
 TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("bf16", "bf16")}
 TYPES |= {("f32", type) for type in NARROW}
@@ -25,27 +26,27 @@ FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
 
-def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], library: str | None) -> Prepared:
+def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Prepared:
     """Give the contractions that the array kernels can do to them; the others stay as they are."""
     made = Prepared()
     for number, fused in enumerate(groups):
-        group = widened(fused, made, constants, library) if library else fused
-        request = _request(group, constants, library, number)
+        group = widened(fused, made, constants, isa) if isa else fused
+        request = _request(group, constants, isa, number)
         if request is None:
             made.groups.append(group)
         elif request.match.depthwise:
             made.groups += depthwise(request, made)
         else:
             made.groups += convolution(request, made)
-    if library:
-        moves = {group: _move(group, constants, library) for group in made.groups if group not in made.units}
+    if isa:
+        moves = {group: _move(group, constants, isa) for group in made.groups if group not in made.units}
         made.units |= {group: unit for group, unit in moves.items() if unit is not None}
     return made
 
 
-def _move(group: Nest, constants: Mapping[str, Array], library: str) -> Unit | None:
+def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
     """The unit of a group that turns matrices or looks up bytes, for itself or for a contraction."""
-    return turn(group) or (lookup(group, constants) if library == LIBRARY else None)
+    return turn(group) or (lookup(group, constants) if isa.byte_tables else None)
 
 
 def supports(group: Nest) -> bool:
@@ -64,9 +65,11 @@ def supports(group: Nest) -> bool:
     return len(scalings) <= 1 and not moving and epilogue(group, found, FIRST) is not None
 
 
-def _request(group: Nest, constants: Mapping[str, Array], library: str | None, number: int) -> Request | None:
-    found = match(group) if library else None
-    if found is None or library is None:
+def _request(
+    group: Nest, constants: Mapping[str, Array], isa: InstructionSet | None, number: int
+) -> Request | None:
+    found = match(group) if isa else None
+    if found is None or isa is None:
         return None
     points = _zero_points(group, found, constants)
     types = group.reads[found.left.read].type, group.reads[found.right.read].type
@@ -74,7 +77,7 @@ def _request(group: Nest, constants: Mapping[str, Array], library: str | None, n
         return None
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return None
-    return Request(group, found, constants, points, library, number)
+    return Request(group, found, constants, points, isa, number)
 
 
 def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:

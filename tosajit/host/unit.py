@@ -19,6 +19,7 @@ from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
 from tosajit.kernels.link import Unit, Word
+from tosajit.kernels.sets.description import InstructionSet
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +43,7 @@ class Request:
     match: Match
     constants: Mapping[str, Array]
     zero_points: tuple[int, int]
-    library: str
+    isa: InstructionSet
     number: int
     """Of the group in its program."""
 

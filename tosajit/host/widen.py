@@ -10,12 +10,12 @@ from tiling.expr import Expr, call, read
 from tiling.nest import Access, Axis, Nest, Reduction, Write, along
 from tosajit.host.match import match
 from tosajit.host.unit import Prepared
-from tosajit.kernels.contract.host import multiplies_bf16
+from tosajit.kernels.sets.description import InstructionSet
 
 NARROW = frozenset({"f16", "bf16", "f8e4m3", "f8e5m2"})
 
 
-def widened(group: Nest, made: Prepared, constants: Collection[str], library: str) -> Nest:
+def widened(group: Nest, made: Prepared, constants: Collection[str], isa: InstructionSet) -> Nest:
     """The group with float32 on the left of its products, after a nest that converts if it has to be.
 
     Groups that read the same operand, as the parts of a transposed convolution do, share what is converted.
@@ -28,7 +28,7 @@ def widened(group: Nest, made: Prepared, constants: Collection[str], library: st
         as_it_is = right.operand not in constants
     else:
         pairs = left.type == right.type == "bf16" and found.geometry.depth % 2 == 0
-        as_it_is = pairs and multiplies_bf16(library)
+        as_it_is = pairs and isa.bf16_pairs
     if as_it_is:
         return group
     wide = replace(left, operand=f"{left.operand}.wide", type="f32")

@@ -64,13 +64,14 @@ def withdraw(names: Collection[str]) -> None:
 def serve() -> None:
     """Compile what standard input asks for, `[name, source, folder]` a line; print a line when ready."""
     from tosajit.kernels import native  # noqa: F401  (before the first line: being ready means having Numba)
-    from tosajit.kernels.objects import compile_into_cache
+    from tosajit.kernels.objects import compile_into_cache, digest
 
     print(flush=True)
     for line in sys.stdin:
         with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
             name, source, folder = json.loads(line)
-            compile_into_cache(name, source, Path(folder))
+            if digest(source) == name:  # else it is meant for another CPU than this process compiles for
+                compile_into_cache(name, source, Path(folder))
         print(flush=True)
 
 

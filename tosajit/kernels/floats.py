@@ -10,15 +10,15 @@ a shift and a mask, where vectors of single ones have to be spread and packed.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba.core import errors, types
 from numba.extending import intrinsic
 
 from tosajit.kernels.intrinsics import INDEX, POINTER, _check_integer, _element, _named, _scope
 from tosajit.kernels.plain import fuses, scales
+from tosajit.kernels.sets.registry import cpu
 
 I32, F32, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
 INFINITY, MAGNITUDE, QUIET, HIGH = 0x7F800000, 0x7FFFFFFF, 0x7FC00000, 0xFFFF0000
@@ -68,11 +68,9 @@ FORMATS = {
 }
 
 
-@cache
 def _has_half() -> bool:
-    """Whether the core converts half precision itself."""
-    features = binding.get_host_cpu_features()
-    return bool(features.get("f16c")) or binding.get_default_triple().startswith(("aarch64", "arm64"))
+    """Whether the CPU converts half precision itself."""
+    return "f16c" in cpu().features or cpu().is_arm
 
 
 def _float(bits: int) -> Any:

@@ -16,6 +16,8 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from tosajit.kernels.inline import inline_calls
+from tosajit.kernels.sets.cpus import Cpu
+from tosajit.kernels.sets.registry import cpu
 
 WRAPPER = """
 define void @{symbol}(i64 %args) {{
@@ -168,12 +170,19 @@ llvm.initialize_native_asmprinter()
 llvm.initialize_native_asmparser()  # for inline assembly, also where Numba emits a callee itself
 
 
-@functools.cache
 def target_machine() -> Any:
-    """Return the LLVM target machine of this host, for code that can be loaded anywhere."""
+    """Return the LLVM target machine of the chosen CPU, for code that can be loaded anywhere.
+
+    What Numba knows of CPUs does not matter: it hands over LLVM modules before any machine code is made.
+    """
+    return _machine_of(cpu())
+
+
+@functools.cache
+def _machine_of(cpu: Cpu) -> Any:
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=cpu.name,
+        features=cpu.switches,
         opt=3,
         reloc="pic",
         codemodel="small",

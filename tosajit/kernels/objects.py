@@ -21,6 +21,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from tosajit.kernels.cores import cores
+from tosajit.kernels.sets.cpus import Cpu
+from tosajit.kernels.sets.registry import cpu
 
 Progress = Callable[[int, int], None]
 
@@ -63,7 +65,7 @@ def prepare(sources: Sequence[str]) -> None:
 
 def digest(source: str) -> str:
     """Name a kernel by all that its machine code depends on."""
-    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment())
+    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment(cpu()))
     for module in sorted(_library(source)):
         text.update(_module_text(module))
     return text.hexdigest()
@@ -181,9 +183,8 @@ def _footer(code: bytes) -> bytes:
 
 
 @functools.cache
-def _environment() -> bytes:
-    """Identify what compiles and for which core, without importing Numba."""
-    enabled = ",".join(sorted(name for name, on in llvm.get_host_cpu_features().items() if on))
+def _environment(cpu: Cpu) -> bytes:
+    """Identify what compiles and for which CPU, without importing Numba."""
     specification = importlib.util.find_spec("numba")
     numba = b""
     if specification and specification.origin:
@@ -192,8 +193,8 @@ def _environment() -> bytes:
         numba,
         llvmlite.__version__,
         llvm.get_process_triple(),
-        llvm.get_host_cpu_name(),
-        enabled,
+        cpu.name,
+        sorted(cpu.features),
     )
     return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 

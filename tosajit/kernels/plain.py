@@ -1,25 +1,21 @@
 """What intrinsics do, in plain Python on NumPy scalars and arrays, so that scalars run there too."""
 
-from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 
+from tosajit.kernels.sets.registry import cpu
 
-@cache
+
 def fuses() -> bool:
-    """Whether the core multiplies and adds with one rounding."""
-    return bool(llvm.get_host_cpu_features().get("fma")) or llvm.get_process_triple().startswith(
-        ("aarch64", "arm64")
-    )
+    """Whether the CPU multiplies and adds with one rounding."""
+    return "fma" in cpu().features or cpu().is_arm
 
 
-@cache
 def scales() -> bool:
-    """Whether the core multiplies vectors by powers of two in one instruction."""
-    return bool(llvm.get_host_cpu_features().get("avx512f"))
+    """Whether the CPU multiplies vectors by powers of two in one instruction."""
+    return "avx512f" in cpu().features
 
 
 def multiply_high(a: Any, b: Any) -> Any:

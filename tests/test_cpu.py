@@ -1,0 +1,115 @@
+"""`TOSAJIT_CPU` picks the CPU and the instruction set that kernels are for, and nothing slips through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit import ops
+from tosajit.errors import CompileError
+from tosajit.kernels import objects, plain
+from tosajit.kernels.native import llvm_text, target_machine
+from tosajit.kernels.sets.cpus import host, known
+from tosajit.kernels.sets.registry import SETS, available_sets, cpu, instruction_set
+
+X86 = pytest.mark.skipif(host().architecture != "x86_64", reason="the CPUs with names here are x86-64")
+SUMS = """
+from tosajit.kernels.intrinsics import *
+
+def kernel(args):
+    source, target = load_i64(args, 0), load_i64(args, 1)
+    for i in range(load_i64(args, 2)):
+        store_f32(target, i, load_f32(source, i) * load_f32(source, i) + load_f32(target, i))
+"""
+
+
+def runs(name: str) -> bool:
+    return known().get(name, frozenset("?")) <= host().features
+
+
+def test_the_best_set_of_this_machine_is_chosen_unless_told_otherwise(monkeypatch) -> None:
+    monkeypatch.delenv("TOSAJIT_CPU", raising=False)
+    chosen = instruction_set()
+    assert cpu() == host()
+    assert chosen is not None
+    assert chosen.name == available_sets()[0]
+    for name in available_sets():
+        monkeypatch.setenv("TOSAJIT_CPU", name)
+        chosen = instruction_set()
+        assert chosen is not None
+        assert (chosen.name, cpu()) == (name, host())
+    monkeypatch.setenv("TOSAJIT_CPU", "none")
+    assert instruction_set() is None
+
+
+@X86
+def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
+    chosen = instruction_set()
+    assert chosen is not None
+    assert chosen.name == "portable"
+    assert "+sse4.2" in cpu().switches
+    assert "-avx2" in cpu().switches
+    assert not plain.fuses()
+    assert not plain.scales()
+
+
+@X86
+@pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
+def test_machine_code_is_for_the_chosen_cpu_and_named_after_it(monkeypatch) -> None:
+    assemblies, names = {}, set()
+    for choice in ("x86-64", "haswell", "haswell,-fma"):
+        monkeypatch.setenv("TOSAJIT_CPU", choice)
+        module = target_machine()
+        assemblies[choice] = str(module.emit_assembly(parsed(llvm_text(SUMS))))
+        names.add(objects.digest(SUMS))
+    assert len(names) == len(assemblies)
+    assert "ymm" not in assemblies["x86-64"]
+    assert "ymm" in assemblies["haswell"]
+    assert not any("zmm" in text for text in assemblies.values())
+
+
+def parsed(text: str):
+    import llvmlite.binding as llvm
+
+    return llvm.parse_assembly(text)
+
+
+@X86
+@pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
+def test_features_are_added_and_taken_away(monkeypatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", " -fma , haswell ,+adx")
+    assert cpu().features == (known()["haswell"] | {"adx"}) - {"fma"}
+    assert cpu().name == "haswell"
+
+
+@pytest.mark.parametrize(
+    ("choice", "fault"),
+    [
+        (
+            "hasswell",
+            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, portable",
+        ),
+        ("portable,none", "TOSAJIT_CPU: portable,none names more than one set"),
+        ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),
+    ],
+)
+def test_what_cannot_be_is_told_by_name(choice: str, fault: str, monkeypatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", choice)
+    x = np.arange(3, dtype=np.int32)
+    with pytest.raises(CompileError, match=fault):
+        tj.compile(tj.trace(lambda x: ops.add(x, x), x))
+
+
+@X86
+def test_a_set_that_its_cpu_lacks_is_told_by_name(monkeypatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64,avx512")
+    with pytest.raises(CompileError, match="TOSAJIT_CPU: x86-64 does not have the instructions of avx512"):
+        instruction_set()
+
+
+def test_every_set_says_its_name() -> None:
+    everything = frozenset().union(*known().values())
+    made = {name: of(everything) for name, of in SETS.items()}
+    assert {name: chosen and chosen.name for name, chosen in made.items() if chosen} == {n: n for n in made}

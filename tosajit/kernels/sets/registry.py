@@ -1,0 +1,86 @@
+"""Which CPU kernels are for, and which instruction set they use.
+
+`TOSAJIT_CPU` asks for others than this machine's best: words with commas between them, in any order.
+
+* `avx512`, `portable`: an instruction set of `SETS`; `none`: no array kernels at all
+* `haswell`, `x86-64-v3`, `znver4`: a CPU by LLVM's name; `native`, the default, is this machine's
+* `+avxvnni`, `-avx512bf16`: a feature that the CPU has or lacks, by LLVM's name
+"""
+
+import functools
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from tosajit.errors import CompileError
+from tosajit.kernels.sets.avx512 import avx512
+from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, host, known
+from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.portable import portable
+
+VARIABLE, NONE = "TOSAJIT_CPU", "none"
+
+SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
+    "avx512": avx512,
+    "portable": portable,
+}
+"""In order of preference: each gives the set as far as a CPU with some features has it, or None."""
+
+
+def cpu() -> Cpu:
+    """Return the CPU to compile for."""
+    return _choice(os.environ.get(VARIABLE, "")).cpu
+
+
+def instruction_set() -> InstructionSet | None:
+    """Return the set of the array kernels; None if there are to be none."""
+    return _choice(os.environ.get(VARIABLE, "")).isa
+
+
+def available_sets() -> tuple[str, ...]:
+    """Return the names of the sets that this machine can run, best first."""
+    return tuple(name for name, made in SETS.items() if made(host().features) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    cpu: Cpu
+    isa: InstructionSet | None
+
+
+@functools.cache
+def _choice(text: str) -> _Choice:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    switches = [word for word in words if word[0] in "+-"]
+    sets = [word for word in words if word in SETS or word == NONE]
+    cpus = [word for word in words if word in known()]
+    for word in words:
+        if word not in (*switches, *sets, *cpus):
+            names = ", ".join((*SETS, NONE, *known()))
+            raise CompileError(f"{VARIABLE}: no CPU or instruction set is named {word!r}; there are {names}")
+    if len(sets) > 1 or len(cpus) > 1:
+        raise CompileError(f"{VARIABLE}: {text} names more than one {'CPU' if len(cpus) > 1 else 'set'}")
+    cpu = _cpu(cpus[0] if cpus else NATIVE, switches)
+    return _Choice(cpu, _set(sets[0] if sets else "", cpu))
+
+
+def _cpu(name: str, switches: Collection[str]) -> Cpu:
+    features = set(known()[name])
+    for switch in switches:
+        (features.add if switch[0] == "+" else features.discard)(switch[1:])
+    if lacking := sorted(features - host().features):
+        raise CompileError(
+            f"{VARIABLE}: this machine ({host().name}) cannot run code for {name}: "
+            f"it lacks {', '.join(lacking)}"
+        )
+    return cpu_with(name, frozenset(features))
+
+
+def _set(name: str, cpu: Cpu) -> InstructionSet | None:
+    if name == NONE:
+        return None
+    candidates = [name] if name else list(SETS)
+    for candidate in candidates:
+        if (made := SETS[candidate](cpu.features)) is not None:
+            return made
+    raise CompileError(f"{VARIABLE}: {cpu.name} does not have the instructions of {name}")
