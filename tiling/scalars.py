@@ -27,7 +27,8 @@ Family = Literal[
     "round",  # to an integer of the same type
     "divide",
     "function",
-    "lookup",  # where a table is looked up, and what is made of its entries
+    "index",  # where a table is looked up
+    "interpolate",
     "blend",  # a mean of four neighbours
     "order",  # integers that are in the order of numbers and their places
     "count",
@@ -190,8 +191,8 @@ TABLE: tuple[Scalar, ...] = (
     *_rows("exp log tanh sigmoid erf sin cos rsqrt", FLOATS, "T", family="function", cost="function"),
     *_rows("pow", FLOATS, "T T", family="function", cost="function"),
     # Of whole operators.
-    *_rows("table_index", "i8 i16", "T", "i64", family="lookup", free=True),
-    *_rows("table_interpolate", "", "i16 i16 i16", "i32", family="lookup", cost="interpolate"),
+    *_rows("table_index", "i8 i16", "T", "i64", family="index", free=True),
+    *_rows("table_interpolate", "", "i16 i16 i16", "i32", family="interpolate", cost="interpolate"),
     *_rows("resize_blend", "i32 i64", "T T T T T T T T", family="blend", cost="blend"),
     *_rows("interpolate", "f32", "T T T T T T", family="blend"),
     *_rows("key key_ignore", "f32", "T i64", "i64", family="order"),

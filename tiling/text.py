@@ -11,7 +11,7 @@ from html import escape
 from itertools import count
 from math import prod
 
-from tiling.expr import BYTES, Expr, walk
+from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs
 from tiling.program import Image, Program, Section
 
@@ -229,15 +229,15 @@ class _Lines:
                 return str(expr.args[0])
             case "acc":
                 return "acc"
-        parts = [self.text(arg) if isinstance(arg, Expr) else str(arg) for arg in expr.args]
-        name, _, suffix = expr.op.rpartition("_")
-        symbol = _SYMBOLS.get(name) if suffix in BYTES and len(parts) == 2 else None
+        parts = [self.text(operand) for operand in expr.operands]
+        scalar, first = expr.scalar, expr.operands[0]
+        symbol = _SYMBOLS.get(scalar.base)
         if symbol is None:
-            shown = name if expr.operands and suffix == expr.operands[0].type else expr.op
+            shown = scalar.base if scalar.type == first.type else scalar.name
             return f"{shown}({', '.join(_bare(part) for part in parts)})"
         left, right = parts
-        same = bool(expr.operands) and expr.operands[0].op == expr.op
-        return f"({_bare(left) if same and symbol in _ASSOCIATIVE else left} {symbol} {right})"
+        alike = first.scalar is scalar and symbol in _ASSOCIATIVE
+        return f"({_bare(left) if alike else left} {symbol} {right})"
 
 
 def _wrapped(text: str) -> bool:

@@ -15,24 +15,11 @@ from sim.cost.geometry import Roles, roles_of, unwrapped
 from tiling.expr import BYTES, Expr, walk
 from tiling.fold import pure_move
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
+from tiling.scalars import Cost
 
 Axes = tuple[int, ...]
 REMEMBERED = 1 << 15
 """Nests that are known by identity; they are kept alive as long."""
-
-KINDS = {
-    "multiply": ("mul", "mul_shift", "mul_high", "negate"),
-    "rescale": ("rescale_32", "rescale_32_double", "rescale_16", "apply_scale_32", "apply_scale_16"),
-    "divide": ("intdiv", "div", "reciprocal", "reciprocal_multiplier", "resize_index", "resize_fraction"),
-    "function": ("exp", "log", "pow", "tanh", "sigmoid", "erf", "sin", "cos", "rsqrt", "sqrt"),
-    "interpolate": ("table_interpolate",),
-    "blend": ("resize_blend",),
-    "convert": ("to", "saturate"),
-}
-"""Names of scalar operations by kind; others are `simple`: additions, comparisons, shifts, choices."""
-_KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
-FREE = frozenset({"table_index", "table_index_i8", "table_index_i16", "first_write"})
-"""What belongs to the lookup that it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +29,7 @@ class Step:
     axes: Axes
     type: str
     name: str
-    kind: str
+    kind: Cost
     count: int
 
     def points(self, tile: Sequence[int]) -> int:
@@ -130,7 +117,7 @@ class Form:
             value = self._value(nest.reduction.value)
             exprs += value
             inside = set(self._array_work) if self.product_axes is not None else set()
-        inside |= {value for value in values if value.op.startswith("saturate_")}
+        inside |= {value for value in values if value.scalar.base == "saturate"}
         inside |= {
             node for node in walk(*addresses) if node.type == "i64"
         }  # where to look is found on the way
@@ -197,7 +184,7 @@ class Form:
         found, stack = list(wrapped), list(root.operands)
         while stack:
             node = stack.pop()
-            if node.op.startswith(("to_", "sub_")):
+            if node.scalar.family == "cast" or node.scalar.base == "sub":
                 found.append(node)
                 stack.extend(node.operands)
         return tuple(dict.fromkeys(found))
@@ -209,12 +196,10 @@ class Form:
         return [leaf for leaf in value.leaves if leaf.op == "read"]
 
     def _counted(self, nodes: Iterable[Expr]) -> Iterator[Step]:
-        found: Counter[tuple[Axes, str, str, str]] = Counter()
+        found: Counter[tuple[Axes, str, str, Cost]] = Counter()
         for node in nodes:
-            name = _base(node)
-            if node.is_leaf or node.op in FREE or name in FREE or _is_loading(node):
-                continue
-            found[self._axes(node), _type(node), name, _KIND_OF.get(name, "simple")] += 1
+            if not node.scalar.free and not _is_loading(node):
+                found[self._axes(node), _type(node), node.scalar.base, node.scalar.cost] += 1
         for key, count in found.items():
             yield Step(*key, count)
 
@@ -287,12 +272,6 @@ def _followed(access: Access) -> set[int]:
     }
 
 
-def _base(node: Expr) -> str:
-    """The name of a scalar operation without its type."""
-    name, _, last = node.op.rpartition("_")
-    return name if name and last in BYTES else node.op
-
-
 def _type(node: Expr) -> str:
     """The type that an operation works in: the widest that it meets, of floats rather than integers."""
     types = [node.type, *(operand.type for operand in node.operands if operand.op != "const")]
@@ -301,4 +280,4 @@ def _type(node: Expr) -> str:
 
 def _is_loading(node: Expr) -> bool:
     """Whether it only widens what has been read, on its way in."""
-    return node.op.startswith("to_") and node.operands[0].is_leaf
+    return node.scalar.family == "cast" and node.operands[0].is_leaf

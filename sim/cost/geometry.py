@@ -167,7 +167,7 @@ def factors(nest: Nest) -> tuple[int | None, int | None]:
     """The reads that are the feature map and the other factor of a reduction's step."""
     assert nest.reduction is not None
     value = unwrapped(nest.reduction.value)
-    if nest.verb != "contract" or not value.op.startswith("mul_") or len(value.operands) != 2:
+    if nest.verb != "contract" or value.scalar.base != "mul":
         return _largest(nest, reads_of(value)), None
     left, right = (_largest(nest, reads_of(side)) for side in value.operands)
     if left is None or right is None:
@@ -178,7 +178,7 @@ def factors(nest: Nest) -> tuple[int | None, int | None]:
 
 def unwrapped(expr: Expr) -> Expr:
     """The expression without conversions around it."""
-    while expr.op.startswith("to_") and len(expr.operands) == 1:
+    while expr.scalar.family == "cast":
         (expr,) = expr.operands
     return expr
 

@@ -1,7 +1,7 @@
 """Work of the vector and reduction units and of moves, from the scalar operations of a nest.
 
 An operation takes the cycles of its kind for as many elements as the unit has lanes for its type; what does
-not change along an axis is done once for all its points. Kinds are named in `forms.KINDS`; a machine gives
+not change along an axis is done once for all its points. Kinds are `tiling.scalars.Cost`; a machine gives
 cycles by kind (`multiply`, `rescale`, `divide`, `function`, …) or by name (`exp`, `table_interpolate`),
 otherwise `CYCLES` holds. Loads widen and stores narrow on the way. A unit cannot be faster than its
 operands come and go.

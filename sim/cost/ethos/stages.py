@@ -12,13 +12,11 @@ from typing import Literal
 from sim.cost.geometry import by_nest, roles_of, unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
+from tiling.scalars import Family
 
 Kind = Literal["primary", "add", "multiply", "other", "copy"]
-SCALING = ("rescale_", "to_", "apply_scale", "table_index", "negate")
-CLAMPING = ("saturate_", "clip", "min_", "max_")
+SCALING: frozenset[Family] = frozenset({"rescale", "cast", "index", "negate"})
 NARROW = frozenset({"i8", "u8", "i16", "u16"})
-TWICE = ("select",)
-"""Choices are a product with the condition, and another with its opposite that is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class _Finder:
         value = unwrapped(self.nest.reduction.value)
         if any(leaf.op == "axis" for leaf in value.leaves):
             return  # the hardware finds the place of a maximum itself
-        product = self.nest.verb == "contract" and value.op.startswith("mul_")
+        product = self.nest.verb == "contract" and value.scalar.base == "mul"
         for factor in value.operands if product else (value,):
             self.visit(factor)
 
@@ -149,20 +147,18 @@ class _Finder:
         sources = [self.visit(operand) for operand in expr.operands]
         given = [source for source in sources if source is not None]
         main = given[0]
-        alone = len(given) == 1 or (expr.op.startswith(SCALING) and sources[0] is main)
-        if alone and expr.op.startswith(SCALING):
+        family = expr.scalar.family
+        alone = len(given) == 1 or (family in SCALING and sources[0] is main)
+        if alone and family in SCALING:
             return self._scaled(main, expr)
-        if alone and expr.op.startswith(CLAMPING):
+        if alone and family == "clamp":
             return self._clamped(main, expr)
-        if expr.op.startswith(("add_", "sub_")) and self._offset(main, given, sources):
+        if family == "add" and self._offset(main, given, sources):
             return main
-        kind: Kind = "other"
-        if expr.op.startswith(("add_", "sub_")):
-            kind = "add"
-        elif expr.op.startswith(("mul_", "mul_shift")):
-            kind = "multiply"
+        kind: Kind = family if family == "add" or family == "multiply" else "other"
         operands = self._matched(given[:2])
-        times = (2 if expr.op.startswith(TWICE) else 1) * max(1, len(given) - 1)
+        # A choice is a product with the condition, and another with its opposite that is added.
+        times = (2 if family == "choose" else 1) * max(1, len(given) - 1)
         axes = frozenset().union(*(source.axes for source in given))
         return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times))
 
@@ -176,7 +172,7 @@ class _Finder:
         return summed and other.read is not None and other.axes <= self._columns
 
     def _scaled(self, source: Source, expr: Expr) -> Source:
-        conversion = expr.op.startswith("to_")
+        conversion = expr.scalar.family == "cast"
         if source.stage is None or self.stages[source.stage].closed:
             if BYTES[source.type] >= 4 and not conversion:
                 axes = source.axes
@@ -282,7 +278,7 @@ class _Finder:
 
 def _plain(expr: Expr) -> bool:
     """Whether an expression is only the index of a table."""
-    return expr.op.startswith("table_index")
+    return expr.scalar.family == "index"
 
 
 def _pending(source: Source) -> Source:
