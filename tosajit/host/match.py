@@ -84,7 +84,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     if nest.verb != "contract" or reduction is None or reduction.op != "add" or reduction.initial != 0:
         return None
     value = _unwrapped(reduction.value)
-    if not value.op.startswith("mul_") or len(value.operands) != 2:
+    if value.scalar.base != "mul":
         return None
     sides = [_factor(operand, nest) for operand in value.operands]
     first, second = sides
@@ -94,7 +94,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
 def _factor(expr: Expr, nest: Nest) -> Factor | None:
     expr = _unwrapped(expr)
     zero: int | None = None
-    if expr.op.startswith("sub_") and len(expr.operands) == 2:
+    if expr.scalar.base == "sub":
         expr, point = (_unwrapped(operand) for operand in expr.operands)
         if point.op != "read" or any(nest.reads[point.number].steps(len(nest.axes))):
             return None
@@ -116,7 +116,7 @@ def _pads_with_zero(access: Access, zero_point: int | None) -> bool:
 
 
 def _unwrapped(expr: Expr) -> Expr:
-    while expr.op.startswith("to_") and len(expr.operands) == 1:
+    while expr.scalar.family == "cast":
         (expr,) = expr.operands
     return expr
 

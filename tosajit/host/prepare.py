@@ -58,7 +58,7 @@ def supports(group: Nest) -> bool:
     if found is None:
         return True
     exprs = [write.value for write in group.writes]
-    scalings = {node for expr in exprs for node in walk(expr) if node.op.startswith("rescale_")}
+    scalings = {node for expr in exprs for node in walk(expr) if node.scalar.family == "rescale"}
     beside = [group.reads[number] for expr in exprs for number in reads_of(expr)]
     steps = [access.steps(len(group.axes)) for access in beside]
     moving = any(access.indirect for access in beside) or any(s[axis] for s in steps for axis in found.rows)

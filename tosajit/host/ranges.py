@@ -61,13 +61,13 @@ class Ranges:
         return self._function(expr, full) if numbers <= set(TYPES) else full
 
     def _function(self, expr: Expr, full: Range) -> Range:
-        base = expr.op.rpartition("_")[0]
+        base = expr.scalar.base
         ranges = [self.of(arg) for arg in expr.operands]
         if base == "saturate":
             (low, high), (least, most) = ranges[0], TYPES[expr.type]
             return min(max(low, least), most), min(max(high, least), most)
         if expr.op in SCALES:
-            return _scaled(ranges, expr.op.endswith("double"), full)
+            return _scaled(ranges, expr.op == DOUBLE, full)
         if expr.op == "clz_i32":
             return 0, 32
         rule = CORNERS.get(base) or CORNERS.get(expr.op)
@@ -110,7 +110,8 @@ class Ranges:
         return full
 
 
-SCALES = frozenset({"rescale_32", "rescale_32_double"})
+DOUBLE = "rescale_32_double"
+SCALES = frozenset({"rescale_32", DOUBLE})
 CORNERS: Mapping[str, Callable[..., int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

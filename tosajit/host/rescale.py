@@ -11,6 +11,7 @@ import numpy as np
 from tiling.expr import Expr, walk
 from tiling.nest import Nest, access_exprs
 from tosajit.host.match import Match
+from tosajit.host.ranges import DOUBLE, SCALES
 from tosajit.kernels.contract.pack import RescaleTable, rescale_table
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +45,7 @@ def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound:
     factors, shifts = reader.channels(multiplier), reader.channels(shift)
     if bias is None or zero_point != 0 or out is None or factors is None or shifts is None:
         return None
-    double = inner.op == "rescale_32_double"
+    double = inner.op == DOUBLE
     reach = bound + np.abs(bias.astype(np.int64))
     table = rescale_table(factors, shifts, double, out, found.geometry.out_channels, reach)
     if table is None or not all(_only_through(root, node) for root in roots):
@@ -62,7 +63,7 @@ def _roots(group: Nest) -> list[Expr]:
 
 
 def _is_rescale(node: Expr) -> bool:
-    return node.op == "saturate_i8" and node.operands[0].op in ("rescale_32", "rescale_32_double")
+    return node.op == "saturate_i8" and node.operands[0].op in SCALES
 
 
 def _only_through(expr: Expr, node: Expr) -> bool:

@@ -15,8 +15,9 @@ import numpy as np
 from tiling.expr import Expr, call, read, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
+from tiling.scalars import scalar
 from tosajit.host.functions import Functions
-from tosajit.host.ranges import SCALES, TYPES, Range, Ranges
+from tosajit.host.ranges import DOUBLE, SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
 
 Array = np.ndarray[Any, Any]
@@ -46,8 +47,8 @@ class Narrow:
     """A result as another one: where that is, and the functions of it and numbers that give the result."""
 
     access: Access
-    steps: tuple[tuple[str, int, str], ...]
-    """Function, its second operand, type of the result; innermost first."""
+    steps: tuple[tuple[str, int], ...]
+    """Functions and their second operands, if they have one; innermost first."""
 
 
 def simplify(
@@ -130,8 +131,8 @@ class _Rewriter:
                 return expr
             narrow = known[expr.number]
             found = read(expr.number, narrow.access.type)
-            for op, number, type_ in narrow.steps:
-                found = call(op, found, *([self.number(number)] if op != f"to_{type_}" else []), type=type_)
+            for op, number in narrow.steps:
+                found = call(op, found, *([self.number(number)] if len(scalar(op).operands) > 1 else []))
             return found
 
         nest = rewrite_nest(nest, leaf)
@@ -151,8 +152,8 @@ class _Rewriter:
     def _narrowed(self, access: Access, value: Expr) -> tuple[Access, Expr]:
         """The narrower value from which readers can compute a result at no cost, if there is one."""
         whole = value
-        steps: list[tuple[str, int, str]] = []
-        options: list[tuple[str, Expr, tuple[tuple[str, int, str], ...]]] = []
+        steps: list[tuple[str, int]] = []
+        options: list[tuple[str, Expr, tuple[tuple[str, int], ...]]] = []
         while True:
             kind = value.type if value.type in NARROW else self._narrowest(value)
             if kind:
@@ -160,13 +161,13 @@ class _Rewriter:
             number = self.ranges.number(value.operands[1]) if len(value.operands) == 2 else 0
             if value.op not in CHEAP or number is None:
                 break
-            steps.insert(0, (value.op, number, value.type))
+            steps.insert(0, (value.op, number))
             value = value.operands[0]
         if not options:
             return access, whole
         kind, value, after = min(options, key=lambda option: (NARROW.index(option[0]), len(option[2])))
         if value.type != kind:
-            value, after = call(f"to_{kind}", value, type=kind), (("to_i32", 0, "i32"), *after)
+            value, after = call(f"to_{kind}", value, type=kind), (("to_i32", 0), *after)
         narrow = replace(access, operand=f"{access.operand}.narrow", type=kind)
         self.made.narrow[access.operand] = Narrow(narrow, after)
         self.known[narrow.operand] = self.ranges.of(value)
@@ -209,7 +210,7 @@ class _Rewriter:
         entries = self._table(expr)
         if entries is not None:
             return entries
-        match expr.op.rpartition("_")[0]:
+        match expr.scalar.base:
             case "saturate":
                 return self._saturated(expr)
             case "clip":
@@ -256,7 +257,7 @@ class _Rewriter:
             return self._again(expr)
         if least <= low and high <= most:
             return self.new(value)
-        if value.op == f"saturate_{value.type}" and value.operands[0].type == "i32" and not self._kept(value):
+        if value.scalar.base == "saturate" and value.operands[0].type == "i32" and not self._kept(value):
             return call(
                 "clip_i32", self.new(value.operands[0]), self.number(least), self.number(most), type="i32"
             )
@@ -269,7 +270,7 @@ class _Rewriter:
             return None
         if multiplier <= 0 or not 2 <= shift <= 62:
             return None
-        double = expr.op.endswith("double")
+        double = expr.op == DOUBLE
         term, ahead = self._term(value, zero)
         if term is None:
             return None
@@ -277,7 +278,7 @@ class _Rewriter:
             term = _required(term, shift - 1 - ahead)
         found = scaled(term, scale_of(multiplier, shift, double, out, ahead), self.number)
         if found is None and out == 0 and ahead == 0:
-            name = f"apply_scale_32{'_double' * double}"
+            name = "apply_scale_32_double" if double else "apply_scale_32"
             return call(name, term.plain(self.number), *map(self.new, expr.operands[2:4]), type="i32")
         return found
 
@@ -300,7 +301,7 @@ class _Rewriter:
             inner = expr.operands[0] if expr.operands else expr
             low, high = self.ranges.of(inner)
             step = self.ranges.number(expr.operands[1]) if len(expr.operands) == 2 else None
-            if expr.op == f"to_{expr.type}" and inner.type == "i32" and self.ranges.of(expr) == (low, high):
+            if expr.scalar.family == "cast" and inner.type == "i32" and self.ranges.of(expr) == (low, high):
                 expr = inner
             elif expr.op in ("add_i32", "sub_i32") and step is not None:
                 step = step if expr.op == "sub_i32" else -step

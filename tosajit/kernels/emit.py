@@ -156,7 +156,7 @@ class Emitter:
         for position, write in enumerate(self.nest.writes):
             number, kind = first + position, self.element(write.access.type)
             source, store = write.value, "put" if kind in NARROW else "store"
-            if source.op == f"to_{kind}" and source.operands[0].type in FLOATING:
+            if source.scalar.family == "cast" and source.type == kind and source.operands[0].type in FLOATING:
                 source, store = source.operands[0], "store"  # which rounds
             value = phase.value(source)
             phase.write(f"{store}_{{}}{kind}(p{number}, {phase.index(number)}", value)
@@ -191,7 +191,7 @@ class Emitter:
     def _combination(self) -> str:
         """The scalar that combines values."""
         assert self.nest.reduction is not None
-        return f"{self.nest.reduction.op}_{self.nest.reduction.type}"
+        return self.nest.reduction.scalar.name
 
     @property
     def _reduction_type(self) -> str:
@@ -214,7 +214,7 @@ class Emitter:
         """With the reduced axes outside: a row of accumulators at a time."""
         reduction = self.nest.reduction
         assert reduction is not None
-        kind, combine = reduction.type, f"{reduction.op}_{reduction.type}"
+        kind, combine = reduction.type, self._combination
         value = phase.value(reduction.value)
         phase.last(f"total = reload_{kind}(row, {self._column})")
         phase.check(combine, ["total", value], phase.depth)
@@ -224,7 +224,7 @@ class Emitter:
         """With the reduced axes inside: the accumulator is a local variable."""
         reduction = self.nest.reduction
         assert reduction is not None
-        kind, combine, level = reduction.type, f"{reduction.op}_{reduction.type}", self.nest.outer
+        kind, combine, level = reduction.type, self._combination, self.nest.outer
         phase.before(level, f"total = reload_{kind}(row, {self._column})")
         value = phase.value(reduction.value)
         phase.check(combine, ["total", value], phase.depth)
@@ -257,4 +257,4 @@ _IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "le
 
 def _chooses(node: Expr) -> bool:
     """Whether a value is one of two others, as they are."""
-    return node.op.startswith("select_")
+    return node.scalar.family == "choose"

@@ -112,7 +112,7 @@ class AxisReduction(Operator):
         low, high = value.dtype.minimum, value.dtype.maximum
         start = {"add": 0, "mul": 1.0, "and": 1, "or": 0, "max": low, "min": high}[self.combines]
         combines = with_nan(self, self.combines, item)
-        if combines.endswith("_ignore"):
+        if combines != self.combines:
             start = math.nan  # where all is NaN, so is the result
         reduction = Reduction(combines, float(start) if is_float(item) else start, step.type, step)
         result = convert(acc(step.type), item.type)
