@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import tosajit as tj
 from sim.processes import search_path
 
 ROOT = Path(__file__).parents[1]
-MODEL = ROOT / "tests" / "data" / "ds_cnn" / "model.tosa"
+MODEL = tj.samples.path("ds_cnn")
 SPACE = {"base": "systolic-16", "fields": {"array.rows": [8, 16, 32], "array.columns": [8, 16]}}
 HOSTILE = (
     "json numpy numba llvmlite sitecustomize usercustomize pickle traceback socket cloudpickle scipy yaml "

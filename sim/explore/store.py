@@ -6,18 +6,24 @@ Only the process that explores writes, a chunk of points in one transaction; oth
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sim.explore.errors import StoreError
 from sim.explore.work import Candidate, Outcomes
+from sim.files import destination
+
+Result = TypeVar("Result")
 
 FILE = "points.sqlite"
 """The store of a folder."""
@@ -25,6 +31,12 @@ FORMAT = 1
 MARK = 0x746F7361
 """Of files that are ours: "tosa"."""
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+BESIDE = ("-wal", "-shm", "-journal")
+"""How SQLite's own files end."""
+SILENCE = 1.0
+"""Seconds of waiting for another process without a word."""
+PATIENCE, USUAL_PATIENCE = "TOSAJIT_STORE_SECONDS", 10.0
+"""The variable that says how long to wait in all, and what holds without it."""
 SHOWN = 5
 """Differences that a refusal names."""
 
@@ -78,34 +90,24 @@ class Store:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{file.parent}: {error.strerror}; take another folder") from None
-        with _clear(file):
-            connection = _connect(file)
+        with _clear(file), _closed_on_error(_connect(file)) as connection:
             store = cls(file, connection, names)
-            try:
-                _check(connection, file, new=True)
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
-                with store._writing():
-                    store._begin({**about, "columns": list(names)})
-            except BaseException:
-                connection.close()
-                raise
+            patiently(file, lambda: _check(connection, file, new=True))
+            patiently(file, lambda: connection.execute("PRAGMA journal_mode = WAL"))
+            connection.execute("PRAGMA synchronous = NORMAL")
+            with store._writing():
+                store._begin({**about, "columns": list(names)})
         return store
 
     @classmethod
     def reading(cls, path: str | Path) -> Store:
         """The store of a file that is there, whatever it is of."""
         file = cls.at(path)
-        if not file.is_file():
+        if not file.exists():
             raise StoreError(f"{file}: there is no store of an exploration")
-        with _clear(file):
-            connection = _connect(file)
-            try:
-                _check(connection, file)
-                about = _about(connection)
-            except BaseException:
-                connection.close()
-                raise
+        with _clear(file), _closed_on_error(_connect(file)) as connection:
+            patiently(file, lambda: _check(connection, file))
+            about = _about(connection)
         return cls(file, connection, _texts(file, about.get("columns")))
 
     def _begin(self, about: Mapping[str, Any]) -> None:
@@ -180,7 +182,7 @@ class Store:
     def _writing(self) -> Iterator[None]:
         """A transaction: all of it, or nothing."""
         with _clear(self.path), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
+            patiently(self.path, lambda: self._connection.execute("BEGIN IMMEDIATE"))
             yield
 
     def close(self) -> None:
@@ -238,13 +240,64 @@ def _rows(outcomes: Outcomes, names: Sequence[str]) -> list[bytes]:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, timeout=30, isolation_level=None)
-    try:
+    connection = sqlite3.connect(_place(file), timeout=SILENCE, isolation_level=None)
+    with _closed_on_error(connection):
         connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _place(file: Path) -> Path:
+    """Where the database is: no device or pipe, and no strange link, nor is what SQLite puts beside it."""
+    try:
+        place = destination(file)
+        for one in BESIDE:
+            beside = place.with_name(f"{place.name}{one}")
+            if beside.is_symlink():
+                raise StoreError(f"{beside}: expected a file, found a link; SQLite makes none: remove it")
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+    return place
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield connection
     except BaseException:
         connection.close()
         raise
-    return connection
+
+
+def patiently(file: Path, act: Callable[[], Result]) -> Result:
+    """Do what needs the file. A process that holds it is waited for, which is told after a second."""
+    seconds = _patience()
+    end, told = time.monotonic() + seconds, False
+    while True:
+        try:
+            return act()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+        if time.monotonic() >= end:
+            raise StoreError(
+                f"{file}: another process holds this store, for more than {seconds:g} s; wait until that one "
+                f"has ended, or take another store ({PATIENCE} says how many seconds to wait)"
+            )
+        if not told:
+            print(f"{file}: another process holds this store; waiting up to {seconds:g} s", file=sys.stderr)
+            told = True
+
+
+def _patience() -> float:
+    """Seconds for which a store may be held by another process."""
+    given = os.environ.get(PATIENCE, "")
+    try:
+        seconds = float(given or USUAL_PATIENCE)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < inf:
+        raise StoreError(f"{PATIENCE} is {given!r}, but must be a number of seconds, such as 60")
+    return seconds
 
 
 def _empty(connection: sqlite3.Connection) -> bool:

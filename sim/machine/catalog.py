@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +95,8 @@ def _usual_mode(base: str, system: str) -> str:
 
 
 def _unknown(name: str, known: tuple[str, ...], part: str = "") -> None:
+    from difflib import get_close_matches
+
     from sim.machine.errors import UnknownMachineError, shown
 
     near = get_close_matches(part or name.lower().replace("_", "-"), known, 3, 0.5)

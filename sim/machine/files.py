@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.files import write_whole
+from sim.files import read_whole, write_whole
 from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError, shown
 from sim.machine.paths import merged
 
@@ -109,8 +109,7 @@ def _suffix(path: Path, what: str = "machine") -> str:
 
 def _text(path: Path, what: str) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = read_whole(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MachineFileError(f"cannot be read: {reason}", str(path)) from None

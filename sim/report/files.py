@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.files import write_whole
+from sim.files import read_whole, write_whole
 from sim.report.report import ReportError
 
 
@@ -21,12 +21,7 @@ def write_text(path: str | Path, text: str) -> None:
 def read_text(path: str | Path) -> str:
     """The text of a regular file."""
     try:
-        file = Path(path)
-        if file.exists() and not file.is_file():
-            raise ReportError(
-                f"{path}: expected a file, found {'a folder' if file.is_dir() else 'a device or pipe'}"
-            )
-        return file.read_text(encoding="utf-8")
+        return read_whole(path).decode("utf-8")
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # a path with a zero byte, or bytes that are no text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
@@ -58,12 +57,13 @@ def _usage(options: Namespace) -> str:
 def _asked(options: Namespace) -> dict[str, Any]:
     """The question of the options, as `tosajit.explore` takes it."""
     from sim.explore.space import Space
+    from sim.files import read_whole, write_whole
 
     space = Space.load(options.space)
     options.out.mkdir(parents=True, exist_ok=True)
     copy = options.out / f"space{options.space.suffix}"
     if copy.resolve() != options.space.resolve():
-        shutil.copyfile(options.space, copy)
+        write_whole(copy, read_whole(options.space))
     return {
         "models": options.models,
         "space": space,

@@ -16,7 +16,7 @@ import numpy as np
 
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
-from tosajit.files.storage import file_errors, refuse_special, write_file
+from tosajit.files.storage import file_errors, write_file
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Type = np.dtype[Any]
@@ -67,9 +67,10 @@ def load_npy(source: str | Path | bytes, expected: DType | None = None) -> Array
     """Read an array; `expected` says what raw bits stand for and which elements are allowed."""
     if isinstance(source, bytes):
         return _read(io.BytesIO(source), len(source), expected)
+    from sim.files import open_regular
+
     with file_errors(source):
-        refuse_special(source)
-        with open(source, "rb") as file:
+        with open_regular(source) as file:
             return _read(file, os.fstat(file.fileno()).st_size, expected)
 
 
