@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PLANNING = ("tests/planning", "tests/sim/test_planner.py")
+PLANNING = ("tests/planning", "tests/sim/test_golden_plans.py", "tests/sim/test_planner.py")
 KERNELS = (
     "tests/test_emit.py",
     "tests/test_scalars.py",
