@@ -44,8 +44,8 @@ def runs(node: Node) -> tuple[str, ...]:
     return ()
 
 
-def split(block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
-    """The parts of a block, in order."""
+def split(name: str, block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
+    """The parts of a block, in order, named after it."""
     nodes = [node for node in block.nodes if node.operator.opcode not in DATA]
     groups = _runs_of(topological(nodes), constants)
     read_later: list[set[str]] = [set(block.outputs)]
@@ -55,14 +55,14 @@ def split(block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
     for number, (group, later) in enumerate(zip(groups, read_later[1:], strict=True)):
         late = tuple(late_operands(group[0], constants))
         if len(groups) == 1:
-            name, inputs, outputs = block.name, block.inputs, block.outputs
+            part, inputs, outputs = name, block.inputs, block.outputs
         else:
             made = dict.fromkeys(name for node in group for name in node.outputs)
             taken = dict.fromkeys(name for node in group for name in node.inputs)
-            name = f"{block.name}.{number}"
-            inputs = tuple(name for name in taken if name not in made and name not in constants)
-            outputs = tuple(name for name in made if name in later and name not in constants)
-        yield Part(name, block, constants, tuple(group), inputs, outputs, late)
+            part = f"{name}.{number}"
+            inputs = tuple(one for one in taken if one not in made and one not in constants)
+            outputs = tuple(one for one in made if one in later and one not in constants)
+        yield Part(part, block, constants, tuple(group), inputs, outputs, late)
 
 
 def _runs_of(nodes: Sequence[Node], constants: Mapping[str, Array]) -> list[list[Node]]:

@@ -23,6 +23,9 @@ class Tensor:
     dtype: DType
     shape: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
     @property
     def elements(self) -> int:
         """Number of elements."""
@@ -67,6 +70,13 @@ class Groups:
     """Results that only these groups know."""
     units: Mapping[Nest, Unit] = field(default_factory=dict)
     """The array kernels of the host that do groups."""
+    library: str = ""
+    """The instruction set whose kernels these are."""
+
+    @property
+    def name(self) -> str:
+        """The part of the graph."""
+        return self.segment.name
 
     @cached_property
     def operands(self) -> dict[str, Operand]:
@@ -100,6 +110,11 @@ class Planned:
     groups: Groups
     program: Program
 
+    @property
+    def name(self) -> str:
+        """The part of the graph."""
+        return self.groups.name
+
 
 @dataclass(frozen=True, eq=False)
 class Written:
@@ -107,3 +122,8 @@ class Written:
 
     planned: Planned
     codes: tuple[Code, ...]
+
+    @property
+    def name(self) -> str:
+        """The part of the graph."""
+        return self.planned.name

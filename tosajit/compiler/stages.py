@@ -15,6 +15,8 @@ from tiling.fuse import fuse as fused
 from tiling.target import Target
 from tosajit.checks.validation import validate as violations_of
 from tosajit.compiler.constants import precomputed
+from tosajit.compiler.dump import dump_of
+from tosajit.compiler.journal import Journal
 from tosajit.compiler.lower import lower
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
@@ -84,13 +86,15 @@ def prepare(groups: Groups, options: Options) -> Groups:
     """On the host: groups that array kernels do, with their operands packed."""
     if not options.on_host:
         return groups
-    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, instruction_set())
+    isa = instruction_set()
+    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, isa)
     return replace(
         groups,
         nests=tuple(made.groups),
         added={**made.constants, **groups.added},
         temporaries={**made.temporaries, **groups.temporaries},
         units=made.units,
+        library=isa.name if isa else "",
     )
 
 
@@ -115,7 +119,8 @@ def link(written: Written, options: Options) -> Linked:
     image = linked(program, slots_of(program), written.codes, options.progress)
     segment = groups.segment
     results = tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results)
-    return Linked(program, image, groups.constants, segment.inputs, segment.outputs, results, options.checked)
+    inputs, outputs, checked = segment.inputs, segment.outputs, options.checked
+    return Linked(written.name, program, image, groups.constants, inputs, outputs, results, checked)
 
 
 STAGES = (
@@ -139,8 +144,15 @@ def since(name: str) -> tuple[Stage, ...]:
 WHOLE, FRONT, BACK = STAGES[:1], STAGES[1:4], since("simplify")
 
 
-def through(stages: Sequence[Stage], value: Any, options: Options) -> Any:
-    """What the stages make of a value, one after another."""
+def new_journal() -> Journal:
+    """A journal, which also writes what the environment asks for."""
+    return Journal(dump=dump_of([stage.name for stage in STAGES]))
+
+
+def through(stages: Sequence[Stage], value: Any, options: Options, journal: Journal | None = None) -> Any:
+    """What the stages make of a value, one after another; a journal is told of each."""
     for stage in stages:
         value = stage.function(value, options)
+        if journal is not None:
+            journal.note(stage.name, stage.summary, value)
     return value

@@ -199,7 +199,8 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
         terms = [(layout.base + number, 1), *([(layout.first, step)] if step else [])]
         derived.append(Word(slot, 0, tuple(terms)))
     spec = ContractSpec("convolution", request.left.type, request.right.type, request.isa.name)
-    return Unit(pack_source(spec), {}, tuple(words.get(slot, 0) for slot in PackSlot), tuple(derived), 0)
+    numbers = tuple(words.get(slot, 0) for slot in PackSlot)
+    return Unit("packing", pack_source(spec), {}, numbers, tuple(derived), 0)
 
 
 def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], finish: Finish) -> Nest:

@@ -52,7 +52,7 @@ def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
     bases = [place.value.operands[0].number, len(group.reads), write.value.number]
     words = [Word(0, 0, ((layout.first, 1),)), Word(1, 0, ((layout.end, 1),))]
     words += [Word(slot, 0, ((layout.base + base, 1),)) for slot, base in enumerate(bases, 2)]
-    return Unit(TEXT, {}, (0,) * 5, tuple(words), 0)
+    return Unit("table lookup", TEXT, {}, (0,) * 5, tuple(words), 0)
 
 
 def _dense(access: Access) -> bool:

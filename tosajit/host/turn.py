@@ -75,7 +75,7 @@ def _unit(matrix: list[int], steps: tuple[tuple[int, ...], tuple[int, ...]], siz
         derived += [Word(slot, 0, ((layout.first + axis, 1),)), Word(slot + 1, 0, ((layout.end + axis, 1),))]
     for axis in outside:
         words += [0, 0, *(step[axis] * size for step in steps)]
-    return Unit(_text(len(outside), size), {}, tuple(words), tuple(derived), 0)
+    return Unit("transpose", _text(len(outside), size), {}, tuple(words), tuple(derived), 0)
 
 
 def _text(loops: int, size: int) -> str:

@@ -144,7 +144,8 @@ def array_unit(
     bases |= {slot: first + place for place, slot in enumerate(own[: len(group.prepared)])}
     derived = derived_words(group, request.match, bases, slots, text)
     source = contract_source(spec, finish.epilogue)
-    return Unit(source, helpers, (*numbers, *text.numbers), tuple(derived), scratch_bytes)
+    name, every = f"{spec.kind} {spec.left} × {spec.right}", (*numbers, *text.numbers)
+    return Unit(name, source, helpers, every, tuple(derived), scratch_bytes)
 
 
 def derived_words(

@@ -77,6 +77,8 @@ class Word:
 class Unit:
     """How an array kernel does a section: its text, its words, which of them depend on the tile."""
 
+    name: str
+    """What it does, such as `convolution i8 × i8`."""
     source: str
     helpers: Mapping[int, str]
     """Texts of kernels whose addresses are words, by slot."""

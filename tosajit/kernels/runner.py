@@ -24,6 +24,7 @@ Array = np.ndarray[Any, Any]
 class Linked:
     """A program whose kernels are compiled, and all that running it takes (`link`)."""
 
+    name: str
     program: Program
     image: Image64
     constants: Mapping[str, Array]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tosajit.compiler.journal import Journal
 from tosajit.compiler.names import apart
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, runs, split
@@ -42,7 +43,7 @@ class Compute:
         frame.values.update(zip(self.runner.outputs, results, strict=True))
 
 
-def build(graph: Graph, options: Options) -> Body:
+def build(graph: Graph, options: Options, journal: Journal | None = None) -> Body:
     """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
     blocks = {region.name: region.blocks[0] for region in graph.regions}
     bodies: dict[str, Body] = {}
@@ -55,16 +56,23 @@ def build(graph: Graph, options: Options) -> Body:
             continue
         waiting.pop()
         if name not in bodies:
-            bodies[name] = Body(blocks[name], options, bodies)
-    return Body(graph.main, options, bodies)
+            bodies[name] = Body(name, blocks[name], options, bodies, journal)
+    return Body("main", graph.main, options, bodies, journal)
 
 
 class Body:
     """A compiled block; `regions` has those that its control flow runs."""
 
-    def __init__(self, block: Block, options: Options, regions: Mapping[str, Body]) -> None:
-        self.block = block = apart(block)
-        self._options, self._regions = options, regions
+    def __init__(
+        self,
+        name: str,
+        block: Block,
+        options: Options,
+        regions: Mapping[str, Body],
+        journal: Journal | None,
+    ) -> None:
+        self.name, self.block = name, (block := apart(block))
+        self._options, self._regions, self._journal = options, regions, journal
         self._constants = constants_of(block)
         self.steps: list[Compute | Step] = list(self._make_steps())
         first = self.steps[0] if len(self.steps) == 1 else None
@@ -92,15 +100,15 @@ class Body:
         return [step.runner for step in self.steps if isinstance(step, Compute) and step.runner]
 
     def _make_steps(self) -> Iterator[Compute | Step]:
-        for part in split(self.block, self._constants):
+        for part in split(self.name, self.block, self._constants):
             if part.late:
                 yield CheckLate(part.nodes[0], self.block, part.late)
             yield self._executed(part) if part.is_executed else self._computed(part)
 
     def _computed(self, part: Part) -> Compute:
-        groups = through(FRONT, part, self._options)
-        runner = Runner(through(BACK, groups, self._options)) if self._options.run else None
-        return Compute(groups, runner)
+        options, journal = self._options, self._journal
+        groups = through(FRONT, part, options, journal)
+        return Compute(groups, Runner(through(BACK, groups, options, journal)) if options.run else None)
 
     def _executed(self, part: Part) -> Step:
         (node,), values = part.nodes, self.block.values

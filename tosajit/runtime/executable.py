@@ -12,7 +12,7 @@ import numpy as np
 from tiling.program import Program
 from tiling.target import HOST, Target
 from tosajit.compiler.options import Custom, Options
-from tosajit.compiler.stages import WHOLE, through
+from tosajit.compiler.stages import WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
 from tosajit.files import load
 from tosajit.graph import Graph, Value
@@ -103,9 +103,11 @@ class Executable:
     """
 
     def __init__(self, graph: Graph, options: Options) -> None:
-        self.graph = through(WHOLE, graph, options)
+        self.stages = new_journal()
+        """What each stage of the pipeline has made, by its name; each value prints."""
+        self.graph = through(WHOLE, graph, options, self.stages)
         self.options = options
-        self.body = build(graph, options)
+        self.body = build(graph, options, self.stages)
         self.own_context = Context()
         self._whole = self.body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)

@@ -1,0 +1,135 @@
+"""What each stage of the pipeline makes can be looked at: in Python, and as files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tosajit as tj
+from tests.test_control_flow import choice
+from tiling.nest import Nest
+from tiling.program import Program
+from tosajit.compiler import stages
+
+NAMES = ["validate", "lower", "precompute", "fuse", "simplify", "prepare", "plan", "emit", "link"]
+COMPILES = "import tosajit as tj; tj.compile(tj.samples.load('ds_cnn'))"
+
+
+@pytest.fixture(scope="module")
+def network() -> tj.Executable:
+    return tj.compile(tj.samples.load("ds_cnn"))
+
+
+def test_the_stages_of_an_executable_are_those_of_the_list_in_order(network: tj.Executable) -> None:
+    assert list(network.stages) == [stage.name for stage in stages.STAGES] == NAMES
+
+
+def test_each_stage_says_what_it_does_and_prints_what_it_made(network: tj.Executable) -> None:
+    for stage in stages.STAGES:
+        made = network.stages[stage.name]
+        text = str(made)
+        assert text.startswith(f"{stage.name}: {stage.summary}\n")
+        assert list(made.values) == (["graph"] if stage.name == "validate" else ["main"])
+        assert made._repr_html_().startswith("<pre>")
+        assert " at 0x" not in text
+
+
+def test_values_of_stages_are_those_that_run(network: tj.Executable) -> None:
+    made = {name: network.stages[name].values["main"] for name in NAMES[1:]}
+    assert all(isinstance(nest, Nest) for nest in made["lower"].nests)
+    assert len(made["fuse"].nests) < len(made["precompute"].nests) < len(made["lower"].nests)
+    assert isinstance(network.program, Program)
+    assert made["plan"].program is network.program
+    assert len(made["emit"].codes) == len(network.program.sections) == len(made["link"].image.kernels)
+
+
+def test_a_stage_that_there_is_not_is_named(network: tj.Executable) -> None:
+    with pytest.raises(KeyError, match="no stage 'fusion' here; there are validate, lower"):
+        network.stages["fusion"]
+
+
+@pytest.mark.parametrize("target", [tj.HOST, tj.TINY], ids=["host", "tiny"])
+def test_each_part_of_a_graph_with_control_flow_goes_through_all_stages(target: tj.Target) -> None:
+    made = tj.compile(choice(), target=target).stages
+    parts = list(made["lower"].values)
+    assert len(parts) >= 2
+    assert all(list(made[name].values) == parts for name in NAMES[2:])
+    text = str(made["plan"])
+    assert all(f"part {part}: " in text for part in parts)
+
+
+def dumped(folder: Path, stages: str = "all", code: str = COMPILES, **variables: str) -> dict[str, str]:
+    """The files that a process writes."""
+    environment = {**os.environ, "TOSAJIT_DUMP": stages, "TOSAJIT_DUMP_DIR": str(folder), **variables}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*.txt"))}
+
+
+def test_two_processes_write_the_same(tmp_path: Path) -> None:
+    first = dumped(tmp_path / "a", PYTHONHASHSEED="1")
+    assert list(first) == [f"001/{number}-{name}.txt" for number, name in enumerate(NAMES, 1)]
+    assert dumped(tmp_path / "b", PYTHONHASHSEED="2") == first
+
+
+def test_only_the_named_stages_are_written_and_each_compilation_apart(tmp_path: Path) -> None:
+    code = f"{COMPILES}; tj.compile(tj.samples.load('resnet8'), target=tj.TINY)"
+    found = dumped(tmp_path, " fuse, plan", code)
+    assert list(found) == ["001/4-fuse.txt", "001/7-plan.txt", "002/4-fuse.txt", "002/7-plan.txt"]
+    assert "program for host" in found["001/7-plan.txt"]
+    assert "program for tiny" in found["002/7-plan.txt"]
+    assert dumped(tmp_path, "plan", code)["001/7-plan.txt"] == found["001/7-plan.txt"]
+
+
+def test_all_parts_are_in_the_file_of_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOSAJIT_DUMP", "lower")
+    monkeypatch.setenv("TOSAJIT_DUMP_DIR", str(tmp_path))
+    made = tj.compile(choice()).stages["lower"]
+    (path,) = tmp_path.rglob("*.txt")
+    assert path.read_text() == f"{made}\n"
+
+
+def test_what_is_no_stage_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOSAJIT_DUMP", "fuse,plann")
+    with pytest.raises(tj.CompileError, match=r"no stage plann; there are validate, .*; did you mean plan\?"):
+        tj.compile(choice())
+
+
+@pytest.mark.parametrize("place", ["folder", "number", "file", "hard link"])
+def test_links_are_not_followed(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOSAJIT_DUMP", "plan")
+    monkeypatch.setenv("TOSAJIT_DUMP_DIR", str(tmp_path / "dump"))
+    monkeypatch.setattr("tosajit.compiler.dump._numbers", iter([1]))
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "7-plan.txt").write_text("mine")
+    if place == "folder":
+        (tmp_path / "dump").symlink_to(theirs, target_is_directory=True)
+    elif place == "number":
+        (tmp_path / "dump").mkdir()
+        (tmp_path / "dump" / "001").symlink_to(theirs, target_is_directory=True)
+    else:
+        (tmp_path / "dump" / "001").mkdir(parents=True)
+        path = tmp_path / "dump" / "001" / "7-plan.txt"
+        (path.symlink_to if place == "file" else path.hardlink_to)(theirs / "7-plan.txt")
+    if place in ("folder", "number"):
+        with pytest.raises(tj.CompileError, match="is a link, which is not followed"):
+            tj.compile(choice())
+    else:
+        tj.compile(choice())
+    assert [path.name for path in theirs.iterdir()] == ["7-plan.txt"]
+    assert (theirs / "7-plan.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TOSAJIT_DUMP", "plan")
+    monkeypatch.setenv("TOSAJIT_DUMP_DIR", str(tmp_path / "file" / "dump"))
+    with pytest.raises(
+        tj.CompileError, match=r"TOSAJIT_DUMP: .*7-plan.txt cannot be written: Not a directory"
+    ):
+        tj.compile(choice())
