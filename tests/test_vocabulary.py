@@ -1,12 +1,30 @@
-"""The vocabulary of scalars: what an expression can be made of."""
+"""The vocabulary of scalars: what an expression can be made of, and that everybody knows it."""
 
+import ast
+import inspect
+import math
 import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 
+from sim.cost.vector import CYCLES
+from tests.scalar_oracle import ANYTHING, FORBIDDEN, INTEGERS, ORACLES, bounds, rounded
 from tiling.expr import Expr, acc, apply, axis, call, const, read
+from tiling.fold import ASSOCIATIVE
 from tiling.nest import Reduction
-from tiling.scalars import SCALARS, TABLE, ScalarError
+from tiling.scalars import SCALARS, TABLE, Cost, Family, Scalar, ScalarError
+from tiling.text import SYMBOLS
+from tosajit.host.ranges import AMOUNTS, CORNERS, SCALES
+from tosajit.host.simplify import CHEAP
+from tosajit.kernels.emit import BY_BITS, IN_ANY_ORDER
+from tosajit.kernels.scalars import requirement, scalar
+from tosajit.kernels.scalars import scalars as definitions
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_name_is_declared_once() -> None:
@@ -68,3 +86,173 @@ def test_nothing_else_can_be_made(make, message) -> None:
     with pytest.raises(ScalarError) as caught:
         make()
     assert str(caught.value).startswith(message)
+
+
+# The vocabulary, the texts of kernels, their REQUIREs and the oracles.
+
+
+def reachable(names: Iterable[str]) -> set[str]:
+    """Definitions that the named ones need."""
+    found: set[str] = set()
+    stack = list(names)
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack += definitions()[name].calls
+    return found
+
+
+def test_every_scalar_has_a_text_with_its_operands() -> None:
+    for row in TABLE:
+        assert len(inspect.signature(scalar(row.name)).parameters) == len(row.operands), row.name
+
+
+def test_every_text_belongs_to_a_scalar() -> None:
+    required = [name for row in TABLE if (name := requirement(row.name))]
+    unused = definitions().keys() - reachable([*SCALARS, *required, *BY_BITS.values()])
+    assert unused == {"index_ok"}, "the REQUIRE of indices that data say belongs to no scalar"
+
+
+def test_every_scalar_is_used() -> None:
+    """A module that makes or rewrites nests names it; one with a type is named by what it does."""
+    words = set()
+    for path in (
+        ROOT / "tiling/expr.py",
+        *(ROOT / "tosajit/operators").glob("*.py"),
+        *(ROOT / "tosajit/host").glob("*.py"),
+    ):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words.add(node.value)
+    for row in TABLE:
+        stems = {row.name, row.base, f"{row.base}_", row.base.removesuffix("_ignore")}
+        assert stems & words, f"no module makes a {row.name}"
+
+
+def test_every_scalar_has_an_oracle() -> None:
+    assert ORACLES.keys() == {row.base for row in TABLE}
+
+
+def drawn(type: str, count: int, generator: np.random.Generator) -> list[int | float | bool]:
+    """Values of a type, its ends and small ones more often than chance has it."""
+    if type == "bool":
+        return [bool(value) for value in generator.integers(0, 2, count)]
+    if type in INTEGERS:
+        low, high = bounds(type)
+        ends = [low, low + 1, -1, 0, 1, 2, 31, 32, 63, high - 1, high]
+        known = [value for value in ends if low <= value <= high]
+        far = generator.integers(low, high, count, endpoint=True)
+        small = generator.integers(max(low, -9), 64, count)
+        picked = generator.choice(known, count)
+        return np.choose(generator.integers(0, 3, count), [far, small, picked]).tolist()  # type: ignore[no-any-return]
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, math.inf, -math.inf, math.nan, 1e-6, 300.0, 0.25]
+    near = generator.normal(0, 3, count)
+    values = np.where(generator.integers(0, 3, count) == 0, generator.choice(special, count), near)
+    return [rounded(type, float(value)) for value in values]
+
+
+NUMPY = {
+    "bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
+    "i32": np.int32, "i64": np.int64,
+}  # fmt: skip
+NEAR = {"f32": 2.0**-18, "f16": 2.0**-10, "bf16": 2.0**-7}
+"""Errors of functions that are beyond all bounds; those themselves are for the tests of functions."""
+
+
+def agree(row: Scalar, found: Any, expected: Any) -> bool:
+    """Whether a result is the one of the oracle; of functions, whether it is near."""
+    if row.result in INTEGERS or row.result == "bool":
+        return bool(found == expected)
+    if math.isnan(expected) or math.isinf(expected) or row.family not in ("function", "blend"):
+        return bool(found == expected) or bool(found != found and expected != expected)
+    return abs(float(found) - expected) <= NEAR[row.type] * max(abs(expected), 2.0**-7)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars_compute_what_the_oracles_say(name: str) -> None:
+    row, generator = SCALARS[name], np.random.default_rng(len(name))
+    test = requirement(name)
+    compared = 0
+    for types in zip(*(generator.choice(sorted(known), 40) for known in row.operands), strict=True):
+        for values in zip(*(drawn(type, 12, generator) for type in types), strict=True):
+            expected = ORACLES[row.base](row, *values)
+            if expected is ANYTHING:
+                continue
+            given = [NUMPY.get(type, np.float32)(value) for type, value in zip(types, values, strict=True)]
+            allowed = expected is not FORBIDDEN
+            assert (test is None or bool(scalar(test)(*given))) == allowed, (name, values)
+            if allowed:
+                found = scalar(name)(*given)
+                assert agree(row, found, expected), (name, types, values, found, expected)
+                compared += 1
+    assert compared > 20
+
+
+# Modules ask for what a scalar is.
+
+PARSES = {
+    "startswith",
+    "endswith",
+    "partition",
+    "rpartition",
+    "split",
+    "rsplit",
+    "removeprefix",
+    "removesuffix",
+}
+SETS: Mapping[str, Iterable[str]] = {
+    "tiling.fold.ASSOCIATIVE": ASSOCIATIVE,
+    "tiling.text.SYMBOLS": SYMBOLS,
+    "tosajit.host.ranges.CORNERS": CORNERS,
+    "tosajit.host.ranges.AMOUNTS": AMOUNTS,
+    "tosajit.host.ranges.SCALES": SCALES,
+    "tosajit.host.simplify.CHEAP": CHEAP,
+    "tosajit.kernels.emit.BY_BITS": BY_BITS,
+    "tosajit.kernels.emit.IN_ANY_ORDER": IN_ANY_ORDER,
+}
+
+
+def sources() -> Iterator[tuple[str, ast.AST]]:
+    """Every expression and statement of the packages, and where it is."""
+    for package in ("tiling", "sim", "tosajit"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}", node
+
+
+def named(node: ast.AST) -> bool:
+    """Whether it is the name of an expression's scalar."""
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "op" or (node.attr in ("base", "name") and ast.unparse(node.value).endswith("scalar"))
+    )
+
+
+def test_no_module_looks_at_the_spelling_of_a_name() -> None:
+    for where, node in sources():
+        if isinstance(node, ast.Attribute) and node.attr in PARSES:
+            assert not named(node.value), where
+
+
+def test_names_that_scalars_are_compared_with_are_declared() -> None:
+    known = {*SCALARS, *(row.base for row in TABLE)}
+    compared = 0
+    for where, node in sources():
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("scalar.base"):
+            for constant in ast.walk(node):
+                if isinstance(constant, ast.Constant):
+                    assert constant.value in known, where
+                    compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_names_in_tables_are_declared(name: str) -> None:
+    assert set(SETS[name]) <= {*SCALARS, *(row.base for row in TABLE)}
+
+
+def test_default_cycles_are_of_costs() -> None:
+    assert CYCLES.keys() <= set(get_args(Cost))
+    assert {row.cost for row in TABLE} == set(get_args(Cost))
+    assert {row.family for row in TABLE} == set(get_args(Family)) - {"leaf"}

@@ -59,7 +59,13 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "f32": frozenset({"f8e4m3", "f8e5m2", "f16", "bf16", "f32"}),
 }
 """The types of which a type has all values: an operand that is narrower is widened on its way in."""
-ANY = frozenset(HOLDS)
+CLASSES = {
+    **HOLDS,
+    "whole": HOLDS["bool"] | HOLDS["i64"] | HOLDS["u16"],
+    "=i32": frozenset({"i32"}),
+    "exact": HOLDS["i16"] | HOLDS["u16"] | HOLDS["f32"],
+}
+"""How rows name the types of an operand: also any integer, int32 alone, and what float32 holds exactly."""
 
 
 class ScalarError(ValueError):
@@ -131,7 +137,7 @@ def _rows(
     """Scalars that differ in what they do and in their type alone.
 
     `T` is the type that one is for; `types` is empty if it has no type in its name. An operand is named by
-    the widest type that it may have, or `any`.
+    the widest type that it may have, or by another of the CLASSES.
     """
     for base in bases.split():
         for type in types.split() or [""]:
@@ -140,7 +146,7 @@ def _rows(
                 name=f"{base}_{type}" if type else base,
                 base=base,
                 type=type,
-                operands=tuple(ANY if operand == "any" else HOLDS[operand] for operand in taken),
+                operands=tuple(CLASSES[operand] for operand in taken),
                 result=type if result == "T" else result,
                 family=family,
                 cost=cost,
@@ -150,10 +156,11 @@ def _rows(
 
 TABLE: tuple[Scalar, ...] = (
     # Between types.
-    *_rows("to", f"{BITS} u8 u16 {FLOATS} {SMALL}", "any", family="cast", cost="convert"),
+    *_rows("to", f"{BITS} u8 u16", "whole", family="cast", cost="convert"),
+    *_rows("to", f"{FLOATS} {SMALL}", "exact", family="cast", cost="convert"),
     *_rows("saturate", "i8 u8 i16 u16 i32", "i64", family="clamp", cost="convert"),
     *_rows("float_to", "i8 i16 i32", "f32", family="convert"),
-    *_rows("i32_to", FLOATS, "i32", family="convert"),
+    *_rows("i32_to", FLOATS, "=i32", family="convert"),
     # Arithmetic: integers wrap.
     *_rows("add sub", NUMBERS, "T T", family="add"),
     *_rows("mul", NUMBERS, "T T", family="multiply", cost="multiply"),

@@ -22,7 +22,7 @@ SHORTEST = 16
 MEMBERS = 6
 """Members of a group that are listed; of more, the first and the last."""
 
-_SYMBOLS = {
+SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "eq": "==", "gt": ">", "ge": ">=",
     "shl": "<<", "ashr": ">>", "lshr": ">>>",
 }  # fmt: skip
@@ -139,7 +139,7 @@ def statements(nest: Nest) -> Iterator[str]:
         lines = _Lines(nest, [value], numbers)
         text = lines.text(value)
         yield from lines.found
-        step = f"acc {_SYMBOLS[op]}= {_bare(text)}" if op in _SYMBOLS else f"acc = {op}(acc, {_bare(text)})"
+        step = f"acc {SYMBOLS[op]}= {_bare(text)}" if op in SYMBOLS else f"acc = {op}(acc, {_bare(text)})"
         yield f"{step}   ({nest.reduction.type}, from {nest.reduction.initial})"
     lines = _Lines(nest, list(_results(nest)), numbers)
     for write in nest.writes:
@@ -231,7 +231,7 @@ class _Lines:
                 return "acc"
         parts = [self.text(operand) for operand in expr.operands]
         scalar, first = expr.scalar, expr.operands[0]
-        symbol = _SYMBOLS.get(scalar.base)
+        symbol = SYMBOLS.get(scalar.base)
         if symbol is None:
             shown = scalar.base if scalar.type == first.type else scalar.name
             return f"{shown}({', '.join(_bare(part) for part in parts)})"

@@ -73,8 +73,6 @@ class Ranges:
         rule = CORNERS.get(base) or CORNERS.get(expr.op)
         if rule is None or (base in AMOUNTS and not 0 <= ranges[-1][0] == ranges[-1][1] <= 31):
             return full
-        if expr.op == "to_i48" and not -(1 << 47) <= ranges[0][0] <= ranges[0][1] < 1 << 47:
-            return full
         results = [rule(*corner) for corner in product(*ranges)]
         return min(results), max(results)
 

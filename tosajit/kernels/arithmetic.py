@@ -66,11 +66,6 @@ def to_i32(value: Number) -> Number:
     return np.int32(value)
 
 
-def to_i48(value: Number) -> Number:
-    """Keep the low 48 bits, sign-extended into int64."""
-    return np.int64(np.int64(np.int64(value) << 16) >> 16)
-
-
 def to_i64(value: Number) -> Number:
     """Widen to 64 bits."""
     return np.int64(value)
@@ -367,16 +362,6 @@ def table_interpolate(base: Number, next_: Number, value: Number) -> Number:
 def first_write(repeats: Number) -> Number:
     """Give back how many writes to a place were before this one (SCATTER)."""
     return np.int32(repeats)
-
-
-def resize_index(position: Number, scale_n: Number) -> Number:
-    """Return the input coordinate of a scaled position (idiv_floor)."""
-    return np.int64(np.int64(position) // np.int64(scale_n))
-
-
-def resize_fraction(position: Number, scale_n: Number) -> Number:
-    """Return what the input coordinate leaves."""
-    return np.int64(np.int64(position) - np.int64(resize_index(position, scale_n) * np.int64(scale_n)))
 
 
 @of("i32", "i64")

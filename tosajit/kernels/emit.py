@@ -116,11 +116,11 @@ class Emitter:
         kinds = {item.access.type for item in self.accesses}
         if kinds != {"f16"} or self.nest.reduction is not None or self.section is not None:
             return False
-        return {node.op for node in walk(*nest_exprs(self.nest))} - {"read"} <= _BY_BITS.keys()
+        return {node.op for node in walk(*nest_exprs(self.nest))} - {"read"} <= BY_BITS.keys()
 
     def scalar(self, op: str) -> str:
         """The name of what does an operation in this kernel."""
-        return _BY_BITS.get(op, op) if self.bits else op
+        return BY_BITS.get(op, op) if self.bits else op
 
     @cached_property
     def copies(self) -> bool:
@@ -140,7 +140,7 @@ class Emitter:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
         names = {node.op for node in walk(*nest_exprs(self.nest)) if not node.is_leaf}
-        if reduction is not None and (self._along_rows() or self._combination not in _IN_ANY_ORDER):
+        if reduction is not None and (self._along_rows() or self._combination not in IN_ANY_ORDER):
             names.add(self._combination)
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
@@ -228,7 +228,7 @@ class Emitter:
         phase.before(level, f"total = reload_{kind}(row, {self._column})")
         value = phase.value(reduction.value)
         phase.check(combine, ["total", value], phase.depth)
-        phase.last(f"total = {_IN_ANY_ORDER.get(combine, combine)}(total, {value})")
+        phase.last(f"total = {IN_ANY_ORDER.get(combine, combine)}(total, {value})")
         phase.after(level, f"store_{kind}(row, {self._column}, total)")
 
     def _finish(self, phase: Phase) -> None:
@@ -250,8 +250,8 @@ class Emitter:
 
 NARROW = FLOATING - {"f32"}
 """Formats whose values are exact in expressions: a scalar rounds what it makes of them."""
-_BY_BITS = {"clip_f16": "half_clip", "clip_ignore_f16": "half_clip_ignore"}
-_IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
+BY_BITS = {"clip_f16": "half_clip", "clip_ignore_f16": "half_clip_ignore"}
+IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
 
 
