@@ -14,6 +14,7 @@ from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
 from tiling.share import shared_loops, work
 from tiling.target import Target
+from tiling.words import listed
 
 WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
@@ -37,7 +38,7 @@ class Infeasible:
     remedy: str
 
     def __str__(self) -> str:
-        names = ", ".join(self.members) or "a group"
+        names = listed(self.members) or "a group"
         return f"{names}: {self.resource} of {self.demand} bytes needed, {self.bound} there; {self.remedy}"
 
 

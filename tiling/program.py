@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.target import Place, Target
+from tiling.words import plain
 
 Kind = Literal["input", "output", "constant", "temporary"]
 
@@ -181,7 +182,7 @@ class Program:
     def __repr__(self) -> str:
         tiles = sum(section.tiles for section in self.sections)
         return (
-            f"<Program for {self.target.name}: {len(self.sections)} groups, {tiles} tiles, "
+            f"<Program for {plain(self.target.name)}: {len(self.sections)} groups, {tiles} tiles, "
             f"arena {self.arena_bytes} bytes, scratchpad {self.scratch_bytes} bytes>"
         )
 

@@ -14,6 +14,7 @@ from math import prod
 from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs
 from tiling.program import Image, Program, Section
+from tiling.words import plain
 
 LONGEST = 72
 """Characters of an expression before a part of it gets a name."""
@@ -60,13 +61,13 @@ def memory_lines(program: Program) -> list[str]:
     constants = [operand for operand in program.operands.values() if operand.kind == "constant"]
     used = {name for section in program.sections for name in section.nest.operands}
     shown = [operand for operand in shown if operand.kind != "temporary" or operand.name in used]
-    width = max((len(operand.name) for operand in shown), default=0)
+    width = max((len(plain(operand.name)) for operand in shown), default=0)
     lines = []
     for operand in shown:
         place = f" at {operand.offset}" if operand.kind == "temporary" else ""
         if operand.place == "scratchpad":
             place = f" at [{operand.offset}..{operand.offset + operand.bytes}]"
-        line = f"{operand.kind:<9} {operand.name:<{width}} {operand.type}[{operand.elements}]{place}"
+        line = f"{operand.kind:<9} {plain(operand.name):<{width}} {operand.type}[{operand.elements}]{place}"
         lines.append(line)
     if constants:
         total = sum(operand.bytes for operand in constants)
@@ -97,7 +98,8 @@ def section_lines(number: int, section: Section) -> Iterator[str]:
     for line in statements(nest):
         yield f"{indent}  {line}"
     if nest.prepared:
-        yield f"{indent}  by the array unit, from {', '.join(access.operand for access in nest.prepared)}"
+        operands = ", ".join(plain(access.operand) for access in nest.prepared)
+        yield f"{indent}  by the array unit, from {operands}"
     for depth in reversed(range(len(section.loops) + 1)):
         yield from (
             f"{_indent(depth)}store {line}" for line in _transfers(pairs[reads:], depth, "{0} <- {1}")
@@ -110,7 +112,7 @@ def _transfers(pairs: Sequence[tuple[Access, Image | None]], depth: int, form: s
         if image is not None and image.level == depth:
             place = f"[{image.address}..{image.address + image.bytes}]"
             box = f"({'×'.join(map(str, image.shape)) or '1'} {access.type}{_turns(image)})"
-            yield f"{form.format(access.operand, place)} {box}"
+            yield f"{form.format(plain(access.operand), place)} {box}"
 
 
 def _turns(image: Image) -> str:
@@ -125,7 +127,7 @@ def _indent(depth: int) -> str:
 
 def members_text(members: Sequence[str]) -> str:
     """What a group is made of, each once."""
-    names = list(dict.fromkeys(members))
+    names = [plain(name) for name in dict.fromkeys(members)]
     if len(names) <= MEMBERS:
         return ", ".join(names)
     return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)} nodes)"
@@ -181,9 +183,10 @@ class _Lines:
         """An element of an operand."""
         pairs = zip(access.index, access.shape, strict=True)
         index = ", ".join(self._index(item, extent) for item, extent in pairs)
+        name = plain(access.operand)
         if access.fill is not None:
-            return f"({access.operand}[{index}] else {self.text(access.fill)})"
-        return access.operand if prod(access.shape) == 1 else f"{access.operand}[{index}]"
+            return f"({name}[{index}] else {self.text(access.fill)})"
+        return name if prod(access.shape) == 1 else f"{name}[{index}]"
 
     def _index(self, index: Affine | Indirect, extent: int) -> str:
         if isinstance(index, Indirect):
@@ -260,7 +263,7 @@ def _title(program: Program) -> str:
     target, sizes = program.target, f"arena {program.arena_bytes} bytes"
     if target.scratch_bytes is not None:
         sizes += f", scratchpad {program.scratch_bytes} of {target.scratch_bytes} bytes"
-    return f"program for {target.name}: {sizes}"
+    return f"program for {plain(target.name)}: {sizes}"
 
 
 def _header(nest: Nest, extents: Sequence[int]) -> str:

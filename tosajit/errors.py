@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from tiling.words import TextError, paragraph, plain
+
 Kind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant", "internal"]
 """`internal` is a rule that failed itself: a fault of tosajit, reported so that it is found."""
 
@@ -35,11 +37,13 @@ class Violation:
     section: str
 
     def __str__(self) -> str:
-        where = f"{self.node} ({self.operator})" if self.operator else self.node
-        return f"{where} {self.operand}".rstrip() + f": {self.message} [TOSA 1.0.1 section {self.section}]"
+        node = plain(self.node)
+        where = f"{node} ({self.operator})" if self.operator else node
+        message = plain(paragraph(self.message), None)
+        return f"{where} {plain(self.operand)}".rstrip() + f": {message} [TOSA 1.0.1 section {self.section}]"
 
 
-class TosaError(Exception):
+class TosaError(TextError):
     """Everything that this package raises on purpose."""
 
 

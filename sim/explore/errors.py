@@ -13,13 +13,14 @@ ValueError
 from __future__ import annotations
 
 from sim.machine.errors import MachineError
+from tiling.words import TextError
 
 
 class SpaceError(MachineError):
     """A space, a constraint or a strategy cannot be: the message has every fault with a remedy."""
 
 
-class ExplorationError(ValueError):
+class ExplorationError(TextError, ValueError):
     """What is asked of an exploration's result is not there, or cannot be drawn or written."""
 
 

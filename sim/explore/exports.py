@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sim.explore.errors import ExplorationError
 from sim.files import write_whole
+from sim.tables import csv_text
 
 if TYPE_CHECKING:
     from sim.explore.exploration import Exploration
@@ -68,11 +69,7 @@ def to_parquet(exploration: Exploration, path: str | Path) -> None:
 def to_csv(exploration: Exploration) -> str:
     """A line for each point; nothing for numbers that are not known, JSON for values that are parts."""
     table = columns(exploration)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(_cells(values) for values in table.values()), strict=True))
-    return file.getvalue()
+    return csv_text(chain([table], zip(*(_cells(values) for values in table.values()), strict=True)))
 
 
 def to_json(exploration: Exploration) -> str:

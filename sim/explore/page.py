@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sim.explore.summary import summary
 from sim.explore.wording import part_text
-from sim.report.words import plain
+from tiling.words import plain
 
 if TYPE_CHECKING:
     from sim.explore.exploration import Exploration

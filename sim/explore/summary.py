@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from sim.explore.wording import heading, percentage, value_text, values_text, with_unit
 from sim.report.html import framed, row
-from sim.report.words import aligned, percent, plain, short
+from sim.report.words import aligned, percent, short
+from tiling.words import plain
 
 if TYPE_CHECKING:
     from sim.explore.exploration import Exploration, Point

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from math import isnan
 from typing import Any
 
-from sim.report.words import plain, scaled, short, size
+from sim.report.words import scaled, short, size
+from tiling.words import plain
 
 PREFIXED = ("s", "J", "J s", "W", "Hz", "B/s")
 """Units that take a prefix, such as ms."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tiling.words import TextError
+
 SHOWN = 20
 
 
@@ -31,7 +33,7 @@ class Fault:
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
-class MachineError(ValueError):
+class MachineError(TextError, ValueError):
     """A machine cannot be: the message lists every fault with its field and a remedy."""
 
     def __init__(self, faults: Iterable[Fault] | str, where: str = "") -> None:

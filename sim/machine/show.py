@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.machine.parts import Block, RowStationary, Systolic
 from sim.machine.paths import leaves
+from tiling.words import isolated, plain
 
 if TYPE_CHECKING:
     from sim.machine.machine import Machine
@@ -21,7 +22,7 @@ _UNITS = {"cycles": "cycles", "lanes": "elements/cycle", "rates": "× full rate"
 def line(machine: Machine) -> str:
     """The machine in a line."""
     figures = (
-        machine.name,
+        plain(machine.name),
         value_text("clock_hz", machine.clock_hz),
         array_text(machine),
         f"{value_text('bytes', machine.scratchpad.bytes)} scratchpad",
@@ -84,7 +85,8 @@ def text(machine: Machine) -> str:
     lines = [
         f"{path.ljust(widths[0])}  {figure.rjust(widths[1])}  {source}" for path, figure, source in table
     ]
-    head = f"{machine.name}: {machine.description}" if machine.description else machine.name
+    name, description = plain(machine.name), plain(machine.description, None)
+    head = f"{name}: {description}" if description else name
     return "\n".join([head, *(one.rstrip() for one in lines)])
 
 
@@ -96,7 +98,7 @@ def html(machine: Machine) -> str:
         for path, figure, source in rows(machine)
     )
     head = "<tr><th>field</th><th>figure</th><th>source</th></tr>"
-    caption = f"<b>{escape(machine.name)}</b> {escape(machine.description)}"
+    caption = f"<b>{isolated(machine.name)}</b> {escape(plain(machine.description, None))}"
     return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{cells}</tbody></table>"
 
 

@@ -14,7 +14,8 @@ from sim.report.html import bar, framed, key, row
 from sim.report.report import CAUSES, OperatorReport, Report, written
 from sim.report.text import HEADS, WIDTH, tenths
 from sim.report.trace import write_trace
-from sim.report.words import aligned, plain, scaled, short, size, title, titles
+from sim.report.words import aligned, scaled, short, size, title, titles
+from tiling.words import plain
 
 COLUMNS = 5
 """Reports whose operators fit beside each other."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from math import isfinite
@@ -28,6 +26,7 @@ from sim.report.report import (
     Span,
     moved,
 )
+from sim.tables import csv_text
 
 FORMAT, VERSION = "tosajit report", 1
 
@@ -101,23 +100,22 @@ def from_json(source: str | Path) -> Report:
 
 def to_csv(*reports: Report) -> str:
     """A table with a row for each operator of each report, and one for its total."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(
-        [
-            *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
-            *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
-            *(f"{part}_joules" for part in ENERGIES),
-            *("macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"),
-        ]
+    return csv_text(_csv_rows(reports))
+
+
+def _csv_rows(reports: Iterable[Report]) -> Iterator[Sequence[Any]]:
+    yield (
+        *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
+        *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
+        *(f"{part}_joules" for part in ENERGIES),
+        *("macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"),
     )
     for report in reports:
         name = (report.program, report.machine)
         for operator in report.operators:
             head = (*name, operator.label, operator.unit, " ".join(operator.members))
-            table.writerow(_row(head, operator, report.roofline_of(operator), operator.cycles))
-        table.writerow(_row((*name, "total", "", ""), report, report.roofline, report.causes))
-    return file.getvalue()
+            yield _row(head, operator, report.roofline_of(operator), operator.cycles)
+        yield _row((*name, "total", "", ""), report, report.roofline, report.causes)
 
 
 def _row(

@@ -8,7 +8,8 @@ from html import escape
 from sim.report.report import CAUSES, OperatorReport, Report
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, summary, tenths
-from sim.report.words import percent, plain, size, title
+from sim.report.words import percent, size, title
+from tiling.words import plain
 
 SHOWN = 12
 """Operators that are shown before the rest folds out."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from tiling.words import TextError
+
 if TYPE_CHECKING:
     from sim.report.compare import Comparison
 
@@ -30,7 +32,7 @@ KINDS: tuple[Kind, ...] = ("weights", "activations", "constants")
 ENERGIES = ("macs", "operations", "scratchpad", "offchip", "leakage")
 
 
-class ReportError(Exception):
+class ReportError(TextError):
     """A report is inconsistent, or a file with one cannot be read or written."""
 
 

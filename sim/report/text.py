@@ -7,7 +7,8 @@ from re import sub
 from textwrap import wrap
 
 from sim.report.report import CAUSES, DIRECTIONS, KINDS, UNITS, Memory, OperatorReport, Report, moved, summed
-from sim.report.words import aligned, percent, plain, scaled, short, size, title, titles
+from sim.report.words import aligned, percent, scaled, short, size, title, titles
+from tiling.words import plain
 
 WIDTH = 110
 """Columns that a table may have."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from sim.report.files import write_text
 from sim.report.report import CAUSES, Report, Span
-from sim.report.words import plain
+from tiling.words import plain
 
 LIMIT = 100_000
 """Spans that are drawn one by one. The longest repetitions become one span each when there are more."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from math import isfinite
 
+from tiling.words import plain
+
 _PREFIXES = (
     (1e12, "T"),
     (1e9, "G"),
@@ -50,16 +52,9 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if value >= 0.05 else "<0.1 %"
 
 
-def plain(name: str) -> str:
-    """A name on one line, whatever is in it."""
-    if name.isprintable():
-        return name
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
-
-
 def short(name: str, width: int) -> str:
     """A name that takes no more characters: beginning and end, where it is longer."""
-    text = plain(name)
+    text = plain(name, None)
     if len(text) <= width:
         return text
     tail = (width - 1) // 3
@@ -68,18 +63,20 @@ def short(name: str, width: int) -> str:
 
 def title(label: str, members: int, width: int) -> str:
     """The label of a group or, where there is no room, its first member and how many are left out."""
-    return plain(label) if len(plain(label)) <= width else _brief(label, members, width)
+    text = plain(label, None)
+    return text if len(text) <= width else _brief(label, members, width)
 
 
 def titles(groups: Sequence[tuple[str, int]], width: int) -> list[str]:
     """Labels of groups with their numbers of members: all in full, or all by their first members."""
-    if all(len(plain(label)) <= width for label, _ in groups):
-        return [plain(label) for label, _ in groups]
+    texts = [plain(label, None) for label, _ in groups]
+    if all(len(text) <= width for text in texts):
+        return texts
     return [_brief(label, members, width) for label, members in groups]
 
 
 def _brief(label: str, members: int, width: int) -> str:
-    first, plus, _ = plain(label).partition(" + ")
+    first, plus, _ = plain(label, None).partition(" + ")
     more = f" +{members - 1}" if plus and members > 1 else ""
     return short(first, max(width - len(more), 1)) + more
 

@@ -48,10 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def print_error(message: str, kind: str, as_json: bool) -> None:
     """Say what is wrong on standard error."""
     if as_json:
-        import json
+        from tosajit.cli.output import json_text
 
-        message = json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False)
-        print(message, file=sys.stderr)
+        print(json_text({"error": {"kind": kind, "message": message}}), file=sys.stderr)
     else:
         print(f"tosajit: {message}", file=sys.stderr)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
+from tiling.words import plain
 from tosajit.checks.validation import validate
 from tosajit.cli.building import limits
 from tosajit.cli.output import print_json
@@ -20,5 +21,5 @@ def run(options: Namespace) -> int:
     else:
         print(*violations, sep="\n", end="\n" if violations else "")
         count = len(violations)
-        print(f"{options.model}: {count or 'no'} violation{'' if count == 1 else 's'}")
+        print(f"{plain(str(options.model), None)}: {count or 'no'} violation{'' if count == 1 else 's'}")
     return int(bool(violations))

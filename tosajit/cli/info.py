@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from tiling.words import plain
 from tosajit.cli.output import bytes_text, print_json
 from tosajit.display.columns import aligned
 from tosajit.display.summary import Summary, summarize
@@ -21,24 +22,24 @@ def run(options: Namespace) -> int:
         print_json({"model": str(options.model), **asdict(summary), **listed})
         return 0
     rows = [(name, text) for name, texts in _rows(summary) for name, text in _indented(name, texts)]
-    print(f"{options.model}, TOSA {summary.version}", *aligned(rows), sep="\n")
+    print(f"{plain(str(options.model), None)}, TOSA {summary.version}", *aligned(rows), sep="\n")
     if options.graph:
         print(f"\n{graph}")
     return 0
 
 
 def _rows(summary: Summary) -> Iterator[tuple[str, list[str]]]:
-    yield "inputs", list(summary.inputs)
-    yield "outputs", list(summary.outputs)
+    yield "inputs", [plain(text) for text in summary.inputs]
+    yield "outputs", [plain(text) for text in summary.outputs]
     total = sum(summary.operators.values())
     yield "operators", [f"{total} of {len(summary.operators)} kinds", *_counts(summary)]
     yield "MACs", [f"{summary.macs:,}"]
     yield "parameters", [bytes_text(summary.parameter_bytes)]
     yield "needs", [", ".join(summary.needs) or "nothing"]
     if summary.variables:
-        yield "variables", list(summary.variables)
+        yield "variables", [plain(text) for text in summary.variables]
     if len(summary.regions) > 1:
-        yield "regions", [", ".join(summary.regions)]
+        yield "regions", [", ".join(map(plain, summary.regions))]
     if summary.violations:
         yield "violations", [f"{summary.violations}: `tosajit check` lists them"]
 

@@ -12,7 +12,15 @@ from sim.bar import WIDTH, bar_text
 
 def print_json(value: Any) -> None:
     """Print a value as JSON that people can read, too."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(json_text(value, indent=2))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    r"""JSON with what a terminal would obey, or not encode, written as `\u202e`; the same value."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def bytes_text(size: int) -> str:

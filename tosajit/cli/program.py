@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tiling.program import Opcode, Program
+from tiling.words import plain
 from tosajit.cli.building import built
 from tosajit.cli.output import print_json
 from tosajit.display.columns import aligned
@@ -28,7 +29,7 @@ HEAD = ("opcode", "group", "level", "operand", "address", "bytes")
 
 def _commands(program: Program) -> list[str]:
     """The command stream as a table."""
-    rows = [["" if cell is None else str(cell) for cell in row] for row in _rows(program)]
+    rows = [["" if cell is None else plain(str(cell)) for cell in row] for row in _rows(program)]
     return aligned([HEAD, *rows], right=(1, 2, 4, 5))
 
 

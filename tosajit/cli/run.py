@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tiling.words import listed, plain
 from tosajit.cli.building import built
 from tosajit.cli.output import print_json, seconds_text
 from tosajit.errors import InputError
@@ -48,13 +49,11 @@ def _inputs(executable: Executable, options: Namespace) -> dict[str, Array]:
     paths = dict(options.input)
     unknown = sorted(set(paths) - set(values))
     if unknown:
-        raise InputError(
-            f"there is no input {', '.join(unknown)}; the inputs are {', '.join(values) or 'none'}"
-        )
+        raise InputError(f"there is no input {listed(unknown)}; the inputs are {listed(values) or 'none'}")
     missing = [name for name in values if name not in paths]
     if missing and not options.random:
         raise InputError(
-            f"input {', '.join(missing)} is missing: give --input {missing[0]}=FILE, or --random"
+            f"input {listed(missing)} is missing: give --input {plain(missing[0])}=FILE, or --random"
         )
     generator = np.random.default_rng(options.seed)
     drawn = {name: drawn_for(values[name], generator) for name in missing}
@@ -76,7 +75,7 @@ def _files(executable: Executable, options: Namespace) -> Iterator[tuple[str, Pa
     chosen = dict(options.output)
     unknown = sorted(set(chosen) - set(names))
     if unknown:
-        raise InputError(f"there is no output {', '.join(unknown)}; the outputs are {', '.join(names)}")
+        raise InputError(f"there is no output {listed(unknown)}; the outputs are {listed(names)}")
     folder: Path | None = options.output_dir
     if folder is not None:
         try:

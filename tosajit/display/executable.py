@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tiling.program import Section
 from tiling.text import members_text, program_html
+from tiling.words import isolated
 from tosajit.display.columns import aligned
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def executable_text(executable: Executable) -> str:
 
 def executable_html(executable: Executable) -> str:
     """The same for notebooks; the programs fold out."""
-    takes = ", ".join(escape(str(value)) for value in executable.graph.inputs)
-    gives = ", ".join(escape(str(value)) for value in executable.graph.outputs)
+    takes = ", ".join(isolated(str(value)) for value in executable.graph.inputs)
+    gives = ", ".join(isolated(str(value)) for value in executable.graph.outputs)
     head = "".join(f"<th>{name}</th>" for name in HEAD)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in _rows(executable)

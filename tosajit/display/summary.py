@@ -52,8 +52,8 @@ def summarize(graph: Graph) -> Summary:
     variables = declared_variables(graph)
     return Summary(
         version=".".join(map(str, graph.version[:3])),
-        inputs=tuple(str(value) for block in main for value in _values(block, block.inputs)),
-        outputs=tuple(str(value) for block in main for value in _values(block, block.outputs)),
+        inputs=tuple(text for block in main for text in _declared(block, block.inputs)),
+        outputs=tuple(text for block in main for text in _declared(block, block.outputs)),
         operators=dict(Counter(node.operator.opcode for node in graph.nodes).most_common()),
         macs=sum(map(macs, uses)),
         parameter_bytes=sum(constants),
@@ -84,6 +84,11 @@ def _constants(block: Block) -> Iterator[int]:
             for value in _values(block, node.outputs):
                 if value.shape is not None:
                     yield -(-prod(value.shape) * value.dtype.bits // 8)
+
+
+def _declared(block: Block, names: Iterable[str]) -> Iterator[str]:
+    """Names as they are, unlike those of `str(value)`: a summary is data."""
+    return (f"%{value.name}: {value.type}" for value in _values(block, names))
 
 
 def _values(block: Block, names: Iterable[str]) -> list[Value]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiling.words import plain
 from tosajit.dtypes import DType
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Value:
         return f"Value({self})"
 
     def __str__(self) -> str:
-        return f"%{self.name}: {self.type}"
+        return f"%{plain(self.name)}: {self.type}"
 
     @property
     def type(self) -> str:

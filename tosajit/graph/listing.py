@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from tiling.words import isolated, plain
 from tosajit.graph import Block, Graph, Node, Value
 from tosajit.graph.operator import shown
 
@@ -26,15 +27,15 @@ def block_text(block: Block, region: str = "") -> str:
     """A block: its signature, and a line for each node."""
     takes = ", ".join(_declared(block, name) for name in block.inputs)
     gives = ", ".join(_type(block, name) for name in block.outputs)
-    lines = [f"{region or block.name}({takes}) -> ({gives}) {{"]
+    lines = [f"{plain(region or block.name)}({takes}) -> ({gives}) {{"]
     lines += [f"  {line}" for line in _lines(block)]
-    lines += [f"  return {', '.join(f'%{name}' for name in block.outputs)}", "}"]
+    lines += [f"  return {', '.join(map(_named, block.outputs))}", "}"]
     return "\n".join(lines)
 
 
 def _lines(block: Block) -> Iterator[str]:
     for node in block.nodes:
-        results = ", ".join(f"%{name}" for name in node.outputs)
+        results = ", ".join(map(_named, node.outputs))
         types = ", ".join(_type(block, name) for name in node.outputs)
         left = f"{results} = " if results else ""
         right = f" : {types}" if types else ""
@@ -42,7 +43,7 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _arguments(block: Block, node: Node) -> str:
-    parts = [f"%{name}" for name in node.inputs]
+    parts = [_named(name) for name in node.inputs]
     constant = block.values.get(node.outputs[0]) if node.outputs else None
     if constant is not None and constant.data is not None and not node.inputs:
         parts.append(constant_text(constant))
@@ -63,8 +64,12 @@ def constant_text(value: Value) -> str:
     return f"{data.size} × {numbers.min()}…{numbers.max()}"
 
 
+def _named(name: str) -> str:
+    return f"%{plain(name)}"
+
+
 def _declared(block: Block, name: str) -> str:
-    return f"%{name}: {_type(block, name)}"
+    return f"{_named(name)}: {_type(block, name)}"
 
 
 def _type(block: Block, name: str) -> str:
@@ -79,8 +84,8 @@ def graph_html(graph: Graph) -> str:
         for block in region.blocks:
             rows = "".join(_row(block, node) for node in block.nodes)
             head = "<tr><th>result</th><th>operator</th><th>arguments</th><th>type</th></tr>"
-            takes = ", ".join(escape(_declared(block, name)) for name in block.inputs)
-            parts.append(f"<b>{escape(region.name)}</b>({takes})<table>{head}{rows}</table>")
+            takes = ", ".join(isolated(_declared(block, name)) for name in block.inputs)
+            parts.append(f"<b>{isolated(region.name)}</b>({takes})<table>{head}{rows}</table>")
     return "".join(parts)
 
 
@@ -88,7 +93,7 @@ def _row(block: Block, node: Node) -> str:
     operator = node.operator
     link = f'<a href="{SPECIFICATION}#_{operator.opcode.lower()}" title="section {operator.section}">'
     cells = [
-        escape(", ".join(node.outputs)),
+        ", ".join(map(isolated, node.outputs)),
         f"{link}{operator.opcode}</a>",
         escape(_cut(_arguments(block, node))),
         escape(", ".join(_type(block, name) for name in node.outputs)),

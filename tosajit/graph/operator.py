@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
+from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import Kind
 
@@ -401,5 +402,5 @@ def shown(value: object) -> str:
         case tuple():
             return f"[{', '.join(map(shown, value))}]"
         case str() | bytes():
-            return repr(value)
+            return plain(repr(value))
     return str(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tiling.words import plain
 from tosajit.dtypes import DType
 from tosajit.errors import RequireError
 
@@ -44,7 +45,7 @@ class Context:
 
     def __repr__(self) -> str:
         held = ", ".join(
-            f"{v.name}: {v.dtype.name}{list(v.shape)}{'' if v.data is not None else ' (not written)'}"
+            f"{plain(v.name)}: {v.dtype.name}{list(v.shape)}{'' if v.data is not None else ' (not written)'}"
             for v in self.variables.values()
         )
         return f"<Context with {held or 'no variables'}>"

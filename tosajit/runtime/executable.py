@@ -11,6 +11,7 @@ import numpy as np
 
 from tiling.program import Program
 from tiling.target import HOST, Target
+from tiling.words import listed
 from tosajit.compiler.options import Custom, Options
 from tosajit.compiler.stages import WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
@@ -125,10 +126,10 @@ class Executable:
         """Run on inputs by name; the outputs by name. Otherwise like calling it."""
         names = [name for name, _, _ in self._inputs]
         if unknown := sorted(set(inputs) - set(names)):
-            there = ", ".join(names) or "none"
-            raise InputError(f"there is no input {', '.join(unknown)}; the inputs are {there}")
+            there = listed(names) or "none"
+            raise InputError(f"there is no input {listed(unknown)}; the inputs are {there}")
         if missing := [name for name in names if name not in inputs]:
-            raise InputError(f"input {', '.join(missing)} is missing")
+            raise InputError(f"input {listed(missing)} is missing")
         results = self._run([inputs[name] for name in names], context)
         return dict(zip(self.graph.main.outputs, results, strict=True))
 

@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 
 from sim.report import style
-from sim.report.words import plain
+from tiling.words import plain
 
 SHARED = ("base", "tooltip", "surface", "pixels", "scale", "range", "table")
 """Scripts of every page."""

@@ -10,7 +10,8 @@ from sim.report.page.folding import folded
 from sim.report.report import CAUSES, OperatorReport, Report, Span, moved
 from sim.report.style import CONTENT_COLOURS
 from sim.report.text import headline, inferences, summary
-from sim.report.words import percent, plain, scaled, short, size, title
+from sim.report.words import percent, scaled, short, size, title
+from tiling.words import plain
 
 SPANS = 60_000
 """Spans of a page; of more, the longest repetitions are summed up."""

@@ -9,8 +9,9 @@ from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.report import Content, Report
 from sim.report.style import CONTENT_COLOURS, CONTENT_NAMES
 from sim.report.text import headline
-from sim.report.words import plain, size
+from sim.report.words import size
 from tiling.program import Program
+from tiling.words import plain
 
 
 def scratchpad(report: Report, program: Program) -> Any:

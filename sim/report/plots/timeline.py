@@ -9,7 +9,8 @@ from sim.report.report import UNITS, Report, ReportError, Span
 from sim.report.style import OPERATOR_COLOURS, OTHER, UNIT_COLOURS
 from sim.report.text import headline
 from sim.report.trace import expanded, flows
-from sim.report.words import plain, size, title
+from sim.report.words import size, title
+from tiling.words import plain
 
 LIMIT = 20_000
 """Spans that are drawn one by one."""
