@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import flatbuffers
-
-from tosajit.files.builder import append_bytes, append_ints, append_offsets, append_table
+from tosajit.files.builder import Builder
 
 
 @dataclass(frozen=True)
@@ -56,77 +54,76 @@ class RawFile:
     """How often each operator, block and region is listed, without being stored again."""
 
     def bytes(self) -> bytes:
-        builder = flatbuffers.Builder(256)
+        builder = Builder()
         regions = _offsets(builder, [self._region(builder, name) for name in self.regions] * self.repeat)
         major, minor, patch, draft = self.version
-        version = append_table(
-            builder, [("int32", major, -1), ("int32", minor, -1), ("int32", patch, -1), ("bool", draft, True)]
+        version = builder.table(
+            [("int32", major, -1), ("int32", minor, -1), ("int32", patch, -1), ("bool", draft, True)]
         )
-        compatibility = append_table(builder, [("offset", 0), ("uint64", self.features)])
+        compatibility = builder.table([("offset", 0), ("uint64", self.features)])
         extra = [("uint32", 1)] * self.extra_fields
         fields = [("offset", version), ("offset", regions), ("offset", 0), ("offset", compatibility), *extra]
-        builder.Finish(append_table(builder, fields), file_identifier=b"TOSA")
-        return bytes(builder.Output())
+        return builder.finished(builder.table(fields), b"TOSA")
 
-    def _region(self, builder: flatbuffers.Builder, name: str) -> int:
+    def _region(self, builder: Builder, name: str) -> int:
         blocks = _offsets(builder, [self._block(builder) for _ in range(self.blocks)] * self.repeat)
-        return append_table(builder, [("offset", builder.CreateString(name)), ("offset", blocks)])
+        return builder.table([("offset", builder.text(name)), ("offset", blocks)])
 
-    def _block(self, builder: flatbuffers.Builder) -> int:
+    def _block(self, builder: Builder) -> int:
         fields = [
-            builder.CreateString("main"),
+            builder.text("main"),
             _offsets(builder, [_operator(builder, operator) for operator in self.operators] * self.repeat),
             _offsets(builder, [_tensor(builder, tensor) for tensor in self.tensors]),
             _texts(builder, self.inputs),
             _texts(builder, self.outputs),
             _offsets(builder, [_shape(builder, shape) for shape in self.shapes]),
         ]
-        return append_table(builder, [("offset", field) for field in fields])
+        return builder.table([("offset", field) for field in fields])
 
 
-def _operator(builder: flatbuffers.Builder, operator: RawOperator) -> int:
+def _operator(builder: Builder, operator: RawOperator) -> int:
     attribute = 0
     if operator.fields is not None:
         fields = [(form, _stored(builder, value)) for form, value in operator.fields]
-        attribute = append_table(builder, fields)
+        attribute = builder.table(fields)
     number = operator.number if operator.attribute is None else operator.attribute
     inputs, outputs = _texts(builder, operator.inputs), _texts(builder, operator.outputs)
     offsets = [("offset", offset) for offset in (attribute, inputs, outputs)]
-    return append_table(builder, [("uint32", operator.number), ("uint8", number & 255), *offsets])
+    return builder.table([("uint32", operator.number), ("uint8", number & 255), *offsets])
 
 
-def _stored(builder: flatbuffers.Builder, value: Any) -> int:
+def _stored(builder: Builder, value: Any) -> int:
     match value:
         case str():
-            return builder.CreateString(value)
+            return builder.text(value)
         case bytes():
-            return append_bytes(builder, value)
+            return builder.blob(value)
         case tuple():
-            return append_ints(builder, value)
+            return builder.ints(value)
         case _:
             return value
 
 
-def _tensor(builder: flatbuffers.Builder, tensor: RawTensor) -> int:
-    name, shape = builder.CreateString(tensor.name), append_ints(builder, tensor.shape)
-    data = 0 if tensor.data is None else append_bytes(builder, tensor.data)
-    variable = builder.CreateString(tensor.variable) if tensor.variable else 0
+def _tensor(builder: Builder, tensor: RawTensor) -> int:
+    name, shape = builder.text(tensor.name), builder.ints(tensor.shape)
+    data = 0 if tensor.data is None else builder.blob(tensor.data)
+    variable = builder.text(tensor.variable) if tensor.variable else 0
     offset, size = tensor.external
     fields = [("offset", name), ("offset", shape), ("uint32", tensor.type), ("offset", data)]
     fields += [("bool", bool(variable)), ("bool", False), ("offset", variable)]
     fields += [("uint64", offset), ("uint64", size), ("uint32", tensor.scale_type)]
-    return append_table(builder, fields)
+    return builder.table(fields)
 
 
-def _shape(builder: flatbuffers.Builder, shape: RawShape) -> int:
-    name = builder.CreateString(shape.name)
-    data = 0 if shape.data is None else append_bytes(builder, shape.data)
-    return append_table(builder, [("offset", name), ("uint32", shape.rank), ("offset", data)])
+def _shape(builder: Builder, shape: RawShape) -> int:
+    name = builder.text(shape.name)
+    data = 0 if shape.data is None else builder.blob(shape.data)
+    return builder.table([("offset", name), ("uint32", shape.rank), ("offset", data)])
 
 
-def _texts(builder: flatbuffers.Builder, texts: Sequence[str]) -> int:
-    return _offsets(builder, [builder.CreateString(text) for text in texts])
+def _texts(builder: Builder, texts: Sequence[str]) -> int:
+    return _offsets(builder, [builder.text(text) for text in texts])
 
 
-def _offsets(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
-    return append_offsets(builder, offsets)
+def _offsets(builder: Builder, offsets: Sequence[int]) -> int:
+    return builder.offsets(offsets)

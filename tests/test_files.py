@@ -6,6 +6,7 @@ import contextlib
 import struct
 import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ import pytest
 from raw_files import RawFile, RawOperator, RawShape, RawTensor
 
 import tosajit as tj
+from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
 from tosajit.errors import FileError
 from tosajit.files import from_bytes, load, save, to_bytes
+from tosajit.files.builder import Builder
 from tosajit.files.encode import write_graph
 from tosajit.files.variables import store_variables
 from tosajit.graph import Graph, Node, Value
@@ -24,6 +27,15 @@ from tosajit.operators import CLAMP, COND_IF, CONST, OPERATORS, VARIABLE, VARIAB
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 from file_seeds import constant, constants, counter, graph_of, region, seeds, tensor
+
+DIGESTS = {
+    "autoencoder": "abcaa4f65d162ba4",
+    "ds_cnn": "d6767be7ad95006e",
+    "ds_cnn_i16x8": "dad520918b4f30a7",
+    "resnet8": "20c6ec1db6160991",
+    "transformer_tiny": "c7b6e394a8eac4fd",
+}
+"""Beginnings of the SHA-256 of what `to_bytes` gives."""
 
 
 def declare(variable: str, output: str) -> Node:
@@ -56,6 +68,27 @@ def test_the_seeds_are_valid(name: str) -> None:
 
 def test_the_seeds_hold_every_operator() -> None:
     assert {node.operator.opcode for graph in SEEDS.values() for node in graph.nodes} == set(OPERATORS)
+
+
+@pytest.mark.parametrize(("name", "digest"), DIGESTS.items())
+def test_the_bytes_of_a_graph_are_the_same_everywhere(name: str, digest: str) -> None:
+    assert sha256(to_bytes(samples.load(name))).hexdigest()[:16] == digest
+
+
+def test_objects_of_different_sizes_have_layouts_of_their_own() -> None:
+    builder = Builder()
+    tables = [builder.table([("uint64", number), ("uint8", 1)]) for number in (1, 2)]
+    tables += [builder.table([("uint8", 1), ("uint8", 1)]), builder.table([("uint8", 1)])]
+    data = builder.finished(builder.offsets(tables), b"TEST")
+    sizes, layouts = [], []
+    for table in tables:
+        start = len(data) - table
+        layout = start - int.from_bytes(data[start : start + 4], "little", signed=True)
+        layouts.append(layout)
+        sizes.append(int.from_bytes(data[layout + 2 : layout + 4], "little"))
+    assert len(set(layouts)) == 3
+    assert layouts[0] == layouts[1]
+    assert sizes == [16, 16, 8, 8]
 
 
 def test_a_saved_graph_is_loaded(tmp_path: Path) -> None:

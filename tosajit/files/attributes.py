@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-import flatbuffers
 import numpy as np
 from pydantic import ValidationError
 
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
-from tosajit.files.builder import Field, append_bytes, append_ints, append_table
+from tosajit.files.builder import Builder, Field
 from tosajit.files.constants import pack, stored_size, unpack
 from tosajit.files.cursor import Table
 from tosajit.graph.operator import Attribute, Operator
@@ -45,10 +44,10 @@ def called_regions(operator: Operator) -> tuple[str, ...]:
     return tuple(getattr(operator, name) for name in _REGIONS if name in type(operator).model_fields)
 
 
-def write_attributes(builder: flatbuffers.Builder, operator: Operator, dtype: DType | None) -> int:
+def write_attributes(builder: Builder, operator: Operator, dtype: DType | None) -> int:
     """Append the attribute table of an operator; its offset."""
     fields = [_field(builder, a, getattr(operator, a.name), dtype) for a in type(operator).attributes]
-    return append_table(builder, fields)
+    return builder.table(fields)
 
 
 def _read(attribute: Attribute, table: Table, dtype: DType | None) -> Any:
@@ -97,7 +96,7 @@ def _number(attribute: Attribute, table: Table, dtype: DType | None) -> int | fl
     return number
 
 
-def _field(builder: flatbuffers.Builder, attribute: Attribute, value: Any, dtype: DType | None) -> Field:
+def _field(builder: Builder, attribute: Attribute, value: Any, dtype: DType | None) -> Field:
     match attribute.encoding:
         case "bool":
             return "bool", value
@@ -106,13 +105,13 @@ def _field(builder: flatbuffers.Builder, attribute: Attribute, value: Any, dtype
         case "enum":
             return "uint32", int(value)
         case "int32s":
-            return "offset", append_ints(builder, value)
+            return "offset", builder.ints(value)
         case "string":
-            return "offset", builder.CreateString(value)
+            return "offset", builder.text(value)
         case "bytes":
-            return "offset", append_bytes(builder, value, alignment=1)
+            return "offset", builder.blob(value, alignment=1)
         case "number":
-            return "offset", append_bytes(builder, _element(attribute.name, value, dtype))
+            return "offset", builder.blob(_element(attribute.name, value, dtype))
 
 
 def _element(name: str, value: int | float, dtype: DType | None) -> bytes:

@@ -1,52 +1,109 @@
-"""Appending to a flatbuffer: tables, vectors and aligned bytes."""
+"""A flatbuffer is written from its end to its beginning, so that what is referred to is already there."""
 
 from collections.abc import Sequence
-
-import flatbuffers
+from struct import Struct, error, pack
 
 Field = tuple[str, int | bool] | tuple[str, int | bool, int | bool]
 """How a field is stored, its value, and the schema's default, which is not stored."""
 
-
-def append_table(builder: flatbuffers.Builder, fields: Sequence[Field]) -> int:
-    """Append a table; a field that equals its default takes no room. Its offset."""
-    write = {
-        "bool": builder.PrependBoolSlot,
-        "uint8": builder.PrependUint8Slot,
-        "int32": builder.PrependInt32Slot,
-        "uint32": builder.PrependUint32Slot,
-        "uint64": builder.PrependUint64Slot,
-        "offset": builder.PrependUOffsetTRelativeSlot,
-    }
-    builder.StartObject(len(fields))
-    for slot, (form, value, *default) in enumerate(fields):
-        write[form](slot, value, default[0] if default else 0)
-    end: int = builder.EndObject()
-    return end
+_NUMBERS = {
+    "bool": Struct("<?"),
+    "uint8": Struct("<B"),
+    "int32": Struct("<i"),
+    "uint32": Struct("<I"),
+    "uint64": Struct("<Q"),
+}
+_OFFSET = 4
+_LIMIT = (1 << 31) - 1
 
 
-def append_bytes(builder: flatbuffers.Builder, data: bytes, alignment: int = 8) -> int:
-    """Append a vector of bytes, aligned as the schema asks for; its offset."""
-    builder.StartVector(1, len(data), alignment)
-    builder.head -= len(data)
-    builder.Bytes[builder.head : builder.head + len(data)] = data
-    end: int = builder.EndVector()
-    return end
+class Builder:
+    """The end of a flatbuffer, to which more is put in front; offsets count from its last byte.
 
+    Raises `ValueError` for what the format cannot hold.
+    """
 
-def append_ints(builder: flatbuffers.Builder, values: Sequence[int]) -> int:
-    """Append a vector of signed 32-bit integers; its offset."""
-    builder.StartVector(4, len(values), 4)
-    for value in reversed(values):
-        builder.PrependInt32(value)
-    end: int = builder.EndVector()
-    return end
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._alignment = 1
+        self._layouts: dict[tuple[int, ...], int] = {}
 
+    def table(self, fields: Sequence[Field]) -> int:
+        """Put a table in front, and its layout if there is none like it; a default takes no room."""
+        end, places = self._size, []
+        for form, value, *default in fields:
+            absent = value == (default[0] if default else 0)
+            places.append(0 if absent else self._field(form, value))
+        while places and not places[-1]:
+            places.pop()
+        self._align(_OFFSET, _OFFSET)
+        start = self._size + _OFFSET
+        words = [start - place if place else 0 for place in places]
+        layout = 4 + 2 * len(words), start - end, *words
+        known = self._layouts.setdefault(layout, start + layout[0])
+        self._put(pack("<i", known - start))
+        if known > start:
+            self._put(pack(f"<{len(layout)}H", *layout))
+        return start
 
-def append_offsets(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
-    """Append a vector of offsets; its own."""
-    builder.StartVector(4, len(offsets), 4)
-    for offset in reversed(offsets):
-        builder.PrependUOffsetTRelative(offset)
-    end: int = builder.EndVector()
-    return end
+    def blob(self, data: bytes, alignment: int = 8) -> int:
+        """Put a vector of bytes in front, aligned as the schema asks for."""
+        return self._vector(data, len(data), alignment)
+
+    def ints(self, values: Sequence[int]) -> int:
+        """Put a vector of signed 32-bit integers in front."""
+        return self._vector(self._packed(Struct(f"<{len(values)}i"), *values), len(values), _OFFSET)
+
+    def offsets(self, offsets: Sequence[int]) -> int:
+        """Put a vector of references in front."""
+        self._align(_OFFSET, _OFFSET * len(offsets))
+        first = self._size + _OFFSET * len(offsets)
+        distances = (first - _OFFSET * number - offset for number, offset in enumerate(offsets))
+        return self._vector(pack(f"<{len(offsets)}I", *distances), len(offsets), _OFFSET)
+
+    def text(self, text: str) -> int:
+        """Put a text in front, closed by a zero that its length does not count."""
+        data = text.encode()
+        return self._vector(data + b"\0", len(data), 1)
+
+    def finished(self, root: int, identifier: bytes) -> bytes:
+        """The whole flatbuffer."""
+        self._align(self._alignment, _OFFSET + len(identifier))
+        self._put(identifier)
+        self._put(pack("<I", self._size + _OFFSET - root))
+        return b"".join(reversed(self._parts))
+
+    def _field(self, form: str, value: int) -> int:
+        if form == "offset":
+            self._align(_OFFSET, _OFFSET)
+            self._put(pack("<I", self._size + _OFFSET - value))
+        else:
+            number = _NUMBERS[form]
+            self._align(number.size, number.size)
+            self._put(self._packed(number, value))
+        return self._size
+
+    def _vector(self, data: bytes, count: int, alignment: int) -> int:
+        for size in (_OFFSET, alignment):
+            self._align(size, len(data))
+        self._put(data)
+        self._put(pack("<I", count))
+        return self._size
+
+    def _packed(self, form: Struct, *values: int) -> bytes:
+        try:
+            return form.pack(*values)
+        except error as problem:
+            raise ValueError(str(problem)) from None
+
+    def _align(self, alignment: int, length: int) -> None:
+        """Fill up so that what begins after `length` more bytes is aligned."""
+        self._alignment = max(self._alignment, alignment)
+        self._put(bytes(-(self._size + length) % alignment))
+
+    def _put(self, data: bytes) -> None:
+        if self._size + len(data) > _LIMIT:
+            raise ValueError("a flatbuffer has less than 2 GiB")
+        self._parts.append(data)
+        self._size += len(data)

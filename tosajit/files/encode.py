@@ -2,14 +2,11 @@
 
 from dataclasses import replace
 
-import flatbuffers
-from flatbuffers.builder import BuilderSizeError
-
 from tosajit.dtypes import SHAPE
 from tosajit.errors import FileError
 from tosajit.files import schema
 from tosajit.files.attributes import write_attributes
-from tosajit.files.builder import append_bytes, append_ints, append_offsets, append_table
+from tosajit.files.builder import Builder
 from tosajit.files.constants import out_of_range, pack
 from tosajit.files.variables import VARIABLES, store_variables
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
@@ -23,7 +20,7 @@ def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
     """Encode a graph; the same graph always gives the same bytes."""
     try:
         return _written(graph, inline_limit)
-    except (TypeError, ValueError, BuilderSizeError) as error:
+    except (TypeError, ValueError) as error:
         raise FileError(f"the graph does not fit in a file: {error}") from error
 
 
@@ -74,26 +71,25 @@ class _Writer:
     """Builds the flatbuffer back to front, in one order for the same graph."""
 
     def __init__(self, external: _External | None, identities: bool) -> None:
-        self.builder = flatbuffers.Builder(1 << 12)
+        self.builder = Builder()
         self.external = external
         self.identities = identities
 
     def file(self, graph: Graph) -> bytes:
         regions = self.tables([self.region(region) for region in graph.regions])
         version = self.version(graph.version)
-        root = append_table(self.builder, [("offset", version), ("offset", regions)])
-        self.builder.Finish(root, file_identifier=schema.IDENTIFIER)
-        return bytes(self.builder.Output())
+        root = self.builder.table([("offset", version), ("offset", regions)])
+        return self.builder.finished(root, schema.IDENTIFIER)
 
     def version(self, version: tuple[int, int, int, bool]) -> int:
         major, minor, patch, draft = version if version[:2] == schema.VERSION[:2] else schema.VERSION
         unset = -1  # the schema's default, so that 0 is stored
         numbers = [("int32", number, unset) for number in (major, minor, patch)]
-        return append_table(self.builder, [*numbers, ("bool", draft, True)])
+        return self.builder.table([*numbers, ("bool", draft, True)])
 
     def region(self, region: Region) -> int:
         blocks = self.tables([self.block(block) for block in region.blocks])
-        return append_table(self.builder, [("offset", self.text(region.name)), ("offset", blocks)])
+        return self.builder.table([("offset", self.text(region.name)), ("offset", blocks)])
 
     def block(self, block: Block) -> int:
         operators = self.tables([self.node(node, block) for node in block.nodes])
@@ -106,7 +102,7 @@ class _Writer:
             self.texts(block.outputs),
             self.tables([self.shape(value) for value in values if value.dtype is SHAPE]),
         ]
-        return append_table(self.builder, [("offset", field) for field in fields])
+        return self.builder.table([("offset", field) for field in fields])
 
     def node(self, node: Node, block: Block) -> int:
         dtype = block.values[node.inputs[0]].dtype if node.inputs else None
@@ -123,15 +119,14 @@ class _Writer:
         ]
         if node.location:
             text = self.text(node.location)
-            fields.append(("offset", append_table(self.builder, [("offset", text)])))
-        return append_table(self.builder, fields)
+            fields.append(("offset", self.builder.table([("offset", text)])))
+        return self.builder.table(fields)
 
     def tensor(self, value: Value) -> int:
         name, variable = self.text(value.name), self.text(value.variable_name) if value.variable_name else 0
-        shape = append_ints(self.builder, value.shape or ())
+        shape = self.builder.ints(value.shape or ())
         data, offset, size = self.data(value)
-        return append_table(
-            self.builder,
+        return self.builder.table(
             [
                 ("offset", name),
                 ("offset", shape),
@@ -147,9 +142,9 @@ class _Writer:
 
     def shape(self, value: Value) -> int:
         name = self.text(value.name)
-        data = append_bytes(self.builder, _bytes(value, value.data)) if value.data is not None else 0
+        data = self.builder.blob(_bytes(value, value.data)) if value.data is not None else 0
         (rank,) = value.shape or (0,)
-        return append_table(self.builder, [("offset", name), ("uint32", rank), ("offset", data)])
+        return self.builder.table([("offset", name), ("uint32", rank), ("offset", data)])
 
     def data(self, value: Value) -> tuple[int, int, int]:
         """Offset of a constant in the flatbuffer, or its offset and size in the file."""
@@ -157,18 +152,17 @@ class _Writer:
             return 0, 0, 0
         data = _bytes(value, value.data)
         if self.external is None:
-            return append_bytes(self.builder, data), 0, 0
+            return self.builder.blob(data), 0, 0
         return 0, *self.external.add(data)
 
     def text(self, text: str) -> int:
-        offset: int = self.builder.CreateString(text)
-        return offset
+        return self.builder.text(text)
 
     def texts(self, texts: tuple[str, ...]) -> int:
-        return append_offsets(self.builder, [self.text(text) for text in texts])
+        return self.builder.offsets([self.text(text) for text in texts])
 
     def tables(self, offsets: list[int]) -> int:
-        return append_offsets(self.builder, offsets)
+        return self.builder.offsets(offsets)
 
 
 def _with_stored_data(block: Block) -> list[Value]:
