@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import struct
 import sys
 from dataclasses import replace
@@ -117,7 +118,7 @@ def test_a_file_is_replaced_only_by_a_complete_one(tmp_path: Path, monkeypatch: 
     path = tmp_path / "x.tosa"
     save(counter(), path)
     monkeypatch.setattr(
-        Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device"))
     )
     with pytest.raises(FileError, match=r"x\.tosa: No space left"):
         save(constants(), path)
