@@ -12,6 +12,7 @@ from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
 from tosajit.dtypes import DTYPES, DType
 from tosajit.graph import Array
+from tosajit.host.reasons import Reason
 from tosajit.kernels.link import Code, Unit
 
 
@@ -72,6 +73,8 @@ class Groups:
     """The array kernels of the host that do groups."""
     library: str = ""
     """The instruction set whose kernels these are."""
+    refused: Mapping[Nest, Reason] = field(default_factory=dict)
+    """Why no array kernel does the others."""
 
     @property
     def name(self) -> str:

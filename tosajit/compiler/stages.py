@@ -95,6 +95,7 @@ def prepare(groups: Groups, options: Options) -> Groups:
         temporaries={**made.temporaries, **groups.temporaries},
         units=made.units,
         library=isa.name if isa else "",
+        refused=made.refused,
     )
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
+from tosajit.host import reasons
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
+from tosajit.host.reasons import Reason
 from tosajit.host.unit import (
     Finish,
     Prepared,
@@ -33,16 +35,18 @@ from tosajit.kernels.link import Unit, Word
 Array = np.ndarray[Any, Any]
 
 
-def convolution(request: Request, made: Prepared) -> list[Nest]:
-    """The nests that do a contraction with the array kernel, or the group as it is."""
+def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
+    """The nests that do a contraction with the array kernel, or why it cannot."""
     weights = request.weights
     if weights is not None and not request.match.batch and request.match.geometry.floating:
         return _of_floats(request, made, weights)
     if weights is None or request.match.batch:
         return _with_run_time_weights(request, made)
-    if request.right.type == "i16" or (request.left.type == "i16" and request.zero_points[1]):
+    if request.right.type == "i16":
+        return reasons.types(request.left.type, request.right.type)
+    if request.left.type == "i16" and request.zero_points[1]:
         # Sums of int16 have room for weights of eight bits, not for what a zero point makes of them.
-        return [request.group]
+        return reasons.weight_zero_point(request.left.type)
     found = request.match
     axes = [*([found.column] if found.column is not None else []), *found.depth]
     columns = found.geometry.out_channels
@@ -52,7 +56,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
     finish = finish_of(request, bound, Slot.EPILOGUE)
     if finish is None:
-        return [request.group]
+        return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
         packed = pack_weights(matrix)
@@ -64,11 +68,11 @@ def convolution(request: Request, made: Prepared) -> list[Nest]:
     return [_finished(request, made, own_constants(request, made, arrays), finish)]
 
 
-def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
+def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] | Reason:
     """The contraction of float32 with its constant weights of any floating-point type, or all of bfloat16."""
     finish = finish_of(request, None, Slot.EPILOGUE)
     if finish is None:
-        return [request.group]
+        return reasons.EPILOGUE
     found = request.match
     axes = [*([found.column] if found.column is not None else []), *found.depth]
     pairs = request.left.type == "bf16"
@@ -80,17 +84,21 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest]:
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 
-def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest]:
+def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Reason:
     """A nest that packs the weights, and the contraction; before it, perhaps one that turns the weights."""
     group, found, kind = request.group, request.match, request.right.type
-    if found.column is None or (kind != request.left.type and not found.geometry.floating):
-        return [group]
+    if found.column is None:
+        return reasons.COLUMNS
+    if kind != request.left.type and not found.geometry.floating:
+        return reasons.run_time_types(request.left.type, kind)
     finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
-    if finish is None or (finish.scaled is not None and finish.scaled.bias.any()):
-        return [group]
+    if finish is None:
+        return reasons.EPILOGUE
+    if finish.scaled is not None and finish.scaled.bias.any():
+        return reasons.BIAS
     dense = len(found.depth) == 1 and request.right.steps(len(group.axes))[found.column] == 1
     if found.batch and not dense:
-        return [group]
+        return reasons.DENSE
     turned = [] if dense else [_turning(request, made)]
     axes, matrices = _matrices(request) if dense else _turned(turned[0])
     places = _packed_places(request, [axis.extent for axis in axes])

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tiling.nest import Access, Nest
+from tosajit.host import reasons
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
+from tosajit.host.reasons import Reason
 from tosajit.host.unit import (
     Finish,
     Prepared,
@@ -29,16 +31,18 @@ from tosajit.kernels.contract.spec import ContractSpec
 Array = np.ndarray[Any, Any]
 
 
-def depthwise(request: Request, made: Prepared) -> list[Nest]:
-    """The nest that does a depthwise convolution with the array kernel, or the group as it is."""
+def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
+    """The nest that does a depthwise convolution with the array kernel, or why it cannot."""
     found, weights = request.match, request.weights
     shape = _geometry(found)
-    if weights is None or shape is None or found.column is None:
-        return [request.group]
+    if weights is None:
+        return reasons.RUN_TIME
+    if shape is None:
+        return reasons.DIMENSIONS
     if found.geometry.floating:
         return _of_floats(request, made, weights, shape)
     if request.right.type != "i8":
-        return [request.group]
+        return reasons.types(request.left.type, request.right.type)
     taps = _taps(request, weights, shape)
     columns = shape.out_channels
     matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
@@ -46,7 +50,7 @@ def depthwise(request: Request, made: Prepared) -> list[Nest]:
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
     finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE)
     if finish is None:
-        return [request.group]
+        return reasons.EPILOGUE
     scaled = finish.scaled
     zero, weight_zero = request.zero_points
     packed, parts = pack_depthwise(taps[..., np.newaxis], weight_zero, shape.element_bytes)
@@ -60,11 +64,15 @@ def depthwise(request: Request, made: Prepared) -> list[Nest]:
     return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]
 
 
-def _of_floats(request: Request, made: Prepared, weights: Array, shape: DepthwiseGeometry) -> list[Nest]:
+def _of_floats(
+    request: Request, made: Prepared, weights: Array, shape: DepthwiseGeometry
+) -> list[Nest] | Reason:
     """The depthwise convolution of float32 with its constant weights of any floating-point type."""
     finish = finish_of(request, None, DepthwiseSlot.EPILOGUE)
-    if finish is None or request.left.type != "f32":
-        return [request.group]
+    if request.left.type != "f32":
+        return reasons.types(request.left.type, request.right.type)
+    if finish is None:
+        return reasons.EPILOGUE
     taps = _taps(request, weights.astype(np.float32), shape)
     packed, _ = pack_depthwise(taps[..., np.newaxis], 0, shape.element_bytes)
     prepared = own_constants(request, made, {"packed": packed.view(np.int32)})

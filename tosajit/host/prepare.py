@@ -8,11 +8,13 @@ import numpy as np
 
 from tiling.expr import reads_of, walk
 from tiling.nest import Nest
+from tosajit.host import reasons
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
+from tosajit.host.reasons import Reason
 from tosajit.host.turn import turn
 from tosajit.host.unit import Array, Prepared, Request
 from tosajit.host.widen import NARROW, widened
@@ -31,17 +33,26 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], isa: Instruc
     made = Prepared()
     for number, fused in enumerate(groups):
         group = widened(fused, made, constants, isa) if isa else fused
-        request = _request(group, constants, isa, number)
-        if request is None:
+        found = _contraction(group, made, constants, isa, number)
+        if isinstance(found, Reason):
             made.groups.append(group)
-        elif request.match.depthwise:
-            made.groups += depthwise(request, made)
+            made.refused[group] = found
         else:
-            made.groups += convolution(request, made)
+            made.groups += found
     if isa:
         moves = {group: _move(group, constants, isa) for group in made.groups if group not in made.units}
         made.units |= {group: unit for group, unit in moves.items() if unit is not None}
     return made
+
+
+def _contraction(
+    group: Nest, made: Prepared, constants: Mapping[str, Array], isa: InstructionSet | None, number: int
+) -> list[Nest] | Reason:
+    """The nests that do a contraction with an array kernel, or why there are none."""
+    request = _request(group, constants, isa, number)
+    if isinstance(request, Reason):
+        return request
+    return depthwise(request, made) if request.match.depthwise else convolution(request, made)
 
 
 def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
@@ -67,16 +78,20 @@ def supports(group: Nest) -> bool:
 
 def _request(
     group: Nest, constants: Mapping[str, Array], isa: InstructionSet | None, number: int
-) -> Request | None:
-    found = match(group) if isa else None
-    if found is None or isa is None:
-        return None
-    points = _zero_points(group, found, constants)
+) -> Request | Reason:
+    if isa is None:
+        return reasons.NO_SET
+    found = match(group)
+    if found is None:
+        return reasons.FORM if group.verb == "contract" else reasons.VERB
     types = group.reads[found.left.read].type, group.reads[found.right.read].type
-    if points is None or types not in TYPES:
-        return None
+    if types not in TYPES:
+        return reasons.types(*types)
+    points = _zero_points(group, found, constants)
+    if points is None:
+        return reasons.ZERO_POINT
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
-        return None
+        return reasons.BATCH
     return Request(group, found, constants, points, isa, number)
 
 

@@ -14,6 +14,7 @@ from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tosajit.host.epilogue import Text, epilogue, substituted
 from tosajit.host.match import Match
+from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
@@ -33,6 +34,8 @@ class Prepared:
     constants: dict[str, Array] = field(default_factory=dict)
     temporaries: dict[str, Access] = field(default_factory=dict)
     """Results that only these groups know."""
+    refused: dict[Nest, Reason] = field(default_factory=dict)
+    """Why groups are done by no array kernel."""
 
 
 @dataclass(frozen=True, slots=True)

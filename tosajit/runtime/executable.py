@@ -12,6 +12,7 @@ import numpy as np
 from tiling.program import Program
 from tiling.target import HOST, Target
 from tiling.words import listed
+from tosajit.compiler.explain import Explanation, explain
 from tosajit.compiler.options import Custom, Options
 from tosajit.compiler.stages import WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
@@ -147,6 +148,10 @@ class Executable:
     def arena_bytes(self) -> int:
         """Memory for intermediate results."""
         return sum(program.arena_bytes for program in self.programs)
+
+    def explain(self) -> Explanation:
+        """Which kernel does each group, from which library, and if it is no array kernel, why not."""
+        return explain(self.stages)
 
     def context(self) -> Context:
         """A new context, with variables of its own."""
