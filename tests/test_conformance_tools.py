@@ -21,7 +21,7 @@ from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
 from tosajit.graph.binding import use_of
-from tosajit.graph.profiles import EXTENSIONS
+from tosajit.profiles import EXTENSIONS
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 import arm_suite

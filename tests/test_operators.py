@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from tosajit.dtypes import INT32, INT48
 from tosajit.graph.operator import OPERATORS, Operator, error_if, read, table, write
-from tosajit.graph.profiles import EXTENSIONS, PROFILES
 from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, AccType, NanMode
 from tosajit.operators.table import markdown, rows, text
+from tosajit.profiles import EXTENSIONS, PROFILES
 
 SECTIONS = {
     3: 10,

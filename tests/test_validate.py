@@ -9,7 +9,6 @@ from tosajit.checks.validation import check, late_faults, late_operands, validat
 from tosajit.dtypes import BOOL, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE
 from tosajit.errors import GraphError
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.graph.profiles import EXTENSIONS
 from tosajit.operators import (
     ADD,
     ARITHMETIC_RIGHT_SHIFT,
@@ -30,6 +29,7 @@ from tosajit.operators import (
     VARIABLE_WRITE,
     WHILE_LOOP,
 )
+from tosajit.profiles import EXTENSIONS
 from tosajit.tracing.builder import GraphBuilder
 
 STATIC = set(EXTENSIONS) - {"EXT-DYNAMIC"}

@@ -13,8 +13,8 @@ from tosajit.graph import Array, Block, Graph, Node, Region, Value
 from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
 from tosajit.graph.operator import Operator, shown
 from tosajit.graph.order import cycle
-from tosajit.graph.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
 from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
+from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
 
 _SEVERE = frozenset({"error_if", "type", "structure"})
 

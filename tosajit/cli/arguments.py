@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tosajit.cli.examples import ERRORS, EXITS, epilog
-from tosajit.graph.profiles import EXTENSIONS, LEVELS, PROFILES
+from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES
 
 FAULTS, USAGE, STOPPED = 1, 2, 130
 """Exit codes: something is wrong with a model or its data, or with the command, or Ctrl-C was pressed."""

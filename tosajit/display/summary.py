@@ -11,7 +11,7 @@ from tosajit.checks.validation import validate
 from tosajit.checks.variables import declared_variables
 from tosajit.graph import Block, Graph, Value
 from tosajit.graph.binding import Use, constants_of, use_of
-from tosajit.graph.profiles import EXTENSIONS
+from tosajit.profiles import EXTENSIONS
 
 PRODUCTS = {
     "CONV2D": "N OH OW OC KH KW IC",

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sim.report.report import Report
     from tosajit.compiler.segment import Groups
     from tosajit.graph import Graph, Node, Value
-    from tosajit.graph.profiles import LevelName
     from tosajit.npu.simulate import Network
+    from tosajit.profiles import LevelName
     from tosajit.runtime.body import Body
     from tosajit.runtime.executable import Executable
 

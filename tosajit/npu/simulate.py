@@ -20,7 +20,7 @@ from tosajit.compiler.segment import Groups
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.files import load
 from tosajit.graph import Graph, Node, Value
-from tosajit.graph.profiles import LevelName
+from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable

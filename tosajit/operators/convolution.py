@@ -11,7 +11,6 @@ from tosajit.dtypes import DType
 from tosajit.graph import Array, Value
 from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
-from tosajit.graph.profiles import Level
 from tosajit.operators.lowering import (
     Space,
     access,
@@ -36,6 +35,7 @@ from tosajit.operators.types import (
     misplaced,
     steps,
 )
+from tosajit.profiles import Level
 
 CONVOLUTION = table(
     "in_t weight_t out_t acc_t",

@@ -26,9 +26,9 @@ from tiling.nest import Access, Nest, Reduction, Write
 from tosajit.graph import Array
 from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
-from tosajit.graph.profiles import Level
 from tosajit.operators.lowering import constant, element, number, shape_of, space
 from tosajit.operators.types import beyond
+from tosajit.profiles import Level
 
 FFT = table("in_out_t", "EXT-FFT | fp32 | fp32")
 MOST = 3

@@ -11,7 +11,6 @@ from tiling.nest import Access, Indirect, Nest
 from tosajit.graph import Array
 from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
-from tosajit.graph.profiles import Level
 from tosajit.operators.lowering import (
     Space,
     access,
@@ -25,6 +24,7 @@ from tosajit.operators.lowering import (
     shape_operand,
 )
 from tosajit.operators.types import CTC, ResizeMode, Shape, steps
+from tosajit.profiles import Level
 
 MAX_EXTENT = 16384
 MAX_NUMERATOR = 1 << 11

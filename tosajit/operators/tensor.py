@@ -13,7 +13,6 @@ from tosajit.dtypes import DType
 from tosajit.graph import Array
 from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
-from tosajit.graph.profiles import Level
 from tosajit.operators.forms import with_nan
 from tosajit.operators.lowering import (
     Space,
@@ -43,6 +42,7 @@ from tosajit.operators.types import (
     out_of_range,
     steps,
 )
+from tosajit.profiles import Level
 
 LEAST_KEY = -((1 << 31) - 1) * (1 << 32)
 """Less than the key of any floating-point number."""
