@@ -321,7 +321,7 @@ class Exploration:
             return "there is no best point: nothing was explored"
         reasons = [f"{count:,} × {reason}" for reason, count in list(self.reasons().items())[:COMMON]]
         because = "; ".join(reasons) or "objectives are not finite"
-        return f"there is no best point: none of {len(self):,} can be; {because}"
+        return f"there is no best point: none of {len(self):,} points is feasible; {because}"
 
     def _difference(self, objective: Objective) -> Difference | None:
         numbers = [number for number, one in self.confirmed.items() if not one.reasons[0]]

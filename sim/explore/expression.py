@@ -235,7 +235,7 @@ class _Reader:
             found = get_close_matches(name, self.symbols, 9, 0.6)
             near = list({self.symbols[one].path or one: one for one in reversed(found)}.values())[::-1][:3]
             hint = f"did you mean {' or '.join(near)}?" if near else "fields are named like scratchpad.bytes"
-            self.refuse(tree, f"{shown(name)} is no name here; {hint}")
+            self.refuse(tree, f"{shown(name)} is not a known name; {hint}")
         return Node("name", self.symbols[name].kind, value=name)
 
     def unary(self, tree: ast.UnaryOp, depth: int) -> Node:

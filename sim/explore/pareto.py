@@ -63,7 +63,7 @@ def _distinct(table: Values) -> tuple[Values, NDArray[np.intp]]:
 
 
 def _best(rows: Values) -> NDArray[np.intp]:
-    """Numbers of the sorted, different points that no other beats: only earlier ones can.
+    """Numbers of the sorted, different points that no other point dominates: only earlier ones can.
 
     Divide and conquer of H. T. Kung, F. Luccio, F. P. Preparata, J. ACM 22 (1975) 469.
     """

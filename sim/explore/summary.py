@@ -98,7 +98,7 @@ def summary(exploration: Exploration) -> Iterator[tuple[str, str]]:
     for objective in exploration.objectives:
         text = _matters(exploration, objective.name)
         if text:
-            yield f"{plain(objective.name)} hangs on", text
+            yield f"{plain(objective.name)} depends on", text
 
 
 def front_table(exploration: Exploration, most: int = FRONT) -> list[list[str]]:
@@ -135,7 +135,7 @@ def kinds_of_reasons(reasons: Mapping[str, int]) -> list[str]:
     counted = [(sum(count for _, count in one), len(one), one[0][0]) for one in kinds.values()]
     counted.sort(key=lambda one: -one[0])
     return [
-        f"{total:,} × {'such as: ' if different > 1 else ''}{short(reason, 160)}"
+        f"{total:,} × {'for example ' if different > 1 else ''}{short(reason, 160)}"
         for total, different, reason in counted
     ]
 
@@ -175,10 +175,10 @@ def _front(exploration: Exploration) -> str:
     count = len(exploration.front_numbers)
     different = len(exploration.distinct_numbers)
     names = " and ".join(plain(one.name) for one in exploration.objectives)
-    text = f"{count:,} points that no other beats in {names}"
+    text = f"{count:,} Pareto-optimal points in {names}"
     if count == 1:
-        text = f"1 point that beats or equals all others in {names}"
-    return text + (f", {different:,} of them different" if different < count else "")
+        text = f"1 point is at least as good as all others in {names}"
+    return text + (f", {different:,} of them distinct" if different < count else "")
 
 
 def _best(point: Point, name: str) -> str:
@@ -201,7 +201,7 @@ def _confirmed(exploration: Exploration) -> str:
             f"{percentage(one.worst)} at worst (point {one.worst_point}){ranks}"
         )
     refused = exploration.refused()
-    words += [f"{len(refused):,} cannot be: {short(next(iter(refused.values())), 160)}"] if refused else []
+    words += [f"{len(refused):,} infeasible: {short(next(iter(refused.values())), 160)}"] if refused else []
     return "; ".join(words)
 
 

@@ -56,10 +56,10 @@ EXAMPLES = {
 """A command line each, and what it is for."""
 
 EXITS = """exit codes:
-  0    all is well
-  1    a model, its inputs, a file or a result is at fault
-  2    the command line is
-  130  Ctrl-C"""
+  0    success
+  1    something is wrong with a model, its inputs, a file or a result
+  2    something is wrong with the command line
+  130  interrupted by Ctrl-C"""
 
 ERRORS = """With --json, results are JSON on standard output, an error is a line of JSON on standard error:
 {"error": {"kind": "FileError", "message": "..."}}"""

@@ -83,7 +83,7 @@ def test_the_volume_before_a_reference_is_that_of_the_front():
 
 def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_why():
     made = plain([[NAN, NAN]] * 3, reasons=["too large", "too large", "too slow"])
-    with pytest.raises(ExplorationError, match=r"none of 3 can be; 2 × too large; 1 × too slow"):
+    with pytest.raises(ExplorationError, match=r"none of 3 points is feasible; 2 × too large; 1 × too slow"):
         made.best()
     assert made.front() == made.best(count=3) == ()
     with pytest.raises(ExplorationError, match="nothing was explored"):
@@ -107,7 +107,7 @@ def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind():
     made = plain(
         [[NAN, NAN]] * 3 + [[1, 1]], reasons=["area is 3.2, above 3", "area is 4e9, above 3", "b", ""]
     )
-    assert re.search(r"reasons +2 × such as: area is 3\.2, above 3; 1 × b\n", str(made))
+    assert re.search(r"reasons +2 × for example area is 3\.2, above 3; 1 × b\n", str(made))
 
 
 @pytest.mark.parametrize("number", [-1, 4])
@@ -160,7 +160,7 @@ def test_differences_are_relative_and_the_worst_has_its_sign():
     assert made.refused() == {3: "too large"}
     text = " ".join(str(made).split())
     assert "first differs by 10 % in the median, -30.0 % at worst (point 2), Spearman 1.000" in text
-    assert "1 cannot be: too large" in text
+    assert "1 infeasible: too large" in text
 
 
 def test_ranks_that_events_turn_round_are_seen():
@@ -182,12 +182,12 @@ def test_the_summary_says_what_came_of_it():
     text = str(made)
     feasible, front = int(made.feasible.sum()), int(made.on_front.sum())
     assert f"300: {feasible} feasible, {300 - feasible} not\n" in text
-    assert f"{front} points that no other beats in latency and energy" in text
+    assert f"{front} Pareto-optimal points in latency and energy" in text
     assert "least latency" in text
     assert f"(point {made.best('energy').number}" in text
     assert "strategy random, seed 0, mode analytic, models net, 1.5 s" in text
     assert "8 points by the event simulator; latency differs by" in text
-    assert re.search(r"energy hangs on +offchip", text)
+    assert re.search(r"energy depends on +offchip", text)
     assert max(map(len, text.splitlines())) <= 110
     assert repr(made) == (
         f"<Exploration: 300 points of systolic-16, {feasible} feasible, {front} on the front>"

@@ -185,7 +185,7 @@ def test_values_and_troubles_of_some_texts(text: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "column"),
     [
-        ("a + size < 3", "'size' is no name here", 4),
+        ("a + size < 3", "'size' is not a known name", 4),
         ("flags and a < 3", "did you mean flag?", 0),
         ("a + 'x' < 3", "+ takes a number, and this is text", 4),
         ("a and b", "and takes true or false, and this is a number", 0),
@@ -199,7 +199,7 @@ def test_values_and_troubles_of_some_texts(text: str, expected: object) -> None:
         ("min(a, key=b) < 1", "min takes two values", 0),
         ("sqr(a) < 1", "did you mean sqrt?", 0),
         ("open('x') < 1", "'open' is no function here", 0),
-        ("a.real < 1", "'a.real' is no name here", 0),
+        ("a.real < 1", "'a.real' is not a known name", 0),
         ("(1).real < 1", "is not the name of a field", 0),
         ("a[0] < 1", "[…] is not part of expressions", 0),
         ("a if flag else b", "if … else is not part of expressions", 0),
@@ -210,7 +210,7 @@ def test_values_and_troubles_of_some_texts(text: str, expected: object) -> None:
         ("1j < 1", "1j is not part of expressions", 0),
         ("None == a", "None is not part of expressions", 0),
         ("a < 1e999 + 10 ** 2 + b +", "invalid syntax", 25),
-        ("'é' == 'é' and size < 3", "'size' is no name here", 15),
+        ("'é' == 'é' and size < 3", "'size' is not a known name", 15),
         ("a < 1" + "0" * 400, "the number is too large", 4),
     ],
 )

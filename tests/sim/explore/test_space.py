@@ -209,7 +209,7 @@ def test_all_faults_are_told_at_once() -> None:
     text = fault({"array.rows": [8]}, "colums < 3", "1 +")
     assert text == (
         "2 faults\n"
-        "  constraint 1: 'colums' is no name here; did you mean columns?\n"
+        "  constraint 1: 'colums' is not a known name; did you mean columns?\n"
         "    colums < 3\n"
         "    ^\n"
         "  constraint 2: is no expression: invalid syntax\n"
