@@ -6,15 +6,15 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, cast, overload
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, ParamSpec, cast, overload
 
 import numpy as np
 
 from tiling.target import Target
 from tosajit.compiler.options import Custom
 from tosajit.dtypes import DType
-from tosajit.errors import TraceError
+from tosajit.errors import CompileError, TraceError
 from tosajit.graph import Array, Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable, compile
@@ -24,6 +24,8 @@ from tosajit.tracing.tensor import Tensor
 from tosajit.tracing.tree import Tree, flatten
 
 P = ParamSpec("P")
+KEPT = 128
+"""For how many types and shapes of its arguments a function keeps what it has compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,42 @@ class Runner:
         return self.traced.structure.build(outputs[place] for place in self.traced.order)
 
 
+@dataclass(slots=True)
+class Kept:
+    """What is kept for arguments of certain types and shapes."""
+
+    traced: Traced
+    used: int
+    """The number of the call that used it last."""
+    runner: Runner | None = None
+    plain: list[object] = field(default_factory=list)
+    """Where quick calls find it."""
+
+
+class CacheInfo(NamedTuple):
+    """How a jitted function has used what it keeps, in the words of `functools.lru_cache`."""
+
+    hits: int
+    misses: int
+    maxsize: int | None
+    currsize: int
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How `jit` compiles."""
+    """How `jit` compiles, and for how many types and shapes it keeps what it has compiled."""
 
     threads: int = 1
     target: Target | None = None
     checked: bool = False
     custom: Mapping[tuple[str, str], Custom] | None = None
     level: str = "8K"
+    cache_size: int | None = KEPT
+
+    def __post_init__(self) -> None:
+        size = self.cache_size
+        if size is not None and (not isinstance(size, int) or size < 1):
+            raise CompileError(f"cache_size is {size!r}, but must be at least 1, or None for no bound")
 
 
 def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
@@ -82,7 +111,7 @@ def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
 
 
 class Jitted(Generic[P]):
-    """A function that is compiled for the shapes and types of its arguments, once for each."""
+    """A function that is compiled for the shapes and types of its arguments, once for each that it keeps."""
 
     def __init__(self, function: Callable[P, Any], settings: Settings) -> None:
         functools.update_wrapper(self, function)
@@ -91,10 +120,12 @@ class Jitted(Generic[P]):
         """The function's variables."""
         self._signature = inspect.signature(function)
         self._lock = threading.RLock()
-        self._graphs: dict[object, Traced] = {}
-        self._executables: dict[object, Executable] = {}
-        self._quick: dict[object, Runner] = {}
+        """Held while something is traced or compiled."""
+        self._counting = threading.Lock()
+        self._kept: dict[object, Kept] = {}
+        self._quick: dict[object, Kept] = {}
         """What runs for arrays that need no conversion, by their types and shapes."""
+        self._uses = self._misses = 0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run on arrays; inside of another traced function, become a part of its graph."""
@@ -102,34 +133,46 @@ class Jitted(Generic[P]):
             return self.function(*args, **kwargs)
         plain = _plain(args) if not kwargs else None
         found = self._quick.get(plain)
-        if found is not None:
-            return found.run(args, self.context)
+        if found is not None and found.runner is not None:
+            self._note(found)
+            return found.runner.run(args, self.context)
         key, tree, leaves = self._key(args, kwargs)
         missing = [leaf.name for leaf in leaves if leaf.array is None]
         if missing:
             raise TraceError(f"{', '.join(missing)}: there is a type, but no array to run on")
         with self._lock:
-            runner = Runner(self._compiled(key, tree, leaves), self._graphs[key])
+            kept = self._looked_up(key, tree, leaves)
+            runner = self._runner(kept)
             as_given = len(leaves) == len(args) and all(map(_is, leaves, args))
             if plain is not None and as_given:
-                self._quick[plain] = runner
+                self._quick[plain] = kept
+                kept.plain.append(plain)
         return runner.run([leaf.array for leaf in leaves], self.context)
 
     def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph for these arguments."""
-        return self._traced(*self._key(args, kwargs)).graph
+        with self._lock:
+            return self._looked_up(*self._key(args, kwargs)).traced.graph
 
     def executable(self, *args: P.args, **kwargs: P.kwargs) -> Executable:
         """What runs for these arguments; its inputs are the arrays among them in order."""
-        key, tree, leaves = self._key(args, kwargs)
-        return self._executables.get(key) or self._compiled(key, tree, leaves)
-
-    def clear(self) -> None:
-        """Forget all graphs and executables, so that captured arrays are read again; variables stay."""
         with self._lock:
+            return self._runner(self._looked_up(*self._key(args, kwargs))).executable
+
+    def cache_info(self) -> CacheInfo:
+        """How often something kept was there, how often it was not, how much is kept at most, and now."""
+        with self._lock, self._counting:
+            hits = self._uses - self._misses
+            return CacheInfo(hits, self._misses, self.settings.cache_size, len(self._kept))
+
+    def cache_clear(self) -> None:
+        """Forget all graphs and executables, so that captured arrays are read again; variables stay."""
+        with self._lock, self._counting:
             self._quick.clear()
-            self._executables.clear()
-            self._graphs.clear()
+            self._kept.clear()
+            self._uses = self._misses = 0
+
+    clear = cache_clear
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """A method: its own specialisations for each instance, kept with it."""
@@ -145,32 +188,52 @@ class Jitted(Generic[P]):
         return bound
 
     def __repr__(self) -> str:
-        count = len(self._executables)
+        count = sum(kept.runner is not None for kept in list(self._kept.values()))
         return f"<jit of {self.function!r}: {count} executable{'' if count == 1 else 's'}>"
 
     def _key(self, args: Any, kwargs: Any) -> tuple[object, Tree, list[Leaf]]:
         tree, leaves = _flattened(self._signature, args, kwargs)
         return (tree, *((leaf.name, leaf.dtype, leaf.shape) for leaf in leaves)), tree, leaves
 
-    def _traced(self, key: object, tree: Tree, leaves: list[Leaf]) -> Traced:
-        with self._lock:
-            if key not in self._graphs:
-                self._graphs[key] = _traced(self.function, tree, leaves)
-            return self._graphs[key]
+    def _looked_up(self, key: object, tree: Tree, leaves: list[Leaf]) -> Kept:
+        """What is kept for a key, traced if nothing is; what was used longest ago goes in its place."""
+        found = self._kept.get(key)
+        if found is not None:
+            self._note(found)
+            return found
+        found = Kept(_traced(self.function, tree, leaves), 0)
+        with self._counting:
+            self._misses += 1
+        self._note(found)
+        self._kept[key] = found
+        size = self.settings.cache_size
+        while size is not None and len(self._kept) > size:
+            self._forget(min(self._kept, key=lambda one: self._kept[one].used))
+        return found
 
-    def _compiled(self, key: object, tree: Tree, leaves: list[Leaf]) -> Executable:
-        with self._lock:
-            if key not in self._executables:
-                settings = self.settings
-                self._executables[key] = compile(
-                    self._traced(key, tree, leaves).graph,
-                    threads=settings.threads,
-                    target=settings.target,
-                    checked=settings.checked,
-                    custom=settings.custom,
-                    level=settings.level,
-                )
-            return self._executables[key]
+    def _forget(self, key: object) -> None:
+        for plain in self._kept.pop(key).plain:
+            self._quick.pop(plain, None)
+
+    def _note(self, kept: Kept) -> None:
+        """It is used now. Quick calls note that as well, without waiting for what is being compiled."""
+        with self._counting:
+            self._uses += 1
+            kept.used = self._uses
+
+    def _runner(self, kept: Kept) -> Runner:
+        if kept.runner is None:
+            settings = self.settings
+            made = compile(
+                kept.traced.graph,
+                threads=settings.threads,
+                target=settings.target,
+                checked=settings.checked,
+                custom=settings.custom,
+                level=settings.level,
+            )
+            kept.runner = Runner(made, kept.traced)
+        return kept.runner
 
 
 @overload
@@ -183,6 +246,7 @@ def jit(
     checked: bool = False,
     custom: Mapping[tuple[str, str], Custom] | None = None,
     level: str = "8K",
+    cache_size: int | None = KEPT,
 ) -> Callable[[Callable[P, Any]], Jitted[P]]: ...
 def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Compile a Python function that calls `tosajit.ops`.
@@ -190,11 +254,12 @@ def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     The first call with arrays of certain shapes and types traces the function into a graph and compiles it;
     later calls run what was compiled. Arrays that the function captures become constants, as do defaults of
     its parameters and what `functools.partial` binds, which may be Python values. Settings are those of
-    `tj.compile`: `@tj.jit(threads=2, checked=True)`.
+    `tj.compile`: `@tj.jit(threads=2, checked=True)`. Of types and shapes, `cache_size` are kept (None: all):
+    what was used longest ago is forgotten, and compiled again when it is needed.
 
     What it gives is called like the function; `.graph(*args)` and `.executable(*args)` show what these
-    arguments lead to, `.clear()` forgets it. Raises `TraceError` at a call if the function does what a graph
-    cannot record, and what `tj.compile` raises.
+    arguments lead to, `.cache_info()` how much is kept, `.cache_clear()` forgets it. Raises `TraceError` at a
+    call if the function does what a graph cannot record, and what `tj.compile` raises.
     """
     chosen = Settings(**settings)
     if function is None:
