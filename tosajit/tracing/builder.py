@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +39,42 @@ class GraphBuilder:
         self._outputs: list[str] = []
         self._constants: dict[str, Array] = {}
         self._regions: dict[str, GraphBuilder] = {name: self}
+        self._numbers: dict[str, int] = {}
+        self._stem, self._location = "", ""
+
+    @contextmanager
+    def at(self, name: str, location: str, start: int | None = None) -> Iterator[Callable[[str, str], str]]:
+        """Inside of `with`, name what is added after `name`, and note where it comes from.
+
+        What it gives renames results of the nodes that were added inside, or from `start` on.
+        """
+        before = self._stem, self._location
+        start = len(self._nodes) if start is None else start
+        self._stem, self._location = name, location
+        try:
+            yield partial(self._rename, start)
+        finally:
+            self._stem, self._location = before
+
+    def _rename(self, start: int, old: str, new: str) -> str:
+        """Rename a result of the nodes from `start` on, to a free name; what it is called then."""
+        users = [place for place in range(start, len(self._nodes)) if _mentions(self._nodes[place], old)]
+        if old == new or not users or old not in self._nodes[users[0]].outputs:
+            return old
+        name = self._free(new) if new in self._values else new
+        for place in users:
+            node = self._nodes[place]
+            inputs, outputs = (_replaced(names, old, name) for names in (node.inputs, node.outputs))
+            self._nodes[place] = replace(node, inputs=inputs, outputs=outputs)
+        self._values[name] = replace(self._values.pop(old), name=name)
+        return name
+
+    def is_input(self, name: str) -> bool:
+        """Whether a tensor comes from outside."""
+        return name in self._inputs
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
 
     def value(self, name: str) -> Value:
         """The tensor called `name`."""
@@ -54,6 +93,8 @@ class GraphBuilder:
         """A constant; `dtype` is needed for INT4 and INT48, which NumPy stores as other types."""
         given = np.asarray(array)
         chosen = dtype_of(given.dtype) if dtype is None else dtype
+        if given.dtype == chosen.storage and _immutable(given):
+            return self._constant(CONST(), name, chosen, given)
         data = np.array(given, chosen.storage)  # a copy: the caller may go on with his array
         data.flags.writeable = False
         return self._constant(CONST(), name, chosen, data)
@@ -67,7 +108,7 @@ class GraphBuilder:
     ) -> None:
         """Declare a variable."""
         data = None if initial is None else np.array(initial, dtype.storage)
-        tensor = self._declare(self._free(name), dtype, tuple(shape), data, name)
+        tensor = self._declare(self._free(name, len(self._values)), dtype, tuple(shape), data, name)
         self._nodes.append(Node(VARIABLE(name=name), (), (tensor,)))
 
     def read(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
@@ -76,7 +117,7 @@ class GraphBuilder:
 
     def write(self, name: str, value: str) -> None:
         """Store a tensor in a variable."""
-        self._nodes.append(Node(VARIABLE_WRITE(name=name), (value,), ()))
+        self._nodes.append(Node(VARIABLE_WRITE(name=name), (value,), (), self._location))
 
     def add(
         self,
@@ -108,6 +149,7 @@ class GraphBuilder:
         """The builder of a region that COND_IF or WHILE_LOOP can name."""
         builder = GraphBuilder(name, self.version)
         builder._regions = self._regions
+        builder._location = self._location
         self._regions[name] = builder
         return builder
 
@@ -139,13 +181,13 @@ class GraphBuilder:
             )
         written = []
         for number, output in enumerate(outputs):
-            name = names[number] if names else self._free(operator.opcode.lower())
+            name = names[number] if names else self._next(operator.opcode.lower())
             written.append(self._declare(name, *output))
-        self._nodes.append(Node(operator, tuple(inputs), tuple(written)))
+        self._nodes.append(Node(operator, tuple(inputs), tuple(written), self._location))
         return tuple(written)
 
     def _constant(self, operator: Operator, name: str, dtype: DType, data: Array) -> str:
-        declared = self._declare(name or self._free("const"), dtype, data.shape, data)
+        declared = self._declare(name or self._next("const"), dtype, data.shape, data)
         self._constants[declared] = data
         self._nodes.append(Node(operator, (), (declared,)))
         return declared
@@ -158,8 +200,36 @@ class GraphBuilder:
         self._values[name] = Value(name, dtype, shape, data, variable)
         return name
 
-    def _free(self, stem: str) -> str:
-        number = len(self._values)
+    def _next(self, opcode: str) -> str:
+        """A name for the result of an operator."""
+        if not self._stem:
+            return self._free(opcode, len(self._values))
+        name = f"{self._stem}/{opcode}"
+        return self._free(name) if name in self._values else name
+
+    def _free(self, stem: str, number: int = 1) -> str:
+        number = max(number, self._numbers.get(stem, 1))
         while (name := f"{stem}_{number}") in self._values:
             number += 1
+        self._numbers[stem] = number
         return name
+
+
+def _mentions(node: Node, name: str) -> bool:
+    return name in node.inputs or name in node.outputs
+
+
+def _replaced(names: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
+    return tuple(new if name == old else name for name in names)
+
+
+def _immutable(array: Array) -> bool:
+    """Whether nobody can write into what an array is a view of."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        if owner.base is None:
+            return True
+        owner = owner.base
+    return isinstance(owner, bytes) or (isinstance(owner, memoryview) and owner.readonly)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 _STANDS_FOR = {np.dtype(np.int64): INT48, np.dtype(ml_dtypes.int4): INT4}
-_SMALL = 256
-"""Constants of at most so many bytes are shared if they are equal, larger ones if they are one array."""
 
 
 class Trace:
@@ -34,8 +33,7 @@ class Trace:
         self.parent = parent
         self.captured: dict[str, Tensor] = {}
         """What was taken from the enclosing region, by its name there: inputs of this one."""
-        self._constants: dict[object, Tensor] = {}
-        self._kept: list[Array] = []
+        self._constants: dict[object, list[Tensor]] = {}
 
     @property
     def depth(self) -> int:
@@ -50,23 +48,25 @@ class Trace:
         """A new input, called `name` if nothing else is."""
         return self._tensor(self.builder.input(self._unused(name), dtype, shape))
 
-    def constant(self, array: Array, dtype: DType) -> Tensor:
+    def constant(self, array: Array, dtype: DType, name: str = "") -> Tensor:
         """A constant; equal ones are stored once."""
-        small = array.nbytes <= _SMALL
-        key = (dtype, array.shape, array.tobytes() if small else id(array))
-        found = self._constants.get(key)
-        if found is None:
-            found = self._constants[key] = self._tensor(self.builder.const(array, dtype))
-            if not small:
-                self._kept.append(array)  # while it lives, no other array has its id
-        return found
+        dense = np.ascontiguousarray(array).reshape(array.shape)
+        bits = dense.reshape(-1).view(np.uint8)
+        known = self._constants.setdefault((dtype, array.shape, zlib.crc32(bits.data)), [])
+        for tensor in known:
+            data = tensor.value.data
+            if data is not None and np.array_equal(data.reshape(-1).view(np.uint8), bits):
+                return tensor
+        free = self._unused(name) if name else ""
+        known.append(self._tensor(self.builder.const(dense, dtype, free)))
+        return known[-1]
 
     def shape(self, extents: Sequence[int]) -> Tensor:
         """A constant shape."""
-        key = ("shape", *extents)
-        if key not in self._constants:
-            self._constants[key] = self._tensor(self.builder.shape(extents))
-        return self._constants[key]
+        known = self._constants.setdefault(("shape", *extents), [])
+        if not known:
+            known.append(self._tensor(self.builder.shape(extents)))
+        return known[0]
 
     def add(self, operator: Operator, inputs: Sequence[Tensor], dtype: DType | None = None) -> Tensor:
         """Record an operator with one output."""
@@ -114,9 +114,8 @@ class Trace:
         return Tensor(self, self.builder.value(name))
 
     def _unused(self, name: str) -> str:
-        taken = self.builder.block().values
         number, free = 1, name
-        while free in taken:
+        while free in self.builder:
             number, free = number + 1, f"{name}_{number}"
         return free
 
