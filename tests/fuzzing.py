@@ -11,7 +11,8 @@ import numpy as np
 import tosajit as tj
 from tests import reference
 from tests.strategies import TARGETS, Drawn, assert_same, difference
-from tosajit.files import load, save, to_bytes
+from tosajit.files import save, to_bytes
+from tosajit.frontends import load
 
 
 def check_model(drawn: Drawn) -> None:

@@ -19,10 +19,11 @@ from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
 from tosajit.errors import FileError
-from tosajit.files import from_bytes, load, save, to_bytes
+from tosajit.files import from_bytes, save, to_bytes
 from tosajit.files.builder import Builder
 from tosajit.files.encode import write_graph
 from tosajit.files.variables import store_variables
+from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import CLAMP, COND_IF, CONST, OPERATORS, VARIABLE, VARIABLE_READ
 

@@ -15,7 +15,8 @@ import pytest
 import reference
 
 from tosajit import samples
-from tosajit.files import from_bytes, load, load_npy, save_npy, to_bytes
+from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
+from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 

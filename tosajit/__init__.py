@@ -43,13 +43,16 @@ if TYPE_CHECKING:
         FileError,
         GraphError,
         InputError,
+        ModelError,
         PlanError,
+        Refusal,
         RequireError,
         TosaError,
         TraceError,
         Violation,
     )
-    from tosajit.files import from_bytes, load, save, to_bytes
+    from tosajit.files import from_bytes, save, to_bytes
+    from tosajit.frontends import load
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.graph.operator import OPERATORS
     from tosajit.npu.explore import explore
@@ -65,10 +68,12 @@ _WHERE = {
     "tosajit.tracing.builder": "GraphBuilder",
     "tosajit.dtypes": "BF16 BOOL FP8E4M3 FP8E5M2 FP16 FP32 INT4 INT8 INT16 INT32 INT48 SHAPE DType",
     "tosajit.errors": (
-        "CompileError FileError GraphError InputError PlanError RequireError TosaError TraceError Violation"
+        "CompileError FileError GraphError InputError ModelError PlanError Refusal RequireError TosaError "
+        "TraceError Violation"
     ),
     "tosajit.npu.explore": "explore",
-    "tosajit.files": "from_bytes load save to_bytes",
+    "tosajit.files": "from_bytes save to_bytes",
+    "tosajit.frontends": "load",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",
@@ -91,10 +96,10 @@ __all__ = [
     "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "Exploration",
     "ExplorationError", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder",
     "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
-    "MachineError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Region", "Report",
-    "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target", "TosaError",
-    "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit", "load",
-    "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace",
+    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
+    "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
+    "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit",
+    "load", "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace",
     "validate",
 ]  # fmt: skip
 

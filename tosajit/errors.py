@@ -4,6 +4,7 @@
 TosaError
 ├── GraphError      a graph breaks the specification; `.violations` has everything that is wrong
 ├── FileError       a file is damaged, or of a version that cannot be read
+├── ModelError      a model of another format does what TOSA cannot say; `.refusals` has all of it
 ├── InputError      arrays do not fit the inputs of an executable
 ├── PlanError       a target is too small; names the resource, the demand, the bound and what would help
 ├── CompileError    a graph is legal but cannot be built, such as a CUSTOM operator that is not registered
@@ -14,7 +15,7 @@ TosaError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,22 +55,40 @@ class GraphError(TosaError):
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations: tuple[Violation, ...] = tuple(violations)
-        super().__init__(self._text())
+        super().__init__(_listed("violations", self.violations, self.shown))
 
     def __reduce__(self) -> tuple[type[GraphError], tuple[tuple[Violation, ...]]]:
         return type(self), (self.violations,)
 
-    def _text(self) -> str:
-        lines = [str(violation) for violation in self.violations[: self.shown]]
-        if len(lines) == 1 and len(self.violations) == 1:
-            return lines[0]
-        hidden = len(self.violations) - len(lines)
-        lines += [f"and {hidden} more"] if hidden else []
-        return "\n  ".join([f"{len(self.violations)} violations", *lines])
-
 
 class FileError(TosaError):
     """A file cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A node of a model in another format that has no form in TOSA."""
+
+    node: str
+    operator: str
+    reason: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.node} ({self.operator}): {self.reason}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+class ModelError(TosaError):
+    """A model of another format cannot become a graph."""
+
+    shown = 20
+
+    def __init__(self, refusals: Iterable[Refusal]) -> None:
+        self.refusals: tuple[Refusal, ...] = tuple(refusals)
+        super().__init__(_listed("nodes have no form in TOSA", self.refusals, self.shown))
+
+    def __reduce__(self) -> tuple[type[ModelError], tuple[tuple[Refusal, ...]]]:
+        return type(self), (self.refusals,)
 
 
 class InputError(TosaError):
@@ -90,3 +109,12 @@ class RequireError(TosaError):
 
 class TraceError(TosaError, TypeError):
     """A traced function does what cannot be recorded."""
+
+
+def _listed(what: str, faults: Sequence[object], shown: int) -> str:
+    """One fault, or how many there are and the first of them."""
+    if len(faults) == 1:
+        return str(faults[0])
+    hidden = len(faults) - shown
+    lines = [str(fault) for fault in faults[:shown]] + ([f"and {hidden} more"] if hidden > 0 else [])
+    return "\n  ".join([f"{len(faults)} {what}", *lines])

@@ -8,7 +8,7 @@ from typing import Any
 
 from tiling.target import HOST, TINY
 from tosajit.cli.output import Bar
-from tosajit.files import load
+from tosajit.frontends import load
 from tosajit.runtime.executable import Executable, compile
 
 _TARGETS = {"host": HOST, "tiny": TINY}

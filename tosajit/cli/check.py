@@ -9,7 +9,7 @@ from tiling.words import plain
 from tosajit.checks.validation import validate
 from tosajit.cli.building import limits
 from tosajit.cli.output import print_json
-from tosajit.files import load
+from tosajit.frontends import load
 
 
 def run(options: Namespace) -> int:

@@ -10,7 +10,7 @@ from tiling.words import plain
 from tosajit.cli.output import bytes_text, print_json
 from tosajit.display.columns import aligned
 from tosajit.display.summary import Summary, summarize
-from tosajit.files import load
+from tosajit.frontends import load
 
 
 def run(options: Namespace) -> int:

@@ -6,27 +6,18 @@ from tosajit.files.cursor import Bytes
 from tosajit.files.decode import read_graph
 from tosajit.files.encode import write_graph
 from tosajit.files.npy import load_npy, save_npy
-from tosajit.files.storage import file_errors, read_file, write_file
+from tosajit.files.storage import write_file
 from tosajit.graph import Graph
 
-__all__ = ["from_bytes", "load", "load_npy", "save", "save_npy", "to_bytes"]
-
-
-def load(source: str | Path | bytes) -> Graph:
-    """Read a graph from a file or its bytes; constants are views of what was read.
-
-    Raises `FileError`, with the byte and the field, if the file is damaged or of another version than 1.0. A
-    graph that can be read may still break the specification: `validate` says.
-    """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return from_bytes(source)
-    data = read_file(source)
-    with file_errors(source):
-        return from_bytes(data)
+__all__ = ["from_bytes", "load_npy", "save", "save_npy", "to_bytes"]
 
 
 def from_bytes(data: Bytes) -> Graph:
-    """Read a graph from the bytes of a file; raises `FileError` as `load` does."""
+    """Read a graph from the bytes of a `.tosa` file; constants are views of them.
+
+    Raises `FileError`, with the byte and the field, if they are damaged or of another version than 1.0. A
+    graph that can be read may still break the specification: `validate` says.
+    """
     return read_graph(data)
 
 

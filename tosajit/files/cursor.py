@@ -4,7 +4,7 @@ import mmap
 import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Never, TypeAlias
+from typing import Any, Never, TypeAlias
 
 from tosajit.errors import FileError
 
@@ -28,13 +28,15 @@ class Source:
 
     data: memoryview
     budget: int
+    schema: str
+    """What defines the tables, for messages."""
     strings: dict[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: Bytes) -> "Source":
+    def of(cls, data: Bytes, schema: str = "TOSA 1.0.1") -> "Source":
         """Start reading `data`."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
-        return cls(view, _FREE_BUDGET + min(4 * len(view), _LARGEST_BUDGET))
+        return cls(view, _FREE_BUDGET + min(4 * len(view), _LARGEST_BUDGET), schema)
 
 
 @dataclass(slots=True)
@@ -107,6 +109,21 @@ class Table:
         """An unsigned 64-bit integer."""
         return self._scalar(_U64, name, default)
 
+    def number(self, name: str, code: str, default: float = 0) -> Any:
+        """A number that is stored as `struct` codes it."""
+        form = _form(code)
+        position = self.find(name, form.size)
+        return form.unpack_from(self.source.data, position)[0] if position else default
+
+    def numbers(self, name: str, code: str) -> tuple[Any, ...]:
+        """A vector of numbers that are stored as `struct` codes them."""
+        position = self._target(name)
+        if not position:
+            return ()
+        start, count = self._vector(position, _form(code).size, name)
+        self.charge(_ITEM_COST * (1 + count), name)
+        return struct.unpack_from(f"<{count}{code}", self.source.data, start)
+
     def string(self, name: str) -> str:
         """A text; empty where it is left out."""
         position = self._target(name)
@@ -123,12 +140,7 @@ class Table:
 
     def ints(self, name: str) -> tuple[int, ...]:
         """A vector of signed 32-bit integers."""
-        position = self._target(name)
-        if not position:
-            return ()
-        start, count = self._vector(position, 4, name)
-        self.charge(_ITEM_COST * (1 + count), name)
-        return struct.unpack_from(f"<{count}i", self.source.data, start)
+        return self.numbers(name, "i")
 
     def table(self, name: str, names: tuple[str, ...], label: str = "") -> "Table | None":
         """A table; None where it is left out."""
@@ -218,7 +230,7 @@ def table_at(
     table.offsets = _shorts(size // 2 - 2).unpack_from(source.data, directory + 4)
     for slot, offset in enumerate(table.offsets[len(names) :], len(names)):
         if offset:
-            _fail(table, directory + 4 + 2 * slot, f"field {slot} is not part of TOSA 1.0.1")
+            _fail(table, directory + 4 + 2 * slot, f"field {slot} is not part of {source.schema}")
     return table
 
 
@@ -233,6 +245,11 @@ def root(source: Source, identifier: bytes, names: tuple[str, ...]) -> Table:
     if not 4 <= position <= len(source.data) - 4:
         raise FileError(f"byte 0 (file): expected an offset into {len(source.data)} bytes, found {position}")
     return table_at(source, position, names, None, "graph")
+
+
+@lru_cache(maxsize=64)
+def _form(code: str) -> struct.Struct:
+    return struct.Struct(f"<{code}")
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
 from tosajit.compiler.segment import Groups
 from tosajit.errors import CompileError, GraphError, PlanError
-from tosajit.files import load
+from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build

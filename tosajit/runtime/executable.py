@@ -16,7 +16,7 @@ from tosajit.compiler.explain import Explanation, explain
 from tosajit.compiler.options import Custom, Options
 from tosajit.compiler.stages import WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
-from tosajit.files import load
+from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.workspace import driver_text

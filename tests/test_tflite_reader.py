@@ -1,0 +1,160 @@
+"""TFLite files are read by tables of our own, and damage is told by byte and field."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tflite_files import RawModel, RawOperator, RawSubgraph, RawTensor
+
+import tosajit as tj
+from tosajit.frontends.tflite.fields import Activation, Padding, layout
+from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions
+from tosajit.frontends.tflite.reader import read_model
+from tosajit.frontends.tflite.schema import OPERATORS, Type
+
+
+def sum_of(
+    *, data: bytes | None = None, shape: tuple[int, ...] = (2, 3), kind: Type = Type.FLOAT32
+) -> RawModel:
+    tensors = [
+        RawTensor("x", Type.FLOAT32, (2, 3)),
+        RawTensor("constant", kind, shape, np.ones(6, np.float32).tobytes() if data is None else data),
+        RawTensor("y", Type.FLOAT32, (2, 3)),
+    ]
+    operators = [RawOperator("ADD", (0, 1), (2,), AddOptions(Activation.RELU6), 2)]
+    return RawModel([RawSubgraph(tensors, operators, [0], [2], "main")])
+
+
+def test_records_have_what_the_file_says() -> None:
+    model = read_model(sum_of().bytes())
+    (subgraph,) = model.subgraphs
+    (operator,) = subgraph.operators
+    assert (operator.name, operator.version, operator.inputs, operator.outputs) == ("ADD", 2, (0, 1), (2,))
+    assert operator.options == AddOptions(Activation.RELU6)
+    assert [tensor.name for tensor in subgraph.tensors] == ["x", "constant", "y"]
+    constant = subgraph.tensors[1].data
+    assert constant is not None
+    np.testing.assert_array_equal(constant, np.ones((2, 3), np.float32))
+    assert subgraph.tensors[0].data is None
+
+
+def test_constants_are_views_of_the_file() -> None:
+    data = sum_of().bytes()
+    constant = read_model(data).subgraphs[0].tensors[1].data
+    assert constant is not None
+    assert np.shares_memory(constant, np.frombuffer(data, np.uint8))
+
+
+@pytest.mark.parametrize("kind", [*OPTIONS.values(), *OPTIONS_2.values()], ids=lambda kind: kind.__name__)
+def test_options_are_read_as_they_were_written(kind: type) -> None:
+    rng = random.Random(kind.__name__)
+    chosen = {name: drawn(rng, storage) for name, storage, _ in layout(kind)}
+    options = kind(**chosen)
+    operator = RawOperator("CUSTOM_OF_MINE", (), (), options)
+    model = read_model(RawModel([RawSubgraph([], [operator], [], [])]).bytes())
+    assert model.subgraphs[0].operators[0].options == options
+
+
+def drawn(rng: random.Random, storage: object) -> object:
+    if isinstance(storage, type) and storage is not str:
+        return rng.choice(list(storage))  # type: ignore[call-overload]
+    if isinstance(storage, str) and storage[0] == "[":
+        return tuple(drawn(rng, storage[1]) for _ in range(3))
+    drawing = {
+        "?": lambda: rng.random() < 0.5,
+        "f": lambda: float(np.float32(rng.uniform(-9, 9))),
+        "B": lambda: rng.randrange(256),
+        "I": lambda: rng.randrange(1 << 32),
+        "i": lambda: rng.randrange(-99, 99),
+    }
+    return "text" if storage is str else drawing[storage]()  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "elements"),
+    [
+        (Type.INT4, bytes([0x21, 0xF3, 0x08]), [1, 2, 3, -1, -8]),
+        (Type.UINT4, bytes([0x21, 0xF3, 0x08]), [1, 2, 3, 15, 8]),
+        (Type.INT2, bytes([0b11_10_01_00, 0b01]), [0, 1, -2, -1, 1]),
+    ],
+)
+def test_narrow_elements_share_bytes(kind: Type, data: bytes, elements: list[int]) -> None:
+    model = read_model(sum_of(data=data, shape=(5,), kind=kind).bytes())
+    found = model.subgraphs[0].tensors[1].data
+    assert found is not None
+    assert found.tolist() == elements
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (replace(sum_of(), version=2), r"version\): expected version 3, found 2"),
+        (RawModel([]), r"subgraphs\): expected at least one subgraph"),
+        (sum_of(data=bytes(23)), r"tensors\[1\]\.buffer\): expected 24 bytes for float32\[2, 3\], found 23"),
+        (sum_of(shape=(2, -3)), r"tensors\[1\]\.shape\): expected extents from 0"),
+        (sum_of(shape=(1 << 30, 1 << 30)), r"tensors\[1\]\.shape\): expected extents from 0"),
+    ],
+)
+def test_damage_is_told_by_field(model: RawModel, message: str) -> None:
+    with pytest.raises(tj.FileError, match=message):
+        read_model(model.bytes())
+
+
+def test_references_to_what_is_not_there_are_refused() -> None:
+    (subgraph,) = sum_of().subgraphs
+    for broken, message in (
+        (replace(subgraph, outputs=[3]), "expected one of 3 tensors, found 3"),
+        (
+            replace(subgraph, operators=[RawOperator("ADD", (0, 7), (2,))]),
+            "expected one of 3 tensors, found 7",
+        ),
+        (
+            replace(subgraph, operators=[RawOperator("ADD", (0, 1), (-1,))]),
+            "expected one of 3 tensors, found -1",
+        ),
+    ):
+        with pytest.raises(tj.FileError, match=message):
+            read_model(RawModel([broken]).bytes())
+
+
+def test_scales_along_a_dimension_are_as_many_as_it_has() -> None:
+    (subgraph,) = sum_of().subgraphs
+    tensors = [RawTensor("x", Type.INT8, (2, 3), scale=(0.5, 0.25), axis=1), *subgraph.tensors[1:]]
+    with pytest.raises(tj.FileError, match=r"quantization\.scale\).*found 2 along 1"):
+        read_model(RawModel([replace(subgraph, tensors=tensors)]).bytes())
+    tensors[0] = replace(tensors[0], axis=0)
+    found = read_model(RawModel([replace(subgraph, tensors=tensors)]).bytes()).subgraphs[0].tensors[0]
+    assert found.quantization is not None
+    assert (found.quantization.scale, found.quantization.zero_point) == ((0.5, 0.25), (0, 0))
+
+
+def test_every_builtin_operator_has_its_number() -> None:
+    operators = [RawOperator(name, (), (), version=4) for name in OPERATORS if name != "CUSTOM"]
+    found = read_model(RawModel([RawSubgraph([], operators, [], [])]).bytes()).subgraphs[0].operators
+    assert [one.name for one in found] == [one.name for one in operators]
+    assert {one.version for one in found} == {4}
+
+
+def test_convolutions_have_the_defaults_of_the_schema() -> None:
+    found = read_model(
+        RawModel([RawSubgraph([], [RawOperator("CONV_2D", (), (), Conv2DOptions())], [], [])]).bytes()
+    )
+    options = found.subgraphs[0].operators[0].options
+    assert isinstance(options, Conv2DOptions)
+    assert (options.padding, options.stride_h, options.dilation_h_factor) == (Padding.SAME, 0, 1)
+
+
+def test_mutated_files_are_read_or_refused() -> None:
+    whole = sum_of().bytes()
+    rng = random.Random(13)
+    for _ in range(2000):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        try:
+            tj.load(bytes(data[: rng.randrange(len(data))] if rng.random() < 0.2 else data))
+        except tj.TosaError:
+            pass

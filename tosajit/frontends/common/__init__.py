@@ -1,0 +1,1 @@
+"""Parts of lowerings that several front ends need, written once."""

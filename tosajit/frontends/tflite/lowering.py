@@ -1,0 +1,236 @@
+"""From the records of a TFLite file to a graph: each operator in order, by its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import INT8
+from tosajit.errors import FileError
+from tosajit.files.cursor import Bytes
+from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.tflite import records
+from tosajit.frontends.tflite.node import Described, Node, Operand
+from tosajit.frontends.tflite.operators import DECLARATIONS
+from tosajit.frontends.tflite.reader import read_model
+from tosajit.frontends.tflite.schema import Type
+from tosajit.graph import Array, Graph
+from tosajit.tracing.recorder import Trace, current_trace, recording
+from tosajit.tracing.tensor import Tensor
+
+_DEEPEST = 32
+_REPEATED = 16
+"""How often the operators of a file may be lowered on average: subgraphs may call others many times."""
+
+Named = Sequence[tuple[str, int]]
+
+
+def graph_of(data: Bytes, signature: str | None = None) -> Graph:
+    """The graph of a file, or of one of its signatures."""
+    model = read_model(data)
+    subgraph, inputs, outputs = _entry(model, signature)
+    trace, lowering = Trace(), Lowering(model)
+    walk = Walk(lowering, subgraph, trace)
+    with recording(trace):
+        for name, place in inputs:
+            walk.take(place, name)
+        walk.run()
+        lowering.refusals.settle()
+        for name, place in outputs:
+            walk.give(place, name)
+    return pruned(trace.builder.build())
+
+
+def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgraph, Named, Named]:
+    """The subgraph that a run starts with, its inputs and its outputs by name."""
+    if signature is None:
+        first = model.subgraphs[0]
+        inputs, outputs = (
+            [(_label(first, one), one) for one in ones] for ones in (first.inputs, first.outputs)
+        )
+        return first, inputs, outputs
+    for found in model.signatures:
+        if found.key == signature:
+            return model.subgraphs[found.subgraph], found.inputs, found.outputs
+    there = ", ".join(repr(one.key) for one in model.signatures) or "none"
+    raise FileError(f"there is no signature {signature!r}; the file has {there}")
+
+
+def _label(subgraph: records.Subgraph, place: int) -> str:
+    """What a tensor is called: the first of the names that were joined when operators were fused."""
+    return subgraph.tensors[place].name.split(";")[0] or f"tensor_{place}"
+
+
+class Lowering:
+    """What the subgraphs of a model share on their way into a graph."""
+
+    def __init__(self, model: records.Model) -> None:
+        self.model = model
+        self.refusals = Refusals()
+        self.budget = 1000 + _REPEATED * sum(len(one.operators) for one in model.subgraphs)
+
+    def spend(self) -> None:
+        """Lower one more operator, if the file is not one that repeats itself without end."""
+        self.budget -= 1
+        if self.budget < 0:
+            raise FileError("expected a graph in proportion to its file, but its subgraphs call too much")
+
+
+class Walk:
+    """One subgraph on its way into a trace."""
+
+    def __init__(self, lowering: Lowering, subgraph: records.Subgraph, trace: Trace, depth: int = 0) -> None:
+        self.lowering, self.subgraph, self.trace, self.depth = lowering, subgraph, trace, depth
+        self.values: dict[int, Tensor | Array] = {
+            one.place: one.data for one in subgraph.tensors if one.data is not None
+        }
+        self.refused: set[int] = set()
+        self.given: set[str] = set()
+
+    def take(self, place: int, name: str) -> None:
+        """Make a tensor an input of the graph."""
+        described = Described(self.subgraph.tensors[place])
+        with self.lowering.refusals.collecting(name, "input"):
+            given = self.trace.input(name, described.dtype, described.record.shape)
+            if described.type is Type.UINT8:
+                given = _moved(given, input_unsigned=True)
+            self.values[place] = given
+
+    def give(self, place: int, name: str) -> None:
+        """Make a tensor an output of the graph."""
+        builder = self.trace.builder
+        found = self.operand(place, "outputs")
+        with self.lowering.refusals.collecting(name, "output"):
+            tensor = found.tensor
+            if found.type is Type.UINT8:
+                tensor = _moved(tensor, output_unsigned=True)
+            elif tensor.value.data is not None or tensor.name in self.given or builder.is_input(tensor.name):
+                tensor = ops.identity(tensor)
+            with builder.at("", "", 0) as rename:
+                called = rename(tensor.name, name)
+            self.given.add(called)
+            builder.output(called)
+
+    def run(self) -> None:
+        """Lower every operator; results of what is refused are stood in for, so that all is found."""
+        refusals = self.lowering.refusals
+        for operator in self.subgraph.operators:
+            self.lowering.spend()
+            name = _label(self.subgraph, operator.outputs[0]) if operator.outputs else operator.name
+            done = False
+            with refusals.collecting(name, operator.name):
+                done = self.lower(operator, name)
+            if not done:
+                self.stand_in(operator)
+
+    def lower(self, operator: records.Operator, name: str) -> bool:
+        """Write one operator; whether its operands were there."""
+        declared = _declared(operator)
+        if self.refused.intersection(operator.inputs):
+            declared.check(operator.version, None)
+            return False
+        node = self.node(operator)
+        typed = node.optional(declared.typed)
+        declared.check(operator.version, None if typed is None else typed.type.label)
+        with self.trace.builder.at(name, self.location(operator)) as rename:
+            values = _values(declared, node)
+            if len(values) != len(operator.outputs):
+                raise Refused(f"it has {len(operator.outputs)} results, but must have {len(values)}")
+            for place, value in zip(operator.outputs, values, strict=True):
+                self.values[place] = self.named(place, value, rename)
+        return True
+
+    def named(self, place: int, value: Tensor | Array, rename: Any) -> Tensor | Array:
+        """A result under the name that the file has for it."""
+        if not isinstance(value, Tensor):
+            return value
+        expected = Described(self.subgraph.tensors[place]).dtype
+        if value.dtype is not expected:
+            raise Refused(f"its result is {value.dtype}, but the file says {expected}")
+        called = rename(value.name, _label(self.subgraph, place))
+        return Tensor(value.trace, value.trace.builder.value(called))
+
+    def node(self, operator: records.Operator) -> Node:
+        """An operator with its operands."""
+        operands = tuple(None if place < 0 else self.operand(place, "inputs") for place in operator.inputs)
+        results = tuple(Described(self.subgraph.tensors[place]) for place in operator.outputs)
+        return Node(operator, operands, results, self.trace, self.call)
+
+    def operand(self, place: int, field: str) -> Operand:
+        """A tensor that has been computed, or is a constant."""
+        record = self.subgraph.tensors[place]
+        value = self.values.get(place)
+        if value is None and prod(record.shape) == 0:
+            value = np.zeros(record.shape, np.int64 if record.type is Type.INT64 else np.int32)
+        if value is None:
+            raise FileError(
+                f"subgraph {self.subgraph.place}: tensor {place} ({record.name!r}) is used in {field} before "
+                "it is computed"
+            )
+        return Operand(record, self.trace, value)
+
+    def call(self, number: int, operands: Sequence[Operand]) -> tuple[Tensor, ...]:
+        """Lower another subgraph of the model on operands, into the trace that is being recorded."""
+        model, trace = self.lowering.model, current_trace()
+        if not 0 <= number < len(model.subgraphs):
+            raise Refused(f"it runs subgraph {number}, but there are {len(model.subgraphs)}")
+        if self.depth == _DEEPEST:
+            raise FileError(f"expected subgraphs that call each other to a depth of {_DEEPEST}")
+        subgraph = model.subgraphs[number]
+        if len(operands) != len(subgraph.inputs):
+            raise Refused(f"subgraph {number} takes {len(subgraph.inputs)} tensors, not {len(operands)}")
+        assert trace is not None
+        walk = Walk(self.lowering, subgraph, trace, self.depth + 1)
+        walk.values |= {place: one.value for place, one in zip(subgraph.inputs, operands, strict=True)}
+        walk.run()
+        return tuple(walk.operand(place, "outputs").tensor for place in subgraph.outputs)
+
+    def stand_in(self, operator: records.Operator) -> None:
+        """Let what uses the results of a refused operator be looked at as well."""
+        self.refused.update(operator.outputs)
+
+    def location(self, operator: records.Operator) -> str:
+        """Where a node comes from, as files keep it."""
+        names = " ".join(self.subgraph.tensors[place].name for place in operator.outputs)
+        place = self.subgraph.name or f"subgraph {self.subgraph.place}"
+        return f"{operator.name} {names} ({place}, operator {operator.place})"
+
+
+def _declared(operator: records.Operator) -> Declaration:
+    found = DECLARATIONS.get(operator.name)
+    if found is None:
+        kind = "custom operators of this name have" if operator.custom else "the operator has"
+        raise Refused(f"{kind} no lowering yet")
+    return found
+
+
+def _values(declared: Declaration, node: Node) -> tuple[Tensor | Array, ...]:
+    """The results of a node: folded where they follow from constants, else written as TOSA."""
+    values: Any = None
+    if declared.fold is not None and all(one is None or one.is_constant for one in node.operands):
+        values = declared.fold(node)
+    if values is None:
+        assert declared.lower is not None
+        given = () if declared.attributes is None else (node.attributes(declared.attributes),)
+        values = declared.lower(node, *given)
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _moved(tensor: Tensor, *, input_unsigned: bool = False, output_unsigned: bool = False) -> Tensor:
+    """Unsigned bytes as signed ones less 128, or back."""
+    zero, middle = np.array([0], np.int8), np.array([-128], np.int8)  # 128 in the bits of a signed byte
+    return ops.rescale(
+        tensor,
+        np.array([1 << 30], np.int32),
+        np.array([30], np.int8),
+        middle if input_unsigned else zero,
+        middle if output_unsigned else zero,
+        dtype=INT8,
+        input_unsigned=input_unsigned,
+        output_unsigned=output_unsigned,
+    )

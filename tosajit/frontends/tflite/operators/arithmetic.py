@@ -1,0 +1,93 @@
+"""Sums, differences and products of two tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import INT16, INT32
+from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.scale import multiplier_of, rescale, rounded_twice, scaled, wide
+from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import AddOptions, FusedOptions
+from tosajit.frontends.tflite.quantized import activated, finished
+from tosajit.graph import Array
+from tosajit.operators import RoundingMode
+from tosajit.tracing.tensor import Tensor
+
+_TYPES = "float32 int8 uint8 int16 int32 int64"
+_HEADROOM = {INT16: 15}
+"""Bits by which operands are moved up before they are scaled: 20 for those of 8 bits."""
+
+
+def folded(function: Callable[..., Any]) -> Callable[[Node], Array | None]:
+    """Compute integers that follow from constants, such as shapes, when the model is read."""
+
+    def fold(node: Node) -> Array | None:
+        arrays = [operand.raw for operand in node.inputs]
+        if any(operand.quantized or operand.raw.dtype.kind not in "iub" for operand in node.inputs):
+            return None
+        return np.asarray(function(*arrays))
+
+    return fold
+
+
+@operator("ADD", AddOptions, types=_TYPES, versions=5, fold=folded(np.add))
+def add(node: Node, options: AddOptions) -> Tensor:
+    """The sum of two tensors."""
+    return _sum(node, options, ops.add)
+
+
+@operator("SUB", AddOptions, types=_TYPES, versions=5, fold=folded(np.subtract))
+def sub(node: Node, options: AddOptions) -> Tensor:
+    """The difference of two tensors."""
+    return _sum(node, options, ops.sub)
+
+
+def _sum(node: Node, options: AddOptions, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    first, second, result = node[0], node[1], node.result
+    activation = options.fused_activation_function
+    if not first.quantized:
+        return activated(combine(*aligned(first.tensor, second.tensor)), activation)
+    bits = _HEADROOM.get(first.dtype, 20)
+    unit = 2.0 * max(first.scale, second.scale)
+    terms = aligned(*(raised(operand, operand.scale / unit, bits) for operand in (first, second)))
+    return finished(combine(*terms), unit / ((1 << bits) * result.scale), result, activation)
+
+
+def raised(operand: Operand, scale: float, bits: int) -> Tensor:
+    """The numbers of an operand in 32 bits, moved up before they are scaled, so that little is lost.
+
+    One RESCALE does both where rounding once gives the same for every number that there is.
+    """
+    multiplier, shift = multiplier_of(scale)
+    least, most = operand.bounds
+    values = np.arange(least - operand.zero_point, most - operand.zero_point + 1)
+    once = rounded_twice(values, multiplier, shift - bits)
+    if shift - bits >= 2 and np.array_equal(once, rounded_twice(values << bits, multiplier, shift)):
+        return scaled(
+            operand.tensor, [(multiplier, shift - bits)], INT32,
+            input_zp=operand.zero_point, rounding=RoundingMode.DOUBLE_ROUND,
+        )  # fmt: skip
+    return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32)
+
+
+@operator("MUL", FusedOptions, types=_TYPES, versions=7, fold=folded(np.multiply))
+def mul(node: Node, options: FusedOptions) -> Tensor:
+    """The product of two tensors."""
+    first, second, result = node[0], node[1], node.result
+    activation = options.fused_activation_function
+    if not first.quantized:
+        return activated(ops.mul(*aligned(first.tensor, second.tensor)), activation)
+    terms = aligned(*(centred(operand) for operand in (first, second)))
+    scale = float(first.scale) * float(second.scale) / float(result.scale)
+    return finished(ops.mul(*terms), scale, result, activation)
+
+
+def centred(operand: Operand) -> Tensor:
+    """The numbers of an operand less its zero point, in 32 bits."""
+    return wide(operand.tensor, operand.zero_point)

@@ -1,0 +1,80 @@
+"""What the quantised operators of TFLite share: bounds of fused activations, and scaling to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import INT32
+from tosajit.frontends.common.scale import rescale
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.fields import Activation
+from tosajit.frontends.tflite.node import Described
+from tosajit.operators import RoundingMode
+from tosajit.tracing.tensor import Tensor
+
+_REAL_BOUNDS = {
+    Activation.NONE: (-inf, inf),
+    Activation.RELU: (0.0, inf),
+    Activation.RELU_N1_TO_1: (-1.0, 1.0),
+    Activation.RELU6: (0.0, 6.0),
+}
+
+
+def quantize(number: float, result: Described) -> int:
+    """A real number as an integer of a tensor, in float32 as TFLite does it."""
+    ratio = float(np.float32(number) / np.float32(result.scale))
+    return result.zero_point + int(np.copysign(np.floor(abs(ratio) + 0.5), ratio))
+
+
+def bounds(result: Described, activation: Activation) -> tuple[int, int]:
+    """The least and the greatest integer that a fused activation leaves."""
+    if activation not in _REAL_BOUNDS:
+        raise Refused(f"the fused activation {activation.name} has no quantised form")
+    least, most = result.bounds
+    low, high = _REAL_BOUNDS[activation]
+    return (
+        least if low == -inf else max(least, quantize(low, result)),
+        most if high == inf else min(most, quantize(high, result)),
+    )
+
+
+def clamped(value: Tensor, result: Described, activation: Activation) -> Tensor:
+    """Quantised results after a fused activation."""
+    low, high = bounds(result, activation)
+    if low > high:
+        raise Refused(f"the fused activation {activation.name} leaves none of the numbers of its result")
+    if (low, high) == result.bounds:
+        return value
+    return ops.clamp(value, min_val=low, max_val=high)
+
+
+def activated(value: Tensor, activation: Activation) -> Tensor:
+    """Floating-point numbers, or plain integers, after a fused activation."""
+    if activation is Activation.NONE:
+        return value
+    if activation is Activation.TANH:
+        return ops.tanh(value)
+    if activation not in _REAL_BOUNDS:
+        raise Refused(f"the fused activation {activation.name} has no lowering")
+    low, high = _REAL_BOUNDS[activation]
+    if value.dtype is not INT32:
+        return ops.clamp(value, min_val=low, max_val=high)
+    ones = (1,) * value.ndim
+    above = ops.maximum(value, np.full(ones, int(low), np.int32))
+    return above if high == inf else ops.minimum(above, np.full(ones, int(high), np.int32))
+
+
+def finished(
+    total: Tensor,
+    scales: float | Sequence[float],
+    result: Described,
+    activation: Activation = Activation.NONE,
+    rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,
+) -> Tensor:
+    """Sums as integers of a result: scaled, moved by its zero point, saturated and activated."""
+    scaled = rescale(total, scales, result.dtype, output_zp=result.zero_point, rounding=rounding)
+    return clamped(scaled, result, activation)

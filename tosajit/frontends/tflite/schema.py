@@ -1,0 +1,112 @@
+"""The names of TFLite's schema, version 3: tables with their fields in order, types, builtin operators.
+
+A name that begins with an underscore is a field that no revision gives a meaning any more.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+IDENTIFIER = b"TFL3"
+NAME = "version 3 of TFLite's schema"
+
+MODEL = (
+    "version", "operator_codes", "subgraphs", "description", "buffers", "metadata_buffer", "metadata",
+    "signature_defs", "external_buffer_groups", "external_buffers",
+)  # fmt: skip
+OPERATOR_CODE = ("deprecated_builtin_code", "custom_code", "version", "builtin_code")
+SUBGRAPH = ("tensors", "inputs", "outputs", "operators", "name", "debug_metadata_index")
+BUFFER = ("data", "offset", "size")
+METADATA = ("name", "buffer")
+SIGNATURE = ("inputs", "outputs", "signature_key", "_", "subgraph_index")
+TENSOR_MAP = ("name", "tensor_index")
+TENSOR = (
+    "shape", "type", "buffer", "name", "quantization", "is_variable", "sparsity", "shape_signature",
+    "has_rank", "variant_tensors", "external_buffer",
+)  # fmt: skip
+QUANTIZATION = ("min", "max", "scale", "zero_point", "details_type", "details", "quantized_dimension")
+SPARSITY = ("traversal_order", "block_map", "dim_metadata")
+DIMENSION = (
+    "format", "dense_size", "array_segments_type", "array_segments", "array_indices_type", "array_indices",
+)  # fmt: skip
+INDICES = ("values",)
+OPERATOR = (
+    "opcode_index", "inputs", "outputs", "builtin_options_type", "builtin_options", "custom_options",
+    "custom_options_format", "mutating_variable_inputs", "intermediates", "large_custom_options_offset",
+    "large_custom_options_size", "builtin_options_2_type", "builtin_options_2", "debug_metadata_index",
+)  # fmt: skip
+
+INDEX_CODES = {1: "i", 2: "H", 3: "B"}
+"""How the three kinds of vectors of indices are stored, by their place in the union."""
+
+QUANTIZATION_DETAILS = {1: "custom", 2: "blockwise", 3: "multi-axis"}
+
+
+class Type(IntEnum):
+    """The types of tensors."""
+
+    FLOAT32 = 0
+    FLOAT16 = 1
+    INT32 = 2
+    UINT8 = 3
+    INT64 = 4
+    STRING = 5
+    BOOL = 6
+    INT16 = 7
+    COMPLEX64 = 8
+    INT8 = 9
+    FLOAT64 = 10
+    COMPLEX128 = 11
+    UINT64 = 12
+    RESOURCE = 13
+    VARIANT = 14
+    UINT32 = 15
+    UINT16 = 16
+    INT4 = 17
+    BFLOAT16 = 18
+    INT2 = 19
+    UINT4 = 20
+    FLOAT8_E4M3FN = 21
+    FLOAT8_E5M2 = 22
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self.name.lower()
+
+
+OPERATORS = tuple(
+    """
+ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP FLOOR
+FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D LOCAL_RESPONSE_NORMALIZATION LOGISTIC
+LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1 RELU6 RESHAPE RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH
+SVDF TANH CONCAT_EMBEDDINGS SKIP_GRAM CALL CUSTOM EMBEDDING_LOOKUP_SPARSE PAD UNIDIRECTIONAL_SEQUENCE_RNN
+GATHER BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND TRANSPOSE MEAN SUB DIV SQUEEZE UNIDIRECTIONAL_SEQUENCE_LSTM
+STRIDED_SLICE BIDIRECTIONAL_SEQUENCE_RNN EXP TOPK_V2 SPLIT LOG_SOFTMAX DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM
+CAST PRELU MAXIMUM ARG_MAX MINIMUM LESS NEG PADV2 GREATER GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN
+TRANSPOSE_CONV SPARSE_TO_DENSE TILE EXPAND_DIMS EQUAL NOT_EQUAL LOG SUM SQRT RSQRT SHAPE POW ARG_MIN
+FAKE_QUANT
+REDUCE_PROD REDUCE_MAX PACK LOGICAL_OR ONE_HOT LOGICAL_AND LOGICAL_NOT UNPACK REDUCE_MIN FLOOR_DIV REDUCE_ANY
+SQUARE ZEROS_LIKE FILL FLOOR_MOD RANGE RESIZE_NEAREST_NEIGHBOR LEAKY_RELU SQUARED_DIFFERENCE MIRROR_PAD ABS
+SPLIT_V UNIQUE CEIL REVERSE_V2 ADD_N GATHER_ND COS WHERE RANK ELU REVERSE_SEQUENCE MATRIX_DIAG QUANTIZE
+MATRIX_SET_DIAG ROUND HARD_SWISH IF WHILE NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2
+DENSIFY SEGMENT_SUM BATCH_MATMUL PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D
+IMAG REAL COMPLEX_ABS HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL CONV_3D_TRANSPOSE
+VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE BROADCAST_ARGS RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM
+MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX
+UNSORTED_SEGMENT_SUM ATAN2 UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT STABLEHLO_LOGISTIC
+STABLEHLO_ADD STABLEHLO_DIVIDE STABLEHLO_MULTIPLY STABLEHLO_MAXIMUM STABLEHLO_RESHAPE STABLEHLO_CLAMP
+STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM STABLEHLO_CONVOLUTION STABLEHLO_SLICE STABLEHLO_CUSTOM_CALL
+STABLEHLO_REDUCE STABLEHLO_ABS STABLEHLO_AND STABLEHLO_COSINE STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR
+STABLEHLO_LOG STABLEHLO_MINIMUM STABLEHLO_NEGATE STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER
+STABLEHLO_RSQRT STABLEHLO_SELECT STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_SCATTER STABLEHLO_COMPARE
+STABLEHLO_CONVERT STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE STABLEHLO_PAD STABLEHLO_IOTA
+STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT STABLEHLO_WHILE STABLEHLO_GATHER
+STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR REDUCE_WINDOW STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT
+STABLEHLO_CBRT STABLEHLO_CASE
+""".split()
+)
+"""The builtin operators by their code."""
+
+LONG_CODES = OPERATORS.index("PLACEHOLDER_FOR_GREATER_OP_CODES")
+"""From this code on, the field of one byte has this number in place of the code."""
