@@ -134,7 +134,7 @@ def test_long_names_do_not_make_long_messages() -> None:
 
 
 def test_damage_is_told_with_file_and_position(tmp_path: Path) -> None:
-    (tmp_path / "x.tosa").write_bytes(b"\x08\0\0\0TFL3" + bytes(20))
+    (tmp_path / "x.tosa").write_bytes(b"\x08\0\0\0TOSI" + bytes(20))
     with pytest.raises(FileError, match=r"x\.tosa: byte 4 \(file\): expected the identifier b'TOSA'"):
         load(tmp_path / "x.tosa")
 
