@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tosajit import samples
-from tosajit.files import load
+from tosajit.frontends import load
 from tosajit.graph import Graph
 
 OWN = Path(__file__).parent / "data"

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import models
 import numpy as np
 import pytest
 
 import tosajit as tj
 
-MODELS = Path(__file__).parents[2] / "shared" / "models"
 EXACT = ("autoencoder", "ds_cnn", "resnet8")
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_quantised_model_gives_its_golden_bits(name: str) -> None:
-    folder = MODELS / name
-    if not folder.is_dir():
-        pytest.skip(f"there is no {folder}")
-    model = tj.compile(folder / "model.tflite")
-    for case in sorted(folder.glob("case*_in0.npy")):
-        results = model(np.load(case))
-        for number, found in enumerate(results if isinstance(results, tuple) else (results,)):
-            expected = np.load(str(case).replace("in0", f"out{number}"))
+    model = tj.compile(models.folder(name) / "model.tflite")
+    for case in models.cases(name):
+        results = model(*case.inputs)
+        for found, expected in zip(
+            results if isinstance(results, tuple) else (results,), case.outputs, strict=True
+        ):
             np.testing.assert_array_equal(found, expected)

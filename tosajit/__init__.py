@@ -99,8 +99,8 @@ __all__ = [
     "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
     "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit",
-    "load", "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace",
-    "validate",
+    "load", "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes",
+    "trace", "validate",
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tosajit.errors import FileError
-from tosajit.files import load as load_graph
+from tosajit.frontends import load as load_graph
 from tosajit.graph import Graph
 
 __all__ = ["Case", "PURPOSES", "cases", "files", "load", "names", "path"]
