@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import flatbuffers
-import numpy as np
-
+from tosajit.files.builder import Builder
 from tosajit.frontends.tflite import schema
 from tosajit.frontends.tflite.fields import Options, code_of, layout
 from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2
@@ -19,6 +17,12 @@ _UNION = {
     "ARG_MIN": 57,
 }  # fmt: skip
 """The place in the union of options, where a class has several."""
+
+
+_FORMS = {
+    "o": "offset", "i": "int32", "I": "uint32", "b": "int8", "B": "uint8", "?": "bool", "f": "float32",
+    "Q": "uint64",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,26 +69,25 @@ class RawModel:
 
 @dataclass
 class _Writer:
-    builder: Any = field(default_factory=lambda: flatbuffers.Builder(1024))
+    builder: Builder = field(default_factory=Builder)
     buffers: list[bytes] = field(default_factory=lambda: [b""])
     codes: list[tuple[str, int]] = field(default_factory=list)
 
     def file(self, model: RawModel) -> bytes:
-        subgraphs = self.offsets([self.subgraph(one) for one in model.subgraphs])
-        signatures = self.offsets([self.signature(*one) for one in model.signatures])
-        codes = self.offsets([self.code(*one) for one in self.codes])
-        buffers = self.offsets([self.buffer(one) for one in self.buffers])
+        subgraphs = self.builder.offsets([self.subgraph(one) for one in model.subgraphs])
+        signatures = self.builder.offsets([self.signature(*one) for one in model.signatures])
+        codes = self.builder.offsets([self.code(*one) for one in self.codes])
+        buffers = self.builder.offsets([self.buffer(one) for one in self.buffers])
         description, metadata = 0, (("o", 0), ("o", 0))
         tables = (("o", codes), ("o", subgraphs), ("o", description), ("o", buffers))
         root = self.table(("I", model.version), *tables, *metadata, ("o", signatures))
-        self.builder.Finish(root, file_identifier=schema.IDENTIFIER)
-        return bytes(self.builder.Output())
+        return self.builder.finished(root, schema.IDENTIFIER)
 
     def subgraph(self, one: RawSubgraph) -> int:
-        tensors = self.offsets([self.tensor(tensor) for tensor in one.tensors])
-        inputs, outputs = self.numbers("i", one.inputs), self.numbers("i", one.outputs)
-        operators = self.offsets([self.operator(operator) for operator in one.operators])
-        name = self.builder.CreateString(one.name)
+        tensors = self.builder.offsets([self.tensor(tensor) for tensor in one.tensors])
+        inputs, outputs = self.builder.numbers("i", one.inputs), self.builder.numbers("i", one.outputs)
+        operators = self.builder.offsets([self.operator(operator) for operator in one.operators])
+        name = self.builder.text(one.name)
         return self.table(("o", tensors), ("o", inputs), ("o", outputs), ("o", operators), ("o", name))
 
     def tensor(self, one: RawTensor) -> int:
@@ -92,15 +95,15 @@ class _Writer:
         if one.data is not None:
             number = len(self.buffers)
             self.buffers.append(one.data)
-        shape, name = self.numbers("i", one.shape), self.builder.CreateString(one.name)
-        signature = self.numbers("i", one.signature) if one.signature else 0
+        shape, name = self.builder.numbers("i", one.shape), self.builder.text(one.name)
+        signature = self.builder.numbers("i", one.signature) if one.signature else 0
         quantization = self.quantization(one) if one.scale else 0
         first = (("o", shape), ("b", one.type), ("I", number), ("o", name), ("o", quantization))
         return self.table(*first, ("?", one.variable), ("o", 0), ("o", signature))
 
     def quantization(self, one: RawTensor) -> int:
-        scale = self.numbers("f", one.scale)
-        points = self.numbers("q", one.zero_point or (0,) * len(one.scale))
+        scale = self.builder.numbers("f", one.scale)
+        points = self.builder.numbers("q", one.zero_point or (0,) * len(one.scale))
         bounds, details = (("o", 0), ("o", 0)), (("B", 0), ("o", 0))
         return self.table(*bounds, ("o", scale), ("o", points), *details, ("i", one.axis))
 
@@ -108,11 +111,11 @@ class _Writer:
         key = (one.name, one.version)
         if key not in self.codes:
             self.codes.append(key)
-        inputs, outputs = self.numbers("i", one.inputs), self.numbers("i", one.outputs)
+        inputs, outputs = self.builder.numbers("i", one.inputs), self.builder.numbers("i", one.outputs)
         first, second = (0, 0), (0, 0)
         if one.options is not None and type(one.options) is not Options:
             first, second = self.options(one.name, one.options)
-        custom = self.numbers("B", tuple(one.custom_options)) if one.custom_options else 0
+        custom = self.builder.numbers("B", tuple(one.custom_options)) if one.custom_options else 0
         unused = (("b", 0), ("o", 0), ("o", 0), ("Q", 0), ("Q", 0))
         return self.table(
             ("I", self.codes.index(key)),
@@ -125,9 +128,9 @@ class _Writer:
         for field_name, storage, default in layout(type(options)):
             value = getattr(options, field_name)
             if storage is str:
-                written.append(("o", self.builder.CreateString(value)))
+                written.append(("o", self.builder.text(value)))
             elif isinstance(storage, str) and storage[0] == "[":
-                written.append(("o", self.numbers(storage[1], value) if value else 0))
+                written.append(("o", self.builder.numbers(storage[1], value) if value else 0))
             else:
                 written.append((storage if isinstance(storage, str) else code_of(storage), value, default))
         table = self.table(*written)
@@ -140,44 +143,21 @@ class _Writer:
 
     def code(self, name: str, version: int) -> int:
         number = OPERATORS.index(name) if name in OPERATORS else OPERATORS.index("CUSTOM")
-        custom = 0 if name in OPERATORS else self.builder.CreateString(name)
+        custom = 0 if name in OPERATORS else self.builder.text(name)
         return self.table(("b", min(number, 127)), ("o", custom), ("i", version, 1), ("i", number))
 
     def buffer(self, data: bytes) -> int:
-        if not data:
-            return self.table()
-        self.builder.StartVector(1, len(data), 16)
-        self.builder.head -= len(data)
-        self.builder.Bytes[self.builder.head : self.builder.head + len(data)] = data
-        return self.table(("o", self.builder.EndVector()))
+        return self.table(("o", self.builder.blob(data, 16))) if data else self.table()
 
     def signature(self, key: str, subgraph: int, inputs: dict[str, int], outputs: dict[str, int]) -> int:
         maps = []
         for ones in (inputs, outputs):
-            entries = [(self.builder.CreateString(name), place) for name, place in ones.items()]
-            maps.append(self.offsets([self.table(("o", name), ("I", place)) for name, place in entries]))
-        text = self.builder.CreateString(key)
+            entries = [(self.builder.text(name), place) for name, place in ones.items()]
+            maps.append(
+                self.builder.offsets([self.table(("o", name), ("I", place)) for name, place in entries])
+            )
+        text = self.builder.text(key)
         return self.table(("o", maps[0]), ("o", maps[1]), ("o", text), ("o", 0), ("I", subgraph))
 
-    def numbers(self, code: str, values: Sequence[float]) -> int:
-        kind = {"i": np.int32, "f": np.float32, "q": np.int64, "B": np.uint8, "I": np.uint32}[code]
-        return self.builder.CreateNumpyVector(np.array(values, kind))
-
-    def offsets(self, offsets: list[int]) -> int:
-        self.builder.StartVector(4, len(offsets), 4)
-        for one in reversed(offsets):
-            self.builder.PrependUOffsetTRelative(one)
-        return self.builder.EndVector()
-
     def table(self, *fields: tuple[Any, ...]) -> int:
-        write = {
-            "o": self.builder.PrependUOffsetTRelativeSlot, "i": self.builder.PrependInt32Slot,
-            "I": self.builder.PrependUint32Slot, "b": self.builder.PrependInt8Slot,
-            "B": self.builder.PrependUint8Slot, "?": self.builder.PrependBoolSlot,
-            "f": self.builder.PrependFloat32Slot, "q": self.builder.PrependInt64Slot,
-            "Q": self.builder.PrependUint64Slot,
-        }  # fmt: skip
-        self.builder.StartObject(len(fields))
-        for slot, (code, value, *default) in enumerate(fields):
-            write[code](slot, value, default[0] if default else 0)
-        return self.builder.EndObject()
+        return self.builder.table([(_FORMS[code], *rest) for code, *rest in fields])

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from struct import Struct, error, pack
 
-Field = tuple[str, int | bool] | tuple[str, int | bool, int | bool]
+Field = tuple[str, float] | tuple[str, float, float]
 """How a field is stored, its value, and the schema's default, which is not stored."""
 
 _NUMBERS = {
     "bool": Struct("<?"),
+    "int8": Struct("<b"),
     "uint8": Struct("<B"),
     "int32": Struct("<i"),
     "uint32": Struct("<I"),
     "uint64": Struct("<Q"),
+    "float32": Struct("<f"),
 }
 _OFFSET = 4
 _LIMIT = (1 << 31) - 1
@@ -53,7 +55,12 @@ class Builder:
 
     def ints(self, values: Sequence[int]) -> int:
         """Put a vector of signed 32-bit integers in front."""
-        return self._vector(self._packed(Struct(f"<{len(values)}i"), *values), len(values), _OFFSET)
+        return self.numbers("i", values)
+
+    def numbers(self, code: str, values: Sequence[float]) -> int:
+        """Put a vector of numbers in front that are stored as `struct` codes them."""
+        size = Struct(f"<{code}").size
+        return self._vector(self._packed(Struct(f"<{len(values)}{code}"), *values), len(values), size)
 
     def offsets(self, offsets: Sequence[int]) -> int:
         """Put a vector of references in front."""
@@ -74,7 +81,7 @@ class Builder:
         self._put(pack("<I", self._size + _OFFSET - root))
         return b"".join(reversed(self._parts))
 
-    def _field(self, form: str, value: int) -> int:
+    def _field(self, form: str, value: float) -> int:
         if form == "offset":
             self._align(_OFFSET, _OFFSET)
             self._put(pack("<I", self._size + _OFFSET - value))
@@ -91,7 +98,7 @@ class Builder:
         self._put(pack("<I", count))
         return self._size
 
-    def _packed(self, form: Struct, *values: int) -> bytes:
+    def _packed(self, form: Struct, *values: float) -> bytes:
         try:
             return form.pack(*values)
         except error as problem:
