@@ -201,7 +201,7 @@ TABLE: tuple[Scalar, ...] = (
     *_rows("table_index", "i8 i16", "T", "i64", family="index", free=True),
     *_rows("table_interpolate", "", "i16 i16 i16", "i32", family="interpolate", cost="interpolate"),
     *_rows("resize_blend", "i32 i64", "T T T T T T T T", family="blend", cost="blend"),
-    *_rows("interpolate", "f32", "T T T T T T", family="blend"),
+    *_rows("interpolate", "f32", "T T T T T T", family="blend", cost="blend"),
     *_rows("key key_ignore", "f32", "T i64", "i64", family="order"),
     *_rows("first_write", "", "i32", "i32", family="count", free=True),
 )

@@ -140,3 +140,12 @@ def test_types_without_lanes_are_emulated_in_more_steps_or_refused():
     assert ("emulated_operations", 240 * 24) in found.detail
     with pytest.raises(UnsupportedError, match=r"vector unit of vectors has no f32, only .*emulate"):
         work(nest, missing_types="refuse")
+
+
+def test_a_blend_of_floating_point_numbers_takes_as_long_as_one_of_integers():
+    lanes = VectorUnit(lanes={"i32": 2, "f32": 2})
+    whole = elementwise(call("resize_blend_i32", *(read(n, "i32") for n in range(8))), *["i32"] * 8)
+    real = elementwise(
+        call("interpolate_f32", *(read(n, "f32") for n in range(6))), *["f32"] * 6, result="f32"
+    )
+    assert work(real, vector=lanes).cycles == work(whole, vector=lanes).cycles == 240 // 2 * 7
