@@ -159,8 +159,8 @@ TABLE: tuple[Scalar, ...] = (
     *_rows("to", f"{BITS} u8 u16", "whole", family="cast", cost="convert"),
     *_rows("to", f"{FLOATS} {SMALL}", "exact", family="cast", cost="convert"),
     *_rows("saturate", "i8 u8 i16 u16 i32", "i64", family="clamp", cost="convert"),
-    *_rows("float_to", "i8 i16 i32", "f32", family="convert"),
-    *_rows("i32_to", FLOATS, "=i32", family="convert"),
+    *_rows("float_to", "i8 i16 i32", "f32", family="convert", cost="convert"),
+    *_rows("i32_to", FLOATS, "=i32", family="convert", cost="convert"),
     # Arithmetic: integers wrap.
     *_rows("add sub", NUMBERS, "T T", family="add"),
     *_rows("mul", NUMBERS, "T T", family="multiply", cost="multiply"),

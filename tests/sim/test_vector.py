@@ -6,9 +6,10 @@ import pytest
 
 import sim
 from sim.cost.costs import Costs
+from sim.cost.forms import form_of
 from sim.cost.support import UnsupportedError
 from sim.machine.parts import Dma, OffChip, ReductionUnit, Scratchpad, VectorUnit
-from tiling.expr import acc, axis, call, const, read
+from tiling.expr import acc, apply, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
 
 LANES = {"i8": 8, "i16": 4, "i32": 2}
@@ -149,3 +150,20 @@ def test_a_blend_of_floating_point_numbers_takes_as_long_as_one_of_integers():
         call("interpolate_f32", *(read(n, "f32") for n in range(6))), *["f32"] * 6, result="f32"
     )
     assert work(real, vector=lanes).cycles == work(whole, vector=lanes).cycles == 240 // 2 * 7
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("to_i8", "i32"),
+        ("to_f32", "i8"),
+        ("float_to_i8", "f32"),
+        ("i32_to_f16", "i32"),
+        ("saturate_i8", "i32"),
+    ],
+)
+def test_numbers_in_another_type_are_conversions(name, source):
+    value = call(name, apply("add", read(0, source), read(0, source)))
+    nest = elementwise(apply("add", value, value), source, result=value.type)
+    steps = {step.name: step.kind for step in form_of(nest).steps}
+    assert steps[value.scalar.base] == "convert"
