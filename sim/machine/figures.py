@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Never, TypeVar
 
 from pydantic import AfterValidator, GetCoreSchemaHandler
@@ -63,15 +65,20 @@ class Table(dict[str, V]):
         return type(self), (dict(self),)
 
 
-def table(known: Mapping[str, str] | None, what: str) -> AfterValidator:
-    """Keys that are known, or that are at least words."""
+MOST = 10
+"""Known keys that a message lists."""
+
+
+def table(known: Collection[str], what: str) -> AfterValidator:
+    """Keys that are known."""
 
     def check(values: Mapping[str, V]) -> Table[V]:
         for key in values:
-            if known is not None and key not in known:
-                raise ValueError(f"{shown(key)} is not {what}; known are {', '.join(known)}")
-            if not key.replace("_", "").isalnum() or len(key) > 40:
-                raise ValueError(f"{shown(key)} is not {what}; a word such as multiply is")
+            if key not in known:
+                near = get_close_matches(key[:40], known, 1)
+                some = ", ".join(islice(known, MOST)) + (", …" if len(known) > MOST else "")
+                remedy = f"did you mean {near[0]}?" if near else f"known are {some}"
+                raise ValueError(f"{shown(key)} is not {what}; {remedy}")
         return Table(values)
 
     return AfterValidator(check)

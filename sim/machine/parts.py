@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sim.machine.errors import Fault, MachineError
 from sim.machine.faults import faults_of, nameless
 from sim.machine.figures import Figure, Table, count, cycles, table
+from tiling.scalars import TABLE, Cost
 
 Place = Literal["scratchpad", "offchip"]
 Cycles = Annotated[int, cycles("a time has")]
@@ -32,6 +33,9 @@ RATES = {
 
 LANES = {name: name for name in ("bool", "i8", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32")}
 """Types of elements that a unit can have lanes for."""
+
+OPERATIONS = tuple(dict.fromkeys([*get_args(Cost), *(row.base for row in TABLE)]))
+"""Kinds of scalar operations, and their names, that a unit can take a time of its own for."""
 
 Factor = Annotated[float, Figure("a rate", "a factor of the array's full rate is", 1e-6, 64, 0.5, "", False)]
 Lane = Annotated[int, count("a unit has", 1 << 20, 16, "lanes")]
@@ -202,8 +206,8 @@ class VectorUnit(Part):
 
     lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     """Elements a cycle for operations of one cycle, by type: `i8`, `i16`, `i32`, `i64`, `f16`, `f32`, …"""
-    cycles: Annotated[dict[str, Cycles], table(None, "a kind of operation")] = Table()
-    """Cycles of a kind of scalar operation, where it is not one: `multiply`, `rescale`, `divide`, …"""
+    cycles: Annotated[dict[str, Cycles], table(OPERATIONS, "an operation or a kind of them")] = Table()
+    """Cycles of a scalar operation, where it is not one: of a kind, such as `multiply`, or by name: `exp`."""
     table_lookups_per_cycle: Annotated[
         float, Figure("a rate", "a unit looks up", 1e-3, 1e6, 1, "elements a cycle", False)
     ] = 1.0
