@@ -20,20 +20,18 @@ if TYPE_CHECKING:
     from sim.explore.errors import SpaceError
     from sim.explore.space import Space
     from sim.explore.values import Range
+    from sim.machine.arrays import Block, MacArray, RowStationary, Systolic
     from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError
     from sim.machine.files import load_machine
     from sim.machine.machine import Machine
     from sim.machine.parts import (
-        Block,
         Dma,
         Energy,
         MemoryMode,
         OffChip,
         Planner,
         ReductionUnit,
-        RowStationary,
         Scratchpad,
-        Systolic,
         VectorUnit,
     )
     from sim.report import Report, ReportError
@@ -42,21 +40,20 @@ _WHERE = {
     "sim.explore.errors": "SpaceError",
     "sim.explore.space": "Space",
     "sim.explore.values": "Range",
+    "sim.machine.arrays": "Block MacArray RowStationary Systolic",
     "sim.machine.errors": "MachineError MachineFileError UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
-    "sim.machine.parts": (
-        "Block Dma Energy MemoryMode OffChip Planner ReductionUnit RowStationary Scratchpad Systolic "
-        "VectorUnit"
-    ),
+    "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad VectorUnit",
     "sim.report": "Report ReportError",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
     "Machine", "machine", "machines", "configurations", "load_machine",
-    "OffChip", "Scratchpad", "Dma", "MemoryMode", "Systolic", "Block", "RowStationary", "VectorUnit",
-    "ReductionUnit", "Planner", "Energy",
+    "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
+    "MacArray", "Systolic", "Block", "RowStationary",
+    "Planner", "Energy",
     "Report",
     "Space", "Range",
     "MachineError", "MachineFileError", "ReportError", "SpaceError", "UnknownMachineError",

@@ -95,7 +95,9 @@ class Reading:
                 raise AssertionError(f"{block.where}: {other!r} is not a language that is run")
 
     def _python(self, block: Block) -> str:
-        code = compile("\n" * int(block.where.rpartition(":")[2]) + block.code, block.where, "exec")
+        code = compile(
+            "\n" * int(block.where.rpartition(":")[2]) + block.code, block.where, "exec", dont_inherit=True
+        )
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(code, self.names)
         return output.getvalue()

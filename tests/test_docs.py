@@ -10,6 +10,7 @@ import pytest
 
 import sim
 import tosajit as tj
+from sim.machine.arrays import ARRAYS
 from tests.pages import PAGES, README, ROOT, Block, Reading, assert_says, blocks
 from tools import docs_hooks
 from tosajit import accuracy, samples
@@ -30,12 +31,14 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 
 @pytest.fixture
 def registries(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Forget the operators that a page adds."""
+    """Forget the operators and the kinds of array that a page adds."""
     monkeypatch.setattr(options, "_registered", {})
-    known = set(OPERATORS)
+    registered: tuple[dict[str, Any], ...] = OPERATORS, ARRAYS
+    known = [set(one) for one in registered]
     yield
-    for name in set(OPERATORS) - known:
-        del OPERATORS[name]
+    for one, names in zip(registered, known, strict=True):
+        for name in set(one) - names:
+            del one[name]
 
 
 @each_page

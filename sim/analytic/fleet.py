@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cost import systolic
+from sim.cost.arrays import ClosedForm, costs_of
 from sim.cost.transfer import far_rate
 from sim.machine.machine import Machine
-from sim.machine.parts import Systolic
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-DATAFLOWS: dict[systolic.Dataflow, float] = {"output": 0.0, "weight": 1.0, "input": 2.0}
 FIELDS = (
     "clock", "cores", "rate", "read_latency", "write_latency", "burst", "bytes", "inside", "port",
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
-    "double", "far", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch", "rows",
-    "columns", "dataflow", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
+    "double", "far", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
+    "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
 )  # fmt: skip
 
 
@@ -40,6 +40,26 @@ class Fleet:
         """A few of the machines."""
         return Fleet(tuple(self.machines[number] for number in numbers), self.figures[numbers])
 
+    @cached_property
+    def closed(self) -> Flags:
+        """Which machines have a closed form for all their units."""
+        return np.array([one.array is None or closed_form(one) is not None for one in self.machines], bool)
+
+    @cached_property
+    def arrays(self) -> list[tuple[ClosedForm[Any], NDArray[np.intp], Numbers]]:
+        """Closed forms of arrays, with the machines that have such an array and the figures of these."""
+        found: dict[ClosedForm[Any], tuple[list[int], list[tuple[float, ...]]]] = {}
+        for number, machine in enumerate(self.machines):
+            form = closed_form(machine)
+            if form is not None:
+                numbers, rows = found.setdefault(form, ([], []))
+                numbers.append(number)
+                rows.append(form.figures(machine.array))
+        return [
+            (form, np.array(numbers, np.intp), np.array(rows, np.float64))
+            for form, (numbers, rows) in found.items()
+        ]
+
     def __getitem__(self, name: str) -> Numbers:
         """A figure of all machines, one below the other."""
         return self.figures[:, FIELDS.index(name), None]
@@ -49,15 +69,17 @@ class Fleet:
         return self[name] > 0
 
 
-def _form(array: Systolic) -> tuple[float, float, float]:
-    return array.rows, array.columns, DATAFLOWS[array.dataflow]
+def closed_form(machine: Machine) -> ClosedForm[Any] | None:
+    """The closed form of a machine's array, if it has both."""
+    found = None if machine.array is None else costs_of(machine.array)
+    return found if isinstance(found, ClosedForm) else None
 
 
 def _figures(machine: Machine) -> tuple[float, ...]:
     far, pad, dma = machine.offchip, machine.scratchpad, machine.dma
     memory, energy, array, infinite = machine.memory, machine.energy, machine.array, float("inf")
     bandwidth, width, rate = far.bandwidth_bytes_per_second, pad.bytes_per_cycle, far_rate(machine)
-    rows, columns, dataflow = _form(array) if isinstance(array, Systolic) else (0.0, 0.0, 0.0)
+    form = closed_form(machine)
     return (
         machine.clock_hz,
         machine.cores,
@@ -84,9 +106,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         dma.strided,
         dma.gathered,
         machine.launch_overhead_cycles,
-        rows,
-        columns,
-        dataflow,
+        form is not None and form.streams_filters(array),
         energy.picojoules_per_mac,
         energy.picojoules_per_operation,
         energy.picojoules_per_scratchpad_byte,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.analytic.workload import Workload
-from sim.cost.costs import Costs
+from sim.cost.costs import Costs, datapath_of
+from sim.cost.datapath import Datapath
 from sim.cost.support import UnsupportedError
 from sim.machine.machine import Machine
 from tiling.choose import aligned, least_room
@@ -83,16 +84,17 @@ def _reason(workload: Workload, machine: Machine) -> str:
             f"scratchpad: {who} needs at least {demand:,} bytes, but it has {machine.scratchpad.bytes:,}; "
             "give it more scratchpad.bytes, or let units reach out with memory.direct"
         )
-    key: Any = "types", machine.array, machine.vector, machine.reduction, machine.missing_types
+    path = datapath_of(machine, "the machine")
+    key: Any = "types", path
     if key not in workload.cache:
-        workload.cache[key] = _unsupported(workload, machine)
+        workload.cache[key] = _unsupported(workload, path)
     found: str = workload.cache[key]
     return found
 
 
-def _unsupported(workload: Workload, machine: Machine) -> str:
+def _unsupported(workload: Workload, path: Datapath) -> str:
     """What types the machine lacks."""
-    costs = Costs(machine.model_copy(update={"name": "the machine"}))
+    costs = Costs(path)
     for nest in workload.nests:
         try:
             costs.work(nest, nest.extents)

@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.analytic.fleet import DATAFLOWS, Fleet
+from sim.analytic.fleet import Fleet
 from sim.analytic.stripes import Striped
 from sim.analytic.workload import Tensors
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-KEYS = ("bytes", "weights_in", "constants_in", "values_in", "direct", "double", "dataflow")
+KEYS = ("bytes", "weights_in", "constants_in", "values_in", "direct", "double", "streams_filters")
 GRANULE = 16
 """Channels that tiles have at least."""
 SPARE = 1 / 16
@@ -71,7 +71,7 @@ def traffic(view: Striped, fleet: Fleet) -> Moved:
 
 
 def _moved(view: Striped, keys: Sequence[Numbers]) -> Moved:
-    size, weights_in, constants_in, inside, direct, double, dataflow = keys
+    size, weights_in, constants_in, inside, direct, double, streams = keys
     workload, tensors = view.workload, view.tensors
     stays = _fitting(tensors, np.minimum(workload.weights, size / 4), size, inside > 0)
     away = ~stays * tensors.bytes
@@ -88,7 +88,7 @@ def _moved(view: Striped, keys: Sequence[Numbers]) -> Moved:
     table = np.minimum(workload.tables.prod(axis=1), constants)
     boxes = np.where(direct, 0, constants - table + np.minimum(table, left / 2))
     space = np.maximum(left - boxes, 64)
-    cuts, slices, need = _tiles(view, values, weights, written, space, 1 + double, dataflow, direct > 0)
+    cuts, slices, need = _tiles(view, values, weights, written, space, 1 + double, streams > 0, direct > 0)
     every, results = tensors.passed(tensors.bytes[None])
     boxed = values + weights + written
     coming, leaving = tensors.passed((away > 0).astype(np.float64))
@@ -131,7 +131,7 @@ def _tiles(
     written: Numbers,
     room: Numbers,
     copies: Numbers,
-    dataflow: Numbers,
+    streams_filters: Flags,
     direct: Flags,
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Cuts of positions, of filters, and bytes of tiles; cuts that cost the array nothing are preferred.
@@ -146,7 +146,7 @@ def _tiles(
     free = (groups > 1) & (by_groups * GRANULE <= groups)
     can_rows, can_columns = (weights < room) & (by_rows <= rows), (values < room) & (by_columns <= columns)
     cuts = np.where(weights < room, by_rows, np.ceil(copies * (values + written) / (room / 2)))
-    wanted = np.where(dataflow == DATAFLOWS["input"], ~can_rows & can_columns, can_columns)
+    wanted = np.where(streams_filters, ~can_rows & can_columns, can_columns)
     uncut = whole | free | direct | (view.workload.product[:, 0] == 0)
     slices = np.where(uncut | ~wanted, 1, np.maximum(by_columns, 1))
     cuts = np.where(uncut | wanted, 1, np.maximum(np.ceil(cuts / view.stripes), 1))

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.analytic.fleet import DATAFLOWS, Fleet
+from sim.analytic.fleet import Fleet
 from sim.analytic.stripes import Striped
 from sim.analytic.workload import MAP, MOVE, PRODUCT, REDUCE, Workload, by_side
-from sim.cost import systolic
-from sim.cost.costs import Costs
+from sim.cost.arrays import Layers, Product, Words
+from sim.cost.costs import Costs, datapath_of
+from sim.cost.datapath import Datapath
 from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
 from sim.cost.vector import CYCLES, MOVED_BYTES
 from sim.machine.machine import Machine
-from sim.machine.parts import Systolic
 
 Numbers = NDArray[np.float64]
 Lanes = dict[str, int]
@@ -49,15 +49,9 @@ def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
     workload = view.workload
     shape = len(fleet.machines), len(workload)
     found = Units(*(np.empty(shape) for _ in range(5)))
-    closed = np.array([m.array is None or isinstance(m.array, Systolic) for m in fleet.machines], bool)
+    closed = fleet.closed
     if closed.any():
-        part = (
-            fleet
-            if closed.all()
-            else Fleet(
-                tuple(m for m, one in zip(fleet.machines, closed, strict=True) if one), fleet.figures[closed]
-            )
-        )
+        part = fleet if closed.all() else fleet.some(np.flatnonzero(closed))
         for whole, some in zip(found, _closed(view, part, cuts[closed], slices[closed]), strict=True):
             whole[closed] = some
     for place in np.flatnonzero(~closed):
@@ -70,7 +64,7 @@ def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
 
 
 def _closed(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
-    """Of machines with a systolic array or none."""
+    """Of machines with a closed form."""
     workload = view.workload
     steps, streams, sums, rates = _rows(workload, fleet)
     cores = fleet["cores"]
@@ -139,46 +133,25 @@ def _moved(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: 
 def _products(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:
     """Products: on the array at the rate of their types, or on the vector unit."""
     passes, slow = (parts.rates[:, workload.pair[chosen], n] for n in (0, 1))
-    groups, rows, window, columns = (extent[None] for extent in workload.product[chosen].T)
-    usable = (fleet["rows"] > 0) & np.isfinite(passes) & (groups > 0)
+    product = Product(*(extent[None] for extent in workload.product[chosen].T))
+    usable = np.isfinite(passes) & (product.groups > 0)
     passes, slow = np.where(usable, passes, 1), np.where(usable, slow, 1)
-    high, wide = np.maximum(fleet["rows"], 1), np.maximum(fleet["columns"], 1)
-    # Each stripe is a product of its own, and so is each tile; filters are cut where an array begins anew.
-    streamed = fleet["dataflow"] == DATAFLOWS["input"]
-    slices = np.where(streamed, parts.slices, 1)
-    groups, rows = groups * parts.cuts * slices, np.ceil(rows / parts.cuts)
-    columns = np.ceil(columns / slices)
-    filled = np.where(streamed, columns, np.maximum(columns, parts.slices * wide))
-    cores = fleet["cores"]
-    by_group = groups >= cores
-    shared = systolic.Product(
-        np.where(by_group, np.ceil(groups / cores), groups),
-        np.where(by_group, rows, np.ceil(rows / cores)),
-        window,
-        filled,
-    )
-    found = Units(*(np.empty(given.cycles.shape) for _ in range(5)))
-    for name, number in DATAFLOWS.items():
-        some = fleet["dataflow"][:, 0] == number
-        if not some.any():
-            continue
-        part, whole = (
-            systolic.Product(*(_some(extent, some) for extent in extents))
-            for extents in (shared, (groups, rows, window, columns))
-        )
-        folds = systolic.folds(name, high[some], wide[some], part)
-        found.cycles[some] = folds.count * (folds.fill * passes[some] + folds.stream * slow[some])
-        words = systolic.words(name, high[some], wide[some], whole)
+    # Each stripe is a product of its own, and so is each tile.
+    layers = Layers(product, parts.cuts, parts.slices, fleet["cores"], passes, slow)
+    found, on_array = Units(*(np.zeros(given.cycles.shape) for _ in range(5))), np.zeros_like(usable)
+    for form, some, figures in fleet.arrays:
+        found.cycles[some], words = form.products(figures, layers.of(some))
         for sums, own in zip(tuple(found)[1:], _bytes(workload, chosen, words, passes[some]), strict=True):
             sums[some] = own
+        on_array[some] = usable[some]
     np.maximum(found.cycles, parts.scalar[:, chosen], out=found.cycles)
-    if usable.all():
+    if on_array.all():
         return found
     others = replace(given, cycles=_by_vector(workload, fleet, chosen, parts))
-    return Units(*(np.where(usable, *pair) for pair in zip(found, others, strict=True)))
+    return Units(*(np.where(on_array, *pair) for pair in zip(found, others, strict=True)))
 
 
-def _bytes(workload: Workload, chosen: Any, words: systolic.Words, passes: Numbers) -> tuple[Numbers, ...]:
+def _bytes(workload: Workload, chosen: Any, words: Words, passes: Numbers) -> tuple[Numbers, ...]:
     """Bytes of inputs, constants, results, and of the longest of these streams."""
     sizes, fixed = workload.values[chosen].T, workload.fixed[chosen]
     inputs, factors = words.inputs * sizes[0] * passes, words.weights * sizes[1] * passes
@@ -193,10 +166,6 @@ def _by_vector(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts) -> 
     own = parts.steps @ points.T + workload.macs[chosen] * parts.sums[:, workload.reduced[chosen], 0]
     cycles: Numbers = np.maximum(own / fleet["cores"], parts.coming[:, chosen]) + fleet["vector_fill"]
     return cycles
-
-
-def _some(extent: Numbers, chosen: Any) -> Numbers:
-    return extent[chosen] if len(extent) > 1 or len(chosen) == 1 else extent
 
 
 def _rows(workload: Workload, fleet: Fleet) -> tuple[Numbers, Numbers, Numbers, Numbers]:
@@ -256,25 +225,19 @@ def _rates(workload: Workload, machine: Machine, refuse: bool) -> Numbers:
 
 
 def _remembered(workload: Workload, machine: Machine) -> Numbers:
-    """Of a machine without a closed form: whole layers, computed once for machines that share all units."""
-    pad = machine.scratchpad
-    key = (
-        machine.array, machine.cores, machine.vector, machine.reduction, machine.missing_types,
-        machine.dma.setup_cycles, machine.dma.strided, machine.dma.gathered, pad.bytes_per_cycle,
-        pad.read_latency_cycles, pad.write_latency_cycles, pad.burst_bytes,
-        pad.bytes if machine.array is not None and machine.array.kind == "row-stationary" else 0,
-    )  # fmt: skip
-    found: Numbers | None = workload.cache.get(key)
+    """Of a machine without a closed form: whole layers, computed once for machines that share a datapath."""
+    path = datapath_of(machine)
+    found: Numbers | None = workload.cache.get(path)
     if found is None:
         if len(workload.cache) >= REMEMBERED:
             workload.cache.clear()
-        found = workload.cache[key] = _worked(workload, machine)
+        found = workload.cache[path] = _worked(workload, path)
     return found
 
 
-def _worked(workload: Workload, machine: Machine) -> Numbers:
+def _worked(workload: Workload, path: Datapath) -> Numbers:
     """Cycles, those in which pipelines fill, bytes of each side and of the longest stream, by layer."""
-    costs, rows = Costs(machine), []
+    costs, rows = Costs(path), []
     for nest in workload.nests:
         try:
             work = costs.work(nest, nest.extents)

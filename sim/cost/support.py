@@ -17,7 +17,7 @@ from tiling.expr import BYTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.machine.machine import Machine
+    from sim.cost.datapath import Datapath
 
 FLOATS = {"f8e4m3": "fp8", "f8e5m2": "fp8", "f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64"}
 WIDER = {"fp8": ("fp16", "bf16", "fp32"), "fp16": ("fp32",), "bf16": ("fp32",)}
@@ -103,10 +103,10 @@ def lane_steps(lanes: Mapping[str, int], type: str) -> tuple[int, int] | None:
     return max(found, key=lambda pair: pair[0] / pair[1], default=None)
 
 
-def lanes_for(machine: Machine, unit: str, type: str, members: tuple[str, ...]) -> tuple[int, int]:
-    """The same for a unit of a machine, or an error that says what is missing."""
-    lanes = machine.vector.lanes if unit == "vector" else machine.reduction.lanes
+def lanes_for(path: Datapath, unit: str, type: str, members: tuple[str, ...]) -> tuple[int, int]:
+    """The same for a unit, or an error that says what is missing."""
+    lanes = path.vector.lanes if unit == "vector" else path.reduction.lanes
     found = lane_steps(lanes, type)
-    if found is None or (found[1] > 1 and machine.missing_types == "refuse"):
-        raise UnsupportedError(members, type, f"{unit} unit", machine.name, ", ".join(lanes) or "nothing")
+    if found is None or (found[1] > 1 and path.missing_types == "refuse"):
+        raise UnsupportedError(members, type, f"{unit} unit", path.name, ", ".join(lanes) or "nothing")
     return found

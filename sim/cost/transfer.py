@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from math import ceil
 
-from sim.cost.ethos.parts import part85
+from sim.cost.arrays import costs_of
 from sim.machine.machine import Machine
-from sim.machine.parts import Block
 
 
 class Transfers:
@@ -59,17 +58,17 @@ def scratchpad_rate(machine: Machine) -> float | None:
 
 
 def far_rate(machine: Machine, scales: bool = False) -> float | None:
-    """Bytes a cycle of the off-chip memory that one stream of data can have: requests under way limit it.
+    """Bytes a cycle of the off-chip memory that one stream of data can have: what is under way limits it.
 
-    For the Ethos-U85 Vela gives the beats of 16 bytes of each channel: of weights, and few of their `scales`.
+    An array may have channels of its own, for weights and for their `scales`.
     """
     latency, rate = machine.offchip.read_latency_cycles, machine.offchip_bytes_per_cycle
     if not latency:
         return rate
-    limit = machine.dma.outstanding_requests * machine.offchip.burst_bytes / latency
-    if isinstance(machine.array, Block) and machine.array.family == "u85":
-        beats = part85(machine.array.macs_per_cycle * machine.cores).outstanding[5 if scales else 2]
-        limit = 0.8 * beats * 16 / latency
+    array = machine.array
+    own = None if array is None else costs_of(array).bytes_under_way(array, machine, scales)
+    by_dma = machine.dma.outstanding_requests * machine.offchip.burst_bytes
+    limit = (by_dma if own is None else own) / latency
     return limit if rate is None else min(rate, limit)
 
 

@@ -20,7 +20,7 @@ from tiling.expr import BYTES
 from tiling.nest import Access
 
 if TYPE_CHECKING:
-    from sim.machine.machine import Machine
+    from sim.cost.datapath import Datapath
 
 CYCLES: Mapping[str, int] = {"divide": 8, "function": 8, "interpolate": 2, "blend": 7}
 """Cycles of kinds of operation where a machine says nothing: a division or a function by table and Newton's
@@ -29,59 +29,59 @@ MOVED_BYTES = 16
 """Bytes a cycle of a move inside the scratchpad, where the machine has no limit."""
 
 
-def map_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+def map_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     """Scalar work on each point."""
-    cycles, detail = steps_cycles(machine, form, form.steps, tile)
-    cycles = max(cycles, streaming_cycles(machine, form, tile))
-    return _work(machine, form, tile, "vector", cycles, machine.vector.fill_cycles, detail)
+    cycles, detail = steps_cycles(path, form, form.steps, tile)
+    cycles = max(cycles, streaming_cycles(path, form, tile))
+    return _work(path, form, tile, "vector", cycles, path.vector.fill_cycles, detail)
 
 
-def reduce_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+def reduce_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     """Values combined along axes, computed by the vector unit as they come.
 
     Lanes that are neighbours are combined by a tree where values that follow each other belong to one result;
     otherwise each lane has a result of its own.
     """
-    lanes, steps = lanes_for(machine, "reduction", form.reduced_type, form.nest.members)
-    lanes *= machine.cores
+    lanes, steps = lanes_for(path, "reduction", form.reduced_type, form.nest.members)
+    lanes *= path.cores
     results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
     steps *= 2 if form.finds_place else 1
     tree = along_lanes(form)
     cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
-    fill = machine.reduction.fill_cycles + ((min(lanes, length) - 1).bit_length() if tree else 0)
-    vector, detail = steps_cycles(machine, form, form.steps, tile)
-    cycles = max(cycles * steps, vector, streaming_cycles(machine, form, tile))
-    return _work(machine, form, tile, "reduction", cycles, fill, detail, prod(tile))
+    fill = path.reduction.fill_cycles + ((min(lanes, length) - 1).bit_length() if tree else 0)
+    vector, detail = steps_cycles(path, form, form.steps, tile)
+    cycles = max(cycles * steps, vector, streaming_cycles(path, form, tile))
+    return _work(path, form, tile, "reduction", cycles, fill, detail, prod(tile))
 
 
-def product_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+def product_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     """A product without an array for it: multiplied and added up by the vector unit."""
-    cycles, detail = steps_cycles(machine, form, form.all_steps, tile)
+    cycles, detail = steps_cycles(path, form, form.all_steps, tile)
     assert form.nest.reduction is not None
-    lanes, steps = lanes_for(machine, "vector", form.nest.reduction.type, form.nest.members)
-    cycles += ceil(prod(tile) * steps / (lanes * machine.cores))
-    cycles = max(cycles, streaming_cycles(machine, form, tile))
-    detail += (("emulated_macs", prod(tile)),) if machine.array is not None else ()
-    fill = machine.vector.fill_cycles
-    return _work(machine, form, tile, "vector", cycles, fill, detail, prod(tile), prod(tile))
+    lanes, steps = lanes_for(path, "vector", form.nest.reduction.type, form.nest.members)
+    cycles += ceil(prod(tile) * steps / (lanes * path.cores))
+    cycles = max(cycles, streaming_cycles(path, form, tile))
+    detail += (("emulated_macs", prod(tile)),) if path.array is not None else ()
+    fill = path.vector.fill_cycles
+    return _work(path, form, tile, "vector", cycles, fill, detail, prod(tile), prod(tile))
 
 
-def move_work(machine: Machine, form: Form, tile: Sequence[int]) -> Work:
+def move_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     """A copy: by the DMA, run by run; where it cannot follow, element by element through the vector unit."""
-    dma, indirect = machine.dma, any(stream.lookup is not None for stream in form.streams)
+    indirect = any(stream.lookup is not None for stream in form.streams)
     runs, run_bytes = move_runs(form, tile)
     traffic = tuple(form.traffic(tile))
-    if (indirect and not dma.gathered) or (runs > 1 and not dma.strided):
+    if (indirect and not path.gathered) or (runs > 1 and not path.strided):
         # Places are computed for each run; what is in a run moves at the unit's width.
         kind = form.streams[-1].type
-        lanes, steps = lanes_for(machine, "vector", kind, form.nest.members)
+        lanes, steps = lanes_for(path, "vector", kind, form.nest.members)
         elements = run_bytes / BYTES[kind] * steps / lanes
-        each = max(elements, 1 / machine.vector.table_lookups_per_cycle) if indirect else ceil(elements)
-        cycles = ceil(runs * each) + machine.vector.fill_cycles
-        return Work("vector", max(1, cycles), machine.vector.fill_cycles, 0, runs, traffic, (("runs", runs),))
-    width = machine.scratchpad.bytes_per_cycle or MOVED_BYTES
+        each = max(elements, 1 / path.vector.table_lookups_per_cycle) if indirect else ceil(elements)
+        cycles = ceil(runs * each) + path.vector.fill_cycles
+        return Work("vector", max(1, cycles), path.vector.fill_cycles, 0, runs, traffic, (("runs", runs),))
+    width = path.scratchpad_bytes_per_cycle or MOVED_BYTES
     cycles = ceil(runs * max(1, run_bytes / width))
-    setup = dma.setup_cycles
+    setup = path.setup_cycles
     return Work("dma", max(1, cycles + setup), setup, 0, 0, traffic, (("runs", runs),))
 
 
@@ -106,43 +106,41 @@ def together(source: Access, target: Access, tile: Sequence[int]) -> int:
     return run
 
 
-def result_cycles(
-    machine: Machine, form: Form, tile: Sequence[int]
-) -> tuple[int, tuple[tuple[str, int], ...]]:
+def result_cycles(path: Datapath, form: Form, tile: Sequence[int]) -> tuple[int, tuple[tuple[str, int], ...]]:
     """What the vector unit does with results of an array as they come; of a split reduction, its share."""
     if not form.steps:
         return 0, ()
-    cycles, detail = steps_cycles(machine, form, form.steps, tile)
+    cycles, detail = steps_cycles(path, form, form.steps, tile)
     cycles = ceil(cycles * form.share(tile))
     return cycles, (("vector_cycles", cycles), *detail)
 
 
 def steps_cycles(
-    machine: Machine, form: Form, steps: Iterable[Step], tile: Sequence[int]
+    path: Datapath, form: Form, steps: Iterable[Step], tile: Sequence[int]
 ) -> tuple[int, tuple[tuple[str, int], ...]]:
     """Cycles of the vector unit for scalar operations, and what it emulates."""
     total, emulated = 0.0, 0
-    vector, members = machine.vector, form.nest.members
+    vector, members = path.vector, form.nest.members
     for step in steps:
-        lanes, factor = lanes_for(machine, "vector", step.type, members)
+        lanes, factor = lanes_for(path, "vector", step.type, members)
         each = vector.cycles.get(step.name, vector.cycles.get(step.kind, CYCLES.get(step.kind, 1)))
         points = step.points(tile)
         emulated += points * factor if factor > 1 else 0
         total += points * factor * each / lanes
-    return ceil(total / machine.cores), (("emulated_operations", emulated),) if emulated else ()
+    return ceil(total / path.cores), (("emulated_operations", emulated),) if emulated else ()
 
 
-def streaming_cycles(machine: Machine, form: Form, tile: Sequence[int]) -> int:
+def streaming_cycles(path: Datapath, form: Form, tile: Sequence[int]) -> int:
     """Cycles in which operands come and go, each through a port as wide as the lanes, and are looked up."""
     most, lookups, reads = 0.0, 0, len(form.nest.reads)
     for number, stream in enumerate(form.streams):
         if number < reads and number not in form.used:
             continue
         points = prod(tile[axis] for axis in stream.axes)
-        lanes, factor = lanes_for(machine, "vector", stream.type, form.nest.members)
+        lanes, factor = lanes_for(path, "vector", stream.type, form.nest.members)
         most = max(most, points * factor / lanes)
         lookups += 0 if stream.lookup is None else prod(tile[axis] for axis in stream.lookup)
-    return ceil(max(most, lookups / machine.vector.table_lookups_per_cycle) / machine.cores)
+    return ceil(max(most, lookups / path.vector.table_lookups_per_cycle) / path.cores)
 
 
 def operations(form: Form, tile: Sequence[int]) -> int:
@@ -163,7 +161,7 @@ def along_lanes(form: Form) -> bool:
 
 
 def _work(
-    machine: Machine,
+    path: Datapath,
     form: Form,
     tile: Sequence[int],
     unit: Unit,

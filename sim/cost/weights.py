@@ -17,7 +17,6 @@ import numpy as np
 from sim.cost.ethos.stages import contracts_constant
 from sim.cost.geometry import roles_of
 from sim.machine.machine import Machine
-from sim.machine.parts import Block
 from tiling.nest import Nest
 
 Array = np.ndarray[Any, Any]
@@ -58,7 +57,8 @@ def coding(machine: Machine) -> str:
     """How a machine stores weights: as the `u55` or the `u85` does, or empty for as they are."""
     if not machine.memory.compressed_weights:
         return ""
-    return "u85" if isinstance(machine.array, Block) and machine.array.family == "u85" else "u55"
+    assert machine.array is not None  # a machine without an array codes nothing
+    return machine.array.weight_coding
 
 
 def _columns(nest: Nest) -> int:

@@ -10,19 +10,21 @@ control, wires, the DMA and whatever else a chip has are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.machine.arrays import ARRAYS
 from sim.machine.figures import Figure, Table, table
 from sim.machine.machine import Machine
 from sim.machine.parts import LANES, RATES, Part
 
 Numbers = NDArray[np.float64]
-Lookup = Callable[[str], Numbers]
-"""The figures of a field by its path, nan where there is none."""
+Lookup = Callable[[str], NDArray[Any]]
+"""The figures of a field by its path, nan where there is none; the text of `array.kind`, or an empty one."""
 
 ADD = {"i8": 36.0, "i16": 67.0, "i32": 137.0, "f16": 1360.0, "f32": 4184.0}
 MULTIPLY = {"i8": 282.0, "i32": 3495.0, "f16": 1640.0, "f32": 7700.0}
@@ -82,7 +84,7 @@ class Area(Part):
 
         def look(path: str) -> Numbers:
             steps = path.split(".")
-            return np.array([_figure(one, steps) for one in machines], np.float64)
+            return column(path, [_inside(one, steps) for one in machines])
 
         return self.figures(look) + np.zeros(len(machines))
 
@@ -97,11 +99,21 @@ class Area(Part):
 AREA = Area()
 
 
+def column(path: str, values: Iterable[Any]) -> NDArray[Any]:
+    """What a `Lookup` gives for the values of a field, None where there is none."""
+    if path == "array.kind":
+        return np.array(["" if one is None else one for one in values])
+    return np.array([np.nan if one is None else one for one in values], np.float64)
+
+
 def macs(look: Lookup) -> Numbers:
     """Products a cycle of all cores at the full rate; 0 without an array."""
-    grid = look("array.rows") * look("array.columns")
-    of_core = np.where(np.isnan(grid), look("array.macs_per_cycle"), grid)
-    return np.nan_to_num(of_core) * look("cores")
+    kinds = look("array.kind")
+    of_core = np.zeros(kinds.shape)
+    for kind in np.unique(kinds[kinds != ""]):
+        figures = (look(f"array.{name}") for name in ARRAYS[kind].factors)
+        of_core = np.where(kinds == kind, reduce(np.multiply, figures), of_core)
+    return of_core * look("cores")
 
 
 def _most(areas: dict[str, float], path: str, look: Lookup) -> Numbers:
@@ -111,8 +123,8 @@ def _most(areas: dict[str, float], path: str, look: Lookup) -> Numbers:
     return found
 
 
-def _figure(machine: Machine, steps: Sequence[str]) -> float:
+def _inside(machine: Machine, steps: Sequence[str]) -> Any:
     found: Any = machine
     for step in steps:
         found = found.get(step) if isinstance(found, dict) else getattr(found, step, None)
-    return float("nan") if found is None else found
+    return found

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from sim.explore.area import Numbers, macs
+from sim.explore.area import column, macs
 from sim.explore.expression import ABSENT, NOTHING, Column, Symbol
 from sim.explore.fields import Fields
 
@@ -54,15 +55,15 @@ class Columns(Mapping[str, Column]):
 
     def _named(self, name: str) -> Column:
         if name == "macs":
-            return macs(self._numbers), np.zeros((), np.int8)
+            return macs(self._figures), np.zeros((), np.int8)
         if name == "area":
-            return self.space.area.figures(self._numbers), np.zeros((), np.int8)
+            return self.space.area.figures(self._figures), np.zeros((), np.int8)
         symbol = self.space.symbols[name]
         return _column(self._values(symbol.path), symbol)
 
-    def _numbers(self, path: str) -> Numbers:
-        values = [np.nan if one is MISSING or one is None else one for one in self._values(path)]
-        return np.array(values, np.float64) if len(values) > 1 else np.array(values[0], np.float64)
+    def _figures(self, path: str) -> NDArray[Any]:
+        found = column(path, (None if one is MISSING else one for one in self._values(path)))
+        return found if len(found) > 1 else found.reshape(())
 
     def _values(self, path: str) -> Sequence[Any]:
         """A value for each candidate, or one for all."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost.support import UnsupportedError
+from sim.machine.arrays import ARRAYS, MacArray
 from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
 
@@ -129,6 +130,8 @@ class Evaluator:
     space: Space
     works: tuple[Work, ...]
     objectives: tuple[Objective, ...]
+    kinds: tuple[type[MacArray], ...] = field(default_factory=lambda: tuple(_importable()))
+    """Kinds of array, those that users define too: workers import their modules."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,3 +185,7 @@ class Evaluator:
             if found.reasons[place]:
                 return f"{name}: {found.reasons[place]}" if len(figures) > 1 else found.reasons[place]
         return ""
+
+
+def _importable() -> Iterator[type[MacArray]]:
+    yield from (part for part in ARRAYS.values() if part.__module__ != "__main__")

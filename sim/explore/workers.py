@@ -8,6 +8,7 @@ behind, however this process ends.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import queue
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 
 from sim.explore.errors import WorkerError
 from sim.explore.work import Candidate, Evaluator, Mode, Outcomes
+from sim.machine.arrays import ARRAYS
 from sim.processes import python
 
 BOOT = "from sim.explore.worker import serve; serve()"
@@ -240,6 +242,7 @@ def died_text(death: str) -> str:
 
 def packed(evaluator: Evaluator) -> bytes:
     """An evaluator as bytes for workers; functions of scripts and notebooks go with cloudpickle."""
+    _check_kinds(evaluator)
     dumps: Callable[[object], bytes] = pickle.dumps
     with suppress(ImportError):
         import cloudpickle
@@ -255,3 +258,14 @@ def packed(evaluator: Evaluator) -> bytes:
             f"cloudpickle, put the function into a module, or take workers=0"
         ) from None
     return data
+
+
+def _check_kinds(evaluator: Evaluator) -> None:
+    """Kinds of array go to workers as modules."""
+    space = json.dumps(evaluator.space.to_dict())
+    for kind, part in ARRAYS.items():
+        if part.__module__ == "__main__" and json.dumps(kind) in space:
+            raise WorkerError(
+                f"the kind of array {kind!r} is defined in a script or a notebook, which workers do not "
+                f"know; put it into a module, or take workers=0"
+            )

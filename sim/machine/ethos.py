@@ -11,18 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from sim.machine.arrays import Block
 from sim.machine.energies import scaled
 from sim.machine.machine import Machine
-from sim.machine.parts import (
-    Block,
-    Dma,
-    Lane,
-    MemoryMode,
-    OffChip,
-    ReductionUnit,
-    Scratchpad,
-    VectorUnit,
-)
+from sim.machine.parts import Dma, Lane, MemoryMode, OffChip, ReductionUnit, Scratchpad, VectorUnit
 
 VELA = "Vela 5.2.0"
 INI = f"{VELA}, config_files/Arm/vela.ini"

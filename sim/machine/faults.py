@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-KINDS = ("systolic", "block", "row-stationary")
-
 
 def faults_of(part: type[BaseModel], error: ValidationError) -> list[Fault]:
     """Everything that is wrong with a part."""
@@ -33,8 +31,6 @@ def nameless(tree: Mapping[Any, Any], path: str = "", depth: int = 0) -> Iterato
 
 def _faults(part: type[BaseModel], error: ErrorDetails) -> Iterator[Fault]:
     where = [str(step) for step in error["loc"] if step != "[key]"]
-    if where[:1] == ["array"] and where[1:2] and where[1] in KINDS:
-        del where[1]
     path = ".".join(step if len(step) <= 60 else shown(step) for step in where)
     inner = error.get("ctx", {}).get("error")
     if isinstance(inner, MachineError):
@@ -59,8 +55,6 @@ def _text(part: type[BaseModel], where: list[str], error: ErrorDetails, inner: o
             return f"no such field; {hint}"
         case "literal_error":
             return f"{given} is not one of {_choices(ctx['expected'])}"
-        case "union_tag_invalid" | "union_tag_not_found":
-            return f"kind is {_kind(error.get('input'))}, but must be one of {', '.join(KINDS)}"
         case "bool_type" | "bool_parsing":
             return f"{given} is not true or false"
         case "model_type" | "model_attributes_type" | "dict_type":
@@ -89,9 +83,3 @@ def _inside(field: FieldInfo | None) -> str:
 
 def _choices(expected: str) -> str:
     return expected.replace("'", "").replace(" or ", ", ")
-
-
-def _kind(given: object) -> str:
-    if isinstance(given, dict):
-        return shown(given["kind"]) if "kind" in given else "missing"
-    return shown(given)

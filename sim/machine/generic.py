@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from sim.machine.arrays import RowStationary, Systolic
 from sim.machine.energies import MAC_16, scaled
 from sim.machine.machine import Machine
-from sim.machine.parts import (
-    Dma,
-    Energy,
-    MemoryMode,
-    OffChip,
-    ReductionUnit,
-    RowStationary,
-    Scratchpad,
-    Systolic,
-    VectorUnit,
-)
+from sim.machine.parts import Dma, Energy, MemoryMode, OffChip, ReductionUnit, Scratchpad, VectorUnit
 
 KIB, MIB = 1 << 10, 1 << 20
 ASSUMED = "assumed"

@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from sim.machine.arrays import Array
 from sim.machine.errors import Fault, MachineError
 from sim.machine.figures import Table, count
 from sim.machine.parts import (
-    Array,
-    Block,
     Clock,
     Cycles,
     Dma,
@@ -24,7 +23,6 @@ from sim.machine.parts import (
     Planner,
     ReductionUnit,
     Scratchpad,
-    Systolic,
     VectorUnit,
 )
 from sim.machine.paths import merged, named, paths
@@ -83,11 +81,8 @@ class Machine(Part):
             "memory.activations",
             "flash is not written while a program runs; take scratchpad, or another offchip.kind",
         )
-        yield (
-            isinstance(array, Block) and (array.family, self.cores) not in _CORES,
-            "cores",
-            f"{self.cores} is not a number of cores of this family; the u65 has 1 or 2, others have 1",
-        )
+        if array is not None:
+            yield from array.rules(self.cores)
         rate = self.offchip_bytes_per_cycle
         yield (
             rate is not None and rate > MOST_BYTES_PER_CYCLE,
@@ -127,13 +122,7 @@ class Machine(Part):
     @cached_property
     def macs_per_cycle(self) -> int:
         """Products a cycle of all cores at the full rate; 0 without an array."""
-        match self.array:
-            case None:
-                return 0
-            case Block(macs_per_cycle=macs):
-                return macs * self.cores
-            case array:
-                return array.rows * array.columns * self.cores
+        return 0 if self.array is None else self.array.full_rate * self.cores
 
     def source(self, path: str) -> str:
         """Where the figure of a field comes from; empty where nobody said."""
@@ -183,8 +172,3 @@ class Machine(Part):
         from sim.machine.show import html
 
         return html(self)
-
-
-_CORES = {("u55", 1), ("u65", 1), ("u65", 2), ("u85", 1)}
-
-__all__ = ["Machine", "Systolic"]

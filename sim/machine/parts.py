@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from sim.machine.errors import Fault, MachineError
 from sim.machine.faults import faults_of, nameless
@@ -41,8 +41,6 @@ Factor = Annotated[float, Figure("a rate", "a factor of the array's full rate is
 Lane = Annotated[int, count("a unit has", 1 << 20, 16, "lanes")]
 Rates = Annotated[dict[str, Factor], table(RATES, "a pair of operand types")]
 Lanes = Annotated[dict[str, Lane], table(LANES, "a type of elements")]
-Side = Annotated[int, count("an array has", 1 << 16, 16, "rows or columns")]
-Words = Annotated[int, count("an element keeps", 1 << 20, 24, "words")]
 
 
 class Part(BaseModel):
@@ -151,54 +149,6 @@ class Planner(Part):
     """Whether a box may have a second copy, which is filled while the first is used."""
     cascading: bool = True
     """Whether chains of operators may run in stripes, so that what they pass on stays in the scratchpad."""
-
-
-class Systolic(Part):
-    """An array of rows × columns through which operands flow."""
-
-    kind: Literal["systolic"] = "systolic"
-    rows: Side
-    columns: Side
-    dataflow: Literal["output", "weight", "input"] = "weight"
-    rates: Rates = Table({"8x8": 1.0})
-    """Products a cycle by operand types, a factor of the full rate: `8x8`, `8x4`, `16x8`, `fp16`, …"""
-
-
-class Block(Part):
-    """An array that works in blocks of the result, as the Ethos-U does."""
-
-    kind: Literal["block"] = "block"
-    family: Literal["u55", "u65", "u85"]
-    macs_per_cycle: Annotated[int, count("an Ethos-U does", 1 << 20, 256, "products a cycle")]
-    """Of one core."""
-    rates: Rates = Table({"8x8": 1.0})
-
-    @model_validator(mode="after")
-    def _is_known(self) -> Self:
-        known = BLOCKS[self.family]
-        if self.macs_per_cycle not in known:
-            text = f"{self.macs_per_cycle} is no {self.family}; known are {', '.join(map(str, known))}"
-            raise MachineError([Fault("macs_per_cycle", text + " (of one core)")])
-        return self
-
-
-BLOCKS = {"u55": (32, 64, 128, 256), "u65": (256,), "u85": (128, 256, 512, 1024, 2048)}
-"""Products a cycle of one core, by family."""
-
-
-class RowStationary(Part):
-    """An array that keeps rows of filters in its elements, as Eyeriss does."""
-
-    kind: Literal["row-stationary"] = "row-stationary"
-    rows: Side
-    columns: Side
-    filter_words: Words = 224
-    input_words: Words = 12
-    sum_words: Words = 24
-    rates: Rates = Table({"8x8": 1.0})
-
-
-Array = Annotated[Systolic | Block | RowStationary, Field(discriminator="kind")]
 
 
 class VectorUnit(Part):

@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from sim.machine.arrays import ARRAYS
 from sim.machine.figures import Figure, plain
 from sim.machine.machine import Machine
-from sim.machine.parts import LANES, RATES, Block, RowStationary, Systolic
+from sim.machine.parts import LANES, RATES
 
 
 def reference() -> str:
@@ -24,7 +25,7 @@ def _rows(part: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
     for name, field in part.model_fields.items():
         path, kind = f"{prefix}{name}", field.annotation
         if name == "array":
-            for one in (Systolic, Block, RowStationary):
+            for one in ARRAYS.values():
                 yield from _rows(one, f"{path}.")
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _rows(kind, f"{path}.")

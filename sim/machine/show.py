@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sim.machine.parts import Block, RowStationary, Systolic
 from sim.machine.paths import leaves
 from tiling.words import isolated, plain
 
@@ -34,16 +33,10 @@ def line(machine: Machine) -> str:
 
 def array_text(machine: Machine) -> str:
     """The array in a few words."""
+    if machine.array is None:
+        return "no array"
     times = f"{machine.cores} × " if machine.cores > 1 else ""
-    match machine.array:
-        case Systolic(rows=rows, columns=columns, dataflow=dataflow):
-            return f"{times}{rows} × {columns} {dataflow} stationary"
-        case RowStationary(rows=rows, columns=columns):
-            return f"{times}{rows} × {columns} row stationary"
-        case Block(macs_per_cycle=macs):
-            return f"{times}{macs} MACs/cycle in blocks"
-        case _:
-            return "no array"
+    return times + machine.array.describe()
 
 
 def offchip_text(machine: Machine) -> str:

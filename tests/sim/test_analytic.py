@@ -195,4 +195,4 @@ def test_types_that_an_array_lacks_are_estimated_on_the_vector_unit():
     machine = ideal(1, 1, "weight")
     found = evaluate(Workload.of([nest], operands), [machine])
     assert found.feasible.all()
-    assert found.cycles[0] >= Costs(machine).work(nest, nest.extents).cycles
+    assert found.cycles[0] >= Costs.of(machine).work(nest, nest.extents).cycles

@@ -82,7 +82,7 @@ def nests_named(name):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", [*CASES, *IMAGES, "sum"])
 def test_nothing_is_free(name, machine):
-    costs = Costs(sim.machine(machine))
+    costs = Costs.of(sim.machine(machine))
     for nest in nests_named(name):
         for tile in (nest.extents, (1,) * len(nest.axes)):
             found = costs.work(nest, tile)
@@ -96,7 +96,7 @@ def test_nests_that_differ_in_names_share_their_work():
     nest = matmul(10, 20, 30)
     reads = tuple(replace(access, operand=f"other {access.operand}") for access in nest.reads)
     other = replace(nest, reads=reads, members=("elsewhere",))
-    costs = Costs(sim.machine("systolic-16"))
+    costs = Costs.of(sim.machine("systolic-16"))
     assert form_of(nest) is form_of(other)
     assert costs.work(nest, (10, 30, 20)) is costs.work(other, (10, 30, 20))
     assert costs.work(nest, (10, 30, 20)) is not costs.work(nest, (10, 30, 10))
@@ -106,7 +106,7 @@ def test_the_parts_of_a_split_sum_do_its_products_and_results_once():
     nest = matmul(16, 64, 16)
     value = apply("add", nest.writes[0].value, nest.writes[0].value)
     nest = replace(nest, writes=(replace(nest.writes[0], value=value),))
-    costs = Costs(sim.machine("systolic-16"))
+    costs = Costs.of(sim.machine("systolic-16"))
     whole = costs.work(nest, (16, 16, 64))
     parts = [costs.work(nest, (16, 16, 16)) for _ in range(4)]
     assert sum(part.macs for part in parts) == whole.macs
@@ -161,15 +161,15 @@ def test_missing_types_of_an_array_are_emulated_or_refused(types):
     base = sim.machine("systolic-16")
     base = base.model_copy(update={"array": base.array.model_copy(update={"rates": {"8x8": 1.0}})})
     nest = typed(*types)
-    assert dict(Costs(base).work(nest, nest.extents).detail).keys() & {"emulated_macs", "passes"}
+    assert dict(Costs.of(base).work(nest, nest.extents).detail).keys() & {"emulated_macs", "passes"}
     refusing = base.model_copy(update={"missing_types": "refuse"})
     with pytest.raises(UnsupportedError, match=r"the array of systolic-16 has no .*only 8x8"):
-        Costs(refusing).work(nest, nest.extents)
+        Costs.of(refusing).work(nest, nest.extents)
 
 
 @pytest.mark.parametrize("machine", ["systolic-16", "eyeriss-v1", "tiny"])
 def test_larger_tiles_take_no_less(machine):
-    costs, nest = Costs(sim.machine(machine)), matmul(40, 40, 40)
+    costs, nest = Costs.of(sim.machine(machine)), matmul(40, 40, 40)
     for tile in product((3, 20, 40), repeat=3):
         for axis in range(3):
             larger = tuple(size + (number == axis) for number, size in enumerate(tile))
@@ -179,7 +179,7 @@ def test_larger_tiles_take_no_less(machine):
 
 
 def test_wider_integers_take_as_long_at_least():
-    costs = Costs(sim.machine("systolic-16"))
+    costs = Costs.of(sim.machine("systolic-16"))
     small, large = typed("i8", "i8", "i32"), typed("i16", "i8", "i32")
     assert costs.work(large, large.extents).cycles >= costs.work(small, small.extents).cycles
     assert INT16.bits == 2 * INT8.bits

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.cost.arrays import hardware_of
 from sim.cost.ethos import blocks, passes
 from sim.cost.ethos.stages import Stages, contracts_constant, stages_of
 from sim.cost.weights import coded_bytes, scale_bytes, stored_sizes
@@ -62,7 +63,7 @@ def addition(table: bool = False) -> Nest:
 
 def cost(machine: str | Machine, nest: Nest) -> Work:
     known = sim.machine(machine) if isinstance(machine, str) else machine
-    found = blocks.work(known, nest, nest.extents)
+    found = blocks.work(hardware_of(known), nest, nest.extents)
     assert found is not None
     return found
 
@@ -127,7 +128,7 @@ def test_types_that_the_hardware_has_not_are_left_to_others() -> None:
     source, result = (Access(name, "f32", (8,), identity(1)) for name in "ab")
     value = apply("add", read(0, "f32"), read(0, "f32"))
     nest = Nest("map", (Axis("i", 8),), (source,), (Write(result, value),))
-    assert passes.work(sim.machine(U55), nest, nest.extents) is None
+    assert passes.work(hardware_of(sim.machine(U55)), nest, nest.extents) is None
 
 
 def test_a_product_of_maps_is_done_column_by_column_where_there_is_one_stream() -> None:

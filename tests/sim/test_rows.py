@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cost.rows import BUS, Layer, best, mappings, passes
-from sim.machine.parts import RowStationary
+from sim.cost.arrays.row_stationary import BUS, Layer, best, mappings, passes
+from sim.machine.arrays import RowStationary
 
 ARRAY = RowStationary(rows=12, columns=14, rates={"16x16": 1.0})
 BUFFER = 108 * 1024
@@ -45,14 +45,14 @@ def measured():
 
 @pytest.mark.parametrize("name", ALEXNET)
 def test_layers_take_what_the_chip_takes(name):
-    found = best(ARRAY, ALEXNET[name][0], BUFFER)
+    found = best(ARRAY, BUFFER, ALEXNET[name][0])
     assert 1e3 * found.total / CLOCK == pytest.approx(measured()[name], rel=0.1)
 
 
 @pytest.mark.parametrize("name", ALEXNET)
 def test_as_many_elements_work_as_on_the_chip(name):
     layer, active = ALEXNET[name]
-    assert best(ARRAY, layer, BUFFER).active == active
+    assert best(ARRAY, BUFFER, layer).active == active
 
 
 @given(layers)
@@ -66,7 +66,7 @@ def test_mappings_fit_the_array_and_its_scratchpads(layer):
 
 @given(layers)
 def test_no_layer_takes_less_than_its_products_and_its_sums(layer):
-    found = best(ARRAY, layer, BUFFER)
+    found = best(ARRAY, BUFFER, layer)
     kernel = layer.kernel[0] * layer.kernel[1]
     outputs = layer.groups * layer.images * layer.filters * layer.height * layer.width
     assert found.total * ARRAY.rows * ARRAY.columns >= outputs * layer.channels * kernel

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.cost import systolic
+from sim.cost.arrays import Product, systolic
 from sim.cost.costs import Costs
+from sim.machine.arrays import Systolic
 from sim.machine.machine import Machine
-from sim.machine.parts import OffChip, Scratchpad, Systolic
+from sim.machine.parts import OffChip, Scratchpad
 from tiling.expr import Expr, acc, apply, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
 
@@ -67,7 +68,7 @@ def test_cycles_are_those_of_the_cycle_accurate_simulator(row):
     )
     m, n = height * width, int(row["nf"])
     k = int(row["fh"]) * int(row["fw"]) * int(row["c"])
-    found = systolic.folds(dataflow, int(row["rows"]), int(row["cols"]), systolic.Product(1, m, k, n))
+    found = systolic.folds(dataflow, int(row["rows"]), int(row["cols"]), Product(1, m, k, n))
     assert found.cycles - 1 == int(row["compute_cycles"])  # the reference counts from zero
 
 
@@ -77,7 +78,7 @@ def test_cycles_of_random_layers_are_those_of_their_folds(dataflow):
     for _ in range(100):
         rows, columns = (chance.choice((1, 2, 3, 8, 12, 16, 32, 128)) for _ in range(2))
         m, k, n = (chance.randrange(1, 1 << chance.randrange(1, 12)) for _ in range(3))
-        found = systolic.folds(dataflow, rows, columns, systolic.Product(1, m, k, n))
+        found = systolic.folds(dataflow, rows, columns, Product(1, m, k, n))
         assert found.cycles == counted(dataflow, rows, columns, m, k, n)
         assert found.count * found.fill == found.cycles - found.count * found.stream
 
@@ -88,7 +89,7 @@ def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow):
     for _ in range(40):
         rows, columns = chance.choice((4, 8, 16)), chance.choice((4, 8, 16))
         m, k, n = (chance.randrange(1, 100) for _ in range(3))
-        costs, nest = Costs(machine(rows, columns, dataflow)), matmul(m, k, n)
+        costs, nest = Costs.of(machine(rows, columns, dataflow)), matmul(m, k, n)
         steps = {"output": (rows, columns, k), "weight": (m, columns, rows), "input": (columns, n, rows)}
         tile = steps[dataflow]
         pieces = [
@@ -100,11 +101,11 @@ def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow):
 
 
 def test_operands_are_read_again_for_each_fold():
-    words = systolic.words("output", 4, 8, systolic.Product(1, 10, 6, 20))
+    words = systolic.words("output", 4, 8, Product(1, 10, 6, 20))
     assert words == (3 * 60, 3 * 120, 200, 0)
-    words = systolic.words("weight", 4, 8, systolic.Product(1, 10, 6, 20))
+    words = systolic.words("weight", 4, 8, Product(1, 10, 6, 20))
     assert words == (3 * 60, 120, 200, 2 * 200)
-    words = systolic.words("input", 4, 8, systolic.Product(1, 10, 6, 20))
+    words = systolic.words("input", 4, 8, Product(1, 10, 6, 20))
     assert words == (60, 2 * 120, 200, 2 * 200)
 
 
@@ -112,9 +113,9 @@ def test_operands_are_read_again_for_each_fold():
 def test_arrays_of_layers_take_what_each_layer_takes(dataflow):
     sizes = np.array([[1, 7, 30, 4], [2, 64, 5, 64], [3, 100, 17, 1]])
     rows, columns = np.array([[4], [16]]), np.array([[8], [16]])
-    found = systolic.folds(dataflow, rows, columns, systolic.Product(*sizes.T)).cycles
+    found = systolic.folds(dataflow, rows, columns, Product(*sizes.T)).cycles
     for place, (height, width) in enumerate(((4, 8), (16, 16))):
-        single = [systolic.folds(dataflow, height, width, systolic.Product(*size)).cycles for size in sizes]
+        single = [systolic.folds(dataflow, height, width, Product(*size)).cycles for size in sizes]
         assert found[place].tolist() == single
 
 
@@ -133,7 +134,7 @@ def test_types_that_the_array_lacks_take_several_passes():
         ),
     )
     array = machine(16, 16, "weight")
-    narrow, twice = (Costs(array).work(one, one.extents) for one in (nest, wide))
+    narrow, twice = (Costs.of(array).work(one, one.extents) for one in (nest, wide))
     assert twice.cycles == 2 * narrow.cycles
     assert ("passes", 2) in twice.detail
     assert twice.traffic[0] == 4 * narrow.traffic[0]  # twice as often, twice as wide

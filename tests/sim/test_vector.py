@@ -36,7 +36,7 @@ def elementwise(value, *types, shape=(6, 40), result="i32"):
 
 
 def work(nest, **more):
-    return Costs(machine(**more)).work(nest, nest.extents)
+    return Costs.of(machine(**more)).work(nest, nest.extents)
 
 
 def test_an_operation_takes_a_cycle_for_as_many_elements_as_there_are_lanes():

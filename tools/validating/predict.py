@@ -9,7 +9,8 @@ from typing import Literal
 
 import tosajit as tj
 from sim import Machine, Report
-from sim.machine.parts import OffChip, Scratchpad, Systolic, VectorUnit
+from sim.machine.arrays import Systolic
+from sim.machine.parts import OffChip, Scratchpad, VectorUnit
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Loop, Operand, Program, Section, box_bytes, box_shape
 from tosajit.npu.simulate import Network

@@ -11,12 +11,11 @@ from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
 from sim.cost.ethos.parts import Choice, Job, Part55, Part85, Shape
 from sim.cost.ethos.passes import (
     CHAIN,
-    array_of,
+    Core,
     chain_length,
     chain_rate,
     chains,
     integer,
-    memory_of,
     transposed,
 )
 from sim.cost.ethos.passes import work as pass_work
@@ -24,17 +23,16 @@ from sim.cost.ethos.stages import Stage, contracts_constant, stages_of
 from sim.cost.geometry import Geometry, geometry
 from sim.cost.reach import reaches, scales
 from sim.cost.work import Work
-from sim.machine.machine import Machine
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
 
-def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     """The cost of a tile of a contraction or reduction, or of passes; None for types that are not there."""
     shape = geometry(nest, tile) if integer(nest) else None
     if shape is None:
-        return pass_work(machine, nest, tile)
-    hardware, memory = array_of(machine), memory_of(machine)
+        return pass_work(core, nest, tile)
+    hardware, memory = core.hardware, core.memory
     stages = stages_of(nest)
     assert stages.primary is not None
     job = job_of(hardware, nest, shape, stages.primary)
@@ -47,7 +45,7 @@ def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     else:
         choice = chosen(hardware, job)
         once = job.output.over(choice.output).area * shape.images == 1
-        cycles = job_cycles(hardware, job, choice, memory_of(machine, once), chained)
+        cycles = job_cycles(hardware, job, choice, core.direct if once else memory, chained)
     before, _ = chains(hardware, memory, stages.before, tile, 0)
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)

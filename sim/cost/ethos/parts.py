@@ -11,6 +11,10 @@ from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
 
+BEAT = 16
+"""Bytes of a beat."""
+WEIGHTS, SCALES = 2, 5
+"""Their places among the beats under way."""
 Op = Literal["convolution", "depthwise", "pool", "sum"]
 """Products over channels, or in each; a window of each channel; a sum over channels."""
 
@@ -124,7 +128,7 @@ class Part85:
     """An element: 8, 16, 32, 64 bits; 32 bits between chained operations; 32-bit binary operations."""
     table_cycles: float
     outstanding: tuple[int, ...]
-    """Beats of 16 bytes under way: copies, streamed maps, weights, coded otherwise too, maps, scales."""
+    """Beats under way: copies, streamed maps, weights, coded otherwise too, maps, scales."""
 
     def unit(self, depth: int, bits: int, micro: Shape) -> Shape:
         """The unit in which a block of the map is stored, for its depth."""

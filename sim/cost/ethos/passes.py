@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, prod
+from typing import NamedTuple
 
 from sim.cost.ethos.cycles import Memory
-from sim.cost.ethos.parts import Part55, Part85, part
+from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Part55, Part85, part
 from sim.cost.ethos.stages import Stage, stages_of
 from sim.cost.geometry import by_nest
 from sim.cost.reach import reaches
 from sim.cost.work import Work
+from sim.machine.arrays import Block
 from sim.machine.machine import Machine
-from sim.machine.parts import Block
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
@@ -20,11 +21,36 @@ CHAIN = 4
 """Operations that the U85 does in one go, results going on through a buffer."""
 
 
-def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+class Core(NamedTuple):
+    """What costs look at: Arm's part, and the scratchpad that blocks are read from and written to."""
+
+    hardware: Part55 | Part85
+    memory: Memory
+    direct: Memory
+    """Where weights are used once, and biases with them: if they may be used where they are, it is there."""
+
+    @staticmethod
+    def of(array: Block, machine: Machine) -> Core:
+        """The core of a machine; two of a U65 are one that is twice as fast."""
+        pad, mode = machine.scratchpad, machine.memory
+        figures = pad.bytes_per_cycle, pad.read_latency_cycles, pad.write_latency_cycles, pad.burst_bytes
+        near = Memory(*figures, pad.read_latency_cycles)
+        far = mode.direct and mode.weights == "offchip"
+        direct = Memory(*figures, machine.offchip.read_latency_cycles) if far else near
+        return Core(part(array.family, array.macs_per_cycle, machine.cores), near, direct)
+
+    def bytes_under_way(self, scales: bool) -> float | None:
+        """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""
+        if isinstance(self.hardware, Part55):
+            return None
+        return 0.8 * self.hardware.outstanding[SCALES if scales else WEIGHTS] * BEAT
+
+
+def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     """The cost of a tile of a `map` or a `move`; None for types that the hardware has not."""
     if not integer(nest):
         return None
-    hardware, memory = array_of(machine), memory_of(machine)
+    hardware, memory = core.hardware, core.memory
     stages = stages_of(nest).after
     cycles, counts = chains(hardware, memory, stages, tile, 0)
     cycles += transposed(hardware, memory, nest, tile)
@@ -44,29 +70,6 @@ def work(machine: Machine, nest: Nest, tile: tuple[int, ...]) -> Work | None:
 def integer(nest: Nest) -> bool:
     """Whether all operands are integers."""
     return all(access.type[0] in "iu" or access.type == "bool" for access in nest.accesses)
-
-
-def array_of(machine: Machine) -> Part55 | Part85:
-    """The array of a machine that works in blocks."""
-    assert isinstance(machine.array, Block)
-    return part(machine.array.family, machine.array.macs_per_cycle, machine.cores)
-
-
-def memory_of(machine: Machine, once: bool = False) -> Memory:
-    """What blocks are read from and written to: the scratchpad.
-
-    Weights that are used `once`, and biases with them, are not copied there first if they can be used in
-    place.
-    """
-    pad, mode = machine.scratchpad, machine.memory
-    far = once and mode.direct and mode.weights == "offchip"
-    return Memory(
-        pad.bytes_per_cycle,
-        pad.read_latency_cycles,
-        pad.write_latency_cycles,
-        pad.burst_bytes,
-        machine.offchip.read_latency_cycles if far else pad.read_latency_cycles,
-    )
 
 
 def points(stage: Stage, tile: Sequence[int]) -> int:

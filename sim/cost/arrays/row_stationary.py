@@ -19,18 +19,16 @@ takes less for each pass than its fourth, whose passes are the same (there we ar
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil, prod
 from typing import NamedTuple
 
-from sim.cost.forms import Form
+from sim.cost.arrays.kind import ArrayCosts, Task, Words, costs_for
 from sim.cost.geometry import Geometry, geometry
-from sim.cost.support import ArrayRate
-from sim.cost.vector import operations, product_work, result_cycles
 from sim.cost.work import Work
+from sim.machine.arrays import RowStationary
 from sim.machine.machine import Machine
-from sim.machine.parts import RowStationary
-from tiling.expr import BYTES
 
 BUS = 4
 """Words a cycle from the global buffer, for each kind of operand: its port has 64 bits (JSSC 2017)."""
@@ -98,33 +96,39 @@ class Passes(NamedTuple):
         return self.number * self.cycles
 
 
-def rows_work(
-    machine: Machine, array: RowStationary, form: Form, tile: tuple[int, ...], rate: ArrayRate
-) -> Work:
-    """A product on a row-stationary array."""
-    found = geometry(form.nest, tile)
-    if found is None or found.weights is None:
-        return product_work(machine, form, tile)
-    layer = layer_of(found, machine.cores)
-    passes = best(array, layer, machine.scratchpad.bytes)
-    mac_cycles = rate.stretch(passes.total)
-    results, detail = result_cycles(machine, form, tile)
-    traffic, share = form.traffic(tile), form.share(tile)
-    traffic = [ceil(size * share) for size in traffic]
-    reads = form.nest.reads
-    traffic[found.data] = passes.number * passes.input_words * BYTES[found.data_type] * machine.cores
-    traffic[found.weights] = passes.number * passes.filter_words * BYTES[found.weight_type] * machine.cores
-    partial = 2 * passes.number * passes.sum_words * machine.cores - prod(tile[: form.nest.outer])
-    traffic[len(reads)] += max(0, partial) * WORD
-    return Work(
-        "array",
-        max(1, mac_cycles, results),
-        rate.passes * passes.number * passes.fill,
-        found.macs,
-        operations(form, tile),
-        tuple(traffic),
-        (("mac_cycles", mac_cycles), ("passes", passes.number), ("active_elements", passes.active), *detail),
-    )
+class Elements(NamedTuple):
+    """What the costs look at: the array, and the bytes of the global buffer."""
+
+    array: RowStationary
+    buffer_bytes: int
+
+
+@costs_for(RowStationary)
+class RowStationaryCosts(ArrayCosts[Elements]):
+    """Passes of the best mapping."""
+
+    def hardware(self, array: RowStationary, machine: Machine) -> Elements:
+        """The global buffer is the scratchpad."""
+        return Elements(array, machine.scratchpad.bytes)
+
+    def product(self, hardware: Elements, task: Task) -> Work | None:
+        """A convolution, or a product as one; partial sums between passes are traffic of the result."""
+        nest, cores = task.form.nest, task.path.cores
+        found = geometry(nest, task.tile)
+        if found is None or found.weights is None:
+            return None
+        done = best(*hardware, layer_of(found, cores))
+        fetched = done.number * cores
+        work = task.work(
+            task.rate.stretch(done.total),
+            Words(fetched * done.input_words, fetched * done.filter_words, 0),
+            task.rate.passes * done.number * done.fill,
+            (("passes", done.number), ("active_elements", done.active)),
+        )
+        again = 2 * fetched * done.sum_words - prod(task.tile[: nest.outer])
+        traffic = list(work.traffic)
+        traffic[len(nest.reads)] += max(0, again) * WORD
+        return replace(work, macs=found.macs, traffic=tuple(traffic))
 
 
 def layer_of(found: Geometry, cores: int = 1) -> Layer:
@@ -146,7 +150,7 @@ def layer_of(found: Geometry, cores: int = 1) -> Layer:
 
 
 @lru_cache(maxsize=1 << 14)
-def best(array: RowStationary, layer: Layer, buffer_bytes: int) -> Passes:
+def best(array: RowStationary, buffer_bytes: int, layer: Layer) -> Passes:
     """The passes of the mapping that takes the least time; of equals, that which moves the fewest words."""
     found = (passes(layer, mapping) for mapping in mappings(array, layer, buffer_bytes))
     return min(found, key=lambda p: (p.total, p.number * (p.filter_words + p.input_words + 2 * p.sum_words)))

@@ -1,0 +1,44 @@
+"""Arrays that work in blocks of the result, with an output stage for all scalar work: the Ethos-U."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sim.cost.arrays.kind import ArrayCosts, Extents, Task, costs_for
+from sim.cost.ethos import blocks, passes
+from sim.cost.ethos.passes import Core
+from sim.cost.work import Work
+from sim.machine.arrays import Block
+from sim.machine.machine import Machine
+from tiling.nest import Nest
+
+
+@costs_for(Block)
+class BlockCosts(ArrayCosts[Core]):
+    """Blocks and passes of integers; floats are left to the other units."""
+
+    def hardware(self, array: Block, machine: Machine) -> Core:
+        """The part of Arm's that the array is, and the memories that it works on."""
+        return Core.of(array, machine)
+
+    def product(self, hardware: Core, task: Task) -> Work | None:
+        """A contraction, as often as its types are emulated in."""
+        found, times = blocks.work(hardware, task.form.nest, task.tile), task.rate.passes
+        if found is None or times == 1:
+            return found
+        return replace(
+            found,
+            cycles=found.cycles * times,
+            fill=found.fill * times,
+            detail=(*found.detail, ("passes", times)),
+        )
+
+    def other(self, hardware: Core, nest: Nest, tile: Extents) -> Work | None:
+        """Reductions are poolings, all else is passes of the output stage."""
+        if nest.verb == "reduce":
+            return blocks.work(hardware, nest, tile)
+        return passes.work(hardware, nest, tile)
+
+    def bytes_under_way(self, array: Block, machine: Machine, scales: bool) -> float | None:
+        """The U85 has channels of its own for weights and for scales."""
+        return Core.of(array, machine).bytes_under_way(scales)

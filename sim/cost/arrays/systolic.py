@@ -1,0 +1,140 @@
+"""Systolic arrays: what a matrix product takes on R rows × C columns, in closed form.
+
+M positions, a window of K products and N columns (filters) are cut into folds that fill the array; each
+fold streams the third extent through it and fills and drains the array. Operands stay where the dataflow
+says:
+
+| dataflow | rows hold | columns hold | streamed | a fold |
+|---|---|---|---|---|
+| output | positions | filters | window | K + R + C − 2 |
+| weight | window | filters | positions | M + 2R + C − 2 (R to load the weights) |
+| input | window | positions | filters | N + 2R + C − 2 (R to load the inputs) |
+
+These are the cycles that SCALE-Sim 3.0.0 reports, which counts from zero and so has one less for a layer.
+The repetitions of a batched product, and the channels of a depthwise one (each with a single filter, so
+that one column is in use), follow one another. Extents may be integers or arrays of integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.cost.arrays.kind import (
+    ArrayCosts,
+    ClosedForm,
+    Count,
+    Layers,
+    Numbers,
+    Product,
+    Task,
+    Words,
+    ceil_div,
+    costs_for,
+)
+from sim.cost.work import Work
+from sim.machine.arrays import Systolic
+
+Dataflow = Literal["output", "weight", "input"]
+DATAFLOWS: dict[Dataflow, float] = {"output": 0.0, "weight": 1.0, "input": 2.0}
+"""Their numbers among the figures of arrays."""
+
+
+@costs_for(Systolic)
+class SystolicCosts(ArrayCosts[Systolic], ClosedForm[Systolic]):
+    """Folds, one after another; cores share positions, or groups if there are more of them."""
+
+    def product(self, hardware: Systolic, task: Task) -> Work:
+        """A product: filling takes its time in each pass, streaming as long as the rate says."""
+        grid, rate = (hardware.dataflow, hardware.rows, hardware.columns), task.rate
+        done, read = folds(*grid, task.product.of_a_core(task.path.cores)), words(*grid, task.product)
+        fill = rate.passes * done.count * done.fill
+        work = task.work(
+            fill + rate.stretch(done.count * done.stream),
+            Words(rate.passes * read.inputs, rate.passes * read.weights, read.outputs),
+            fill,
+            (("folds", rate.passes * done.count),),
+        )
+        return replace(work, detail=(*work.detail, ("passes", rate.passes))) if rate.passes > 1 else work
+
+    def figures(self, array: Systolic) -> tuple[float, ...]:
+        """Rows, columns, and the number of the dataflow."""
+        return array.rows, array.columns, DATAFLOWS[array.dataflow]
+
+    def streams_filters(self, array: Systolic) -> bool:
+        """Where inputs stay, filters are what streams."""
+        return array.dataflow == "input"
+
+    def products(self, figures: Numbers, layers: Layers) -> tuple[Numbers, Words]:
+        """The same of machines × layers; each tile along the streamed extent is a product of its own."""
+        rows, columns, dataflow = (figures[:, number, None] for number in range(3))
+        shape = len(figures), layers.cuts.shape[1]
+        cycles, found = np.empty(shape), Words(*(np.empty(shape) for _ in Words._fields))
+        tiles, filled = _tiles(columns, dataflow == DATAFLOWS["input"], layers)
+        shared = tiles._replace(columns=filled).of_a_core(layers.cores)
+        for name, number in DATAFLOWS.items():
+            some = np.flatnonzero(dataflow[:, 0] == number)
+            if not some.size:
+                continue
+            own, grid = layers.of(some), (name, rows[some], columns[some])
+            done = folds(*grid, Product(*(extent[some] for extent in np.broadcast_arrays(*shared))))
+            cycles[some] = done.count * (done.fill * own.passes + done.stream * own.slow)
+            read = words(*grid, Product(*(extent[some] for extent in np.broadcast_arrays(*tiles))))
+            for whole, part in zip(found, read, strict=True):
+                whole[some] = part
+        return cycles, found
+
+
+def _tiles(columns: Numbers, streamed: NDArray[np.bool_], layers: Layers) -> tuple[Product, Numbers]:
+    """All tiles as products that are repeated, and the filters that each of them keeps the array busy with.
+
+    Filters that do not stream are cut where the array begins anew, which costs nothing but the rest of it.
+    """
+    groups, rows, window, filters = layers.product
+    slices = np.where(streamed, layers.slices, 1)
+    filters = np.ceil(filters / slices)
+    filled = np.where(streamed, filters, np.maximum(filters, layers.slices * columns))
+    return Product(groups * layers.cuts * slices, np.ceil(rows / layers.cuts), window, filters), filled
+
+
+class Folds(NamedTuple):
+    """How an array folds a product: how often, how long each fold streams, and fills and drains."""
+
+    count: Count
+    stream: Count
+    fill: Count
+
+    @property
+    def cycles(self) -> Count:
+        """All cycles at the full rate."""
+        return self.count * (self.stream + self.fill)
+
+
+def folds(dataflow: Dataflow, rows: Count, columns: Count, product: Product) -> Folds:
+    """How an array of rows × columns folds a product."""
+    groups, m, k, n = product
+    match dataflow:
+        case "output":
+            return Folds(groups * ceil_div(m, rows) * ceil_div(n, columns), k, rows + columns - 2)
+        case "weight":
+            return Folds(groups * ceil_div(k, rows) * ceil_div(n, columns), m, 2 * rows + columns - 2)
+        case "input":
+            return Folds(groups * ceil_div(k, rows) * ceil_div(m, columns), n, 2 * rows + columns - 2)
+
+
+def words(dataflow: Dataflow, rows: Count, columns: Count, product: Product) -> Words:
+    """Elements of each operand that cross the border of the array, as often as they do."""
+    groups, m, k, n = product
+    inputs, weights, outputs = groups * m * k, groups * k * n, groups * m * n
+    match dataflow:
+        case "output":
+            return Words(inputs * ceil_div(n, columns), weights * ceil_div(m, rows), outputs, 0 * outputs)
+        case "weight":
+            sums = 2 * outputs * (ceil_div(k, rows) - 1)
+            return Words(inputs * ceil_div(n, columns), weights, outputs, sums)
+        case "input":
+            sums = 2 * outputs * (ceil_div(k, rows) - 1)
+            return Words(inputs, weights * ceil_div(m, columns), outputs, sums)

@@ -1,0 +1,175 @@
+"""Kinds of MAC array: what each is made of. A kind is a class; to define it is to register it.
+
+What tiles take on an array is said beside it, in `sim.cost.arrays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, SerializeAsAny, model_validator
+
+from sim.machine.errors import Fault, MachineError, shown
+from sim.machine.figures import Table, count
+from sim.machine.parts import Part, Rates
+
+Side = Annotated[int, count("an array has", 1 << 16, 16, "rows or columns")]
+Words = Annotated[int, count("an element keeps", 1 << 20, 24, "words")]
+BYTES_ONLY: Table[float] = Table({"8x8": 1.0})
+"""Rates of an array that has multipliers of 8 bits, and emulates with these whatever is wider."""
+
+ARRAYS: dict[str, type[MacArray]] = {}
+"""All kinds by name, those that users define too."""
+
+
+class MacArray(Part):
+    """What all kinds of MAC array have in common.
+
+    A kind is a subclass with a `kind` of its own (`kind: Literal["mine"] = "mine"`), fields, among them
+    `rates`, and `factors`. Machines take it from then on, in Python and in files.
+    """
+
+    factors: ClassVar[tuple[str, ...]] = ()
+    """The fields whose product is how many products a cycle one array does at its full rate."""
+
+    kind: str
+    if TYPE_CHECKING:  # declared by each kind, behind the fields that say more
+        rates: Rates
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        kind = cls.model_fields["kind"].default
+        if not isinstance(kind, str):
+            raise TypeError(f'{cls.__name__} is a kind of array, so it says which: kind: Literal["…"] = "…"')
+        missing = [name for name in ("rates", *cls.factors) if name not in cls.model_fields]
+        if missing or not cls.factors:
+            raise TypeError(f"{cls.__name__}: {_needs(missing)}")
+        known = ARRAYS.setdefault(kind, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(
+                f"{cls.__name__}: {kind!r} is the kind of {known.__qualname__}; take another name"
+            )
+        ARRAYS[kind] = cls  # a cell of a notebook may be run again
+
+    @property
+    def full_rate(self) -> int:
+        """Products a cycle of one array, at its full rate."""
+        return prod(getattr(self, name) for name in self.factors)
+
+    @property
+    def weight_coding(self) -> str:
+        """How weights are coded where `memory.compressed_weights` is set: as the `u55` or the `u85` does."""
+        return "u55"
+
+    def describe(self) -> str:
+        """The array in a few words."""
+        return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
+
+    def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
+        """What contradicts the rest of a machine: whether it does, the field, and what to do."""
+        yield from ()
+
+
+def _needs(missing: list[str]) -> str:
+    if missing:
+        return f"an array has {' and '.join(missing)} among its fields"
+    return "factors names the fields whose product is the array's products a cycle"
+
+
+class Systolic(MacArray):
+    """An array of rows × columns through which operands flow."""
+
+    factors = ("rows", "columns")
+
+    kind: Literal["systolic"] = "systolic"
+    rows: Side
+    columns: Side
+    dataflow: Literal["output", "weight", "input"] = "weight"
+    rates: Rates = BYTES_ONLY
+    """Products a cycle by operand types, a factor of the full rate: `8x8`, `8x4`, `16x8`, `fp16`, …"""
+
+    def describe(self) -> str:
+        """The array in a few words."""
+        return f"{self.rows} × {self.columns} {self.dataflow} stationary"
+
+
+class Block(MacArray):
+    """An array that works in blocks of the result, as the Ethos-U does."""
+
+    factors = ("macs_per_cycle",)
+
+    kind: Literal["block"] = "block"
+    family: Literal["u55", "u65", "u85"]
+    macs_per_cycle: Annotated[int, count("an Ethos-U does", 1 << 20, 256, "products a cycle")]
+    """Of one core."""
+    rates: Rates = BYTES_ONLY
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        known = BLOCKS[self.family]
+        if self.macs_per_cycle not in known:
+            text = f"{self.macs_per_cycle} is no {self.family}; known are {', '.join(map(str, known))}"
+            raise MachineError([Fault("macs_per_cycle", text + " (of one core)")])
+        return self
+
+    @property
+    def weight_coding(self) -> str:
+        """How weights are coded: the U65 does it as the U55."""
+        return "u85" if self.family == "u85" else "u55"
+
+    def describe(self) -> str:
+        """The array in a few words."""
+        return f"{self.macs_per_cycle} MACs/cycle in blocks"
+
+    def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
+        """Only the U65 comes with two cores."""
+        yield (
+            cores > (2 if self.family == "u65" else 1),
+            "cores",
+            f"{cores} is not a number of cores of this family; the u65 has 1 or 2, others have 1",
+        )
+
+
+BLOCKS = {"u55": (32, 64, 128, 256), "u65": (256,), "u85": (128, 256, 512, 1024, 2048)}
+"""Products a cycle of one core, by family."""
+
+
+class RowStationary(MacArray):
+    """An array that keeps rows of filters in its elements, as Eyeriss does."""
+
+    factors = ("rows", "columns")
+
+    kind: Literal["row-stationary"] = "row-stationary"
+    rows: Side
+    columns: Side
+    filter_words: Words = 224
+    input_words: Words = 12
+    sum_words: Words = 24
+    rates: Rates = BYTES_ONLY
+
+    def describe(self) -> str:
+        """The array in a few words."""
+        return f"{self.rows} × {self.columns} row stationary"
+
+
+def _made(given: object) -> object:
+    """The array that a table says, by its kind."""
+    if isinstance(given, Mapping):
+        kind = given.get("kind")
+        part = ARRAYS.get(kind) if isinstance(kind, str) else None
+        if part is None:
+            raise MachineError(_unknown(shown(kind) if "kind" in given else "missing"))
+        return part.model_validate(given)
+    if isinstance(given, MacArray) and ARRAYS.get(given.kind) is not type(given):
+        raise MachineError(_unknown(f"that of {type(given).__name__}, which another class has taken"))
+    return given
+
+
+def _unknown(kind: str) -> str:
+    return f"kind is {kind}, but must be one of {', '.join(ARRAYS)}"
+
+
+Array = Annotated[SerializeAsAny[MacArray], BeforeValidator(_made)]
+"""A field that any kind of array can stand in."""
