@@ -13,6 +13,7 @@ from tiling.program import Operand, Program
 from tiling.target import Target
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
+from tosajit.log import LOG
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -47,6 +48,7 @@ def planned_for(groups: Groups, machine: Machine) -> Planned:
     """
     found = _timed(groups, machine)
     if isinstance(found, Infeasible):
+        LOG.info("%s: groups are made anew for %s: %s", groups.name, machine.name, found)
         groups = groups_for(groups.segment, machine.target)
         found = _timed(groups, machine)
     return Planned(groups, _feasible(found))

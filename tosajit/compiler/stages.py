@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from tiling.fuse import fuse as fused
 from tiling.target import Target
+from tiling.text import members_text
 from tosajit.checks.validation import validate as violations_of
 from tosajit.compiler.constants import precomputed
 from tosajit.compiler.dump import dump_of
@@ -31,6 +33,7 @@ from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
 from tosajit.kernels.runner import Linked, Runner, slots_of
 from tosajit.kernels.sets.registry import instruction_set
+from tosajit.log import LOG
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ def prepare(groups: Groups, options: Options) -> Groups:
         return groups
     isa = instruction_set()
     made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, isa)
+    for nest, reason in made.refused.items():
+        if nest.verb == "contract":
+            LOG.info("%s: no array kernel, %s", members_text(nest.members), reason)
     return replace(
         groups,
         nests=tuple(made.groups),
@@ -153,7 +159,9 @@ def new_journal() -> Journal:
 def through(stages: Sequence[Stage], value: Any, options: Options, journal: Journal | None = None) -> Any:
     """What the stages make of a value, one after another; a journal is told of each."""
     for stage in stages:
+        began = perf_counter()
         value = stage.function(value, options)
+        LOG.debug("%s took %.1f ms", stage.name, 1000 * (perf_counter() - began))
         if journal is not None:
             journal.note(stage.name, stage.summary, value)
     return value

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import llvmlite
@@ -23,6 +24,7 @@ import llvmlite.binding as llvm
 from tosajit.kernels.cores import cores
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
+from tosajit.log import LOG
 
 Progress = Callable[[int, int], None]
 
@@ -46,7 +48,12 @@ def compile_kernels(
     """Return one kernel per source; `progress(done, total)` counts those that have to be compiled."""
     digests = [digest(source) for source in sources]
     with _lock:
+        known = sum(name in _loaded for name in digests)
         missing = {d: s for d, s in zip(digests, sources, strict=True) if d not in _loaded and not _load(d)}
+        found = len(digests) - known - len(missing)
+        LOG.debug(
+            "%d kernels: %d loaded, %d in the cache, %d missing", len(digests), known, found, len(missing)
+        )
         if missing:
             _compile_missing(missing, progress or (lambda done, total: None), processes)
         return tuple(_loaded[d] for d in digests)
@@ -143,7 +150,7 @@ LIBRARY = Path(__file__).parent
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
     from tosajit.kernels import crew
 
-    total = len(missing)
+    total, began = len(missing), perf_counter()
     crew.offer(missing, _weight, min(processes - 1, cores() - 1, total // HELPER_WORTH))
     try:
         while name := crew.take(missing):
@@ -152,9 +159,12 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
         crew.finish(missing)
     finally:
         crew.withdraw(missing)
+    helped = [name for name in missing if name not in _loaded and _load(name)]
     for name in missing:
-        if name not in _loaded and not _load(name):
+        if name not in _loaded:
             _link(name, compile_into_cache(name, missing[name]))
+    seconds = perf_counter() - began
+    LOG.info("%d kernels compiled in %.0f ms, %d of them by helpers", total, 1000 * seconds, len(helped))
     progress(total, total)
 
 
@@ -167,11 +177,19 @@ def compile_into_cache(name: str, source: str, folder: Path | None = None) -> by
     """Compile a kernel, and keep its text and object."""
     from tosajit.kernels.native import compile_object
 
+    began = perf_counter()
     path = (folder or cache_folder()) / f"{name}.py"
     _write(path, source.encode())
     code = compile_object(source, path, f"kernel_{name}")
     _write(path.with_suffix(".o"), code + _footer(code))
+    LOG.info("kernel %s compiled in %.0f ms%s", name, 1000 * (perf_counter() - began), _title(source))
     return code
+
+
+def _title(source: str) -> str:
+    """What a kernel's text says of itself, if it does."""
+    found = re.match(r'"""([^"\n]*?)\.?(?:"""|\n)', source)
+    return f": {found[1]}" if found else ""
 
 
 MAGIC = b"tosajit1"
@@ -267,7 +285,9 @@ def _load(name: str) -> bool:
         return False
     code = data[:-FOOTER]
     if data[-FOOTER:] != _footer(code):
+        LOG.warning("kernel %s is damaged in the cache, and compiled anew", name)
         return False
+    LOG.debug("kernel %s comes from the cache", name)
     _link(name, code)
     return True
 

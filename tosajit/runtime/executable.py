@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.workspace import driver_text
+from tosajit.log import LOG
 from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
 
@@ -105,12 +107,14 @@ class Executable:
     """
 
     def __init__(self, graph: Graph, options: Options) -> None:
+        began = perf_counter()
         self.stages = new_journal()
         """What each stage of the pipeline has made, by its name; each value prints."""
         self.graph = through(WHOLE, graph, options, self.stages)
         self.options = options
         self.body = build(graph, options, self.stages)
         self.own_context = Context()
+        LOG.info("%r compiled in %.0f ms", self, 1000 * (perf_counter() - began))
         self._whole = self.body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
 

@@ -1,0 +1,91 @@
+"""The logger `tosajit` tells what is compiled, what the cache has, and what is done the slow way."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.test_explain import depthwise
+from tosajit.kernels import objects
+from tosajit.kernels.objects import compile_kernels
+
+KERNEL = '"""A kernel that does nothing: %s."""\n\n\ndef kernel(args):\n    pass\n'
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(objects, "_loaded", {})
+    return tmp_path / "cache"
+
+
+def test_compiling_tells_the_kernel_and_its_time(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "tosajit"):
+        (kernel,) = compile_kernels([KERNEL % "told"])
+    one, both = (record.getMessage() for record in caplog.records)
+    assert one.startswith(f"kernel {kernel.digest} compiled in ")
+    assert one.endswith(" ms: A kernel that does nothing: told")
+    assert both.startswith("1 kernels compiled in ")
+
+
+def test_hits_and_misses_of_the_cache_are_told(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    sources = [KERNEL % number for number in range(2)]
+    with caplog.at_level(logging.DEBUG, "tosajit"):
+        compile_kernels(sources[:1])
+        objects._loaded.clear()
+        compile_kernels(sources)
+        compile_kernels(sources)
+    counts = [text for text in caplog.messages if "loaded" in text]
+    assert counts == [
+        "1 kernels: 0 loaded, 0 in the cache, 1 missing",
+        "2 kernels: 0 loaded, 1 in the cache, 1 missing",
+        "2 kernels: 2 loaded, 0 in the cache, 0 missing",
+    ]
+    assert sum("comes from the cache" in text for text in caplog.messages) == 1
+
+
+def test_a_damaged_kernel_is_a_warning(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (kernel,) = compile_kernels([KERNEL % "damaged"])
+    path = cache / f"{kernel.digest}.o"
+    path.write_bytes(path.read_bytes()[:-1])
+    objects._loaded.clear()
+    compile_kernels([KERNEL % "damaged"])
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert warning.getMessage() == f"kernel {kernel.digest} is damaged in the cache, and compiled anew"
+
+
+def test_a_contraction_without_an_array_kernel_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    graph = tj.trace(depthwise, np.zeros((1, 6, 6, 8), np.int8), np.zeros((3, 3, 8, 1), np.int8))
+    with caplog.at_level(logging.INFO, "tosajit"):
+        tj.compile(graph)
+    (told,) = [text for text in caplog.messages if "no array kernel" in text]
+    assert told.endswith("no array kernel, the weights of a depthwise convolution are not constant")
+    assert caplog.messages[-1].startswith("<Executable (INT8[1, 6, 6, 8], INT8[3, 3, 8, 1])")
+
+
+def test_groups_that_do_not_fit_a_machine_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    graph = tj.trace(lambda x, y: x + y, *[np.zeros((4, 4), np.int32)] * 2)
+    machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
+    with caplog.at_level(logging.INFO, "tosajit"), pytest.raises(tj.PlanError):
+        tj.compile(graph, machine=machine)
+    assert any("main: groups are made anew for tiny: " in text for text in caplog.messages)
+
+
+def test_each_stage_tells_its_time(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "tosajit"):
+        made = tj.compile(tj.trace(lambda x: x + x, np.zeros(4, np.int32)))
+    told = [text.split(" took ")[0] for text in caplog.messages if " took " in text]
+    assert told == list(made.stages)
+
+
+def test_nothing_is_said_unless_somebody_listens(tmp_path: Path) -> None:
+    code = "import tosajit as tj; tj.compile(tj.samples.load('resnet8'))"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
