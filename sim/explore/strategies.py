@@ -24,6 +24,8 @@ PATIENCE = 16
 SHUFFLED = 1 << 20
 """Spaces of up to so many machines are put in a random order as a whole."""
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
+MOST_UNASKED = 100_000
+"""A grid of more machines is explored only if their number is given: a range without a step is a slip."""
 USUAL = 1000
 """Points, where nobody says how many."""
 
@@ -45,7 +47,8 @@ class Strategy(Protocol):
 def strategy(name: str, space: Space, points: int | None, seed: int, objectives: int) -> Strategy:
     """A strategy by name.
 
-    * `grid`: every machine of a finite space, the last name changing first; `points` must not be fewer.
+    * `grid`: every machine of a finite space, the last name changing first; `points` must not be fewer, and
+      must be given for more than 100,000.
     * `random`, `sobol`: sequences that go on until there are so many points, each machine once. What violates
       a constraint is passed over, as it costs nothing to know.
     * `latin`: as many places as points, each field's evenly spread. It is drawn as a whole, so that what
@@ -108,9 +111,16 @@ def _check_grid(space: Space, points: int | None) -> None:
             f"a grid needs values one by one, but {endless[0]} is continuous; give its range steps or a step"
         )
         raise SpaceError(text)
-    if points is not None and space.size is not None and points < space.size:
-        more = "points=None takes all of them, random and sobol take some"
-        raise SpaceError(f"the grid has {space.size:,} machines, more than the {points:,} points; {more}")
+    size = space.size or 0
+    few = size <= MOST_UNASKED
+    if size <= points if points is not None else few:
+        return
+    limit = f"{MOST_UNASKED:,} that are taken unasked" if points is None else f"{points:,} points"
+    every = "points=None" if few else f"points={size}"
+    raise SpaceError(
+        f"the grid has {size:,} machines, more than the {limit}; {every} takes all of them, random and sobol "
+        f"take some, and a range with a step has fewer"
+    )
 
 
 def _is_count(value: object, least: int) -> bool:

@@ -196,6 +196,9 @@ class Range:
             )
         if self.scale != "linear" and self.low <= 0:
             return f"low is {plain(self.low)}, but a scale that is {self.scale} begins above 0"
+        span = self.high / self.low if self.scale == "log" else self.high - self.low
+        if not isfinite(span):
+            return f"{plain(self.low)} and {plain(self.high)} are too far apart; take a smaller range"
         return ""
 
     def _fault_of_steps(self) -> str:
@@ -212,6 +215,9 @@ class Range:
         least = 1 if self.scale == "log" else 0
         if self.step <= least:
             return f"step is {plain(self.step)}, but must be above {least}"
+        if self.scale == "linear" and not isfinite((self.high - self.low) / self.step):
+            ends = f"{plain(self.low)} to {plain(self.high)}"
+            return f"step is {plain(self.step)}, too small for {ends}; take a larger one"
         if self.scale == "log" and self._count() > MOST_STEPS:
             return (
                 f"step {self.step!r} gives {self._count()} values, more than {MOST_STEPS}; take a larger one"

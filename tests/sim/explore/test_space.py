@@ -135,6 +135,21 @@ def test_places_of_a_logarithmic_range_are_even_in_octaves() -> None:
         ({"low": 1, "high": 9, "steps": 3, "step": 1}, "steps and step are both given"),
         ({"low": 1, "high": 9, "steps": 1}, "steps: 1 is not a number of values"),
         ({"low": 1, "high": 9, "step": 0}, "step is 0, but must be above 0"),
+        (
+            {"low": 0, "high": 1e300, "step": 1e-300},
+            "step is 1e-300, too small for 0 to 1e300; take a larger one",
+        ),
+        (
+            {"low": 1, "high": 2, "step": 5e-324},
+            "step is 4.94066e-324, too small for 1 to 2; take a larger one",
+        ),
+        (
+            {"low": 1e-320, "high": 1e300, "scale": "log", "step": 2},
+            "are too far apart; take a smaller range",
+        ),
+        ({"low": 1e-320, "high": 1e300, "scale": "log"}, "are too far apart; take a smaller range"),
+        ({"low": -1.7e308, "high": 1.7e308}, "are too far apart; take a smaller range"),
+        ({"low": -1.7e308, "high": 1.7e308, "step": 1}, "are too far apart; take a smaller range"),
         ({"low": 1, "high": 9, "scale": "log", "step": 1}, "step is 1, but must be above 1"),
         ({"low": 1, "high": 9, "scale": "log", "step": 1.0000001}, "take a larger one"),
         ({"low": 9, "high": 15, "scale": "power_of_two"}, "9 to 15, power of two has no power of two"),

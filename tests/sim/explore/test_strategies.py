@@ -69,9 +69,11 @@ def test_a_grid_has_every_machine_once_the_last_name_first(monkeypatch: pytest.M
 
 def test_a_grid_of_very_many_machines_begins_at_once() -> None:
     large = sim.Space("tiny", {"scratchpad.bytes": sim.Range(64, 1 << 44), "cores": sim.Range(1, 1024)})
-    assert strategy("grid", large, None, 0, 1).ask()[1025] == (65, 2)
+    assert strategy("grid", large, large.size, 0, 1).ask()[1025] == (65, 2)
 
 
+LARGE = sim.Space("tiny", {"scratchpad.bytes": sim.Range(1024, 279543), "array.rows": list(range(1, 9))})
+"""Somebody forgot the step."""
 SPACES = {"small": SMALL, "held": HELD, "endless": ENDLESS}
 PAIRS = [(name, one) for name in STRATEGIES for one in SPACES if (name, one) != ("grid", "endless")]
 
@@ -204,6 +206,15 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
         (
             ("grid", SMALL, 23, 0),
             "the grid has 24 machines, more than the 23 points; points=None takes all of them",
+        ),
+        (
+            ("grid", LARGE, None, 0),
+            "the grid has 2,228,160 machines, more than the 100,000 that are taken unasked; points=2228160 "
+            "takes all of them, random and sobol take some, and a range with a step has fewer",
+        ),
+        (
+            ("grid", LARGE, 1_000_000, 0),
+            "2,228,160 machines, more than the 1,000,000 points; points=2228160 takes all of them",
         ),
     ],
 )
