@@ -69,16 +69,17 @@ def destination(path: str | Path) -> Path:
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when it is complete; until then nobody sees it.
 
-    One that is replaced hands on who may read and write it.
+    Without a mode, one that is replaced hands on who may read and write it.
     """
     part = path.with_name(f"{PART}{os.urandom(8).hex()}")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode or 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            _keep_mode(path, handle)
+            if mode is None:
+                _keep_mode(path, handle)
             yield file
         os.replace(part, path)
     except BaseException:

@@ -13,7 +13,7 @@ from tests.test_control_flow import choice
 from tosajit import ops
 from tosajit.host import reasons
 from tosajit.host.reasons import Reason
-from tosajit.kernels.objects import cached_objects
+from tosajit.kernels.cache import cached_objects
 from tosajit.kernels.sets.registry import VARIABLE, instruction_set
 
 IMAGE = np.zeros((1, 6, 6, 8), np.int8)

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from tosajit.kernels import crew, objects
+from tosajit.kernels import cache, crew, objects
 from tosajit.kernels.inline import inline_calls
 
 SOURCE = """
@@ -61,8 +61,8 @@ def test_a_kernel_is_a_plain_function_at_an_address():
 
 def test_the_text_is_kept_beside_the_object():
     kernel = objects.compile_kernel(SOURCE)
-    assert (objects.cache_folder() / f"{kernel.digest}.py").read_text() == SOURCE
-    assert (objects.cache_folder() / f"{kernel.digest}.o").exists()
+    assert (cache.cache_folder() / f"{kernel.digest}.py").read_text() == SOURCE
+    assert (cache.cache_folder() / f"{kernel.digest}.o").exists()
 
 
 def test_a_kernel_is_compiled_once(monkeypatch):
@@ -105,7 +105,7 @@ print("numba" in sys.modules)
 @pytest.mark.parametrize("damage", ["empty", "short", "garbage", "bit", "longer", "folder"])
 def test_a_damaged_object_is_compiled_again(damage):
     kernel = objects.compile_kernel(SOURCE)
-    path = objects.cache_folder() / f"{kernel.digest}.o"
+    path = cache.cache_folder() / f"{kernel.digest}.o"
     good = path.read_bytes()
     bad = {
         "empty": b"",
@@ -137,7 +137,7 @@ def test_processes_may_compile_the_same_at_once():
     ]
     names = {racer.communicate(timeout=100)[0].strip() for racer in racers}
     assert len(names) == 1
-    assert sorted(path.suffix for path in objects.cache_folder().iterdir()) == [".o", ".py"]
+    assert sorted(path.suffix for path in cache.cache_folder().iterdir()) == [".o", ".py"]
 
 
 def test_many_kernels_come_in_order_and_progress_is_told():
@@ -187,20 +187,20 @@ def test_imports_of_any_form_are_followed(line):
 
 def test_only_own_files_are_listed_and_cleared():
     kernel = objects.compile_kernel(SOURCE)
-    stranger = objects.cache_folder() / "notes.txt"
+    stranger = cache.cache_folder() / "notes.txt"
     stranger.write_text("mine")
-    (entry,) = objects.cached_objects()
+    (entry,) = cache.cached_objects()
     assert entry.digest == kernel.digest
-    assert objects.cache_bytes() > entry.bytes > 0
-    assert objects.clear_cache() == 2
-    assert objects.cached_objects() == ()
+    assert cache.cache_bytes() > entry.bytes > 0
+    assert cache.clear_cache() == 2
+    assert cache.cached_objects() == ()
     assert stranger.exists()
 
 
 def test_an_empty_cache_is_listed_as_empty():
-    assert objects.cached_objects() == ()
-    assert objects.cache_bytes() == 0
-    assert objects.clear_cache() == 0
+    assert cache.cached_objects() == ()
+    assert cache.cache_bytes() == 0
+    assert cache.clear_cache() == 0
 
 
 def test_what_needs_numba_at_run_time_is_refused_by_name():
@@ -283,7 +283,7 @@ def test_helpers_take_part():
     deadline = time.monotonic() + 60
     while crew.unfinished(names) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert {entry.digest for entry in objects.cached_objects()} >= set(names) or objects.cores() == 1
+    assert {entry.digest for entry in cache.cached_objects()} >= set(names) or objects.cores() == 1
 
 
 def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it():

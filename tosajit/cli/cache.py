@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tosajit.cli.output import bytes_text, print_json
-from tosajit.kernels.objects import cache_bytes, cache_folder, cached_objects, clear_cache
+from tosajit.kernels.cache import cache_bytes, cache_fault, cache_folder, cached_objects, clear_cache
 
 
 def run(options: Namespace) -> int:
@@ -17,18 +17,20 @@ def run(options: Namespace) -> int:
             before = len(cached_objects())
             clear_cache()
             if options.json:
-                print_json({"folder": str(cache_folder()), "deleted": before})
+                print_json({"folder": _folder(), "deleted": before})
             else:
-                print(f"{before} kernels deleted from {cache_folder()}")
+                print(f"{before} kernels deleted from {_folder() or 'no folder'}")
         case _:
             _show(options)
     return 0
 
 
 def _show(options: Namespace) -> None:
-    count, size = len(cached_objects()), cache_bytes()
+    count, size, fault = len(cached_objects()), cache_bytes(), cache_fault()
     if options.json:
-        print_json({"folder": str(cache_folder()), "kernels": count, "bytes": size})
+        print_json({"folder": _folder(), "kernels": count, "bytes": size, "fault": fault or None})
+    elif fault:
+        print(f"no kernels are kept: {fault}")
     else:
         print(f"{cache_folder()}: {count} kernel{'' if count == 1 else 's'}, {bytes_text(size)}")
 
@@ -44,4 +46,9 @@ def _warm(options: Namespace) -> None:
         if not options.json:
             print(f"{model}: {compiled[str(model)]} kernels compiled")
     if options.json:
-        print_json({"folder": str(cache_folder()), "compiled": compiled})
+        print_json({"folder": _folder(), "compiled": compiled})
+
+
+def _folder() -> str | None:
+    folder = cache_folder()
+    return None if folder is None else str(folder)

@@ -78,7 +78,7 @@ def serve() -> None:
 def _attend() -> None:
     """Keep a helper process busy as long as there is work."""
     from sim.processes import HOME, python
-    from tosajit.kernels.objects import cache_folder
+    from tosajit.kernels.cache import cache_folder
 
     me, name = threading.current_thread(), ""
     command = python(f"from {__name__} import serve; serve()")
@@ -92,9 +92,10 @@ def _attend() -> None:
             _helpers[me] = process
             while process.stdout.readline():
                 name, source = _next(name)
-                if not name:
+                folder = cache_folder()
+                if not name or folder is None:
                     break
-                process.stdin.write(json.dumps([name, source, str(cache_folder().absolute())]) + "\n")
+                process.stdin.write(json.dumps([name, source, str(folder)]) + "\n")
                 process.stdin.flush()
     except OSError:
         pass

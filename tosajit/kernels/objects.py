@@ -1,18 +1,19 @@
 """Kernels as native objects: compiled once by Numba, cached on disk, loaded by llvmlite without Numba.
 
 A kernel is named by a hash of all that its machine code depends on. Its text is kept beside the object:
-`<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew.
+`<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew;
+`cache.py` sees to it that it is the user's.
 """
 
 import functools
 import hashlib
 import importlib.util
+import itertools
 import os
 import re
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +22,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from tosajit.kernels import cache
 from tosajit.kernels.cores import cores
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
@@ -64,9 +66,8 @@ def prepare(sources: Sequence[str]) -> None:
     from tosajit.kernels import crew
 
     names = {digest(source): source for source in sources}
-    folder = cache_folder()
-    missing = {n: s for n, s in names.items() if n not in _loaded and not (folder / f"{n}.o").exists()}
-    if missing and cores() > 1:
+    missing = {n: s for n, s in names.items() if n not in _loaded and not cache.has(f"{n}.o")}
+    if missing and cores() > 1 and not cache.cache_fault():
         crew.offer(missing, _weight, 1)
 
 
@@ -76,67 +77,6 @@ def digest(source: str) -> str:
     for module in sorted(_library(source)):
         text.update(_module_text(module))
     return text.hexdigest()
-
-
-# The cache on disk.
-
-
-@dataclass(frozen=True, slots=True)
-class CachedObject:
-    """An object in the cache."""
-
-    digest: str
-    bytes: int
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels: $TOSAJIT_CACHE, or the platform's user cache."""
-    if named := os.environ.get("TOSAJIT_CACHE"):
-        return Path(named)
-    if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "tosajit" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tosajit"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tosajit"
-
-
-def cached_objects() -> tuple[CachedObject, ...]:
-    """Return what the cache holds, by name."""
-    return tuple(
-        CachedObject(path.stem, path.stat().st_size) for path in sorted(_cache_files()) if path.suffix == ".o"
-    )
-
-
-def cache_bytes() -> int:
-    """Return the size of the cache, texts included."""
-    return sum(path.stat().st_size for path in _cache_files())
-
-
-def clear_cache() -> int:
-    """Delete all objects and texts from the cache; return how many files. Loaded kernels stay."""
-    files = tuple(_cache_files())
-    for path in files:
-        path.unlink(missing_ok=True)
-    return len(files)
-
-
-def _cache_files() -> Iterator[Path]:
-    folder = cache_folder()
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if re.fullmatch(r"[0-9a-f]{32}\.(o|py)|\.writing-.*", path.name):
-            yield path
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that no reader ever sees a part of it; a cache that cannot be written is no error."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
-    except OSError:
-        return
 
 
 # Compiling.
@@ -151,7 +91,8 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
     from tosajit.kernels import crew
 
     total, began = len(missing), perf_counter()
-    crew.offer(missing, _weight, min(processes - 1, cores() - 1, total // HELPER_WORTH))
+    alone = bool(cache.cache_fault())  # helpers hand over what they make in the cache
+    crew.offer(missing, _weight, 0 if alone else min(processes - 1, cores() - 1, total // HELPER_WORTH))
     try:
         while name := crew.take(missing):
             progress(total - crew.unfinished(missing) - 1, total)
@@ -177,11 +118,10 @@ def compile_into_cache(name: str, source: str, folder: Path | None = None) -> by
     """Compile a kernel, and keep its text and object."""
     from tosajit.kernels.native import compile_object
 
-    began = perf_counter()
-    path = (folder or cache_folder()) / f"{name}.py"
-    _write(path, source.encode())
-    code = compile_object(source, path, f"kernel_{name}")
-    _write(path.with_suffix(".o"), code + _footer(code))
+    began, text = perf_counter(), f"{name}.py"
+    cache.write(text, source.encode(), folder)
+    code = compile_object(source, (folder or cache.cache_folder() or Path()) / text, f"kernel_{name}")
+    cache.write(f"{name}.o", code + _footer(code), folder)
     LOG.info("kernel %s compiled in %.0f ms%s", name, 1000 * (perf_counter() - began), _title(source))
     return code
 
@@ -192,6 +132,7 @@ def _title(source: str) -> str:
     return f": {found[1]}" if found else ""
 
 
+ELF = b"\x7fELF"
 MAGIC = b"tosajit1"
 FOOTER = len(MAGIC) + 8 + 16
 
@@ -273,23 +214,50 @@ if hasattr(os, "register_at_fork"):  # no child process finds the lock held by a
         after_in_child=_lock.release,
     )
 _loaded: dict[str, Kernel] = {}
+_links = itertools.count()
 _trackers: list[Any] = []
 """Machine code lives as long as its tracker; kernels are never unloaded."""
 
 
 def _load(name: str) -> bool:
-    """Load the cached object `name`; false if there is none, or a damaged one."""
-    try:
-        data = (cache_folder() / f"{name}.o").read_bytes()
-    except OSError:
-        return False
+    """Load the cached object `name`; false if there is none, or one that is damaged or does not link."""
+    data = cache.read(f"{name}.o")
     code = data[:-FOOTER]
-    if data[-FOOTER:] != _footer(code):
+    if not data:
+        return False
+    if data[-FOOTER:] != _footer(code) or not _is_for_this_process(code):
         LOG.warning("kernel %s is damaged in the cache, and compiled anew", name)
         return False
+    try:
+        _link(name, code)
+    except RuntimeError as error:
+        LOG.warning("kernel %s of the cache does not link, and is compiled anew: %s", name, error)
+        return False
     LOG.debug("kernel %s comes from the cache", name)
-    _link(name, code)
     return True
+
+
+def _is_for_this_process(code: bytes) -> bool:
+    """Whether the header of an object says so; at some others LLVM ends the process.
+
+    Where programs are ELF files, class, byte order and machine are those of the running one, and the type is
+    that of what can be linked.
+    """
+    ours = _program_header()
+    if not ours.startswith(ELF):
+        return not code.startswith(ELF)
+    return code[:6] == ours[:6] and code[18:20] == ours[18:20] and code[16:18] in (b"\1\0", b"\0\1")
+
+
+@functools.cache
+def _program_header() -> bytes:
+    for program in ("/proc/self/exe", sys.executable):
+        try:
+            with open(program, "rb") as file:
+                return file.read(20)
+        except OSError:
+            continue
+    return b""
 
 
 @functools.cache
@@ -301,6 +269,6 @@ def _linker() -> Any:
 def _link(name: str, code: bytes) -> None:
     symbol = f"kernel_{name}"
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
-    tracker = builder.link(_linker(), f"{symbol}.{len(_trackers)}")
+    tracker = builder.link(_linker(), f"{symbol}.{next(_links)}")  # the name of one that failed stays taken
     _trackers.append(tracker)
     _loaded[name] = Kernel(tracker[symbol], name)

@@ -1,0 +1,192 @@
+"""The folder of compiled kernels, of which only that is used which is the user's and nobody else can write.
+
+What lies there is run as native code. Checksums tell of damage, not of intent: who owns a folder or a file,
+and who may write it, is asked of what is open already, so that it cannot be another one when it is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import stat
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.files import AT_ONCE, PART, is_own, replacing
+
+OURS = rf"[0-9a-f]{{32}}\.(o|py)|{re.escape(PART)}.*"
+"""The names of files of a cache."""
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+WITHIN = os.open in os.supports_dir_fd
+"""Whether files can be opened in a folder that is open."""
+STALE_SECONDS = 3600.0
+"""A file that has been written for so long belongs to a process that was killed."""
+VARIABLE = "TOSAJIT_CACHE"
+
+
+class CacheWarning(UserWarning):
+    """A folder or a file of the cache is not used, as others could have written it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedObject:
+    """An object in the cache."""
+
+    digest: str
+    bytes: int
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of compiled kernels: $TOSAJIT_CACHE, or the user's cache; none without a home."""
+    with suppress(RuntimeError, OSError):  # there is no home, or a relative path in a folder that is gone
+        if named := os.environ.get(VARIABLE):
+            return Path(named).absolute()
+        folder = _user_cache()
+        return folder if folder.is_absolute() else None
+    return None
+
+
+def _user_cache() -> Path:
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "tosajit" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "tosajit"
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))  # counts only if it is absolute, its standard says
+    return (given if given.is_absolute() else Path.home() / ".cache") / "tosajit"
+
+
+def cache_fault() -> str:
+    """Return why kernels are not kept, in words; empty if they are."""
+    folder = cache_folder()
+    if folder is None:
+        return f"there is no home folder; {VARIABLE} may name another one"
+    try:
+        _make(folder)
+        with _opened(folder):
+            return "" if os.access(folder, os.W_OK) else f"{folder} cannot be written"
+    except OSError as error:
+        return f"{error.filename or folder}: {error.strerror}"
+
+
+def read(name: str) -> bytes:
+    """Return the bytes of a file of the cache; none if there is none that can be trusted."""
+    folder = cache_folder()
+    if folder is None:
+        return b""
+    with suppress(OSError), _opened(folder) as within:
+        path = folder / name if within is None else name
+        with os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS, dir_fd=within), "rb") as file:
+            about = os.fstat(file.fileno())
+            if stat.S_ISREG(about.st_mode) and _is_trusted(about, folder / name, "it is compiled anew"):
+                return file.read()
+    return b""
+
+
+def write(name: str, data: bytes, folder: Path | None = None) -> None:
+    """Keep a file, so that no reader ever sees a part of it; a cache that cannot be written is no error."""
+    folder = folder or cache_folder()
+    if folder is None:
+        return
+    with suppress(OSError):
+        _make(folder)
+        with _opened(folder), replacing(folder / name, 0o600) as file:
+            file.write(data)
+        _remove_stale(folder)
+
+
+def has(name: str) -> bool:
+    """Whether the cache has a file of this name, whatever is in it."""
+    folder = cache_folder()
+    return folder is not None and (folder / name).exists()
+
+
+def cached_objects() -> tuple[CachedObject, ...]:
+    """Return what the cache holds, by name."""
+    return tuple(
+        CachedObject(path.stem, path.stat().st_size) for path in sorted(_files()) if path.suffix == ".o"
+    )
+
+
+def cache_bytes() -> int:
+    """Return the size of the cache, texts included."""
+    return sum(path.stat().st_size for path in _files())
+
+
+def clear_cache() -> int:
+    """Delete all objects and texts from the cache; return how many files. Loaded kernels stay."""
+    files = tuple(_files())
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)
+
+
+def _files() -> Iterator[Path]:
+    """The files of a cache that can be trusted."""
+    folder = cache_folder()
+    with suppress(OSError):
+        if folder is not None:
+            with _opened(folder):
+                names = os.listdir(folder)
+            yield from (folder / name for name in names if re.fullmatch(OURS, name))
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@functools.cache
+def _remove_stale(folder: Path) -> None:
+    """Delete what processes that were killed had begun to write; a process looks once."""
+    long_ago = time.time() - STALE_SECONDS
+    for path in folder.glob(f"{PART}*"):
+        with suppress(OSError):
+            if path.stat().st_mtime < long_ago:
+                path.unlink()
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int | None]:
+    """A folder that can be trusted, as a handle where the system has those; raises OSError otherwise."""
+    _trust(os.stat(folder), folder)
+    if not WITHIN:
+        yield None
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _trust(os.fstat(handle), folder)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _trust(about: os.stat_result, folder: Path) -> None:
+    if not _is_trusted(about, folder, "kernels are compiled in memory"):
+        raise PermissionError(0, f"it {_distrust(about)}", str(folder))
+
+
+def _is_trusted(about: os.stat_result, path: Path, consequence: str) -> bool:
+    """Whether only this user can have written a file or a folder; if not, that is told once."""
+    reason = _distrust(about)
+    text = f"{path} {reason}, so it is not used: {consequence}"
+    if reason and text not in _told:
+        _told.add(text)
+        warnings.warn(text, CacheWarning, stacklevel=3)
+    return not reason
+
+
+_told: set[str] = set()
+
+
+def _distrust(about: os.stat_result) -> str:
+    if not is_own(about):
+        return f"belongs to another user ({VARIABLE} may name a folder of your own)"
+    if hasattr(os, "geteuid") and about.st_mode & OTHERS:
+        return "can be written by other users (`chmod go-w` changes that)"
+    return ""
