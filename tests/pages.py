@@ -30,7 +30,7 @@ from tosajit.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (README, ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md")))
 NOT_RUN = ("make", "pip", "python -m pip", "python -m venv", "python tools/", "git clone", "cd", ". ")
 """What the lines of a `sh` block that installs or builds begin with."""
 

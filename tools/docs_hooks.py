@@ -6,12 +6,14 @@ import os
 import re
 from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tosajit import ops
 from tosajit.cli.arguments import parser
 from tosajit.operators import table
 
+SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 WIDTH = "100"
 """Columns of a help text."""
 
@@ -66,4 +68,9 @@ def _helps(top: ArgumentParser) -> Iterator[tuple[str, str]]:
                 yield from _helps(one)
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"operators": operators, "commands": commands}
+def security() -> str:
+    """What SECURITY.md says, below its title."""
+    return SECURITY.read_text(encoding="utf-8").partition("\n")[2].strip()
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"operators": operators, "commands": commands, "security": security}
