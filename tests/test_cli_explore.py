@@ -119,7 +119,6 @@ def test_resume_says_what_is_lacking(
     [
         ([], "a space and one or more models"),
         (["space.yaml"], "a space and one or more models"),
-        (["space.yaml", "a.tosa"], "--out FOLDER"),
         (["space.yaml", "--resume", "x"], "--resume takes all from its folder"),
         (["--resume", "x", "--points", "5"], "--resume takes all from its folder"),
         (["s.yaml", "a.tosa", "--out", "x", "--scheduler", "y", "--workers", "1"], "give one of them"),

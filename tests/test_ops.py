@@ -100,14 +100,16 @@ def test_every_operator_has_a_documented_function(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", oracle.MODES)
-def test_operands_come_first_and_attributes_by_name(operator: str) -> None:
+def test_operands_come_first_then_what_is_needed_and_options_by_name(operator: str) -> None:
     parameters = inspect.signature(FUNCTIONS[operator]).parameters
     declared = OPERATORS[operator]
-    by_name = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
-    assert [name for name in parameters if name not in by_name] == [
-        one.name for one in declared.operands_read
-    ]
-    assert set(by_name) - {"dtype"} == set(declared.__pydantic_fields__)
+    operands = [one.name for one in declared.operands_read]
+    assert list(parameters)[: len(operands)] == operands
+    attributes = list(parameters.values())[len(operands) :]
+    by_place = [one for one in attributes if one.kind is one.POSITIONAL_OR_KEYWORD]
+    assert attributes[: len(by_place)] == by_place
+    assert all(one.default is one.empty for one in by_place)
+    assert {one.name for one in attributes} - {"dtype"} == set(declared.__pydantic_fields__)
 
 
 IMAGE = np.arange(32, dtype=np.int8).reshape(1, 4, 4, 2)

@@ -140,7 +140,10 @@ def _function(operator: type[Operator]) -> str:
         follows = any(operand.type == operator.operands_written[0].type for operand in operands)
         is_only = len(operator.modes[0].types) == 2 and len(operands) == 1 and not follows
         keywords.append("dtype: Type" if is_only else "dtype: Type | None = None")
-    signature = ", ".join([*parameters, *(["*", *keywords] if keywords else [])])
+    given_by_place = all("=" not in parameter for parameter in parameters)
+    required = [keyword for keyword in keywords if "=" not in keyword] if given_by_place else []
+    keywords = [keyword for keyword in keywords if keyword not in required]
+    signature = ", ".join([*parameters, *required, *(["*", *keywords] if keywords else [])])
     returns = "T" if results == 1 else f"tuple[{', '.join(['T'] * results)}]"
     bound = ", ".join(operand.name for operand in operands)
     given = f", {{{', '.join(f'{name!r}: {name}' for name, _, _ in attributes)}}}" if attributes else ""

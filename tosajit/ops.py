@@ -48,7 +48,7 @@ T = TypeVar("T", Array, Tensor)
 """Arrays in, arrays out; traced tensors in, traced tensors out."""
 
 
-def argmax(input: T, *, axis: int, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
+def argmax(input: T, axis: int, *, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
     """The index of the largest element along an axis; the first one if there are several.
 
     ARGMAX, TOSA 1.0.1 section 2.3.1:
@@ -260,8 +260,8 @@ def matmul(
 
 def max_pool2d(
     input: T,
-    *,
     kernel: Sequence[int],
+    *,
     stride: Sequence[int] = (1, 1),
     pad: Sequence[int] = (0, 0, 0, 0),
     nan_mode: NanMode | str = NanMode.PROPAGATE,
@@ -333,7 +333,7 @@ def transpose_conv2d(
     return result
 
 
-def clamp(input: T, *, min_val: float, max_val: float, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
+def clamp(input: T, min_val: float, max_val: float, *, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
     """The input kept between two bounds.
 
     CLAMP, TOSA 1.0.1 section 2.4.1:
@@ -892,7 +892,7 @@ def greater_equal(input1: T, input2: Operand) -> T:
     return result
 
 
-def reduce_all(input: T, *, axis: int) -> T:
+def reduce_all(input: T, axis: int) -> T:
     """Whether all elements along an axis are true.
 
     REDUCE_ALL, TOSA 1.0.1 section 2.9.1:
@@ -906,7 +906,7 @@ def reduce_all(input: T, *, axis: int) -> T:
     return result
 
 
-def reduce_any(input: T, *, axis: int) -> T:
+def reduce_any(input: T, axis: int) -> T:
     """Whether any element along an axis is true.
 
     REDUCE_ANY, TOSA 1.0.1 section 2.9.2:
@@ -920,7 +920,7 @@ def reduce_any(input: T, *, axis: int) -> T:
     return result
 
 
-def reduce_max(input: T, *, axis: int, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
+def reduce_max(input: T, axis: int, *, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
     """The largest element along an axis.
 
     REDUCE_MAX, TOSA 1.0.1 section 2.9.3:
@@ -934,7 +934,7 @@ def reduce_max(input: T, *, axis: int, nan_mode: NanMode | str = NanMode.PROPAGA
     return result
 
 
-def reduce_min(input: T, *, axis: int, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
+def reduce_min(input: T, axis: int, *, nan_mode: NanMode | str = NanMode.PROPAGATE) -> T:
     """The smallest element along an axis.
 
     REDUCE_MIN, TOSA 1.0.1 section 2.9.4:
@@ -948,7 +948,7 @@ def reduce_min(input: T, *, axis: int, nan_mode: NanMode | str = NanMode.PROPAGA
     return result
 
 
-def reduce_product(input: T, *, axis: int) -> T:
+def reduce_product(input: T, axis: int) -> T:
     """The product of the elements along an axis.
 
     REDUCE_PRODUCT, TOSA 1.0.1 section 2.9.5:
@@ -962,7 +962,7 @@ def reduce_product(input: T, *, axis: int) -> T:
     return result
 
 
-def reduce_sum(input: T, *, axis: int) -> T:
+def reduce_sum(input: T, axis: int) -> T:
     """The sum of the elements along an axis.
 
     REDUCE_SUM, TOSA 1.0.1 section 2.9.6:
@@ -976,7 +976,7 @@ def reduce_sum(input: T, *, axis: int) -> T:
     return result
 
 
-def concat(input1: Sequence[T], *, axis: int) -> T:
+def concat(input1: Sequence[T], axis: int) -> T:
     """Tensors one after the other along an axis.
 
     CONCAT, TOSA 1.0.1 section 2.10.1:
@@ -1021,7 +1021,7 @@ def reshape(input1: T, shape: Shape) -> T:
     return result
 
 
-def reverse(input1: T, *, axis: int) -> T:
+def reverse(input1: T, axis: int) -> T:
     """The elements in reverse along an axis.
 
     REVERSE, TOSA 1.0.1 section 2.10.4:
@@ -1066,7 +1066,7 @@ def tile(input1: T, multiples: Shape) -> T:
     return result
 
 
-def transpose(input1: T, *, perms: Sequence[int]) -> T:
+def transpose(input1: T, perms: Sequence[int]) -> T:
     """The dimensions of the input in another order.
 
     TRANSPOSE, TOSA 1.0.1 section 2.10.7:
@@ -1113,7 +1113,7 @@ def scatter(values_in: T, indices: Operand, input: Operand) -> T:
     return result
 
 
-def resize(input: T, scale: Shape, offset: Shape, border: Shape, *, mode: ResizeMode | str) -> T:
+def resize(input: T, scale: Shape, offset: Shape, border: Shape, mode: ResizeMode | str) -> T:
     """Images scaled by rational factors, to the nearest element or by bilinear interpolation.
 
     RESIZE, TOSA 1.0.1 section 2.12.1:
@@ -1131,7 +1131,7 @@ def resize(input: T, scale: Shape, offset: Shape, border: Shape, *, mode: Resize
     return result
 
 
-def cast(input: T, *, dtype: Type) -> T:
+def cast(input: T, dtype: Type) -> T:
     """The elements in another type.
 
     CAST, TOSA 1.0.1 section 2.13.1:

@@ -20,6 +20,14 @@ def machines() -> tuple[str, ...]:
     return (*_U55, *_U65, *_U85, *_OTHERS)
 
 
+def matching(part: str) -> tuple[str, ...]:
+    """The machine of a name or, if there is none, those whose names contain it."""
+    wanted = part.strip().replace("_", "-").lower()
+    return tuple(one for one in machines() if wanted and wanted in one and wanted not in machines()) or (
+        part,
+    )
+
+
 def configurations(name: str | None = None) -> tuple[str, ...]:
     """Full names of a machine or of all: `ethos-u85-256/sys-dram-mid/sram-only`."""
     if name is not None:
@@ -99,7 +107,8 @@ def _unknown(name: str, known: tuple[str, ...], part: str = "") -> None:
 
     from sim.machine.errors import UnknownMachineError, shown
 
-    near = get_close_matches(part or name.lower().replace("_", "-"), known, 3, 0.5)
+    wanted = part or name.lower().replace("_", "-")
+    near = [one for one in known if wanted and wanted in one] or get_close_matches(wanted, known, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
     text = f"no machine is called {shown(name)}; {hint}"
     if not near:

@@ -11,6 +11,7 @@ from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, Kind, Violation
 from tosajit.graph import Array, Block, Graph, Node, Region, Value
 from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
+from tosajit.graph.given import as_graph
 from tosajit.graph.operator import Operator, shown
 from tosajit.graph.order import cycle
 from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
@@ -48,7 +49,7 @@ def validate(
     chosen = EXTENSIONS if extensions is None else extensions
     if level not in LEVELS:
         raise ValueError(f"{level!r}: no such level; there are {', '.join(LEVELS)}")
-    scope = Scope(graph, supported(profiles, chosen), LEVELS[level])
+    scope = Scope(as_graph(graph), supported(profiles, chosen), LEVELS[level])
     faults = list(_structure(scope))
     for region in graph.regions:
         where = "" if region.name == "main" or len(graph.regions) == 1 else f"{region.name}/"

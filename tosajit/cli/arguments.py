@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    ArgumentTypeError,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -62,6 +70,14 @@ class Parser(ArgumentParser):
         """Note how errors are to be said."""
         self._as_json = any(one.partition("=")[0] == "--json" for one in args or ())
         return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: Action, value: object) -> None:
+        """Refuse what is no choice: with what is spelt alike, in place of a long list."""
+        near = get_close_matches(str(value), [str(choice) for choice in action.choices or ()], 3)
+        if action.choices is None or value in action.choices or not near:
+            super()._check_value(action, value)
+        else:
+            raise ArgumentError(action, f"there is no {value!r}; did you mean {' or '.join(near)}?")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and end."""

@@ -23,11 +23,15 @@ def run(options: Namespace) -> int:
     """Explore, or go on with it; results go to a folder, a summary is printed."""
     fault = _usage(options)
     if fault:
-        print_error(f"{fault}; `tosajit explore --help` has examples", "UsageError", options.json)
-        return USAGE
+        return _refused(fault, options)
     folder: Path = options.resume or options.out
     with _told():
         question = _resumed(folder) if options.resume else _asked(options)
+        if not folder:
+            _check(question)
+            return _refused("--out FOLDER is needed, for the results", options)
+        if not options.resume:
+            _copy(options.space, folder)
         found = _explored(question, folder, options)
         _write(found, folder)
     print(found.to_json() if options.json else found, end="" if options.json else "\n")
@@ -47,23 +51,40 @@ def _usage(options: Namespace) -> str:
         return ""
     if not options.space or not options.models:
         return "a space and one or more models are needed, or --resume FOLDER"
-    if not options.out:
-        return "--out FOLDER is needed, for the results"
     if options.scheduler and options.workers is not None:
         return "--workers is for processes here, --scheduler for those of a cluster; give one of them"
     return ""
 
 
+def _refused(fault: str, options: Namespace) -> int:
+    print_error(f"{fault}; `tosajit explore --help` has examples", "UsageError", options.json)
+    return USAGE
+
+
+def _check(question: Mapping[str, Any]) -> None:
+    """Find what else is wrong, before one is sent for a folder."""
+    from sim.explore.objectives import objectives
+    from tosajit.npu.explore import works_of
+
+    works_of(question["models"], question["weights"], question["level"], question["loop_trips"])
+    objectives(question["objectives"], question["space"].area)
+
+
+def _copy(space: Path, folder: Path) -> None:
+    """Keep the space beside its results."""
+    from sim.files import read_whole, write_whole
+
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / f"space{space.suffix}"
+    if copy.resolve() != space.resolve():
+        write_whole(copy, read_whole(space))
+
+
 def _asked(options: Namespace) -> dict[str, Any]:
     """The question of the options, as `tosajit.explore` takes it."""
     from sim.explore.space import Space
-    from sim.files import read_whole, write_whole
 
     space = Space.load(options.space)
-    options.out.mkdir(parents=True, exist_ok=True)
-    copy = options.out / f"space{options.space.suffix}"
-    if copy.resolve() != options.space.resolve():
-        write_whole(copy, read_whole(options.space))
     return {
         "models": options.models,
         "space": space,

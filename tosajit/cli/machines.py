@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from sim import Machine, MachineError, configurations, machine, machines
+from sim.machine.catalog import matching
 from sim.machine.files import SUFFIXES
 from sim.machine.show import array_text, mode_text, offchip_text, value_text
 from tosajit.cli.output import print_json
@@ -22,10 +23,10 @@ def run(options: Namespace) -> int:
         found = [machine(name) for name in names]
         if options.json:
             trees = [one.to_dict() for one in found]
-            print_json(trees if len(trees) > 1 or not options.name else trees[0])
+            print_json(trees if list(names) != options.name or len(trees) > 1 else trees[0])
         elif options.yaml:
             print(*(one.to_yaml() for one in found), sep="---\n", end="")
-        elif options.name and not options.configurations:
+        elif list(names) == options.name and not options.configurations:
             print(*found, sep="\n\n")
         else:
             print(
@@ -38,7 +39,7 @@ def run(options: Namespace) -> int:
 
 
 def _names(options: Namespace) -> Sequence[str]:
-    names = options.name or machines()
+    names = [full for name in options.name for full in matching(name)] or machines()
     return [full for name in names for full in configurations(name)] if options.configurations else names
 
 

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.files.decode import read_graph
 from tosajit.files.encode import write_graph
 from tosajit.files.npy import load_npy, save_npy
 from tosajit.files.storage import write_file
 from tosajit.graph import Graph
+from tosajit.graph.given import as_graph
 
 __all__ = ["from_bytes", "load_npy", "save", "save_npy", "to_bytes"]
 
@@ -27,9 +29,9 @@ def save(graph: Graph, path: str | Path) -> None:
     The file is there as a whole or not at all. Raises `FileError` if it cannot be written, or if the graph
     has what files cannot hold.
     """
-    write_file(path, write_graph(graph))
+    write_file(path, to_bytes(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:
     """The bytes of a file with this graph; raises `FileError` as `save` does."""
-    return write_graph(graph)
+    return write_graph(as_graph(graph, error=FileError))

@@ -27,13 +27,13 @@ def fits_i32(value: Number) -> Number:
 
 @of(*INTEGERS)
 def add_ok(a: Number, b: Number) -> Number:
-    """No overflow (of 48 bits in int64)."""
+    """No overflow of {bits} bits."""
     return in_range(np.int64(np.int64(a) + np.int64(b)), np.int64(LOW), np.int64(HIGH))
 
 
 @of(*INTEGERS)
 def sub_ok(a: Number, b: Number) -> Number:
-    """No overflow (of 48 bits in int64)."""
+    """No overflow of {bits} bits."""
     return in_range(np.int64(np.int64(a) - np.int64(b)), np.int64(LOW), np.int64(HIGH))
 
 

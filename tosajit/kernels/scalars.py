@@ -72,6 +72,8 @@ def requirement(name: str) -> str | None:
 def requirement_text(name: str) -> str:
     """Return what the REQUIRE of a scalar asks for, in words."""
     rule = definition(f"{name}_ok").summary.rstrip(".")
+    type = name.rpartition("_")[2]
+    rule = rule.format(bits=48 if type == "i64" else BITS.get(type))  # int64 holds what has 48 bits
     return f"{name} needs: {rule[0].lower()}{rule[1:]}"
 
 

@@ -20,9 +20,10 @@ from tosajit.compiler.segment import Groups
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
+from tosajit.graph.given import as_graph
 from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Compute, build
-from tosajit.runtime.executable import Executable
+from tosajit.runtime.executable import Executable, machine_of
 from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
@@ -53,14 +54,12 @@ def simulate(
     scratchpad, `CompileError` if an operator has no time, as CUSTOM, and `MachineError` for a machine that
     cannot be.
     """
-    from sim import machine as find
-
     if mode not in ("events", "analytic"):
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
     if loop_trips < 0:
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
     name, graph = named_graph(model)
-    chosen = machine if not isinstance(machine, str | Path) else find(machine)
+    chosen = machine_of(machine)
     return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
 
 
@@ -68,12 +67,11 @@ def named_graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
     """A model with the name that reports give it."""
     name = name_of(model)
     match model:
-        case Graph():
-            return name, model
         case Executable():
             return name, model.graph
-        case _:
+        case str() | Path():
             return name, load(model)
+    return name, as_graph(model, "a graph, an executable or the path of a .tosa file")
 
 
 def name_of(model: Graph | Executable | str | Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tosajit.compiler.stages import WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Value
+from tosajit.graph.given import as_graph
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.workspace import driver_text
 from tosajit.log import LOG
@@ -61,8 +62,8 @@ def compile(
     meaning, `MachineError` for a machine that cannot be.
     """
     prepare((driver_text(),))
-    if threads < 1:
-        raise CompileError(f"threads is {threads}, but must be at least 1")
+    if not isinstance(threads, int) or threads < 1:
+        raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
     limits: dict[str, Any] = {"level": level}
     if profiles is not None:
         limits["profiles"] = tuple(profiles)
@@ -75,28 +76,43 @@ def compile(
 
 def _graph(given: object) -> Graph:
     """A graph, or that of a file."""
-    match given:
-        case Graph():
-            return given
-        case str() | Path():
-            return load(given)
-    hint = "tj.jit compiles functions" if callable(given) else "tj.trace and tj.load make graphs"
-    raise CompileError(f"expected a graph or the path of a .tosa file, got {type(given).__name__}: {hint}")
+    if isinstance(given, str | Path):
+        return load(given)
+    return as_graph(given, "a graph or the path of a .tosa file")
 
 
 def _machine(machine: Machine | str | Path | None, target: Target | None, threads: int) -> Machine | None:
     """The modelled machine that was asked for, if one was."""
+    _check_target(target)
     if machine is None:
         return None
     if target is not None:
         raise CompileError("target and machine are both given; a machine brings its own target")
     if threads != 1:
         raise CompileError(f"threads is {threads}, but a modelled machine is run by one")
-    if not isinstance(machine, str | Path):
-        return machine
-    from sim import machine as find
+    return machine_of(machine)
 
-    return find(machine)
+
+def _check_target(given: object) -> None:
+    if isinstance(given, Target | None):
+        return
+    if isinstance(given, str):
+        text = f"got {given!r}: machine={given!r} compiles for the machine of that name"
+    else:
+        text = f"got {type(given).__name__}: tj.TINY is one, machine= compiles for a modelled machine"
+    raise CompileError(f"target: expected a tj.Target, {text}")
+
+
+def machine_of(given: object) -> Machine:
+    """A modelled machine, by its name, from a file, or as it is."""
+    from sim import Machine, machine
+
+    if isinstance(given, Machine):
+        return given
+    if isinstance(given, str | Path):
+        return machine(given)
+    wanted = "a tj.Machine, a name of tj.machines() or the path of a file"
+    raise CompileError(f"machine: expected {wanted}, got {type(given).__name__}")
 
 
 class Executable:
@@ -169,6 +185,10 @@ class Executable:
         if self._whole is None:
             raise InputError("a graph with control flow, variables or CUSTOM operators has no profile")
         return self._whole.profile(self._checked(arrays))[1]
+
+    def __reduce__(self) -> NoReturn:
+        text = "an executable holds addresses of this process, and cannot be pickled or copied"
+        raise CompileError(f"{text}: send its graph (tj.to_bytes(executable.graph)), and compile that there")
 
     def __repr__(self) -> str:
         inputs = ", ".join(value.type for value in self.graph.inputs)

@@ -15,7 +15,7 @@ from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
-from tosajit.tracing.recorder import Trace, current_trace, meant, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, meant, recording, typed, untyped
 from tosajit.tracing.tensor import Tensor
 
 Type = DType | np.dtype[Any] | type[Any] | str
@@ -162,12 +162,9 @@ def _from_numbers(
     """Python numbers (None stands for zero) in the type that the other operands leave."""
     where = f"{operator.opcode} {operand.name}"
     if operand.dims is None or len(operand.dims) != 1:
-        kind = "bool_" if isinstance(value, bool) else "int32"
-        text = f"the Python number {value!r} has no TOSA type: write np.{kind}({value!r})"
         is_number = isinstance(value, int | float)
-        raise TraceError(
-            f"{where}: {text if is_number else f'expected an array, got {type(value).__name__}'}"
-        )
+        text = untyped(value) if is_number else f"expected an array, got {type(value).__name__}"
+        raise TraceError(f"{where}: {text}")
     dtype = TYPES.get(operand.type) or known.get(operand.type) or _only_type(operator, operand.type, known)
     if dtype is None:
         raise TraceError(

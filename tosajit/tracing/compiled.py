@@ -7,7 +7,8 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, ParamSpec, cast, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec, cast, overload
 
 import numpy as np
 
@@ -18,10 +19,13 @@ from tosajit.errors import CompileError, TraceError
 from tosajit.graph import Array, Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable, compile
-from tosajit.tracing.recorder import Trace, current_trace, recording, typed
+from tosajit.tracing.recorder import Trace, current_trace, recording, typed, untyped
 from tosajit.tracing.structured import placed
 from tosajit.tracing.tensor import Tensor
 from tosajit.tracing.tree import Tree, flatten
+
+if TYPE_CHECKING:
+    from sim import Machine
 
 P = ParamSpec("P")
 KEPT = 128
@@ -88,6 +92,7 @@ class Settings:
 
     threads: int = 1
     target: Target | None = None
+    machine: Machine | str | Path | None = None
     checked: bool = False
     custom: Mapping[tuple[str, str], Custom] | None = None
     level: str = "8K"
@@ -187,6 +192,10 @@ class Jitted(Generic[P]):
             pass
         return bound
 
+    def __reduce__(self) -> NoReturn:
+        text = "a jitted function holds addresses of this process, and cannot be pickled or copied"
+        raise TraceError(f"{text}: send the function itself (jitted.function), and jit it there")
+
     def __repr__(self) -> str:
         count = sum(kept.runner is not None for kept in list(self._kept.values()))
         return f"<jit of {self.function!r}: {count} executable{'' if count == 1 else 's'}>"
@@ -228,6 +237,7 @@ class Jitted(Generic[P]):
                 kept.traced.graph,
                 threads=settings.threads,
                 target=settings.target,
+                machine=settings.machine,
                 checked=settings.checked,
                 custom=settings.custom,
                 level=settings.level,
@@ -243,12 +253,24 @@ def jit(
     *,
     threads: int = 1,
     target: Target | None = None,
+    machine: Machine | str | Path | None = None,
     checked: bool = False,
     custom: Mapping[tuple[str, str], Custom] | None = None,
     level: str = "8K",
     cache_size: int | None = KEPT,
 ) -> Callable[[Callable[P, Any]], Jitted[P]]: ...
-def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    threads: int = 1,
+    target: Target | None = None,
+    machine: Machine | str | Path | None = None,
+    checked: bool = False,
+    custom: Mapping[tuple[str, str], Custom] | None = None,
+    level: str = "8K",
+    cache_size: int | None = KEPT,
+) -> Any:
     """Compile a Python function that calls `tosajit.ops`.
 
     The first call with arrays of certain shapes and types traces the function into a graph and compiles it;
@@ -261,7 +283,7 @@ def jit(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     arguments lead to, `.cache_info()` how much is kept, `.cache_clear()` forgets it. Raises `TraceError` at a
     call if the function does what a graph cannot record, and what `tj.compile` raises.
     """
-    chosen = Settings(**settings)
+    chosen = Settings(threads, target, machine, checked, custom, level, cache_size)
     if function is None:
         return lambda decorated: Jitted(decorated, chosen)
     return Jitted(function, chosen)
@@ -299,9 +321,8 @@ def _leaf(name: str, leaf: Any) -> Leaf:
         case Tensor():
             raise TraceError(f"argument {name}: {leaf!r} is used outside of its trace")
         case bool() | int() | float():
-            kind = "bool_" if isinstance(leaf, bool) else "int32"
-            text = f"the Python number {leaf!r} has no TOSA type: write np.{kind}({leaf!r})"
-            raise TraceError(f"argument {name}: {text}, or bind it with functools.partial")
+            text = f"{untyped(leaf)}, or bind it with functools.partial"
+            raise TraceError(f"argument {name}: {text}")
     raise TraceError(f"argument {name}: expected an array, got {type(leaf).__name__}")
 
 

@@ -161,3 +161,9 @@ def meant(dtype: np.dtype[Any]) -> DType:
     except TypeError as error:
         hint = "; view it as int8 or int16 for RESCALE" if dtype.kind == "u" else ""
         raise TraceError(f"{error}{hint}") from None
+
+
+def untyped(value: object, storage: str = "") -> str:
+    """What to say of a Python number where only what has a type of TOSA can be."""
+    usual = "bool_" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32"
+    return f"the Python number {value!r} has no TOSA type: write np.{storage or usual}({value!r})"

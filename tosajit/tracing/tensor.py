@@ -31,7 +31,7 @@ from tosajit.operators import (
     RESHAPE,
     SUB,
 )
-from tosajit.tracing.recorder import Trace, current_trace, typed
+from tosajit.tracing.recorder import Trace, current_trace, typed, untyped
 
 _SYMBOLS = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
@@ -230,9 +230,7 @@ def binary(symbol: str, left: Any, right: Any) -> Tensor:
 
 def number_fault(value: object, like: Tensor | None = None) -> TraceError:
     """What to say of a Python number where only tensors are."""
-    usual = "bool_" if isinstance(value, bool) else "int32"
-    storage = usual if like is None else like.dtype.storage.name
-    return TraceError(f"the Python number {value!r} has no TOSA type: write np.{storage}({value!r})")
+    return TraceError(untyped(value) if like is None else untyped(value, like.dtype.storage.name))
 
 
 def _rank(value: Any, other: Any) -> int:
