@@ -13,6 +13,7 @@ import pytest
 
 import tosajit as tj
 from sim import machine
+from sim.explore.progress import Progress
 from sim.tables import csv_text
 from tests.test_names import network, renamed
 from tiling.words import LONGEST, isolated, paragraph, plain
@@ -33,7 +34,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return HOSTILE[request.param]
 
 
-def assert_harmless(text: str, name: str, lines: int | None = None) -> None:
+def assert_harmless(text: str, name: str) -> None:
     assert text
     assert not set(text) & set(NOTHING)
     assert all(one.isprintable() or one == "\n" for one in text)
@@ -58,7 +59,7 @@ def seen(name: str) -> Iterator[tuple[str, str]]:
     for one in (graph, executable, executable.program, planned.program, report):
         yield str(one), repr(one)
     for fault in tj.validate(broken(name)):
-        yield str(fault), str(fault.message and fault)
+        yield str(fault), repr(fault.section)
     context = tj.Context()
     yield repr(context), str(context)
 
@@ -184,3 +185,13 @@ def test_spreadsheets_run_no_cell(name: str) -> None:
 
 def test_numbers_stay_numbers_in_spreadsheets() -> None:
     assert csv_text([[-1.5, "-1.5", "+2", "-1e-9", None, True]]) == "-1.5,-1.5,+2,-1e-9,,True\n"
+
+
+def test_progress_shows_names_of_objectives(name: str) -> None:
+    text = str(Progress(1, 2, 3.0, 0, {name: 1.0}, 1.0))
+    assert_harmless(text, name)
+    assert "\n" not in text
+
+
+def test_errors_keep_what_they_were_made_with(name: str) -> None:
+    assert tj.InputError(name).args == (name,)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sim.bar import bar_text
 from sim.explore.work import Outcomes
+from tiling.words import plain
 
 EVERY = 0.2
 """Seconds between two times that somebody is told."""
@@ -47,7 +48,7 @@ class Progress:
         left = self.seconds_left
         words += [f"{_time(left)} left"] if left is not None else []
         words += [f"{self.infeasible:,} infeasible"] if self.infeasible else []
-        best = ", ".join(f"{name} {value:.4g}" for name, value in self.best.items())
+        best = ", ".join(f"{plain(name)} {value:.4g}" for name, value in self.best.items())
         return ", ".join(words) + (f"; best {best}" if best else "")
 
 
