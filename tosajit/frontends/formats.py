@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os.path import isfile
 from pathlib import Path
 
 from tosajit.errors import FileError
@@ -90,5 +91,5 @@ def _refuse_folders(path: Path) -> None:
         ("main.sknd", "an NNEF model, which cannot be read yet"),
         ("graph.nnef", "an NNEF model, which cannot be read yet"),
     ):
-        if (path / name).is_file():
+        if isfile(path / name):  # false where a path cannot be, as one that is too long
             raise FileError(f"{path}: expected a file, but this folder seems to be {text}")
