@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 
 import tosajit as tj
 from tosajit.frontends.frame import Declarations, Refused

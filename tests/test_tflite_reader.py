@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tflite_files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 
 import tosajit as tj
 from tosajit.frontends.tflite.fields import Activation, Padding, layout

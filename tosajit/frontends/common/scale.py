@@ -14,6 +14,8 @@ from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 
 _LEAST_SHIFT, _GREATEST_SHIFT = 2, 62
+_ALLOWED = 1 << 29
+"""RESCALE by `1 << 30` takes what stays below this."""
 
 
 def multiplier_of(scale: float) -> tuple[int, int]:
@@ -88,7 +90,21 @@ def zero_point(number: int, dtype: DType) -> Array:
 
 def wide(value: Tensor, zp: int = 0, bits: int = 0) -> Tensor:
     """`(value - zp) << bits` as INT32."""
-    return scaled(value, [(1 << 30, 30 - bits)], INT32, input_zp=zp)
+    reach = (1 << value.dtype.bits) << bits
+    moved = bits if reach <= _ALLOWED else 0
+    found = scaled(value, [(1 << 30, 30 - moved)], INT32, input_zp=zp)
+    return found if moved == bits else ops.logical_left_shift(found, number_like(found, bits))
+
+
+def number_like(value: Tensor, number: int) -> Array:
+    """A number that can be an operand beside a tensor of INT32."""
+    return np.full((1,) * value.ndim, number, np.int32)
+
+
+def allowed(values: Array, shift: int) -> bool:
+    """Whether RESCALE takes integers with a shift (TOSA 1.0.1 section 1.10.2)."""
+    bound = 1 << (shift - 1)
+    return bool(shift >= _LEAST_SHIFT and np.all(values >= -bound) and np.all(values < bound))
 
 
 def rounded_twice(values: Array, multiplier: int, shift: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8, INT16, INT32, DType
-from tosajit.frontends.common.scale import multiplier_of, rescale, scaled, wide
+from tosajit.frontends.common.scale import multiplier_of, number_like, rescale, scaled, wide
 from tosajit.frontends.common.tables import interpolated, looked_up, sampled, saturated
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
@@ -31,54 +31,49 @@ def softmax_bytes(value: Tensor, axis: int, scale: float, dtype: DType) -> Tenso
     """Softmax of INT8 numbers of a scale: probabilities in all bits of a type, from its least number on."""
     below = ops.sub(wide(value), wide(ops.reduce_max(value, axis=axis)))
     powers = looked_up(scaled(below, [(1 << 30, 30)], INT8, output_zp=127), _exponentials(scale))
-    terms = ops.arithmetic_right_shift(powers, like(powers, _SUM_BITS), round=True)
+    terms = ops.arithmetic_right_shift(powers, number_like(powers, _SUM_BITS), round=True)
     total = ops.reduce_sum(terms, axis=axis)
     zeros = ops.clz(total)
-    parts = ops.mul(powers, _reciprocal(total, zeros), [31])
+    parts = ops.mul(powers, _reciprocal(total, zeros), [30])
     shift = less(zeros, _SUM_BITS + 31 - dtype.bits)
     if value.shape[axis] >= 512:  # only then can it be more than TOSA shifts by
-        shift = ops.minimum(shift, like(shift, 31))
+        shift = ops.minimum(shift, number_like(shift, 31))
     rounded = ops.arithmetic_right_shift(parts, shift, round=True)
     if dtype is INT8:
         return scaled(rounded, [(1 << 30, 30)], INT8, output_zp=-128)
-    return saturated(ops.sub(rounded, like(rounded, 32768)), dtype)
+    return saturated(ops.sub(rounded, number_like(rounded, 32768)), dtype)
 
 
 def softmax_words(value: Tensor, axis: int, scale: float) -> Tensor:
     """Softmax of INT16 numbers of a scale: probabilities with 15 bits of fraction."""
     below = ops.sub(wide(value), wide(ops.reduce_max(value, axis=axis)))
     places = rescale(below, scale / (10.0 / _RANGE), INT32)
-    powers = interpolated(saturated(ops.add(places, like(places, 32767))), _word_tables()[0])
+    powers = interpolated(saturated(ops.add(places, number_like(places, 32767))), _word_tables()[0])
     total = ops.reduce_sum(powers, axis=axis)
     zeros = ops.clz(total)
-    normal = ops.logical_left_shift(total, ops.sub(zeros, like(zeros, 1)))
-    place = ops.arithmetic_right_shift(normal, like(normal, 14), round=True)
-    index = saturated(ops.sub(place, like(place, (1 << 15) + (1 << 16))))
+    normal = ops.logical_left_shift(total, ops.sub(zeros, number_like(zeros, 1)))
+    place = ops.arithmetic_right_shift(normal, number_like(normal, 14), round=True)
+    index = saturated(ops.sub(place, number_like(place, (1 << 15) + (1 << 16))))
     parts = ops.mul(powers, interpolated(index, _word_tables()[1]))
     rounded = ops.arithmetic_right_shift(parts, less(zeros, 31), round=True)
     return saturated(rounded, INT16)
 
 
-def like(value: Tensor, number: int) -> Array:
-    """A number that can be an operand beside a tensor."""
-    return np.full((1,) * value.ndim, number, np.int32)
-
-
 def less(value: Tensor, number: int) -> Tensor:
     """A number less a tensor."""
-    difference: Tensor = ops.const(like(value, number)) - value
+    difference: Tensor = ops.const(number_like(value, number)) - value
     return difference
 
 
 def _reciprocal(total: Tensor, zeros: Tensor) -> Tensor:
-    """One over a sum, scaled to the interval from one half to one, with 31 bits of fraction: by Newton."""
-    half = ops.logical_left_shift(total, ops.sub(zeros, like(zeros, 1)))
-    guess = ops.add(ops.mul(half, like(half, -1010580540), [31]), like(half, 1515870810))
+    """One over a sum, scaled to the interval from one half to one, with 30 bits of fraction: by Newton."""
+    half = ops.logical_left_shift(total, ops.sub(zeros, number_like(zeros, 1)))
+    guess = ops.add(ops.mul(half, number_like(half, -1010580540), [31]), number_like(half, 1515870810))
     for _ in range(3):
         error = less(ops.mul(half, guess, [31]), 1 << 29)
-        step = ops.logical_left_shift(ops.mul(guess, error, [31]), like(half, 2))
+        step = ops.logical_left_shift(ops.mul(guess, error, [31]), number_like(half, 2))
         guess = ops.add(guess, step)
-    return scaled(guess, [(1 << 30, 29)], INT32)
+    return guess
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT16, INT32, DType
-from tosajit.frontends.common.scale import scaled
+from tosajit.frontends.common.scale import scaled, wide
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
@@ -26,7 +26,7 @@ def looked_up(index: Tensor, words: Array) -> Tensor:
         top = int(part.max()) > 127
         offset = -128 if top else 0
         bytes_ = ops.table(index, (part + offset).astype(np.int8))
-        moved = scaled(bytes_, [(1 << 30, 30 - shift)], INT32, input_zp=offset)
+        moved = wide(bytes_, offset, shift)
         total = moved if total is None else ops.add(total, moved)
     assert total is not None
     return total
@@ -34,8 +34,8 @@ def looked_up(index: Tensor, words: Array) -> Tensor:
 
 def interpolated(index: Tensor, table: Array, dtype: DType = INT32) -> Tensor:
     """Numbers of 16 bits of INT16 indices: on a line between two of the 513 of a table, rounded."""
-    wide = ops.table(index, table.astype(np.int16))
-    return scaled(wide, [(1 << 30, 37)], dtype)
+    found = ops.table(index, table.astype(np.int16))
+    return scaled(found, [(1 << 30, 37)], dtype)
 
 
 def saturated(value: Tensor, dtype: DType = INT16) -> Tensor:
@@ -62,7 +62,7 @@ def sampled(
     least, most = (kind(input_scale) * kind(end - input_zp) for end in (-32768, 32767))
     step = (most - least) / kind(_STEPS)
     low, high = kind(output_scale) * kind(-32768), kind(output_scale) * kind(32767)
-    inverse = kind(65535) / (high - low)
+    inverse = kind(65536) / (high - low)
     table = []
     for number in range(_STEPS):
         here, half, there = (

@@ -10,7 +10,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
-from tosajit.frontends.common.scale import multiplier_of, rescale, rounded_twice, scaled, wide
+from tosajit.frontends.common.scale import allowed, multiplier_of, rescale, rounded_twice, scaled, wide
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
@@ -67,8 +67,10 @@ def raised(operand: Operand, scale: float, bits: int) -> Tensor:
     multiplier, shift = multiplier_of(scale)
     least, most = operand.bounds
     values = np.arange(least - operand.zero_point, most - operand.zero_point + 1)
-    once = rounded_twice(values, multiplier, shift - bits)
-    if shift - bits >= 2 and np.array_equal(once, rounded_twice(values << bits, multiplier, shift)):
+    once = rounded_twice(values, multiplier, max(shift - bits, 1))
+    if allowed(values, shift - bits) and np.array_equal(
+        once, rounded_twice(values << bits, multiplier, shift)
+    ):
         return scaled(
             operand.tensor, [(multiplier, shift - bits)], INT32,
             input_zp=operand.zero_point, rounding=RoundingMode.DOUBLE_ROUND,

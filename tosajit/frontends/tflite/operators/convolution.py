@@ -39,26 +39,31 @@ def conv_2d(node: Node, options: Conv2DOptions) -> Tensor:
     found = spans((height, width), kernel, stride, dilation, options.padding is Padding.SAME)
     groups = _groups(channels, depth, count)
     image = trimmed(value.tensor, found)
-    sums = [
-        ops.conv2d(
-            images,
-            weights,
-            bias,
-            input_zp_of(value),
-            weight_zp_of(value, weight),
-            pad=padding(found),
-            stride=stride,
-            dilation=dilation,
+    parts = zip(
+        split(image, 3, groups),
+        split(weights_of(node, 1), 0, groups),
+        split(bias_of(node, 2), 0, groups),
+        strict=True,
+    )
+    results = [
+        scaled_sums(
+            node,
+            ops.conv2d(
+                images,
+                weights,
+                bias,
+                input_zp_of(value),
+                weight_zp_of(value, weight),
+                pad=padding(found),
+                stride=stride,
+                dilation=dilation,
+            ),
+            options.fused_activation_function,
+            slice(group * count // groups, (group + 1) * count // groups),
         )
-        for images, weights, bias in zip(
-            split(image, 3, groups),
-            split(weights_of(node, 1), 0, groups),
-            split(bias_of(node, 2), 0, groups),
-            strict=True,
-        )
+        for group, (images, weights, bias) in enumerate(parts)
     ]
-    total = sums[0] if groups == 1 else ops.concat(sums, axis=3)
-    return scaled_sums(node, total, options.fused_activation_function)
+    return results[0] if groups == 1 else ops.concat(results, axis=3)
 
 
 @operator("DEPTHWISE_CONV_2D", DepthwiseConv2DOptions, types=_TYPES, versions=7)
@@ -139,12 +144,13 @@ def weight_zp_of(value: Operand, weight: Operand) -> int:
     return weight.zero_point if value.quantized else 0
 
 
-def scaled_sums(node: Node, total: Tensor, activation: Activation) -> Tensor:
-    """The sums of products as results: activated, and of integers scaled before."""
+def scaled_sums(node: Node, total: Tensor, activation: Activation, channels: slice = slice(None)) -> Tensor:
+    """The sums of products for channels as results: activated, and of integers scaled before."""
     value, weight, result = node[0], node[1], node.result
     if not value.quantized:
         return activated(total, activation)
-    scales = [float(value.scale) * float(one) / float(result.scale) for one in weight.scales]
+    own = weight.scales[channels] if len(weight.scales) > 1 else weight.scales
+    scales = [float(value.scale) * float(one) / float(result.scale) for one in own]
     bias = node.optional(2)
     if total.dtype is INT48 and bias is not None and bias.type is Type.INT32:
         total = scaled(total, [(1 << 14, 14)], INT32)  # these sums are kept in 32 bits

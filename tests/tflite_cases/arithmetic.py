@@ -1,0 +1,35 @@
+"""Sums, differences and products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tflite_cases import Sketch, case
+from tosajit.frontends.tflite.fields import Activation
+from tosajit.frontends.tflite.options import AddOptions, FusedOptions
+from tosajit.frontends.tflite.schema import Type
+
+ACTIVATIONS = (Activation.NONE, Activation.NONE, Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1)
+
+
+@case("ADD SUB", "float32 int8 uint8 int16 int32 int64")
+def sums(sketch: Sketch, kind: Type) -> None:
+    options = AddOptions(sketch.random.choice(ACTIVATIONS), pot_scale_int16=False)
+    two_operands(sketch, kind, options if kind not in (Type.INT32, Type.INT64) else AddOptions())
+
+
+@case("MUL", "float32 int8 uint8 int16 int32 int64")
+def products(sketch: Sketch, kind: Type) -> None:
+    plain = kind in (Type.INT32, Type.INT64)
+    two_operands(sketch, kind, FusedOptions(Activation.NONE if plain else sketch.random.choice(ACTIVATIONS)))
+
+
+def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions) -> None:
+    shape = sketch.shape()
+    operands = [sketch.operand(kind, shape), sketch.operand(kind, sketch.broadcast(shape))]
+    if sketch.chance():
+        operands.reverse()
+    scale = {"scale": (sketch.scale(0.02, 1.0),)} if kind in (Type.INT8, Type.UINT8, Type.INT16) else {}
+    shapes = [sketch.tensors[place].shape for place in operands]
+    result = sketch.result(kind, np.broadcast_shapes(*shapes), **scale)
+    sketch.add(operands, result, options)

@@ -1,0 +1,161 @@
+"""Drawing a TFLite model: tensors with shapes, types, scales and elements that fit them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.frontends.tflite.fields import Options
+from tosajit.frontends.tflite.schema import Type
+
+Array = np.ndarray[Any, Any]
+
+STORAGE: dict[Type, Any] = {
+    Type.FLOAT32: np.float32, Type.FLOAT16: np.float16, Type.INT8: np.int8, Type.UINT8: np.uint8,
+    Type.INT16: np.int16, Type.INT32: np.int32, Type.INT64: np.int64, Type.BOOL: np.bool_,
+}  # fmt: skip
+QUANTIZED = (Type.INT8, Type.UINT8, Type.INT16)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with the inputs of each call, and how much its results may differ from LiteRT's."""
+
+    model: bytes
+    calls: tuple[tuple[Array, ...], ...]
+    steps: int = 0
+    """Of integers."""
+    relative: float = 1e-5
+    absolute: float = 1e-6
+
+
+class Sketch:
+    """A model that is being drawn."""
+
+    def __init__(self, name: str, seed: object) -> None:
+        self.name = name
+        """The operator."""
+        self.random = random.Random(str(seed))
+        self.numbers = np.random.default_rng(self.random.getrandbits(64))
+        self.tensors: list[RawTensor] = []
+        self.operators: list[RawOperator] = []
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.arrays: list[Array] = []
+        self.steps, self.relative, self.absolute = 0, 1e-5, 1e-6
+        self.calls = 1
+
+    def shape(self, least: int = 1, most: int = 4, extent: int = 7) -> tuple[int, ...]:
+        """Extents of a random rank."""
+        return tuple(self.random.randint(1, extent) for _ in range(self.random.randint(least, most)))
+
+    def chance(self, probability: float = 0.5) -> bool:
+        """True as often as the probability says."""
+        return self.random.random() < probability
+
+    def broadcast(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """A shape that can be broadcast to another one."""
+        if self.chance():
+            return tuple(shape)
+        start = self.random.randint(0, len(shape) - 1) if shape else 0
+        return tuple(1 if self.chance(0.4) else extent for extent in shape[start:])
+
+    def scale(self, least: float = 1e-3, most: float = 0.5) -> float:
+        """A scale, spread evenly by its logarithm; a float32 as a Python float."""
+        return float(np.float32(np.exp(self.random.uniform(np.log(least), np.log(most)))))
+
+    def zero_point(self, kind: Type) -> int:
+        """A zero point; int16 has none."""
+        bounds = {Type.INT8: (-128, 127), Type.UINT8: (0, 255)}.get(kind, (0, 0))
+        return self.random.choice(
+            [self.random.randint(*bounds), bounds[0], 0 if kind is Type.INT8 else bounds[1]]
+        )
+
+    def elements(self, kind: Type, shape: Sequence[int], low: float = -4.0, high: float = 4.0) -> Array:
+        """Random elements: all numbers of narrow types, those from `low` to `high` of wide ones."""
+        if kind is Type.BOOL:
+            return self.numbers.random(shape) < 0.5
+        storage = np.dtype(STORAGE[kind])
+        if storage.kind == "f":
+            return self.numbers.uniform(low, high, shape).astype(storage)
+        if kind in QUANTIZED:
+            bounds = np.iinfo(storage)
+            spread = self.numbers.integers(bounds.min, bounds.max, shape, endpoint=True)
+            middle, width = self.random.randint(bounds.min, bounds.max), (bounds.max - bounds.min) // 40
+            near = np.clip(self.numbers.integers(-width, width, shape) + middle, bounds.min, bounds.max)
+            return (spread if self.chance(0.7) else near).astype(storage)
+        return self.numbers.integers(int(low * 100), int(high * 100), shape).astype(storage)
+
+    def operand(
+        self,
+        kind: Type,
+        shape: Sequence[int],
+        *,
+        constant: bool | None = None,
+        low: float = -4.0,
+        high: float = 4.0,
+        **quantized: Any,
+    ) -> int:
+        """An input of the model, or sometimes a constant."""
+        elements = self.elements(kind, shape, low, high)
+        if self.chance(0.2) and self.arrays if constant is None else constant:
+            return self.constant(kind, elements, **quantized)
+        place = self.tensor(kind, shape, **quantized)
+        self.inputs.append(place)
+        self.arrays.append(elements)
+        return place
+
+    def constant(self, kind: Type, elements: Any, **quantized: Any) -> int:
+        """A constant of the model."""
+        array = np.asarray(elements, STORAGE[kind])
+        return self.tensor(kind, array.shape, array.tobytes(), **quantized)
+
+    def tensor(self, kind: Type, shape: Sequence[int], data: bytes | None = None, **quantized: Any) -> int:
+        """A tensor; quantised types have random scales and zero points unless they are given."""
+        if kind in QUANTIZED and "scale" not in quantized:
+            quantized["scale"] = (self.scale(),)
+        if kind in QUANTIZED and "zero_point" not in quantized:
+            quantized["zero_point"] = (self.zero_point(kind),) * len(quantized["scale"])
+        name = f"tensor_{len(self.tensors)}"
+        self.tensors.append(RawTensor(name, kind, tuple(map(int, shape)), data, **quantized))
+        return len(self.tensors) - 1
+
+    def result(self, kind: Type, shape: Sequence[int], **quantized: Any) -> int:
+        """An output of the model."""
+        place = self.tensor(kind, shape, **quantized)
+        self.outputs.append(place)
+        return place
+
+    def add(
+        self,
+        inputs: Sequence[int],
+        outputs: int | Sequence[int],
+        options: Options | None = None,
+        *,
+        version: int | None = None,
+        name: str = "",
+    ) -> None:
+        """The operator, on tensors that have been drawn."""
+        written = (outputs,) if isinstance(outputs, int) else tuple(outputs)
+        chosen = self._version(inputs) if version is None else version
+        self.operators.append(RawOperator(name or self.name, tuple(inputs), written, options, chosen))
+
+    def case(self) -> Case:
+        """The model, with its inputs; behind the first call, others have new ones."""
+        subgraph = RawSubgraph(self.tensors, self.operators, self.inputs, self.outputs, "main")
+        calls = [tuple(self.arrays)]
+        for _ in range(self.calls - 1):
+            calls.append(
+                tuple(self.numbers.permuted(array.reshape(-1)).reshape(array.shape) for array in self.arrays)
+            )
+        return Case(RawModel([subgraph]).bytes(), tuple(calls), self.steps, self.relative, self.absolute)
+
+    def _version(self, inputs: Sequence[int]) -> int:
+        """Versions grow with the types that an operator takes: LiteRT looks at that of its first operand."""
+        kind = self.tensors[inputs[0]].type if inputs else Type.FLOAT32
+        return {Type.INT8: 2, Type.INT16: 3, Type.INT64: 2}.get(kind, 1)
