@@ -7,16 +7,28 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import tosajit as tj
+from tests.golden_networks import networks
+from tiling.target import Target
+from tosajit.compiler.options import Options
+from tosajit.compiler.stages import fuse, plan
+from tosajit.npu.simulate import Network
+from tosajit.runtime.body import Compute
+
+TARGETS = (
+    Target("2 cores", alignment=64, cores=2),
+    Target("3 cores, 20 KiB", 20 << 10, cores=3),
+    Target("6 KiB in place", 6 << 10, direct=True, strided=True, double_buffering=False),
+)
+"""Targets that are planned for without times, so that only bytes count."""
 
 
-@pytest.mark.parametrize("name", tj.samples.names())
+@pytest.mark.parametrize("name", networks())
 def test_plans_are_as_good_as_they_were(name: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"plans_{name}", "\n".join(lines(name)))
+    golden(f"plans_{name}", "\n".join(lines(networks()[name]())))
 
 
-def lines(name: str) -> Iterator[str]:
+def lines(graph: tj.Graph) -> Iterator[str]:
     """A line for each machine: cycles, those of the closed form, bytes off-chip, scratchpad in use."""
-    graph = tj.samples.load(name)
     yield f"{'machine':14}{'cycles':>12}{'closed form':>12}{'read':>10}{'written':>10}{'peak':>9}"
     for machine in tj.machines():
         try:
@@ -25,14 +37,38 @@ def lines(name: str) -> Iterator[str]:
             yield f"{machine:14}{type(error).__name__}: {error}"
             continue
         closed = tj.simulate(graph, machine, mode="analytic").cycles
-        sizes = {
-            direction: sum(
-                size
-                for one in report.operators
-                for (memory, way, _), size in one.traffic.items()
-                if (memory, way) == ("offchip", direction)
+        read, written = (offchip(report, direction) for direction in ("read", "write"))
+        peak = report.peak_scratchpad_bytes
+        yield f"{machine:14}{report.cycles:>12}{closed:>12}{read:>10}{written:>10}{peak:>9}"
+
+
+def offchip(report: tj.Report, direction: str) -> int:
+    """The bytes that go off-chip one way."""
+    traffic = [item for one in report.operators for item in one.traffic.items()]
+    return sum(size for (memory, way, _), size in traffic if (memory, way) == ("offchip", direction))
+
+
+@pytest.mark.parametrize("name", networks())
+def test_programs_are_cut_and_shared_as_they_were(name: str, golden: Callable[[str, str], None]) -> None:
+    body = Network.of(networks()[name]()).body
+    golden(f"programs_{name}", "\n".join(cuts(step) for step in body.steps if isinstance(step, Compute)))
+
+
+def cuts(step: Compute) -> str:
+    """Each section of a part of a graph: its verb, its points, its loops, and where its operands are."""
+    found = []
+    for target in TARGETS:
+        groups = fuse(step.groups.segment, Options(target))
+        program = plan(groups, Options(target)).program
+        found.append(f"{target.name}: arena {program.arena_bytes}, scratchpad {program.scratch_bytes}")
+        for section in program.sections:
+            nest, cores = section.nest, " shared" if section.shared else ""
+            loops = " ".join(
+                f"{nest.axes[loop.axis].name}:{loop.step}×{loop.count}" for loop in section.loops
             )
-            for direction in ("read", "write")
-        }
-        figures = f"{sizes['read']:>10}{sizes['write']:>10}{report.peak_scratchpad_bytes:>9}"
-        yield f"{machine:14}{report.cycles:>12}{closed:>12}{figures}"
+            places = " ".join(
+                "-" if image is None else f"{image.address}+{image.bytes}×{image.copies}"
+                for image in (*section.images, *filter(None, [section.accumulator]))
+            )
+            found.append(f"  {nest.verb} {nest.extents} of {len(nest.members)}: {loops}{cores}; {places}")
+    return "\n".join(found)
