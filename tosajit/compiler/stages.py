@@ -23,6 +23,7 @@ from tosajit.compiler.lower import lower
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
 from tosajit.compiler.segment import Groups, Planned, Segment, Written
+from tosajit.compiler.verify import verified
 from tosajit.errors import GraphError
 from tosajit.graph import Array, Graph
 from tosajit.host.prepare import prepare as prepared
@@ -160,7 +161,7 @@ def through(stages: Sequence[Stage], value: Any, options: Options, journal: Jour
     """What the stages make of a value, one after another; a journal is told of each."""
     for stage in stages:
         began = perf_counter()
-        value = stage.function(value, options)
+        value = verified(stage.name, stage.function(value, options))
         LOG.debug("%s took %.1f ms", stage.name, 1000 * (perf_counter() - began))
         if journal is not None:
             journal.note(stage.name, stage.summary, value)

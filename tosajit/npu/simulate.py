@@ -17,6 +17,7 @@ from tosajit.checks.validation import validate
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
 from tosajit.compiler.segment import Groups
+from tosajit.compiler.verify import verified
 from tosajit.errors import CompileError, GraphError, PlanError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
@@ -119,7 +120,8 @@ class Network:
         """The program of a part of the graph; that of the last machine is kept."""
         known = self._programs.get(groups)
         if known is None or known[0] != machine:
-            known = self._programs[groups] = machine, planned_for(groups, machine).program
+            made = verified("plan", planned_for(groups, machine))
+            known = self._programs[groups] = machine, made.program
         return known[1]
 
 
