@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tosajit as tj
@@ -14,6 +15,9 @@ from tests.test_control_flow import choice
 from tiling.nest import Nest
 from tiling.program import Program
 from tosajit.compiler import stages
+from tosajit.dtypes import INT32
+from tosajit.operators import ADD
+from tosajit.tracing.builder import GraphBuilder
 
 NAMES = ["validate", "lower", "precompute", "fuse", "simplify", "prepare", "plan", "emit", "link"]
 COMPILES = "import tosajit as tj; tj.compile(tj.samples.load('ds_cnn'))"
@@ -60,6 +64,16 @@ def test_each_part_of_a_graph_with_control_flow_goes_through_all_stages(target: 
     assert all(list(made[name].values) == parts for name in NAMES[2:])
     text = str(made["plan"])
     assert all(f"part {part}: " in text for part in parts)
+
+
+def test_constants_of_rank_zero_and_names_of_strangers_are_shown_as_they_are() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x\x1b[31m", INT32, ())
+    builder.output(builder.add(ADD(), [x, builder.const(np.array(3, np.int32))]))
+    made = tj.compile(builder.build()).stages
+    texts = [str(made[name]) for name in NAMES[1:]]
+    assert not any("\x1b" in text for text in texts)
+    assert r"input    x\x1b[31m: INT32[]" in texts[0]
 
 
 def dumped(folder: Path, stages: str = "all", code: str = COMPILES, **variables: str) -> dict[str, str]:

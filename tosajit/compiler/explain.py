@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from tiling.program import Section
 from tiling.text import members_text
+from tiling.words import plain
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.segment import Groups, Planned
 from tosajit.display.columns import aligned
@@ -42,7 +43,7 @@ class GroupKernel:
         """The same as cells."""
         why = "" if self.reason is None else str(self.reason)
         nodes = members_text(self.nodes)
-        return self.part, str(self.group), self.verb, nodes, self.kernel, self.library, why
+        return plain(self.part), str(self.group), self.verb, nodes, self.kernel, self.library, why
 
 
 HEAD = ("part", "group", "verb", "nodes", "kernel", "library", "why no array kernel")

@@ -56,6 +56,8 @@ class Options:
     """The modelled machine that `target` is of, if programs are to be planned for its times."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Profiles, extensions and level that the graph is held to, as `validate` takes them."""
+    interpret: str = ""
+    """The stage whose nests are interpreted; empty if kernels are compiled."""
     once: bool = False
     """Whether the program runs once only, so that what makes it faster does not pay."""
     run: bool = True

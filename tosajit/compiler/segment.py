@@ -10,6 +10,7 @@ import numpy as np
 
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
+from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
 from tosajit.graph import Array
 from tosajit.host.reasons import Reason
@@ -25,7 +26,7 @@ class Tensor:
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}{list(self.shape)}"
+        return f"{plain(self.name)}: {self.dtype}{list(self.shape)}"
 
     @property
     def elements(self) -> int:

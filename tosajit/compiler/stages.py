@@ -29,6 +29,7 @@ from tosajit.graph import Array, Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
+from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import emit_program
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
@@ -56,14 +57,26 @@ def validate(graph: Graph, options: Options) -> Graph:
 
 def precompute(segment: Segment, options: Options) -> Segment:
     """The segment with results of constants as constants; checked kernels must see every operator."""
-    return segment if options.checked else precomputed(segment, _evaluated)
+    interpret = bool(options.interpret)
+    return segment if options.checked else precomputed(segment, lambda part: _evaluated(part, interpret))
 
 
-def _evaluated(segment: Segment) -> Mapping[str, Array]:
+def _evaluated(segment: Segment, interpret: bool) -> Mapping[str, Array]:
     """What a segment of constants computes, on the host."""
-    options = Options(Target("host", alignment=64), once=True)
-    results = Runner(through(since("fuse"), segment, options)).run(())
+    if interpret:
+        results = interpreter_of(segment).run(())
+    else:
+        options = Options(Target("host", alignment=64), once=True)
+        results = Runner(through(since("fuse"), segment, options)).run(())
     return dict(zip(segment.outputs, results, strict=True))
+
+
+def interpreter_of(value: Segment | Groups, checked: bool = False) -> Interpreter:
+    """What runs nests as they are."""
+    segment = value if isinstance(value, Segment) else value.segment
+    constants = segment.constants if isinstance(value, Segment) else {**segment.constants, **value.added}
+    results = {tensor.name: (tensor.shape, tensor.dtype.storage) for tensor in segment.results}
+    return Interpreter(value.nests, segment.inputs, results, constants, checked)
 
 
 def fuse(segment: Segment, options: Options) -> Groups:
@@ -142,6 +155,15 @@ STAGES = (
     Stage("emit", "the text of each kernel", emit),
     Stage("link", "compiled kernels, and the numbers that the driver walks", link),
 )
+
+
+INTERPRETED = ("lower", "precompute", "fuse", "simplify")
+"""The stages whose nests can be interpreted; later ones are for kernels alone."""
+
+
+def until(name: str) -> tuple[Stage, ...]:
+    """The stages of a part of a graph as far as this one."""
+    return STAGES[1 : [stage.name for stage in STAGES].index(name) + 1]
 
 
 def since(name: str) -> tuple[Stage, ...]:

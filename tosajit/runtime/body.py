@@ -11,9 +11,10 @@ from tosajit.compiler.names import apart
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, runs, split
 from tosajit.compiler.segment import Groups
-from tosajit.compiler.stages import BACK, FRONT, through
+from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
 from tosajit.graph import Array, Block, Graph
 from tosajit.graph.binding import constants_of
+from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.context import Context
 from tosajit.runtime.steps import (
@@ -39,8 +40,23 @@ class Compute:
     def run(self, frame: Frame) -> None:
         """Take the inputs from the frame and put the outputs there."""
         assert self.runner is not None
-        results = self.runner.run(frame.take(self.runner.inputs))
-        frame.values.update(zip(self.runner.outputs, results, strict=True))
+        _run(self.runner, frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpret:
+    """A step that interprets nests."""
+
+    runner: Interpreter
+
+    def run(self, frame: Frame) -> None:
+        """Take the inputs from the frame and put the outputs there."""
+        _run(self.runner, frame)
+
+
+def _run(runner: Runner | Interpreter, frame: Frame) -> None:
+    results = runner.run(frame.take(runner.inputs))
+    frame.values.update(zip(runner.outputs, results, strict=True))
 
 
 def build(graph: Graph, options: Options, journal: Journal | None = None) -> Body:
@@ -74,10 +90,10 @@ class Body:
         self.name, self.block = name, (block := apart(block))
         self._options, self._regions, self._journal = options, regions, journal
         self._constants = constants_of(block)
-        self.steps: list[Compute | Step] = list(self._make_steps())
+        self.steps: list[Step] = list(self._make_steps())
         first = self.steps[0] if len(self.steps) == 1 else None
-        self.whole = first.runner if isinstance(first, Compute) else None
-        """What runs all of the block, if one program does."""
+        self.whole = first.runner if isinstance(first, Compute | Interpret) else None
+        """What runs all of the block, if one step does."""
         elsewhere, outputs = {*block.inputs, *self._constants}, block.outputs
         self._shared = [n in elsewhere or n in outputs[:place] for place, n in enumerate(outputs)]
         """Whether an output's array is another's as well; steps themselves make new ones."""
@@ -96,17 +112,21 @@ class Body:
 
     @property
     def runners(self) -> list[Runner]:
-        """The programs of this block, without those of nested regions."""
-        return [step.runner for step in self.steps if isinstance(step, Compute) and step.runner]
+        """The programs of this block, without those of nested regions; there are none to interpret."""
+        steps = [step for step in self.steps if isinstance(step, Compute)]
+        return [step.runner for step in steps if isinstance(step.runner, Runner)]
 
-    def _make_steps(self) -> Iterator[Compute | Step]:
+    def _make_steps(self) -> Iterator[Step]:
         for part in split(self.name, self.block, self._constants):
             if part.late:
                 yield CheckLate(part.nodes[0], self.block, part.late)
             yield self._executed(part) if part.is_executed else self._computed(part)
 
-    def _computed(self, part: Part) -> Compute:
+    def _computed(self, part: Part) -> Compute | Interpret:
         options, journal = self._options, self._journal
+        if options.interpret:
+            nests = through(until(options.interpret), part, options, journal)
+            return Interpret(interpreter_of(nests, options.checked))
         groups = through(FRONT, part, options, journal)
         return Compute(groups, Runner(through(BACK, groups, options, journal)) if options.run else None)
 

@@ -15,12 +15,13 @@ from tiling.target import HOST, Target
 from tiling.words import listed
 from tosajit.compiler.explain import Explanation, explain
 from tosajit.compiler.options import Custom, Options
-from tosajit.compiler.stages import WHOLE, new_journal, through
+from tosajit.compiler.stages import INTERPRETED, WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.graph.given import as_graph
 from tosajit.kernels.objects import prepare
+from tosajit.kernels.runner import Runner
 from tosajit.kernels.workspace import driver_text
 from tosajit.log import LOG
 from tosajit.runtime.body import build
@@ -44,6 +45,7 @@ def compile(
     extensions: Iterable[str] | None = None,
     level: str = "8K",
     progress: Callable[[int, int], None] | None = None,
+    interpret: bool | str = False,
 ) -> Executable:
     """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
@@ -56,12 +58,17 @@ def compile(
     * `custom` gives CUSTOM operators their meaning, by domain and name, before what is registered.
     * `profiles`, `extensions` and `level` are what the graph is held to, as `validate` has them.
     * `progress(done, total)` is called as kernels are compiled.
+    * `interpret` compiles none, but runs the loop nests in plain Python and NumPy, slowly: those of the stage
+      `lower`, or as the stage `precompute`, `fuse` or `simplify` leaves them. Bits that differ from one to
+      the next, or from kernels, say where they went wrong.
 
     Raises `GraphError` with all violations of the graph, `FileError` for a file that holds none, `PlanError`
     if it does not fit, `CompileError` if the arguments contradict each other or a CUSTOM operator has no
     meaning, `MachineError` for a machine that cannot be.
     """
-    prepare((driver_text(),))
+    interpreted = _interpreted(interpret)
+    if not interpreted:
+        prepare((driver_text(),))
     if not isinstance(threads, int) or threads < 1:
         raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
     limits: dict[str, Any] = {"level": level}
@@ -71,7 +78,18 @@ def compile(
         limits["extensions"] = tuple(extensions)
     modelled = _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
-    return Executable(_graph(graph), Options(chosen, checked, custom or {}, progress, modelled, limits))
+    options = Options(chosen, checked, custom or {}, progress, modelled, limits, interpreted)
+    return Executable(_graph(graph), options)
+
+
+def _interpreted(asked: bool | str) -> str:
+    """The stage whose nests are interpreted; empty if kernels are compiled."""
+    if isinstance(asked, bool):
+        return INTERPRETED[0] if asked else ""
+    if asked not in INTERPRETED:
+        allowed = ", ".join(("True", "False", *INTERPRETED))
+        raise CompileError(f"interpret is {asked!r}, but must be one of {allowed}")
+    return asked
 
 
 def _graph(given: object) -> Graph:
@@ -157,6 +175,8 @@ class Executable:
     @property
     def program(self) -> Program:
         """The program of a graph without control flow; of others, the first one."""
+        if self.options.interpret:
+            raise InputError("an interpreted executable has no program")
         return self.programs[0]
 
     @property
@@ -171,6 +191,8 @@ class Executable:
 
     def explain(self) -> Explanation:
         """Which kernel does each group, from which library, and if it is no array kernel, why not."""
+        if self.options.interpret:
+            raise InputError("an interpreted executable has no kernels to explain")
         return explain(self.stages)
 
     def context(self) -> Context:
@@ -182,8 +204,10 @@ class Executable:
 
         Raises `InputError` for graphs with control flow, variables or CUSTOM operators.
         """
-        if self._whole is None:
-            raise InputError("a graph with control flow, variables or CUSTOM operators has no profile")
+        if not isinstance(self._whole, Runner):
+            kinds = "control flow, variables or CUSTOM operators"
+            what = "an interpreted executable" if self.options.interpret else f"a graph with {kinds}"
+            raise InputError(f"{what} has no profile")
         return self._whole.profile(self._checked(arrays))[1]
 
     def __reduce__(self) -> NoReturn:
@@ -193,6 +217,8 @@ class Executable:
     def __repr__(self) -> str:
         inputs = ", ".join(value.type for value in self.graph.inputs)
         outputs = ", ".join(value.type for value in self.graph.outputs)
+        if self.options.interpret:
+            return f"<Executable ({inputs}) -> ({outputs}): interpreted after {self.options.interpret}>"
         groups = sum(len(program.sections) for program in self.programs)
         target = self.options.target
         return (
