@@ -195,3 +195,35 @@ def test_progress_shows_names_of_objectives(name: str) -> None:
 
 def test_errors_keep_what_they_were_made_with(name: str) -> None:
     assert tj.InputError(name).args == (name,)
+
+
+def test_an_exploration_shows_names_of_models_as_text(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name[:60].replace('/', '')}.tosa"
+    tj.save(network(), path)
+    space = tj.Space("tiny", {"array.rows": [2, 4]})
+    found = tj.explore(path, space, strategy="grid", workers=0)
+    for text in (str(found), repr(found), str(found.best())):
+        assert_harmless(text, name[:60])
+    page = found._repr_html_()
+    assert "<img src" not in page
+    assert not set(page) & set(NOTHING)
+
+
+def test_a_name_that_is_no_word_names_no_objective(name: str) -> None:
+    def idle(report: tj.Report) -> float:
+        return 1 - report.mac_utilisation
+
+    idle.__name__ = name
+    with pytest.raises(tj.SpaceError, match="cannot name an objective"):
+        tj.explore(network(), tj.Space("tiny", {"array.rows": [2]}), objectives=(idle,), mode="events")
+
+
+def test_a_picture_and_a_trace_show_names_as_text(name: str, tmp_path: Path) -> None:
+    report = tj.simulate(hostile(name), "tiny")
+    drawn = report.plot.timeline()
+    labels = [text.get_text() for text in drawn.findobj(lambda one: hasattr(one, "get_text"))]
+    assert labels
+    for label in filter(None, labels):
+        assert_harmless(label, "")
+    for event in report.trace()["traceEvents"]:
+        assert not set(str(event["name"])) & set(NOTHING)

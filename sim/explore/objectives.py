@@ -15,6 +15,7 @@ from sim.explore.errors import SpaceError
 from sim.explore.values import Numbers
 from sim.machine.errors import shown
 from sim.machine.machine import Machine
+from tiling.words import plain
 
 if TYPE_CHECKING:
     from sim.explore.work import Figures
@@ -24,6 +25,10 @@ Goal = Literal["min", "max"]
 Weights = Mapping[str, float]
 Measure = Callable[[Mapping[str, "Figures"], Sequence[Machine], Weights], Numbers]
 """Figures of workloads by name, the machines, and the weights of workloads, to a figure for each machine."""
+
+
+LONGEST = 40
+"""Characters of an objective's name: it heads a column and a line."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,11 @@ def of_report(
     Reports are the event simulator's: `mode="events"`. What the function raises, the exploration raises.
     """
     name = name or getattr(function, "__name__", "")
-    if not name.replace("_", "").isalnum():
-        raise SpaceError(f"{shown(name)} is no name of an objective; of_report(function, 'name') gives one")
+    if not name.replace("_", "").isalnum() or plain(name, LONGEST) != name:
+        raise SpaceError(
+            f"{shown(name)} cannot name an objective; use up to {LONGEST} letters, digits and underscores, "
+            "as in of_report(function, 'name')"
+        )
     return Objective(name, unit, _OfReport(function, name), goal)
 
 

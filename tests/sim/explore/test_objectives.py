@@ -87,7 +87,7 @@ def test_a_function_of_the_report_is_an_objective() -> None:
         (["area", "area"], "area is given twice"),
         (
             [lambda report: 1.0],
-            "'<lambda>' is no name of an objective; of_report(function, 'name') gives one",
+            "'<lambda>' cannot name an objective; use up to 40 letters, digits and underscores, as in ",
         ),
     ],
 )
