@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from math import prod
 
-from tiling.expr import Expr, call, read
+from tiling.expr import Expr, call, const, read
 from tiling.nest import Access, Axis, Nest, Reduction, Write, along
 from tosajit.host.match import match
 from tosajit.host.unit import Prepared
@@ -31,7 +31,9 @@ def widened(group: Nest, made: Prepared, constants: Collection[str], isa: Instru
         as_it_is = pairs and isa.bf16_pairs
     if as_it_is:
         return group
-    wide = replace(left, operand=f"{left.operand}.wide", type="f32")
+    # What `match` has found pads with nothing but zeros.
+    zero = None if left.fill is None else const(0.0, "f32")
+    wide = replace(left, operand=f"{left.operand}.wide", type="f32", fill=zero)
     if wide.operand not in made.temporaries:
         made.groups.append(_conversion(left, wide, group.members[0]))
         made.temporaries[wide.operand] = Access(wide.operand, "f32", (prod(wide.shape),), (along(0, 1),))
