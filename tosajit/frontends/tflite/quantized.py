@@ -34,8 +34,12 @@ def bounds(result: Described, activation: Activation) -> tuple[int, int]:
     """The least and the greatest integer that a fused activation leaves."""
     if activation not in _REAL_BOUNDS:
         raise Refused(f"the fused activation {activation.name} has no quantised form")
+    return quantized_bounds(result, *_REAL_BOUNDS[activation])
+
+
+def quantized_bounds(result: Described, low: float, high: float) -> tuple[int, int]:
+    """The integers of a tensor that are within real numbers."""
     least, most = result.bounds
-    low, high = _REAL_BOUNDS[activation]
     return (
         least if low == -inf else max(least, quantize(low, result)),
         most if high == inf else min(most, quantize(high, result)),
