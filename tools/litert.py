@@ -18,6 +18,9 @@ from litert_server import receive, send
 Array = np.ndarray[Any, Any]
 
 
+_KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
+
+
 class LiteRTError(Exception):
     """LiteRT refuses a model, or dies of it."""
 
@@ -34,11 +37,12 @@ class LiteRT:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, model: bytes, *calls: Sequence[Array]) -> list[list[Array]]:
+    def run(self, model: bytes, *calls: Sequence[Array], optimised: bool = False) -> list[list[Array]]:
         """The outputs of a model for the inputs of each call; variables are kept between them."""
         process = self._started()
         stdin, stdout = cast("tuple[BinaryIO, BinaryIO]", (process.stdin, process.stdout))
         request: dict[str, Any] = {"model": np.frombuffer(model, np.uint8), "calls": np.array(len(calls))}
+        request["kernels"] = np.array(_KERNELS[optimised])
         for call, inputs in enumerate(calls):
             request |= {f"input{number}_{call}": array for number, array in enumerate(inputs)}
         try:

@@ -26,7 +26,7 @@ def main() -> None:
         try:
             interpreter = Interpreter(
                 model_content=request.pop("model").tobytes(),
-                experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+                experimental_op_resolver_type=OpResolverType[str(request.pop("kernels"))],
                 num_threads=1,
             )
             answer = run(interpreter, request)

@@ -32,6 +32,8 @@ class Case:
     """Of integers."""
     relative: float = 1e-5
     absolute: float = 1e-6
+    optimised: bool = False
+    """Whether LiteRT's optimised kernels say what is right."""
 
 
 class Sketch:
@@ -48,7 +50,7 @@ class Sketch:
         self.outputs: list[int] = []
         self.arrays: list[Array] = []
         self.steps, self.relative, self.absolute = 0, 1e-5, 1e-6
-        self.calls = 1
+        self.calls, self.optimised = 1, False
 
     def shape(self, least: int = 1, most: int = 4, extent: int = 7) -> tuple[int, ...]:
         """Extents of a random rank."""
@@ -137,13 +139,12 @@ class Sketch:
         outputs: int | Sequence[int],
         options: Options | None = None,
         *,
-        version: int | None = None,
+        version: int = 1,
         name: str = "",
     ) -> None:
-        """The operator, on tensors that have been drawn."""
+        """The operator, on tensors that have been drawn; LiteRT takes all types in the first version."""
         written = (outputs,) if isinstance(outputs, int) else tuple(outputs)
-        chosen = self._version(inputs) if version is None else version
-        self.operators.append(RawOperator(name or self.name, tuple(inputs), written, options, chosen))
+        self.operators.append(RawOperator(name or self.name, tuple(inputs), written, options, version))
 
     def case(self) -> Case:
         """The model, with its inputs; behind the first call, others have new ones."""
@@ -153,9 +154,5 @@ class Sketch:
             calls.append(
                 tuple(self.numbers.permuted(array.reshape(-1)).reshape(array.shape) for array in self.arrays)
             )
-        return Case(RawModel([subgraph]).bytes(), tuple(calls), self.steps, self.relative, self.absolute)
-
-    def _version(self, inputs: Sequence[int]) -> int:
-        """Versions grow with the types that an operator takes: LiteRT looks at that of its first operand."""
-        kind = self.tensors[inputs[0]].type if inputs else Type.FLOAT32
-        return {Type.INT8: 2, Type.INT16: 3, Type.INT64: 2}.get(kind, 1)
+        bounds = self.steps, self.relative, self.absolute
+        return Case(RawModel([subgraph]).bytes(), tuple(calls), *bounds, self.optimised)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ DTYPES = {
 """The types of TOSA that stand for those of TFLite."""
 
 _INT32 = np.iinfo(np.int32)
+T = TypeVar("T", bound=Options)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +233,7 @@ class Node:
             raise Refused(f"it has {len(self.results)} results, but must have one")
         return self.results[0]
 
-    def attributes(self, kind: type[Options]) -> Options:
+    def attributes(self, kind: type[T]) -> T:
         """The attributes of a class; defaults where the file has none."""
         found = self.record.options
         return found if isinstance(found, kind) else kind()

@@ -8,11 +8,14 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import INT32
+from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common.scale import rescale
+from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
-from tosajit.frontends.tflite.node import Described
+from tosajit.frontends.tflite.node import Described, Operand
+from tosajit.frontends.tflite.schema import Type
+from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 
@@ -82,3 +85,22 @@ def finished(
     """Sums as integers of a result: scaled, moved by its zero point, saturated and activated."""
     scaled = rescale(total, scales, result.dtype, output_zp=result.zero_point, rounding=rounding)
     return clamped(scaled, result, activation)
+
+
+def requantized(operand: Operand, result: Described) -> Tensor:
+    """An operand in the scale and with the zero point of a result, as CONCATENATION does it: in float32."""
+    same = not operand.quantized or (operand.scale, operand.zero_point) == (result.scale, result.zero_point)
+    if same:
+        return operand.tensor
+    if operand.dtype is not INT8:
+        raise Refused(f"{operand.name} has another scale than the result, which only bytes may have")
+    scale = np.float32(operand.scale) * (np.float32(1) / np.float32(result.scale))
+    offset = 128 if operand.type is Type.UINT8 else 0
+    bias = np.float32(-(operand.zero_point + offset)) * scale
+
+    def moved(numbers: Array) -> Array:
+        real = (numbers + offset).astype(np.float32) * scale + bias
+        found: Array = np.copysign(np.floor(np.abs(real) + np.float32(0.5)), real) + result.zero_point
+        return found
+
+    return ops.table(operand.tensor, byte_table(moved))

@@ -1,0 +1,76 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tflite_cases import Sketch, case
+from tflite_cases.sketch import QUANTIZED
+from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
+from tosajit.frontends.tflite.schema import Type
+
+TYPES = "float32 int8 uint8 int16 int32 int64"
+
+
+@case("MEAN", TYPES)
+def means(sketch: Sketch, kind: Type) -> None:
+    reduction(sketch, kind, {"scale": (sketch.scale(0.01, 1.0),)} if kind in QUANTIZED else {})
+
+
+@case("SUM", TYPES)
+def sums(sketch: Sketch, kind: Type) -> None:
+    # The reference kernel scales sums of these types wrongly, and does not saturate them.
+    sketch.optimised = kind in (Type.INT8, Type.INT16)
+    sketch.steps = int(kind is Type.INT16)  # scaled in float32 there
+    means(sketch, kind)
+
+
+@case("REDUCE_MAX REDUCE_MIN", TYPES)
+def extremes(sketch: Sketch, kind: Type) -> None:
+    reduction(sketch, kind, None)
+
+
+@case("REDUCE_PROD", "float32 int32 int64")
+def products(sketch: Sketch, kind: Type) -> None:
+    sketch.relative = 1e-4
+    reduction(
+        sketch,
+        kind,
+        {},
+        low=-0.03 if kind is not Type.FLOAT32 else -2,
+        high=0.03 if kind is not Type.FLOAT32 else 2,
+    )
+
+
+@case("REDUCE_ANY REDUCE_ALL", "bool")
+def truths(sketch: Sketch, kind: Type) -> None:
+    reduction(sketch, kind, {})
+
+
+@case("ARG_MAX ARG_MIN", "float32 int8 uint8 int32 bool")
+def places(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape(1, 4)
+    axis = sketch.random.randrange(-len(shape), len(shape))
+    value = sketch.operand(kind, shape, constant=False, low=-0.1, high=0.1)
+    result = np.delete(np.array(shape), axis)
+    output = sketch.random.choice([Type.INT32, Type.INT64])
+    places = [value, sketch.constant(Type.INT32, np.array(axis))]
+    sketch.add(places, sketch.result(output, result.tolist()), ArgOptions(output))
+
+
+def reduction(sketch: Sketch, kind: Type, quantized: dict[str, Any] | None, **drawn: Any) -> None:
+    """A reduction; without `quantized`, the result has the scale of the operand."""
+    shape = sketch.shape(1, 4)
+    count = sketch.random.randint(1, len(shape))
+    axes = sketch.random.sample(range(len(shape)), count)
+    keep = sketch.chance()
+    value = sketch.operand(kind, shape, constant=False, **drawn)
+    if quantized is None:
+        tensor = sketch.tensors[value]
+        quantized = {"scale": tensor.scale, "zero_point": tensor.zero_point} if kind in QUANTIZED else {}
+    result = np.zeros(shape).sum(axis=tuple(axes), keepdims=keep).shape
+    signed = [axis - len(shape) if sketch.chance(0.3) else axis for axis in axes]
+    places = [value, sketch.constant(Type.INT32, signed)]
+    sketch.add(places, sketch.result(kind, result, **quantized), ReducerOptions(keep))

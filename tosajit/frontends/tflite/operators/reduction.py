@@ -1,0 +1,162 @@
+"""Reductions: one number in place of all along some dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor, frexp, prod
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import BOOL, INT32
+from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.reduce import axes_of, reduced, shape_without
+from tosajit.frontends.common.scale import number_like, scaled, wide
+from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
+from tosajit.frontends.tflite.quantized import finished
+from tosajit.frontends.tflite.schema import Type
+from tosajit.graph import Array
+from tosajit.operators import RoundingMode
+from tosajit.tracing.tensor import Tensor
+
+_TYPES = "float32 int8 uint8 int16 int32 int64"
+
+
+def folded(function: Callable[..., Array]) -> Callable[[Node], Array | None]:
+    """Compute integers that follow from constants, such as a number of elements, when the model is read."""
+
+    def fold(node: Node) -> Array | None:
+        value = node[0]
+        if value.quantized or value.raw.dtype.kind not in "iub":
+            return None
+        axes = axes_of(node[1].ints, value.rank)
+        found = function(value.raw, axis=axes, keepdims=node.attributes(ReducerOptions).keep_dims)
+        return np.asarray(found, value.raw.dtype)
+
+    return fold
+
+
+@operator("MEAN", ReducerOptions, types=_TYPES, versions=3)
+def mean(node: Node, options: ReducerOptions) -> Tensor:
+    """The mean along dimensions."""
+    value, result = node[0], node.result
+    axes = axes_of(node[1].ints, value.rank)
+    count = prod(value.shape[axis] for axis in axes)
+    total = _sum(value, axes, options.keep_dims)
+    if value.quantized:
+        pair = _mean_pair(float(np.float32(value.scale)) / float(np.float32(result.scale)), count)
+        return scaled(
+            _less(total, value.zero_point * count), [pair], result.dtype,
+            output_zp=result.zero_point, rounding=RoundingMode.DOUBLE_ROUND,
+        )  # fmt: skip
+    if total.dtype is INT32:
+        return ops.intdiv(total, number_like(total, max(count, 1)))
+    return ops.mul(total, np.full((1,) * total.ndim, 1 / max(count, 1), np.float32))
+
+
+@operator("SUM", ReducerOptions, types=_TYPES, versions=2, fold=folded(np.sum))
+def total(node: Node, options: ReducerOptions) -> Tensor:
+    """The sum along dimensions."""
+    value, result = node[0], node.result
+    axes = axes_of(node[1].ints, value.rank)
+    found = _sum(value, axes, options.keep_dims)
+    if not value.quantized:
+        return found
+    count = prod(value.shape[axis] for axis in axes)
+    scale = float(value.scale) / float(result.scale)
+    rounding = RoundingMode.DOUBLE_ROUND if value.type is Type.UINT8 else RoundingMode.SINGLE_ROUND
+    return finished(_less(found, value.zero_point * count), scale, result, rounding=rounding)
+
+
+@operator("REDUCE_MAX", ReducerOptions, types=_TYPES, versions=3, fold=folded(np.max))
+def reduce_max(node: Node, options: ReducerOptions) -> Tensor:
+    """The greatest element along dimensions."""
+    return _reduced(node, options, lambda value, axis: ops.reduce_max(value, axis=axis))
+
+
+@operator("REDUCE_MIN", ReducerOptions, types=_TYPES, versions=3, fold=folded(np.min))
+def reduce_min(node: Node, options: ReducerOptions) -> Tensor:
+    """The least element along dimensions."""
+    return _reduced(node, options, lambda value, axis: ops.reduce_min(value, axis=axis))
+
+
+@operator("REDUCE_ANY", ReducerOptions, types="bool", versions=2, fold=folded(np.any))
+def reduce_any(node: Node, options: ReducerOptions) -> Tensor:
+    """Whether any element along dimensions is true."""
+    return _reduced(node, options, lambda value, axis: ops.reduce_any(value, axis=axis))
+
+
+@operator("REDUCE_ALL", ReducerOptions, types="bool", fold=folded(np.all))
+def reduce_all(node: Node, options: ReducerOptions) -> Tensor:
+    """Whether all elements along dimensions are true."""
+    return _reduced(node, options, lambda value, axis: ops.reduce_all(value, axis=axis))
+
+
+@operator("REDUCE_PROD", ReducerOptions, types="float32 int32 int64", versions=2, fold=folded(np.prod))
+def reduce_prod(node: Node, options: ReducerOptions) -> Tensor:
+    """The product along dimensions."""
+    return _reduced(node, options, _product)
+
+
+@operator("ARG_MAX", ArgOptions, types="float32 int8 uint8 int32 bool", versions=3)
+def arg_max(node: Node, options: ArgOptions) -> Tensor:
+    """The place of the greatest element along a dimension, the first of them."""
+    return _place(node, node[0].tensor)
+
+
+@operator("ARG_MIN", ArgOptions, types="float32 int8 uint8 int32 bool", versions=3)
+def arg_min(node: Node, options: ArgOptions) -> Tensor:
+    """The place of the least element along a dimension, the first of them."""
+    value = node[0]
+    turned = ~value.tensor if value.type.label != "float32" else -value.tensor
+    return _place(node, turned)
+
+
+def _reduced(node: Node, options: ReducerOptions, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
+    value = node[0]
+    return reduced(reduce, value.tensor, axes_of(node[1].ints, value.rank), options.keep_dims)
+
+
+def _sum(value: Operand, axes: Sequence[int], keep: bool) -> Tensor:
+    """The sum of numbers as they are stored; integers are widened first."""
+    tensor = wide(value.tensor) if value.quantized else value.tensor
+    return reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), tensor, axes, keep)
+
+
+def _less(value: Tensor, number: int) -> Tensor:
+    return ops.sub(value, number_like(value, number)) if number else value
+
+
+def _mean_pair(scale: float, count: int) -> tuple[int, int]:
+    """The multiplier of a scale over a count: all bits of it that fit are taken before the division."""
+    mantissa, exponent = frexp(scale)
+    multiplier = floor(mantissa * 2**31 + 0.5)
+    bits = min(count.bit_length() - 1, 32, 31 + exponent)
+    return (multiplier << bits) // count, 31 - exponent + bits
+
+
+def _product(value: Tensor, axis: int) -> Tensor:
+    """The product along a dimension; of integers, which TOSA has no reduction for, by halves."""
+    if value.dtype is not INT32:
+        return ops.reduce_product(value, axis=axis)
+    parts = [part(value, axis, place, 1) for place in range(value.shape[axis])]
+    while len(parts) > 1:
+        pairs = list(zip(parts[::2], parts[1::2], strict=False))
+        parts = [ops.mul(one, other) for one, other in pairs] + parts[2 * len(pairs) :]
+    return parts[0]
+
+
+def _place(node: Node, value: Tensor) -> Tensor:
+    """Where the greatest element is."""
+    (axis,) = axes_of(node[1].ints, value.ndim)
+    if value.dtype not in (INT32, BOOL):
+        return ops.argmax(value, axis=axis)
+    numbers = ops.cast(value, dtype=INT32) if value.dtype is BOOL else value
+    extent = value.shape[axis]
+    shape = [extent if place == axis else 1 for place in range(value.ndim)]
+    places = np.arange(extent, dtype=np.int32).reshape(shape)
+    greatest = ops.equal(numbers, ops.reduce_max(numbers, axis=axis))
+    first = ops.reduce_min(ops.select(greatest, places, number_like(value, extent)), axis=axis)
+    return reshaped(first, shape_without(value.shape, (axis,), keep=False))

@@ -1,0 +1,236 @@
+"""Shapes: the same elements in another shape or order, parts of tensors, and tensors put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.reduce import axes_of
+from tosajit.frontends.common.slices import Range, strided
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import (
+    ConcatenationOptions,
+    PackOptions,
+    ReshapeOptions,
+    SplitOptions,
+    SqueezeOptions,
+    StridedSliceOptions,
+    UnpackOptions,
+)
+from tosajit.frontends.tflite.quantized import activated, clamped, requantized
+from tosajit.graph import Array
+from tosajit.tracing.tensor import Tensor
+
+_TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+
+
+@operator("RESHAPE", ReshapeOptions, types=_TYPES, versions=2,
+          fold=lambda node: node[0].raw.reshape(_new_shape(node)))  # fmt: skip
+def reshape(node: Node, options: ReshapeOptions) -> Tensor:
+    """The same elements in another shape."""
+    return reshaped(node[0].tensor, _new_shape(node))
+
+
+def _new_shape(node: Node) -> tuple[int, ...]:
+    given = node.optional(1)
+    if given is not None and given.rank == 1 and given.type.label == "int32":
+        return given.ints
+    found = node.attributes(ReshapeOptions).new_shape
+    return () if found == (0,) else found
+
+
+@operator("SQUEEZE", SqueezeOptions, types=_TYPES, versions=2,
+          fold=lambda node: node[0].raw.reshape(_squeezed(node)))  # fmt: skip
+def squeeze(node: Node, options: SqueezeOptions) -> Tensor:
+    """The tensor without dimensions of one element."""
+    return reshaped(node[0].tensor, _squeezed(node))
+
+
+def _squeezed(node: Node) -> tuple[int, ...]:
+    shape, given = node[0].shape, node.attributes(SqueezeOptions).squeeze_dims
+    chosen = axes_of(given, len(shape)) if given else [place for place, one in enumerate(shape) if one == 1]
+    return tuple(one for place, one in enumerate(shape) if place not in chosen or one != 1)
+
+
+@operator("EXPAND_DIMS", types=_TYPES, fold=lambda node: node[0].raw.reshape(_raised(node)))
+def expand_dims(node: Node) -> Tensor:
+    """The tensor with one more dimension, of one element."""
+    return reshaped(node[0].tensor, _raised(node))
+
+
+def _raised(node: Node) -> tuple[int, ...]:
+    shape, (axis,) = node[0].shape, node[1].ints
+    (place,) = axes_of([axis], len(shape) + 1)
+    return (*shape[:place], 1, *shape[place:])
+
+
+@operator("TRANSPOSE", types=_TYPES, versions=6, fold=lambda node: node[0].raw.transpose(node[1].ints))
+def transpose(node: Node) -> Tensor:
+    """The dimensions in another order."""
+    perms = tuple(one % max(node[0].rank, 1) for one in node[1].ints)
+    return transposed(node[0].tensor, perms)
+
+
+def shape_of(node: Node) -> Array:
+    """The extents of a tensor."""
+    return np.array(node[0].shape, np.int64)
+
+
+@operator("SHAPE")
+def shape(node: Node) -> Array:
+    """The shape of a tensor, which is known when the model is read."""
+    return shape_of(node)
+
+
+@operator("RANK")
+def rank(node: Node) -> Array:
+    """The number of dimensions, which is known when the model is read."""
+    return np.array(node[0].rank, np.int32)
+
+
+@operator("SLICE", types=_TYPES, versions=6, fold=lambda node: _cut(node[0].raw, _slice_ranges(node)))
+def slice_(node: Node) -> Tensor:
+    """A part of a tensor."""
+    return strided(node[0].tensor, _slice_ranges(node))
+
+
+def _slice_ranges(node: Node) -> list[Range]:
+    ones = zip(node[0].shape, node[1].ints, node[2].ints, strict=True)
+    return [Range(start, extent if size < 0 else start + size) for extent, start, size in ones]
+
+
+def _cut(data: Array, ranges: Sequence[Range]) -> Array:
+    return np.ascontiguousarray(data[tuple(one.slice for one in ranges)])
+
+
+@operator("STRIDED_SLICE", StridedSliceOptions, types=_TYPES, versions=8,
+          fold=lambda node: _strided_parts(node, node[0].raw))  # fmt: skip
+def strided_slice(node: Node, options: StridedSliceOptions) -> Tensor:
+    """A part of a tensor, along each dimension every so many elements."""
+    ranges, shape = _strided_ranges(node)
+    return reshaped(strided(node[0].tensor, ranges), shape)
+
+
+def _strided_parts(node: Node, data: Array) -> Array:
+    ranges, shape = _strided_ranges(node)
+    return _cut(data, ranges).reshape(shape)
+
+
+def _strided_ranges(node: Node) -> tuple[list[Range], tuple[int, ...]]:
+    """The range of each dimension, and the shape of the result, by the masks of the attributes."""
+    options, extents = node.attributes(StridedSliceOptions), node[0].shape
+    begin, end, step = (node[number].ints for number in (1, 2, 3))
+    ranges: list[Range] = []
+    shape: list[int] = []
+    places = _places(options, len(begin), len(extents))
+    for number in places:
+        axis = len(ranges)
+        if number is None:
+            ranges.append(Range(0, extents[axis]))
+            shape.append(extents[axis])
+        elif options.new_axis_mask >> number & 1:
+            shape.append(1)
+        else:
+            found = _range(options, number, extents[axis], begin[number], end[number], step[number])
+            ranges.append(found)
+            shape += [] if options.shrink_axis_mask >> number & 1 else [found.count]
+    return ranges, tuple(shape)
+
+
+def _places(options: StridedSliceOptions, count: int, rank: int) -> list[int | None]:
+    """The numbers of begin, end and step in order; None for dimensions that are taken whole."""
+    found: list[int | None] = []
+    real = [
+        number for number in range(count) if not (options.new_axis_mask | options.ellipsis_mask) >> number & 1
+    ]
+    for number in range(count):
+        whole = options.ellipsis_mask >> number & 1
+        found += [None] * (rank - len(real)) if whole else [number]
+    return found if options.ellipsis_mask else found + [None] * (rank - len(real))
+
+
+def _range(options: StridedSliceOptions, number: int, extent: int, begin: int, end: int, step: int) -> Range:
+    if step == 0:
+        raise Refused(f"its step along dimension {number} is 0")
+    end = begin + end if options.offset else end
+    least, most = (0, extent) if step > 0 else (-1, extent - 1)
+    start = begin + extent if begin < 0 else begin
+    if options.begin_mask >> number & 1:
+        start = 0 if step > 0 else extent - 1
+    start = min(max(start, least), most)
+    if options.shrink_axis_mask >> number & 1:
+        return Range(start, start + 1)
+    stop = end + extent if end < 0 else end
+    if options.end_mask >> number & 1:
+        stop = extent if step > 0 else -1
+    return Range(start, min(max(stop, least), most), step)
+
+
+@operator("CONCATENATION", ConcatenationOptions, types=_TYPES, versions=4,
+          fold=lambda node: _joined(node, node.attributes(ConcatenationOptions).axis))  # fmt: skip
+def concatenation(node: Node, options: ConcatenationOptions) -> Tensor:
+    """Tensors one behind the other along a dimension."""
+    result = node.result
+    (axis,) = axes_of([options.axis], node[0].rank)
+    parts = [requantized(operand, result) for operand in node.inputs if operand.shape[axis]]
+    whole = ops.concat(parts or [node[0].tensor], axis=axis) if len(parts) != 1 else parts[0]
+    activation = options.fused_activation_function
+    return clamped(whole, result, activation) if node[0].quantized else activated(whole, activation)
+
+
+def _joined(node: Node, axis: int) -> Array | None:
+    """Constants one behind the other, if they mean the same."""
+    if any(operand.quantized for operand in node.inputs):
+        return None
+    return np.concatenate([operand.raw for operand in node.inputs], axis)
+
+
+def _stacked(node: Node) -> Array:
+    return np.stack([operand.raw for operand in node.inputs], node.attributes(PackOptions).axis)
+
+
+@operator("PACK", PackOptions, types="float32 int8 uint8 int16 int32 int64", versions=4, fold=_stacked)
+def pack(node: Node, options: PackOptions) -> Tensor:
+    """Tensors one behind the other along a new dimension."""
+    (axis,) = axes_of([options.axis], node[0].rank + 1)
+    parts = [_expanded(operand, axis) for operand in node.inputs]
+    return parts[0] if len(parts) == 1 else ops.concat(parts, axis=axis)
+
+
+def _expanded(operand: Operand, axis: int) -> Tensor:
+    shape = operand.shape
+    return reshaped(operand.tensor, (*shape[:axis], 1, *shape[axis:]))
+
+
+@operator("UNPACK", UnpackOptions, types="float32 int8 uint8 int16 int32 bool", versions=4)
+def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
+    """The parts of a tensor along a dimension, without it."""
+    value = node[0]
+    (axis,) = axes_of([options.axis], value.rank)
+    shape = (*value.shape[:axis], *value.shape[axis + 1 :])
+    return tuple(reshaped(part(value.tensor, axis, place, 1), shape) for place in range(value.shape[axis]))
+
+
+@operator("SPLIT", SplitOptions, types="float32 int8 uint8 int16 int32", versions=4, typed=1)
+def split(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
+    """Equal parts of a tensor along a dimension."""
+    value, count = node[1], len(node.results)
+    (axis,) = axes_of(node[0].ints, value.rank)
+    extent = value.shape[axis] // max(count, 1)
+    return tuple(part(value.tensor, axis, place * extent, extent) for place in range(count))
+
+
+@operator("SPLIT_V", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=2)
+def split_v(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
+    """Parts of a tensor of given extents along a dimension."""
+    value, sizes = node[0], node[1].ints
+    (axis,) = axes_of(node[2].ints, value.rank)
+    open_size = value.shape[axis] - sum(size for size in sizes if size >= 0)
+    found = [open_size if size < 0 else size for size in sizes]
+    starts = [sum(found[:place]) for place in range(len(found))]
+    return tuple(part(value.tensor, axis, *one) for one in zip(starts, found, strict=True))
