@@ -36,7 +36,8 @@ def main() -> int:
             found = f"{type(error).__name__}: {error}"
             refused[f"{name} {kind}"] += 1
         except Exception as error:
-            found = f"{type(error).__name__}: {error}"
+            lines = [line for line in str(error).splitlines() if "WARNING" not in line]
+            found = f"{type(error).__name__}: {' '.join(lines)[:300]}"
         seen += 1
         if found is not None:
             wrong += 1

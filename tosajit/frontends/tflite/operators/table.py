@@ -1,0 +1,104 @@
+"""Functions of one operand: by TOSA's operators in floating point, of integers by tables."""
+
+from __future__ import annotations
+
+from math import erfc, exp, inf, log, pi, sqrt, tanh
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import INT16
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import GeluOptions
+from tosajit.frontends.tflite.sigmoid import sigmoid_of_words, tanh_of_words
+from tosajit.frontends.tflite.tabled import tabled
+from tosajit.tracing.tensor import Tensor
+
+_CUBIC = 0.044715
+
+
+@operator("TANH", types="float32 int8 uint8 int16", versions=3)
+def tanh_(node: Node) -> Tensor:
+    """The hyperbolic tangent."""
+    value = node[0]
+    if not value.quantized:
+        return ops.tanh(value.tensor)
+    if value.dtype is INT16:
+        return tanh_of_words(value.tensor, value.scale)
+    return tabled(value, node.result, tanh)
+
+
+@operator("LOGISTIC", types="float32 int8 uint8 int16", versions=3)
+def logistic(node: Node) -> Tensor:
+    """The sigmoid, one over one plus the exponential of the opposite."""
+    value = node[0]
+    if not value.quantized:
+        return ops.sigmoid(value.tensor)
+    if value.dtype is INT16:
+        return sigmoid_of_words(value.tensor, value.scale)
+    return tabled(value, node.result, _sigmoid)
+
+
+@operator("GELU", GeluOptions, types="float32 int8 uint8 int16", versions=3)
+def gelu(node: Node, options: GeluOptions) -> Tensor:
+    """A number times the probability that a normal one is less."""
+    value = node[0]
+    if value.quantized:
+        return tabled(value, node.result, _gelu_by_tanh if options.approximate else _gelu)
+    tensor = value.tensor
+    if options.approximate:
+        cube = tensor * tensor * tensor * _real(tensor, _CUBIC)
+        inner = ops.tanh((tensor + cube) * _real(tensor, sqrt(2 / pi)))
+    else:
+        inner = ops.erf(tensor * _real(tensor, sqrt(0.5)))
+    return tensor * _real(tensor, 0.5) * (inner + _real(tensor, 1.0))
+
+
+@operator("RSQRT", types="float32 int8 int16", versions=3)
+def rsqrt(node: Node) -> Tensor:
+    """One over the square root."""
+    value = node[0]
+    if value.quantized:
+        return tabled(value, node.result, lambda number: 1 / sqrt(number) if number > 0 else inf)
+    return ops.rsqrt(value.tensor)
+
+
+@operator("EXP", types="float32 int8 int16", versions=2)
+def exp_(node: Node) -> Tensor:
+    """The exponential."""
+    value = node[0]
+    return tabled(value, node.result, _power) if value.quantized else ops.exp(value.tensor)
+
+
+@operator("LOG", types="float32 int8 int16", versions=2)
+def log_(node: Node) -> Tensor:
+    """The natural logarithm."""
+    value = node[0]
+    if value.quantized:
+        return tabled(value, node.result, lambda number: log(number) if number > 0 else -inf)
+    return ops.log(value.tensor)
+
+
+def _real(tensor: Tensor, number: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return np.full((1,) * tensor.ndim, number, np.float32)
+
+
+def _power(number: float) -> float:
+    return exp(number) if number < 88 else inf
+
+
+def _sigmoid(number: float) -> float:
+    return 1 / (1 + exp(-number)) if number > -88 else 0.0
+
+
+def _gelu(number: float) -> float:
+    value = np.float32(number)
+    both = np.float32(erfc(float(value * np.float32(-sqrt(0.5)))))
+    return float(np.float32(0.5) * value * both)
+
+
+def _gelu_by_tanh(number: float) -> float:
+    value = np.float32(number)
+    inner = np.float32(sqrt(2 / pi)) * (value + np.float32(_CUBIC) * (value * (value * value)))
+    return float(np.float32(0.5) * value * (np.float32(1) + np.float32(tanh(float(inner)))))
