@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,67 @@ def test_sources_of_the_lower_layers_are_found() -> None:
 def test_lower_layers_do_not_import_upper_ones(path: Path) -> None:
     package = path.relative_to(ROOT).parts[0]
     assert FORBIDDEN[package].isdisjoint(imported(path))
+
+
+ROOMS = [
+    {"errors", "dtypes", "log", "profiles", "version"},
+    {"graph", "accuracy"},
+    {"operators"},
+    {"checks", "files"},
+    {"kernels"},
+    {"host", "display"},
+    {"compiler"},
+    {"runtime"},
+    {"tracing"},
+    {"ops"},
+    {"frontends"},
+    {"compiling", "samples", "npu"},
+    {""},
+    {"conformance", "cli"},
+    {"__main__"},
+]
+"""What tosajit consists of, lowest first: a room imports only lower ones. `""` is the package itself."""
+ROW = {name: row for row, names in enumerate(ROOMS) for name in names}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((ROOT / "tosajit").rglob("*.py"))
+}
+
+
+def room(module: str) -> str:
+    """The package or module below tosajit that a module belongs to."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def modules_imported(path: Path) -> Iterator[str]:
+    """The modules of tosajit that a file imports, wherever in the file, for types alone too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names if name.name in MODULES)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                found = {f"{module}.{name.name}" for name in names}
+                yield from found & MODULES.keys()
+                if module in MODULES and not found <= MODULES.keys():
+                    yield module
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(module) for module in MODULES} == set(ROW)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_rooms_import_only_lower_ones(module: str) -> None:
+    own = room(module)
+    upper = [
+        one for one in modules_imported(MODULES[module]) if room(one) != own and ROW[room(one)] >= ROW[own]
+    ]
+    assert upper == [] or module == "tosajit"
+
+
+def test_no_modules_import_each_other() -> None:
+    found = {module: set(modules_imported(path)) for module, path in MODULES.items() if module != "tosajit"}
+    TopologicalSorter({module: names - {module, "tosajit"} for module, names in found.items()}).prepare()
 
 
 IMPORTS = ["import tiling", "import tosajit", "import tosajit.conformance", "import tosajit.cli"]

@@ -22,7 +22,8 @@ from tiling.scalars import SCALARS, TABLE, Cost, Family, Scalar, ScalarError
 from tiling.text import SYMBOLS
 from tosajit.host.ranges import AMOUNTS, CORNERS, SCALES
 from tosajit.host.simplify import CHEAP
-from tosajit.kernels.emit import BY_BITS, IN_ANY_ORDER
+from tosajit.kernels.emit import IN_ANY_ORDER
+from tosajit.kernels.phase import BY_BITS
 from tosajit.kernels.scalars import requirement, scalar
 from tosajit.kernels.scalars import scalars as definitions
 
@@ -211,7 +212,7 @@ SETS: Mapping[str, Iterable[str]] = {
     "tosajit.host.ranges.AMOUNTS": AMOUNTS,
     "tosajit.host.ranges.SCALES": SCALES,
     "tosajit.host.simplify.CHEAP": CHEAP,
-    "tosajit.kernels.emit.BY_BITS": BY_BITS,
+    "tosajit.kernels.phase.BY_BITS": BY_BITS,
     "tosajit.kernels.emit.IN_ANY_ORDER": IN_ANY_ORDER,
 }
 

@@ -71,7 +71,8 @@ from tosajit.operators import (
     ResizeMode,
     RoundingMode,
 )
-from tosajit.tracing.call import Type, apply
+from tosajit.tracing.apply import apply
+from tosajit.tracing.call import Type
 from tosajit.tracing.structured import (
     Variable,
     cond_if,

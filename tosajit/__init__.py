@@ -12,6 +12,8 @@ outputs = model(*inputs)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tosajit.version import VERSION
+
 if TYPE_CHECKING:
     from sim import Machine, MachineError, Report, ReportError, machine, machines
     from sim.explore.errors import ExplorationError, SpaceError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tosajit import accuracy, ops, samples
     from tosajit.checks.validation import validate
     from tosajit.compiler.options import Custom, register_custom
+    from tosajit.compiling import compile
     from tosajit.dtypes import (
         BF16,
         BOOL,
@@ -58,11 +61,11 @@ if TYPE_CHECKING:
     from tosajit.npu.explore import explore
     from tosajit.npu.simulate import simulate
     from tosajit.runtime.context import Context
-    from tosajit.runtime.executable import Executable, compile
+    from tosajit.runtime.executable import Executable
     from tosajit.tracing import jit, trace
     from tosajit.tracing.builder import GraphBuilder
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _WHERE = {
     "tosajit.tracing.builder": "GraphBuilder",
@@ -78,7 +81,8 @@ _WHERE = {
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
-    "tosajit.runtime.executable": "Executable compile",
+    "tosajit.compiling": "compile",
+    "tosajit.runtime.executable": "Executable",
     "tosajit.compiler.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
     "tosajit.checks.validation": "validate",

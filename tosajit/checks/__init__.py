@@ -1,4 +1,5 @@
 """Checks of whole graphs: each violation of the specification, with node, rule and section.
 
-It imports the graph and the operators' declarations. Begin with `validation.py`.
+May import `operators`, `graph` and what is below. Begin with `validation.py`; `variables.py` has what
+blocks say of the same variable.
 """

@@ -8,8 +8,9 @@ from typing import Any
 
 from tiling.target import HOST, TINY
 from tosajit.cli.output import Bar
+from tosajit.compiling import compile
 from tosajit.frontends import load
-from tosajit.runtime.executable import Executable, compile
+from tosajit.runtime.executable import Executable
 
 _TARGETS = {"host": HOST, "tiny": TINY}
 

@@ -1,4 +1,8 @@
-"""Runs TOSA conformance tests: the entry point, and what reads, judges and packs Arm's tests."""
+"""Runs TOSA conformance tests: the entry point, and what reads, judges and packs Arm's tests.
+
+`check.py` is the place to begin: one test, run and judged. It uses tosajit as any user does, and nothing
+imports it.
+"""
 
 from tosajit.conformance.entry import run
 

@@ -1,1 +1,4 @@
-"""What graphs and executables look like: summaries, tables for terminals and notebooks."""
+"""What people are shown: summaries of graphs, and tables for terminals.
+
+May import `checks`, `operators` and `graph`. Begin with `summary.py`; `columns.py` aligns any table.
+"""

@@ -1,4 +1,8 @@
-"""Files: TOSA flatbuffers and .npy arrays, read without trusting them."""
+"""Files: TOSA flatbuffers and .npy arrays, read without trusting them.
+
+May import `operators`, whose declarations say what files hold, and `graph`. Begin with `decode.py`;
+`cursor.py` is all that touches bytes.
+"""
 
 from pathlib import Path
 

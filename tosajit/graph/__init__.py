@@ -1,6 +1,7 @@
 """A graph in memory: values, nodes, blocks and regions; what an operator declares; how nodes bind operands.
 
-It imports nothing of tosajit but types and errors. Begin with `graph.py`, then `operator.py`.
+It imports nothing of tosajit but types and errors. Begin with `graph.py`, then `operator.py`: an operator
+is a class, and `binding.py` gives names to what a node hands it.
 """
 
 from tosajit.graph.graph import Array, Block, Graph, Node, Region, Value

@@ -1,15 +1,14 @@
 """Processes that compile kernels beside this one, into the cache; what they leave is compiled here."""
 
 import atexit
-import contextlib
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 
+HELPER = "tosajit.kernels.helper"
+"""The module that a helper process runs."""
 PATIENCE_SECONDS = 2.0
 """How long a helper waits for more work; its start takes most of a second."""
 
@@ -61,27 +60,13 @@ def withdraw(names: Collection[str]) -> None:
             _waiting.pop(name, None)
 
 
-def serve() -> None:
-    """Compile what standard input asks for, `[name, source, folder]` a line; print a line when ready."""
-    from tosajit.kernels import native  # noqa: F401  (before the first line: being ready means having Numba)
-    from tosajit.kernels.objects import compile_into_cache, digest
-
-    print(flush=True)
-    for line in sys.stdin:
-        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
-            name, source, folder = json.loads(line)
-            if digest(source) == name:  # else it is meant for another CPU than this process compiles for
-                compile_into_cache(name, source, Path(folder))
-        print(flush=True)
-
-
 def _attend() -> None:
     """Keep a helper process busy as long as there is work."""
     from sim.processes import HOME, python
     from tosajit.kernels.cache import cache_folder
 
     me, name = threading.current_thread(), ""
-    command = python(f"from {__name__} import serve; serve()")
+    command = python(f"from {HELPER} import serve; serve()")
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
         with subprocess.Popen(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
-from tiling.expr import BYTES, Expr, reads_of, walk
+from tiling.expr import BYTES, reads_of, walk
 from tiling.nest import Access, Affine, Nest, nest_exprs
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
-from tosajit.kernels.phase import BITS, FLOATING, Phase, Strided, literal
+from tosajit.kernels.phase import FLOATING, KernelText, Phase, Strided, chooses, literal
 from tosajit.kernels.scalars import requirement, scalar_source
 
 HEADER = """import numpy as np
@@ -47,17 +46,8 @@ def emit(nest: Nest, accesses: Sequence[Strided], split: bool, section: int | No
     return Emitter(nest, accesses, split, section).emit()
 
 
-@dataclass
-class Emitter:
-    """The text of one kernel while it is written."""
-
-    nest: Nest
-    accesses: Sequence[Strided]
-    split: bool
-    section: int | None = None
-    checks: list[str] = field(default_factory=list)
-    payload: list[int] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+class Emitter(KernelText):
+    """Writes one kernel."""
 
     def emit(self) -> Emitted:
         """The whole module."""
@@ -75,7 +65,7 @@ class Emitter:
         lines += [f"    n{i} = load_i64(args, {layout.payload + i})" for i in range(len(self.payload))]
         if self.section is not None:
             lines.append(f"    report = load_i64(args, {REPORT})")
-        computes = not self.copies or any(map(_chooses, walk(*nest_exprs(self.nest))))
+        computes = not self.copies or any(map(chooses, walk(*nest_exprs(self.nest))))
         header = HEADER + FLOATS if self._floats() and computes else HEADER
         text = "\n".join([header, self._scalars(), "", *lines, *self.lines, ""])
         return Emitted(text, tuple(self.payload), tuple(self.checks))
@@ -110,32 +100,6 @@ class Emitter:
             for number, item in enumerate(self.accesses)
         )
 
-    @cached_property
-    def bits(self) -> bool:
-        """Whether half precision is only compared with bounds, which its bits allow without widening."""
-        kinds = {item.access.type for item in self.accesses}
-        if kinds != {"f16"} or self.nest.reduction is not None or self.section is not None:
-            return False
-        return {node.op for node in walk(*nest_exprs(self.nest))} - {"read"} <= BY_BITS.keys()
-
-    def scalar(self, op: str) -> str:
-        """The name of what does an operation in this kernel."""
-        return BY_BITS.get(op, op) if self.bits else op
-
-    @cached_property
-    def copies(self) -> bool:
-        """Whether floating-point numbers are only chosen and copied, which keeps all of their bits."""
-        nodes = [*walk(*nest_exprs(self.nest))]
-        used = {part for node in nodes if not _chooses(node) for part in node.operands}
-        floats = [node for node in nodes if node.type in FLOATING]
-        return all(node not in used and (node.op == "read" or _chooses(node)) for node in floats)
-
-    def element(self, type: str) -> str:
-        """What loads and stores call the elements of an operand."""
-        if self.bits and not self.copies:
-            return "i16"
-        return BITS.get(type, type) if self.copies else type
-
     def _scalars(self) -> str:
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
@@ -145,11 +109,6 @@ class Emitter:
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
         return scalar_source(sorted(map(self.scalar, names)))
-
-    def number(self, value: int) -> str:
-        """The name of an argument of the kernel's own; small structural numbers stand in the text."""
-        self.payload.append(value)
-        return f"n{len(self.payload) - 1}"
 
     def _write_results(self, phase: Phase) -> None:
         first = len(self.nest.reads)
@@ -250,11 +209,5 @@ class Emitter:
 
 NARROW = FLOATING - {"f32"}
 """Formats whose values are exact in expressions: a scalar rounds what it makes of them."""
-BY_BITS = {"clip_f16": "half_clip", "clip_ignore_f16": "half_clip_ignore"}
 IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
-
-
-def _chooses(node: Expr) -> bool:
-    """Whether a value is one of two others, as they are."""
-    return node.scalar.family == "choose"

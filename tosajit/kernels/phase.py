@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from tiling.expr import Expr, walk
-from tiling.nest import Access, Affine, Indirect
+from tiling.nest import Access, Affine, Indirect, Nest, nest_exprs
 from tosajit.kernels.scalars import requirement
-
-if TYPE_CHECKING:
-    from tosajit.kernels.emit import Emitter
 
 BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
 FLOATING = frozenset(BITS)
@@ -36,6 +33,58 @@ def literal(value: object, type: str) -> str:
     return f"{_NUMPY.get(type, 'np.float32')}({value!r})"
 
 
+@dataclass
+class KernelText:
+    """The text of one kernel while it is written, and the numbers that it takes."""
+
+    nest: Nest
+    accesses: Sequence[Strided]
+    split: bool
+    section: int | None = None
+    checks: list[str] = field(default_factory=list)
+    payload: list[int] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def number(self, value: int) -> str:
+        """The name of an argument of the kernel's own; small structural numbers stand in the text."""
+        self.payload.append(value)
+        return f"n{len(self.payload) - 1}"
+
+    @cached_property
+    def bits(self) -> bool:
+        """Whether half precision is only compared with bounds, which its bits allow without widening."""
+        kinds = {item.access.type for item in self.accesses}
+        if kinds != {"f16"} or self.nest.reduction is not None or self.section is not None:
+            return False
+        return {node.op for node in walk(*nest_exprs(self.nest))} - {"read"} <= BY_BITS.keys()
+
+    def scalar(self, op: str) -> str:
+        """The name of what does an operation in this kernel."""
+        return BY_BITS.get(op, op) if self.bits else op
+
+    @cached_property
+    def copies(self) -> bool:
+        """Whether floating-point numbers are only chosen and copied, which keeps all of their bits."""
+        nodes = [*walk(*nest_exprs(self.nest))]
+        used = {part for node in nodes if not chooses(node) for part in node.operands}
+        floats = [node for node in nodes if node.type in FLOATING]
+        return all(node not in used and (node.op == "read" or chooses(node)) for node in floats)
+
+    def element(self, type: str) -> str:
+        """What loads and stores call the elements of an operand."""
+        if self.bits and not self.copies:
+            return "i16"
+        return BITS.get(type, type) if self.copies else type
+
+
+BY_BITS = {"clip_f16": "half_clip", "clip_ignore_f16": "half_clip_ignore"}
+
+
+def chooses(node: Expr) -> bool:
+    """Whether a value is one of two others, as they are."""
+    return node.scalar.family == "choose"
+
+
 class Phase:
     """One loop nest of a kernel: statements placed at the outermost loop where their operands are known.
 
@@ -44,7 +93,7 @@ class Phase:
 
     def __init__(
         self,
-        kernel: Emitter,
+        kernel: KernelText,
         opened: Sequence[int],
         order: Sequence[int],
         fill: Callable[[Phase], None],

@@ -1,4 +1,5 @@
 """Graphs on modelled machines: planned, timed and explored.
 
-It brings the compiler and `sim` together; nothing below it knows of machines. Begin with `simulate.py`.
+It brings `compiler`, `runtime` and `sim` together; nothing below it knows of machines but as targets. Begin
+with `simulate.py`.
 """

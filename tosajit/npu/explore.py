@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sim.explore.work import Figures, Impossible, Mode
 from tosajit.errors import InputError, PlanError
 from tosajit.kernels.cores import cores
+from tosajit.version import VERSION
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -148,8 +149,8 @@ class GraphWork:
 def _steps(body: Body, machine: Machine) -> Steps:
     """Tables of all parts of a body; of weights as such machines store them."""
     from tosajit.npu.simulate import uncounted
-    from tosajit.runtime.body import Compute
-    from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
+    from tosajit.runtime.body import Branch, Compute, Loop
+    from tosajit.runtime.steps import CustomCall, ReadVariable, WriteVariable
 
     found: list[Table | Choice | Repeat] = []
     for step in body.steps:
@@ -279,7 +280,6 @@ def explore(
     or to those of a `dask.distributed` client, and to a `store`, from which the same call continues. The best
     `confirm` points are followed by the event simulator, too. Ctrl-C ends with what there is.
     """
-    import tosajit
     from sim.explore.explore import Question
     from sim.explore.explore import explore as ask
     from sim.explore.objectives import objectives as goals
@@ -300,7 +300,7 @@ def explore(
             seed,
             mode,
             confirm,
-            f"tosajit {tosajit.__version__}",
+            f"tosajit {VERSION}",
             {"files": places, "loop_trips": loop_trips, "level": level},
         )
     except BaseException:

@@ -23,9 +23,9 @@ from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.given import as_graph
 from tosajit.profiles import LevelName
-from tosajit.runtime.body import Body, Compute, build
+from tosajit.runtime.body import Body, Branch, Compute, Loop, build
 from tosajit.runtime.executable import Executable, machine_of
-from tosajit.runtime.steps import Branch, CustomCall, Loop, ReadVariable, WriteVariable
+from tosajit.runtime.steps import CustomCall, ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
     from sim import Machine, Report

@@ -1,4 +1,9 @@
-"""The 75 operators of TOSA 1.0.1, one module for each section of the specification."""
+"""The 75 operators of TOSA 1.0.1, one module for each section of the specification.
+
+An operator is one class: operands, types, attributes, rules, and `lower`, which gives its nests in the
+words of `lowering.py`. They may import `graph` and what is below. Begin with `elementwise.py`, then
+`convolution.py`.
+"""
 
 from tosajit.graph.operator import OPERATORS, arrange
 from tosajit.operators.activation import CLAMP, ERF, SIGMOID, TANH

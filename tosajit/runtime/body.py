@@ -1,4 +1,4 @@
-"""A block as steps: programs that run, and what the executor does between them."""
+"""A block as steps: programs that run, control flow, and what else the executor does between them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,12 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, runs, split
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
-from tosajit.graph import Array, Block, Graph
+from tosajit.graph import Array, Block, Graph, Node
 from tosajit.graph.binding import constants_of
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.context import Context
-from tosajit.runtime.steps import (
-    Branch,
-    CheckLate,
-    Declare,
-    Frame,
-    Loop,
-    ReadVariable,
-    Step,
-    WriteVariable,
-    custom_call,
-)
+from tosajit.runtime.steps import CheckLate, Declare, Frame, ReadVariable, Step, WriteVariable, custom_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +47,39 @@ class Interpret:
 def _run(runner: Runner | Interpreter, frame: Frame) -> None:
     results = runner.run(frame.take(runner.inputs))
     frame.values.update(zip(runner.outputs, results, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """COND_IF (TOSA 1.0.1 section 2.16.1)."""
+
+    node: Node
+    then_body: Body
+    else_body: Body
+
+    def run(self, frame: Frame) -> None:
+        """Run one of the two regions."""
+        condition, *arrays = frame.take(self.node.inputs)
+        body = self.then_body if condition.reshape(-1)[0] else self.else_body
+        frame.values.update(zip(self.node.outputs, body.run(arrays, frame.context), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """WHILE_LOOP (TOSA 1.0.1 section 2.16.2)."""
+
+    node: Node
+    condition: Body
+    body: Body
+
+    def run(self, frame: Frame) -> None:
+        """Run the body as long as the condition gives true."""
+        given = arrays = frame.take(self.node.inputs)
+        while self.condition.run(arrays, frame.context)[0].reshape(-1)[0]:
+            arrays = self.body.run(arrays, frame.context)
+        if arrays is given:
+            arrays = [array.copy() for array in given]
+        frame.values.update(zip(self.node.outputs, arrays, strict=True))
 
 
 def build(graph: Graph, options: Options, journal: Journal | None = None) -> Body:

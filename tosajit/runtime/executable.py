@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -17,15 +17,14 @@ from tosajit.compiler.explain import Explanation, explain
 from tosajit.compiler.options import Custom, Options
 from tosajit.compiler.stages import INTERPRETED, WHOLE, new_journal, through
 from tosajit.errors import CompileError, InputError
-from tosajit.frontends import load
 from tosajit.graph import Graph, Value
-from tosajit.graph.given import as_graph
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.runner import Runner
 from tosajit.kernels.workspace import driver_text
 from tosajit.log import LOG
 from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
+from tosajit.runtime.text import executable_html, executable_text
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -33,53 +32,26 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def compile(
-    graph: Graph | str | Path,
+def executable_of(
+    graph: Graph,
     *,
     threads: int = 1,
     target: Target | None = None,
     machine: Machine | str | Path | None = None,
     checked: bool = False,
     custom: Mapping[tuple[str, str], Custom] | None = None,
-    profiles: Iterable[str] | None = None,
-    extensions: Iterable[str] | None = None,
-    level: str = "8K",
+    limits: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
     interpret: bool | str = False,
 ) -> Executable:
-    """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
-
-    * `graph` may be the path of a `.tosa` file.
-    * `threads` share the tiles of each group.
-    * `target` has the capacities to plan for; without one, operands are used where they are.
-    * `machine`, a name, a file or a value, brings its own target: the program that `simulate` times runs on
-      the bytes of a scratchpad.
-    * `checked` watches every REQUIRE of the specification while running, at the price of speed.
-    * `custom` gives CUSTOM operators their meaning, by domain and name, before what is registered.
-    * `profiles`, `extensions` and `level` are what the graph is held to, as `validate` has them.
-    * `progress(done, total)` is called as kernels are compiled.
-    * `interpret` compiles none, but runs the loop nests in plain Python and NumPy, slowly: those of the stage
-      `lower`, or as the stage `precompute`, `fuse` or `simplify` leaves them. Bits that differ from one to
-      the next, or from kernels, say where they went wrong.
-
-    Raises `GraphError` with all violations of the graph, `FileError` for a file that holds none, `PlanError`
-    if it does not fit, `CompileError` if the arguments contradict each other or a CUSTOM operator has no
-    meaning, `MachineError` for a machine that cannot be.
-    """
-    interpreted = _interpreted(interpret)
-    if not interpreted:
-        prepare((driver_text(),))
+    """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
     if not isinstance(threads, int) or threads < 1:
         raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
-    limits: dict[str, Any] = {"level": level}
-    if profiles is not None:
-        limits["profiles"] = tuple(profiles)
-    if extensions is not None:
-        limits["extensions"] = tuple(extensions)
-    modelled = _machine(machine, target, threads)
+    interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
-    options = Options(chosen, checked, custom or {}, progress, modelled, limits, interpreted)
-    return Executable(_graph(graph), options)
+    return Executable(
+        graph, Options(chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted)
+    )
 
 
 def _interpreted(asked: bool | str) -> str:
@@ -90,13 +62,6 @@ def _interpreted(asked: bool | str) -> str:
         allowed = ", ".join(("True", "False", *INTERPRETED))
         raise CompileError(f"interpret is {asked!r}, but must be one of {allowed}")
     return asked
-
-
-def _graph(given: object) -> Graph:
-    """A graph, or that of a file."""
-    if isinstance(given, str | Path):
-        return load(given)
-    return as_graph(given, "a graph or the path of a .tosa file")
 
 
 def _machine(machine: Machine | str | Path | None, target: Target | None, threads: int) -> Machine | None:
@@ -142,6 +107,8 @@ class Executable:
 
     def __init__(self, graph: Graph, options: Options) -> None:
         began = perf_counter()
+        if not options.interpret:
+            prepare((driver_text(),))
         self.stages = new_journal()
         """What each stage of the pipeline has made, by its name; each value prints."""
         self.graph = through(WHOLE, graph, options, self.stages)
@@ -227,14 +194,10 @@ class Executable:
         )
 
     def __str__(self) -> str:
-        from tosajit.display.executable import executable_text
-
-        return executable_text(self)
+        return executable_text(repr(self).strip("<>"), self.graph, self.programs)
 
     def _repr_html_(self) -> str:
-        from tosajit.display.executable import executable_html
-
-        return executable_html(self)
+        return executable_html(repr(self).strip("<>"), self.graph, self.programs)
 
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
         checked = self._checked(arrays)

@@ -1,10 +1,10 @@
-"""What the executor does between segments: control flow, variables, and operators of the user's own."""
+"""What the executor does between programs: late checks, variables, and operators of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from tosajit.compiler.options import Custom, Options
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
-
-if TYPE_CHECKING:
-    from tosajit.runtime.body import Body
 
 Array = np.ndarray[Any, Any]
 
@@ -55,39 +52,6 @@ class CheckLate:
         faults = late_faults(self.node, self.block, {**frame.constants, **arrays})
         if faults:
             raise GraphError(faults)
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """COND_IF (TOSA 1.0.1 section 2.16.1)."""
-
-    node: Node
-    then_body: Body
-    else_body: Body
-
-    def run(self, frame: Frame) -> None:
-        """Run one of the two regions."""
-        condition, *arrays = frame.take(self.node.inputs)
-        body = self.then_body if condition.reshape(-1)[0] else self.else_body
-        frame.values.update(zip(self.node.outputs, body.run(arrays, frame.context), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """WHILE_LOOP (TOSA 1.0.1 section 2.16.2)."""
-
-    node: Node
-    condition: Body
-    body: Body
-
-    def run(self, frame: Frame) -> None:
-        """Run the body as long as the condition gives true."""
-        given = arrays = frame.take(self.node.inputs)
-        while self.condition.run(arrays, frame.context)[0].reshape(-1)[0]:
-            arrays = self.body.run(arrays, frame.context)
-        if arrays is given:
-            arrays = [array.copy() for array in given]
-        frame.values.update(zip(self.node.outputs, arrays, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

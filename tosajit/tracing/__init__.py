@@ -9,6 +9,9 @@ def layer(x):
 
 While a function is traced, its parameters are `Tensor`s, and what it calls is recorded. Each thread records
 traces of its own.
+
+`compiled.py` has `jit` and is the place to begin; `recorder.py` and `tensor.py` record, `apply.py` is what
+every function of `tosajit.ops` calls. May import `runtime` and all below it.
 """
 
 from tosajit.errors import TraceError

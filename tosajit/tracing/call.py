@@ -15,7 +15,8 @@ from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
-from tosajit.tracing.recorder import Trace, current_trace, meant, recording, typed, untyped
+from tosajit.tracing.numbers import meant, typed, untyped
+from tosajit.tracing.recorder import Trace, recording
 from tosajit.tracing.tensor import Tensor
 
 Type = DType | np.dtype[Any] | type[Any] | str
@@ -47,24 +48,6 @@ class Call:
         if len(self.operator.operands_written) == 1:
             return (trace.add(self.operator, inputs, self.dtype),)
         return trace.add_all(self.operator, inputs)
-
-
-def apply(
-    operator: type[Operator],
-    operands: Sequence[Any],
-    attributes: Mapping[str, Any] | None = None,
-    dtype: Type | None = None,
-) -> Any:
-    """Record an operator in the current trace; outside of one, run it on arrays."""
-    call = complete(operator, operands, attributes or {}, dtype)
-    trace = current_trace()
-    if trace is not None:
-        results: tuple[Any, ...] = call.record(trace)
-    else:
-        from tosajit.tracing.eager import run
-
-        results = run(call)
-    return results[0] if len(results) == 1 else results
 
 
 def complete(

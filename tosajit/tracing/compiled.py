@@ -18,8 +18,9 @@ from tosajit.dtypes import DType
 from tosajit.errors import CompileError, TraceError
 from tosajit.graph import Array, Graph, Value
 from tosajit.runtime.context import Context
-from tosajit.runtime.executable import Executable, compile
-from tosajit.tracing.recorder import Trace, current_trace, recording, typed, untyped
+from tosajit.runtime.executable import Executable, executable_of
+from tosajit.tracing.numbers import typed, untyped
+from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.structured import placed
 from tosajit.tracing.tensor import Tensor
 from tosajit.tracing.tree import Tree, flatten
@@ -233,14 +234,14 @@ class Jitted(Generic[P]):
     def _runner(self, kept: Kept) -> Runner:
         if kept.runner is None:
             settings = self.settings
-            made = compile(
+            made = executable_of(
                 kept.traced.graph,
                 threads=settings.threads,
                 target=settings.target,
                 machine=settings.machine,
                 checked=settings.checked,
                 custom=settings.custom,
-                level=settings.level,
+                limits={"level": settings.level},
             )
             kept.runner = Runner(made, kept.traced)
         return kept.runner

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.graph.operator import Operand
 from tosajit.tracing.call import Call, Given, record_alone
+from tosajit.tracing.numbers import typed
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
@@ -32,6 +34,26 @@ def run(call: Call) -> tuple[Array, ...]:
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
+def run_recorded(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Record a function of arrays in a graph of its own, and run that once."""
+    from tosajit.runtime.executable import executable_of
+
+    arrays: list[Array] = []
+
+    def body(trace: Trace) -> tuple[Tensor, ...]:
+        values: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray | np.generic):
+                array, dtype = typed(argument)
+                arrays.append(array)
+                argument = trace.input(f"input_{len(arrays)}", dtype, array.shape)
+            values.append(argument)
+        results = function(*values)
+        return results if isinstance(results, tuple) else (results,)
+
+    return executable_of(record_alone(body).builder.build())(*arrays)
+
+
 def _executable(call: Call) -> Executable:
     key = _key(call)
     with _lock:
@@ -48,13 +70,13 @@ def _executable(call: Call) -> Executable:
 
 
 def _compiled(call: Call) -> Executable:
-    from tosajit.runtime.executable import compile
+    from tosajit.runtime.executable import executable_of
 
     def body(trace: Trace) -> tuple[Tensor, ...]:
         pairs = zip(_declared(call), call.operands, strict=True)
         return Call(call.operator, tuple(_named(trace, *pair) for pair in pairs), call.dtype).record(trace)
 
-    return compile(record_alone(body).builder.build())
+    return executable_of(record_alone(body).builder.build())
 
 
 def _named(trace: Trace, operand: Operand, given: Given) -> Given:

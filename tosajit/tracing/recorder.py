@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import cast
 
-import ml_dtypes
 import numpy as np
 
-from tosajit.dtypes import INT4, INT48, DType, dtype_of
+from tosajit.dtypes import DType
 from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.graph.operator import Operator
 from tosajit.tracing.builder import GraphBuilder
-
-if TYPE_CHECKING:
-    from tosajit.tracing.tensor import Tensor
+from tosajit.tracing.tensor import Tensor, current
 
 Shape = tuple[int, ...]
-
-_STANDS_FOR = {np.dtype(np.int64): INT48, np.dtype(ml_dtypes.int4): INT4}
 
 
 class Trace:
@@ -109,8 +103,6 @@ class Trace:
         return self.constant(data, constant.dtype)
 
     def _tensor(self, name: str) -> Tensor:
-        from tosajit.tracing.tensor import Tensor
-
         return Tensor(self, self.builder.value(name))
 
     def _unused(self, name: str) -> str:
@@ -120,50 +112,16 @@ class Trace:
         return free
 
 
-class _Current(threading.local):
-    """The trace that this thread records; other threads do not see it."""
-
-    trace: Trace | None = None
-
-
-_current = _Current()
-
-
 def current_trace() -> Trace | None:
     """The trace that is being recorded by this thread."""
-    return _current.trace
+    return cast("Trace | None", current.recorder)
 
 
 @contextmanager
 def recording(trace: Trace) -> Iterator[Trace]:
     """Record what is done inside of `with`."""
-    before, _current.trace = _current.trace, trace
+    before, current.recorder = current.recorder, trace
     try:
         yield trace
     finally:
-        _current.trace = before
-
-
-def typed(array: Any) -> tuple[Array, DType]:
-    """An array as it is stored, and its type."""
-    found = np.asarray(array)
-    dtype = meant(found.dtype)
-    return found.astype(dtype.storage, copy=False), dtype
-
-
-def meant(dtype: np.dtype[Any]) -> DType:
-    """The type that a NumPy type stands for: int64 for INT48, `ml_dtypes.int4` for INT4."""
-    native = dtype.newbyteorder("=")
-    if native in _STANDS_FOR:
-        return _STANDS_FOR[native]
-    try:
-        return dtype_of(native)
-    except TypeError as error:
-        hint = "; view it as int8 or int16 for RESCALE" if dtype.kind == "u" else ""
-        raise TraceError(f"{error}{hint}") from None
-
-
-def untyped(value: object, storage: str = "") -> str:
-    """What to say of a Python number where only what has a type of TOSA can be."""
-    usual = "bool_" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32"
-    return f"the Python number {value!r} has no TOSA type: write np.{storage or usual}({value!r})"
+        current.recorder = before

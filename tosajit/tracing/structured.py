@@ -14,7 +14,9 @@ from tosajit.errors import TraceError
 from tosajit.graph import Array
 from tosajit.operators import COND_IF, CUSTOM, WHILE_LOOP
 from tosajit.tracing.call import Type, exactly, extents, type_named
-from tosajit.tracing.recorder import Trace, current_trace, recording, typed
+from tosajit.tracing.eager import run_recorded
+from tosajit.tracing.numbers import typed
+from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor, number_fault
 from tosajit.tracing.tree import Tree, flatten
 
@@ -165,15 +167,11 @@ def custom(
     """
     trace = current_trace()
     if trace is None:
-        from tosajit.tracing.compiled import jit
-
         named = {"operator_name": operator_name, "domain_name": domain_name}
-        once = jit(
-            lambda *values: custom(
-                *values, **named, outputs=outputs, implementation_attrs=implementation_attrs
-            )
+        attributes = implementation_attrs
+        return run_recorded(
+            lambda *values: custom(*values, **named, outputs=outputs, implementation_attrs=attributes), inputs
         )
-        return once(*inputs)
     operator = CUSTOM(
         operator_name=operator_name, domain_name=domain_name, implementation_attrs=implementation_attrs
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Never
+from typing import Any, Never, Protocol
 
 import numpy as np
 
 from tosajit.dtypes import BOOL, INT8, DType
 from tosajit.errors import TraceError
-from tosajit.graph import Value
+from tosajit.graph import Array, Value
 from tosajit.graph.operator import Operator
 from tosajit.operators import (
     ADD,
@@ -31,7 +33,8 @@ from tosajit.operators import (
     RESHAPE,
     SUB,
 )
-from tosajit.tracing.recorder import Trace, current_trace, typed, untyped
+from tosajit.tracing.builder import GraphBuilder
+from tosajit.tracing.numbers import typed, untyped
 
 _SYMBOLS = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
@@ -54,6 +57,33 @@ _LOGICAL: dict[str, Operator] = {
 _SWAPPED = {"<": ">", "<=": ">="}
 
 
+class Recorder(Protocol):
+    """What records the operators that are applied to tensors: a trace."""
+
+    builder: GraphBuilder
+
+    def constant(self, array: Array, dtype: DType, name: str = "") -> Tensor:
+        """A constant; equal ones are stored once."""
+
+    def shape(self, extents: Sequence[int]) -> Tensor:
+        """A constant shape."""
+
+    def add(self, operator: Operator, inputs: Sequence[Tensor], dtype: DType | None = None) -> Tensor:
+        """Record an operator with one output."""
+
+    def own(self, tensor: Tensor) -> Tensor:
+        """The tensor in this region."""
+
+
+class _Current(threading.local):
+    """What this thread records with; other threads do not see it."""
+
+    recorder: Recorder | None = None
+
+
+current = _Current()
+
+
 class Tensor:
     """A tensor of a graph that is being recorded.
 
@@ -63,7 +93,7 @@ class Tensor:
 
     __slots__ = ("trace", "value")
 
-    def __init__(self, trace: Trace, value: Value) -> None:
+    def __init__(self, trace: Recorder, value: Value) -> None:
         self.trace, self.value = trace, value
 
     @property
@@ -202,9 +232,9 @@ class Tensor:
         return binary(symbol, *inputs)
 
 
-def active(tensor: Tensor) -> Trace:
+def active(tensor: Tensor) -> Recorder:
     """The trace that this thread records, which has to be that of the tensor or inside of it."""
-    trace = current_trace()
+    trace = current.recorder
     if trace is None:
         raise TraceError(f"{tensor!r} is used outside of its trace")
     trace.own(tensor)
@@ -243,7 +273,7 @@ def _rank(value: Any, other: Any) -> int:
     raise TraceError(f"expected a traced tensor or an array, got {type(value).__name__}")
 
 
-def _aligned(trace: Trace, value: Any, rank: int) -> Tensor:
+def _aligned(trace: Recorder, value: Any, rank: int) -> Tensor:
     """An operand with leading dimensions of one."""
     shape = (1,) * (rank - value.ndim) + value.shape
     if not isinstance(value, Tensor):

@@ -1,0 +1,20 @@
+"""A helper process: compiles kernels into the cache as its standard input asks for them (see `crew.py`)."""
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+
+from tosajit.kernels import native  # noqa: F401  (being ready means having Numba)
+from tosajit.kernels.objects import compile_into_cache, digest
+
+
+def serve() -> None:
+    """Compile what standard input asks for, `[name, source, folder]` a line; print a line when ready."""
+    print(flush=True)
+    for line in sys.stdin:
+        with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
+            name, source, folder = json.loads(line)
+            if digest(source) == name:  # else it is meant for another CPU than this process compiles for
+                compile_into_cache(name, source, Path(folder))
+        print(flush=True)
