@@ -15,12 +15,14 @@ ARM_SUT := $(TOSAJIT_ARM)/.tosajit
 PEERS := $(TOSAJIT_PEERS)/.ready
 VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
+LOWEST := .venv-lowest/.ready
+PYTHONS := 3.12 3.13
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
+.PHONY: help demo test test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -34,6 +36,29 @@ test: $(READY) $(ARM)   ## Run the tests
 
 test-slow: $(READY)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow $(ARGS)
+
+test-packages: $(READY) ## Build the sdist and the wheel, and test what they hold
+	$(RUN) -m pytest -m slow tests/test_packages.py $(ARGS)
+
+# Tests that see most of what another version can break. Warnings of old packages about each other are not ours.
+ELSEWHERE := $(addprefix tests/,test_cli.py test_docs.py test_exports.py test_files.py test_kernels_objects.py \
+    test_models.py test_readme.py test_samples.py test_validate.py sim/explore sim/test_machines.py \
+    sim/test_machines_files.py)
+
+test-lowest: $(LOWEST)  ## Run some tests with the lowest versions that pyproject.toml allows
+	$(<D)/bin/python -m pytest -n 2 -o filterwarnings=default $(ELSEWHERE) $(ARGS)
+
+test-pythons: $(PYTHONS:%=test-python-%)    ## Run them with Python 3.12 and 3.13
+
+# Such a Python is on the path, or pyenv has it, or uv can download it.
+test-python-%: $(READY)
+	@pyenv=$$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$*.*/bin 2>/dev/null | tail -1); \
+	if PATH="$$PATH:$$pyenv" $(BIN)/uv venv --quiet --clear --python $* .venv-$* 2>/dev/null; then \
+	    $(BIN)/uv pip install --quiet --python .venv-$* -e '.[test]' && \
+	    .venv-$*/bin/python -m pytest -n 2 $(ELSEWHERE) $(ARGS); \
+	else \
+	    echo "Python $*: not tested, there is none here and none can be downloaded"; \
+	fi
 
 lint: $(READY)      ## Check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
@@ -91,7 +116,7 @@ newcomer:           ## Time what a newcomer waits for: an environment and a firs
 environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) ## Make all environments
 
 clean:              ## Remove environments, caches and results
-	rm -rf .venv .venv-arm .venv-peers .venv-vela .venv-npu-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
 # Enough to use it; what is more takes longer than the rest of the demonstration.
@@ -102,6 +127,11 @@ $(INSTALLED): pyproject.toml
 
 $(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+$(LOWEST): $(READY)
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D) --resolution lowest-direct -e '.[test]'
 	touch $@
 
 $(DOCS): $(READY)
