@@ -1,0 +1,38 @@
+"""Borders of tensors: constants, and what mirrors their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.layout import part
+from tosajit.tracing.tensor import Tensor
+
+Border = tuple[int, int]
+"""How many elements are put before and behind a dimension."""
+
+
+def padded(value: Tensor, borders: Sequence[Border], number: float | bool = 0) -> Tensor:
+    """A tensor with a border of one number around it."""
+    if not any(map(any, borders)):
+        return value
+    constant = np.array([number], value.dtype.storage)
+    return ops.pad(value, [one for border in borders for one in border], constant)
+
+
+def mirrored(value: Tensor, axis: int, border: Border, *, edge: bool) -> Tensor:
+    """A tensor that goes back behind its ends; `edge` says that its first and last elements come twice."""
+    before, behind = border
+    extent, skipped = value.shape[axis], 0 if edge else 1
+    parts = [value]
+    if before:
+        parts.insert(0, _reversed(part(value, axis, skipped, before), axis))
+    if behind:
+        parts.append(_reversed(part(value, axis, extent - skipped - behind, behind), axis))
+    return ops.concat(parts, axis=axis) if len(parts) > 1 else value
+
+
+def _reversed(value: Tensor, axis: int) -> Tensor:
+    return value if value.shape[axis] == 1 else ops.reverse(value, axis=axis)
