@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from sim.cost.geometry import Roles, roles_of, unwrapped
+from sim.cost.geometry import roles_of
+from tiling.contraction import Contraction, unwrapped
 from tiling.expr import BYTES, Expr, walk
 from tiling.fold import pure_move
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
@@ -55,7 +56,7 @@ class Form:
     nest: Nest
 
     @cached_property
-    def roles(self) -> Roles | None:
+    def roles(self) -> Contraction | None:
         """What the axes of a contraction or reduction are for."""
         return roles_of(self.nest)
 
@@ -71,10 +72,10 @@ class Form:
         if self.nest.verb != "contract" or roles is None or roles.weights is None:
             return None
         reduced = tuple(range(self.nest.outer, len(self.nest.axes)))
-        rows = tuple(axis for axis, _ in roles.positions)
+        rows = tuple(one.axis for one in roles.positions)
         if roles.depthwise:
-            return (*roles.batch, *roles.columns), rows, reduced, ()
-        return roles.batch, rows, reduced, roles.columns
+            return (*roles.groups, *roles.filters), rows, reduced, ()
+        return roles.groups, rows, reduced, roles.filters
 
     @cached_property
     def types(self) -> tuple[str, str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from math import ceil, gcd, isqrt, prod
 from typing import Literal, TypeVar
 
-from tiling.expr import BYTES, Expr, reads_of
-from tiling.nest import Access, Affine, Nest
+from tiling.contraction import Contraction, Position, contraction
+from tiling.expr import BYTES
+from tiling.nest import Access, Nest
 
 Kind = Literal["contract", "depthwise", "window", "channel"]
 """Products over channels, or in each channel; reductions over a window of each channel, or over channels."""
@@ -72,22 +73,6 @@ class Geometry:
         return 8 * BYTES[self.data_type]
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What the axes of a nest are for."""
-
-    data: int
-    weights: int | None
-    positions: tuple[tuple[int, int | None], ...]
-    """Axes that walk over positions, with the window axis that shares a dimension of the feature map."""
-    columns: tuple[int, ...]
-    batch: tuple[int, ...]
-    channels: tuple[int, ...]
-    windows: tuple[int, ...]
-    """Window axes that share a dimension with no position."""
-    depthwise: bool
-
-
 def by_nest(function: Callable[[Nest], Answer]) -> Callable[[Nest], Answer]:
     """A function of nests that remembers its answers by identity, which takes no time to compare."""
     known: dict[int, tuple[Nest, Answer]] = {}
@@ -110,106 +95,26 @@ def geometry(nest: Nest, tile: Sequence[int]) -> Geometry | None:
     return None if roles is None else _geometry(nest, tuple(tile), roles)
 
 
+roles_of = by_nest(contraction)
+"""What each axis of a contraction or reduction is for, remembered."""
+
+
 @by_nest
-def roles_of(nest: Nest) -> Roles | None:
-    """What each axis of a contraction or reduction is for."""
-    if nest.reduction is None:
-        return None
-    data, weights = factors(nest)
-    if data is None:
-        return None
-    count = len(nest.axes)
-    steps = nest.reads[data].steps(count)
-    other = (0,) * count if weights is None else nest.reads[weights].steps(count)
-    shared = dict(_sharing(nest.reads[data], nest))
-    kept, reduced = range(nest.outer), range(nest.outer, count)
-    both = [axis for axis in kept if steps[axis] and other[axis]]
-    inner = [axis for axis in reduced if axis not in shared.values()]
-    dense = [axis for axis in inner if abs(steps[axis]) == 1]
-    if weights is None:
-        return _reduction_roles(nest, data, steps, shared, inner)
-    depthwise = any(abs(steps[axis]) == 1 for axis in both) and not dense
-    channel = (
-        [] if depthwise else [axis for axis in inner if axis in dense or not _is_window(axis, steps, inner)]
-    )
-    columns = [axis for axis in kept if other[axis] and not steps[axis]]
-    last = [axis for axis in both if depthwise and abs(steps[axis]) == 1]
-    return Roles(
-        data,
-        weights,
-        tuple((axis, shared.get(axis)) for axis in kept if axis not in columns and axis not in both),
-        (*last, *columns),
-        tuple(axis for axis in both if axis not in last),
-        tuple(channel),
-        tuple(axis for axis in inner if axis not in channel),
-        depthwise,
-    )
+def contracts_constant(nest: Nest) -> bool:
+    """Whether the second factor of a contraction is weights: then there is a bias for each channel."""
+    roles = roles_of(nest)
+    if roles is None or roles.weights is None or (roles.groups and not roles.depthwise):
+        return False
+    count, filters = len(nest.axes), set(roles.filters)
+    factors = {roles.data, roles.weights}
+    for number, access in enumerate(nest.reads):
+        moving = {axis for axis, step in enumerate(access.steps(count)) if step}
+        if number not in factors and moving <= filters and BYTES[access.type] >= 4:
+            return True
+    return roles.depthwise
 
 
-def _is_window(axis: int, steps: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether a reduced axis walks over positions of the feature map: there is a denser one."""
-    return any(abs(steps[other]) == 1 for other in inner if other != axis) and abs(steps[axis]) > 1
-
-
-def _reduction_roles(
-    nest: Nest, data: int, steps: Sequence[int], shared: dict[int, int], inner: list[int]
-) -> Roles:
-    """The same for a reduction: along elements that are neighbours it goes over channels."""
-    kept = range(nest.outer)
-    channels = tuple(axis for axis in inner if abs(steps[axis]) == 1)
-    columns = () if channels else tuple(axis for axis in kept if abs(steps[axis]) == 1)
-    positions = tuple((axis, shared.get(axis)) for axis in kept if axis not in columns)
-    windows = tuple(axis for axis in inner if axis not in channels)
-    return Roles(data, None, positions, columns, (), channels, windows, False)
-
-
-def factors(nest: Nest) -> tuple[int | None, int | None]:
-    """The reads that are the feature map and the other factor of a reduction's step."""
-    assert nest.reduction is not None
-    value = unwrapped(nest.reduction.value)
-    if nest.verb != "contract" or value.scalar.base != "mul":
-        return _largest(nest, reads_of(value)), None
-    left, right = (_largest(nest, reads_of(side)) for side in value.operands)
-    if left is None or right is None:
-        return (right if left is None else left), None
-    swap = _slides(nest, right) and not _slides(nest, left)
-    return (right, left) if swap else (left, right)
-
-
-def unwrapped(expr: Expr) -> Expr:
-    """The expression without conversions around it."""
-    while expr.scalar.family == "cast":
-        (expr,) = expr.operands
-    return expr
-
-
-def _largest(nest: Nest, numbers: frozenset[int]) -> int | None:
-    """The largest read that follows an axis."""
-    count = len(nest.axes)
-    found = [number for number in numbers if any(nest.reads[number].steps(count))]
-    return max(found, key=lambda number: (nest.reads[number].bytes, -number), default=None)
-
-
-def _slides(nest: Nest, number: int) -> bool:
-    """Whether a window slides over a read."""
-    access = nest.reads[number]
-    return access.fill is not None or any(True for _ in _sharing(access, nest))
-
-
-def _sharing(access: Access, nest: Nest) -> Iterator[Pair]:
-    """Kept axes with the reduced one that slides along the same dimension; not rows with their elements."""
-    for index, stride in zip(access.index, access.strides, strict=True):
-        if isinstance(index, Affine):
-            used = [axis for axis, step in enumerate(index.coefficients) if step]
-            kept = [axis for axis in used if not nest.axes[axis].reduced]
-            reduced = [axis for axis in used if nest.axes[axis].reduced]
-            if len(kept) == len(reduced) == 1:
-                step, tap = (abs(index.coefficients[axis]) for axis in (kept[0], reduced[0]))
-                if stride * tap > 1 or step < nest.axes[reduced[0]].extent or len(access.shape) > 2:
-                    yield kept[0], reduced[0]
-
-
-def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
+def _geometry(nest: Nest, tile: tuple[int, ...], roles: Contraction) -> Geometry:
     access = nest.reads[roles.data]
 
     def extent(axes: Sequence[int]) -> int:
@@ -217,14 +122,14 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
 
     spatial = list(roles.positions)[-2:] if len(roles.positions) > 1 else list(roles.positions)
     images = (
-        extent([axis for axis, _ in roles.positions[: -len(spatial) or None]])
+        extent([one.axis for one in roles.positions[: -len(spatial) or None]])
         if len(roles.positions) > 2
         else 1
     )
-    places = [_place(nest, access, axis, window, tile) for axis, window in spatial]
+    places = [_place(nest, one, tile) for one in spatial]
     windows = [tile[axis] for axis in roles.windows]
     if len(places) < 2 and all(place[1] == 1 for place in places):
-        high, wide = folded(extent([axis for axis, _ in spatial]))
+        high, wide = folded(extent([one.axis for one in spatial]))
         places = [(high, 1, 1, 1, high), (wide, 1, 1, 1, wide)]
     elif len(places) == 1:
         places.insert(0, (1, 1, 1, 1, 1))
@@ -240,11 +145,11 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
     return Geometry(
         kind=_kind(roles),
         op=nest.reduction.op,
-        groups=extent(roles.batch),
+        groups=extent(roles.groups),
         images=images,
         height=high,
         width=wide,
-        columns=extent(roles.columns),
+        columns=extent(roles.filters),
         kernel=kernel,
         in_channels=channels,
         stride=(stride_h, stride_w),
@@ -259,18 +164,17 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Roles) -> Geometry:
     )
 
 
-def _channels_of_columns(nest: Nest, access: Access, roles: Roles) -> int:
+def _channels_of_columns(nest: Nest, access: Access, roles: Contraction) -> int:
     """Channels of a column, where columns and channels have become one axis: without padding they can."""
-    axis, window = roles.positions[-1] if roles.positions else (None, None)
+    last = roles.positions[-1] if roles.positions else None
     if roles.weights is None or roles.depthwise or roles.channels or access.fill is not None:
         return 1
-    if axis is None or window is None:
+    if last is None or last.window is None or abs(roles.steps[last.window]) != 1:
         return 1
-    steps = access.steps(len(nest.axes))
-    return gcd(abs(steps[axis]), nest.axes[window].extent) if abs(steps[window]) == 1 else 1
+    return gcd(abs(roles.steps[last.axis]), nest.axes[last.window].extent)
 
 
-def _kind(roles: Roles) -> Kind:
+def _kind(roles: Contraction) -> Kind:
     if roles.weights is None:
         return "channel" if roles.channels else "window"
     return "depthwise" if roles.depthwise else "contract"
@@ -281,31 +185,16 @@ def _split(windows: Sequence[int]) -> Pair:
     return (prod(windows[:-1]), windows[-1]) if windows else (1, 1)
 
 
-def _place(
-    nest: Nest, access: Access, axis: int, window: int | None, tile: Sequence[int]
-) -> tuple[int, int, int, int, int]:
+def _place(nest: Nest, position: Position, tile: Sequence[int]) -> tuple[int, int, int, int, int]:
     """Positions, kernel, stride, dilation and elements along one dimension of the feature map."""
-    extent, kernel = tile[axis], 1 if window is None else tile[window]
-    for index, size in zip(access.index, access.shape, strict=True):
-        if isinstance(index, Affine) and index.coefficients[axis]:
-            steps = [abs(step) for step in index.coefficients]
-            inner = [n for n, step in enumerate(steps) if step and n not in (axis, window)]
-            apart = 1 if window is None else steps[window]
-            # Elements of a position, where they are not a dimension of their own.
-            unit = max((steps[n] * nest.axes[n].extent for n in inner), default=1)
-            if not apart or steps[axis] % unit:
-                continue
-            stride = steps[axis] // unit
-            reach = (extent - 1) * stride + (kernel - 1) * apart + 1
-            whole = size // unit
-            return (
-                extent,
-                kernel,
-                stride,
-                apart,
-                whole if extent == nest.axes[axis].extent else min(whole, reach),
-            )
-    return extent, kernel, 1, 1, extent
+    extent = tile[position.axis]
+    kernel = 1 if position.window is None else tile[position.window]
+    stride, apart, whole = position.stride, position.dilation, position.extent
+    if whole is None:
+        return extent, kernel, stride, apart, extent
+    reach = (extent - 1) * stride + (kernel - 1) * apart + 1
+    all_of_it = extent == nest.axes[position.axis].extent
+    return extent, kernel, stride, apart, whole if all_of_it else min(whole, reach)
 
 
 @lru_cache(maxsize=1 << 12)

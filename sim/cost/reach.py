@@ -69,7 +69,7 @@ def scales(nest: Nest) -> frozenset[int]:
     roles = roles_of(nest)
     if nest.verb != "contract" or roles is None:
         return frozenset()
-    columns = set(roles.columns)
+    columns = set(roles.filters)
     moved = [{axis for axis, step in enumerate(reach.steps) if step} for reach in reaches(nest)]
     reads = range(len(nest.reads))
     return frozenset(number for number in reads if moved[number] and moved[number] <= columns)

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.cost.ethos.stages import contracts_constant
-from sim.cost.geometry import roles_of
+from sim.cost.geometry import contracts_constant, roles_of
 from sim.machine.machine import Machine
 from tiling.nest import Nest
 
@@ -64,7 +63,7 @@ def coding(machine: Machine) -> str:
 def _columns(nest: Nest) -> int:
     roles = roles_of(nest)
     assert roles is not None
-    return prod(nest.axes[axis].extent for axis in roles.columns)
+    return prod(nest.axes[axis].extent for axis in roles.filters)
 
 
 def _size(array: Array, shape: tuple[int, ...], depthwise: bool, family: str) -> int:

@@ -8,7 +8,8 @@ import pytest
 import sim
 from sim.cost.arrays import hardware_of
 from sim.cost.ethos import blocks, passes
-from sim.cost.ethos.stages import Stages, contracts_constant, stages_of
+from sim.cost.ethos.stages import Stages, stages_of
+from sim.cost.geometry import contracts_constant
 from sim.cost.weights import coded_bytes, scale_bytes, stored_sizes
 from sim.cost.work import Work
 from sim.machine.machine import Machine

@@ -19,8 +19,8 @@ from sim.cost.ethos.passes import (
     transposed,
 )
 from sim.cost.ethos.passes import work as pass_work
-from sim.cost.ethos.stages import Stage, contracts_constant, stages_of
-from sim.cost.geometry import Geometry, geometry
+from sim.cost.ethos.stages import Stage, stages_of
+from sim.cost.geometry import Geometry, contracts_constant, geometry
 from sim.cost.reach import reaches, scales
 from sim.cost.work import Work
 from tiling.expr import BYTES

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sim.cost.geometry import by_nest, roles_of, unwrapped
+from sim.cost.geometry import by_nest, roles_of
+from tiling.contraction import unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
 from tiling.scalars import Family
@@ -90,7 +91,7 @@ class _Finder:
         self.stages: list[Stage] = []
         self.primary: int | None = None
         roles = roles_of(nest)
-        self._columns = frozenset(() if roles is None else roles.columns)
+        self._columns = frozenset(() if roles is None else roles.filters)
         self._found: dict[Expr, Source | None] = {}
         self._roots: dict[Expr, tuple[frozenset[Expr] | None, bool]] = {}
 
@@ -283,18 +284,3 @@ def _plain(expr: Expr) -> bool:
 
 def _pending(source: Source) -> Source:
     return Source(source.read, source.stage, source.axes, source.type, True)
-
-
-@by_nest
-def contracts_constant(nest: Nest) -> bool:
-    """Whether the second factor of a contraction is weights: then there is a bias for each channel."""
-    roles = roles_of(nest)
-    if roles is None or roles.weights is None or (roles.batch and not roles.depthwise):
-        return False
-    count, columns = len(nest.axes), set(roles.columns)
-    factors = {roles.data, roles.weights}
-    for number, access in enumerate(nest.reads):
-        moving = {axis for axis, step in enumerate(access.steps(count)) if step}
-        if number not in factors and moving <= columns and BYTES[access.type] >= 4:
-            return True
-    return roles.depthwise
