@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import ClassVar
 from weakref import WeakValueDictionary
@@ -39,9 +40,12 @@ class Expr:
         found = cls._known.get(key)
         if found is None:
             found = super().__new__(cls)
-            operands = tuple(arg for arg in args if isinstance(arg, Expr))
-            leaves = dict.fromkeys(leaf for operand in operands for leaf in operand.leaves)
-            values = (_declared(op, args, operands, type), op, args, type, operands, tuple(leaves))
+            operands = tuple([arg for arg in args if isinstance(arg, Expr)])
+            leaves = dict.fromkeys([leaf for operand in operands for leaf in operand.leaves])
+            declared = _declared(op, tuple([operand.type for operand in operands]), type)
+            if operands and len(operands) != len(args):
+                raise ScalarError(f"{op} takes expressions alone, not {args}")
+            values = (declared, op, args, type, operands, tuple(leaves))
             for name, value in zip(_FIELDS, values, strict=True):
                 object.__setattr__(found, name, value)
             found = cls._known.setdefault(key, found)
@@ -107,18 +111,17 @@ class Expr:
 _FIELDS = ("scalar", "op", "args", "type", "operands", "_inner_leaves")
 
 
-def _declared(op: str, args: tuple[object, ...], operands: tuple[Expr, ...], type: str) -> Scalar:
-    """The scalar of an expression; ScalarError if there is none for such operands and such a result."""
+@lru_cache(maxsize=1 << 12)
+def _declared(op: str, operands: tuple[str, ...], type: str) -> Scalar:
+    """The scalar of an expression; ScalarError if there is none for operands and a result of such types."""
     leaf = LEAVES.get(op)
-    if leaf is not None:
-        if type not in BYTES:
-            raise ScalarError(f"{op}: {type} is no type; types are {', '.join(BYTES)}")
-        return leaf
-    found = scalar(op)
-    found.check(tuple(operand.type for operand in operands), type)
-    if len(operands) != len(args):
-        raise ScalarError(f"{op} takes expressions alone, not {args}")
-    return found
+    if leaf is None:
+        found = scalar(op)
+        found.check(operands, type)
+        return found
+    if type not in BYTES:
+        raise ScalarError(f"{op}: {type} is no type; types are {', '.join(BYTES)}")
+    return leaf
 
 
 def apply(base: str, *args: Expr, type: str | None = None) -> Expr:
