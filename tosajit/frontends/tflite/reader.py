@@ -30,7 +30,7 @@ _HIGHEST_RANK = 64  # that of NumPy
 _MOST_ELEMENTS = 1 << 40
 _LARGEST = 1 << 31  # no extent is this large
 
-_STORAGE: dict[Type, np.dtype[Any]] = {
+STORAGE: dict[Type, np.dtype[Any]] = {
     Type.FLOAT32: np.dtype("<f4"), Type.FLOAT16: np.dtype("<f2"), Type.FLOAT64: np.dtype("<f8"),
     Type.INT8: np.dtype("i1"), Type.INT16: np.dtype("<i2"), Type.INT32: np.dtype("<i4"),
     Type.INT64: np.dtype("<i8"), Type.UINT8: np.dtype("u1"), Type.UINT16: np.dtype("<u2"),
@@ -157,7 +157,7 @@ class _Reader:
         if number >= len(self.buffers):
             table.fail("buffer", f"expected one of {len(self.buffers)} buffers, found {number}")
         start, size = _extent(self.buffers[number])
-        if not size or (kind not in _STORAGE and kind not in _NARROW):
+        if not size or (kind not in STORAGE and kind not in _NARROW):
             return None
         data = np.frombuffer(table.source.data, np.uint8, size, start)
         if sparsity is not None:
@@ -174,14 +174,14 @@ class _Reader:
 def _bytes(kind: Type, count: int) -> int:
     if kind in _NARROW:
         return -(-count * _NARROW[kind][0] // 8)
-    return count * _STORAGE[kind].itemsize
+    return count * STORAGE[kind].itemsize
 
 
 def _elements(data: Array, kind: Type) -> Array:
     """Bytes as elements; narrow ones become a byte each."""
     if kind not in _NARROW:
-        item = _STORAGE[kind].itemsize
-        return data[: len(data) // item * item].view(_STORAGE[kind])
+        item = STORAGE[kind].itemsize
+        return data[: len(data) // item * item].view(STORAGE[kind])
     bits, signed = _NARROW[kind]
     parts = [(data << (8 - bits - shift)) for shift in range(0, 8, bits)]
     whole = np.stack(parts, axis=-1).reshape(-1)

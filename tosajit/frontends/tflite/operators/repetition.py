@@ -13,6 +13,7 @@ from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.reader import STORAGE
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
@@ -43,7 +44,7 @@ def fill(node: Node) -> Tensor:
 @operator("ZEROS_LIKE", types="float32 int32 int64", versions=2)
 def zeros_like(node: Node) -> Array:
     """Zeros in the shape of a tensor."""
-    return np.zeros(node[0].shape, node.result.dtype.storage)
+    return np.zeros(node[0].shape, STORAGE[node.result.type])
 
 
 @operator("REVERSE_V2", types=_TYPES, versions=4)

@@ -1,0 +1,88 @@
+"""Real numbers as integers, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import FP32, INT8, INT16
+from tosajit.frontends.common.scale import rescale, scaled
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.node import Described, Node
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import FakeQuantOptions
+from tosajit.frontends.tflite.schema import Type
+from tosajit.graph import Array
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("QUANTIZE", types="float32 int8 uint8 int16 int32", versions=4)
+def quantize(node: Node) -> Tensor:
+    """Real numbers as integers, or integers with another scale."""
+    value, result = node[0], node.result
+    if value.type is Type.FLOAT32:
+        return _quantized(value.tensor, result)
+    if (value.type, value.scale, value.zero_point) == (result.type, result.scale, result.zero_point):
+        return value.tensor
+    scale = float(value.scale) / float(result.scale)
+    points = value.zero_point, result.zero_point
+    return rescale(value.tensor, scale, result.dtype, input_zp=points[0], output_zp=points[1])
+
+
+def _quantized(value: Tensor, result: Described) -> Tensor:
+    """Real numbers over a scale, rounded to the nearest integers.
+
+    TFLite divides, and rounds halves away from zero; TOSA has no division, and its CAST rounds halves to even
+    ones. So the factor is the next number above one over the scale: products that are a half get beyond it.
+    """
+    if result.dtype not in (INT8, INT16):
+        raise Refused(f"its result is {result.type.label}, which real numbers are not quantised to")
+    inverse = np.nextafter(np.float32(1) / np.array(result.scales, np.float32), np.float32(np.inf))
+    ratio = ops.mul(value, along(result, inverse, value.ndim))
+    if not any(result.zero_points):
+        return ops.cast(ratio, dtype=result.dtype)
+    return scaled(ops.cast(ratio, dtype=INT16), [(1 << 30, 30)], result.dtype, output_zp=result.zero_point)
+
+
+@operator("DEQUANTIZE", types="float16 int8 uint8 int16", versions=6, fold=lambda node: node[0].real)
+def dequantize(node: Node) -> Tensor:
+    """Integers as the real numbers that they stand for, or real numbers of 16 bits as such of 32."""
+    value = node[0]
+    real = ops.cast(value.tensor, dtype=FP32)
+    if not value.quantized:
+        return real
+    if any(value.zero_points):
+        real = ops.sub(real, along(value, value.zero_points, value.rank))
+    return ops.mul(real, along(value, value.scales, value.rank))
+
+
+def along(described: Described, numbers: Sequence[float] | Array, rank: int) -> Array:
+    """One number, or one for each index along the dimension of a tensor's scales, as an operand."""
+    shape = [1] * rank
+    if len(numbers) > 1:
+        shape[described.axis] = len(numbers)
+    return np.array(numbers, np.float32).reshape(shape)
+
+
+@operator("FAKE_QUANT", FakeQuantOptions, types="float32", versions=2)
+def fake_quant(node: Node, options: FakeQuantOptions) -> Tensor:
+    """Real numbers as their nearest ones of a grid."""
+    if options.narrow_range:
+        raise Refused("it is of a narrow range, which is for weights alone")
+    low, high, step = _grid(options)
+    ones = np.ones((1,) * node[0].rank, np.float32)
+    inside = ops.clamp(node[0].tensor, min_val=float(low), max_val=float(high))
+    place = ops.mul(ops.sub(inside, ones * low), ones * (np.float32(1) / step))
+    nearest = ops.floor(ops.add(place, ones * np.float32(0.5)))
+    return ops.add(ops.mul(nearest, ones * step), ones * low)
+
+
+def _grid(options: FakeQuantOptions) -> tuple[np.float32, np.float32, np.float32]:
+    """The least and the greatest number of a grid that has zero on it, and its step."""
+    most = np.float32((1 << options.num_bits) - 1)
+    step = (np.float32(options.max) - np.float32(options.min)) / most
+    zero = np.float32(-np.float32(options.min) / step)
+    nudged = np.float32(np.floor(np.clip(zero, 0, most) + 0.5))
+    return -nudged * step, (most - nudged) * step, step
