@@ -13,6 +13,7 @@ DOCS := $(VENV)/.docs
 ARM := $(TOSAJIT_ARM)/.ready
 ARM_SUT := $(TOSAJIT_ARM)/.tosajit
 PEERS := $(TOSAJIT_PEERS)/.ready
+LITERT := $(TOSAJIT_PEERS)/.litert
 VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 LOWEST := .venv-lowest/.ready
@@ -22,7 +23,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
+.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -31,7 +32,7 @@ help:               ## List the targets
 demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program and its result
 	$(RUN) tools/demo.py
 
-test: $(READY) $(ARM)   ## Run the tests
+test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 	$(RUN) -m pytest -n 2 $(ARGS)
 
 test-slow: $(READY)     ## Run the tests that take long or much memory
@@ -119,6 +120,13 @@ clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -prune -exec rm -rf {} +
 
+# Programs of Debian that tests need, a browser for pages and shells for completion, are installed where that is allowed.
+programs:
+	@missing=; for name in $${CHROMIUM:-chromium} zsh fish; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+	[ -z "$$missing" ] || \
+	    { [ "$$(id -u)" = 0 ] && apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y $$missing; } >/dev/null 2>&1 || \
+	    echo "missing, and not to be installed here:$$missing; tests that need them are skipped"
+
 # Enough to use it; what is more takes longer than the rest of the demonstration.
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -148,9 +156,13 @@ $(ARM_SUT): $(ARM) pyproject.toml
 	$(@D)/bin/python -m pip install --quiet -e .
 	touch $@
 
-$(PEERS):
+$(LITERT):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0 openvino==2026.4.1 \
+	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0
+	touch $@
+
+$(PEERS): $(LITERT)
+	$(@D)/bin/python -m pip install --quiet openvino==2026.4.1 \
 	    iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 scipy==1.17.1
 	touch $@
 

@@ -20,7 +20,7 @@ def litert() -> Iterator[LiteRT]:
 
     if interpreter() is None:
         pytest.skip(
-            "there is no environment with ai-edge-litert: TOSAJIT_PEERS says where, `make bench` makes it"
+            "there is no environment with ai-edge-litert: TOSAJIT_PEERS says where, `make test` makes it"
         )
     server = LiteRT()
     yield server
