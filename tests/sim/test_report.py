@@ -320,12 +320,12 @@ def test_a_report_that_cannot_be_written_leaves_no_half_file(
     path = tmp_path / "file"
     path.write_text("old")
 
-    def full(self: Path, data: bytes) -> int:
-        with open(self, "wb") as file:
-            file.write(data[:10])
-        raise OSError(28, "No space left on device")
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            super().write(data[:10])
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fdopen", Full)
     with pytest.raises(ReportError, match=r"file: No space left on device"):
         getattr(report(), writer)(path)
     assert path.read_text() == "old"
