@@ -33,7 +33,7 @@ _MIDDLE = 49152
 def tanh_of_words(value: Tensor, scale: float) -> Tensor:
     """The hyperbolic tangent of INT16 numbers of a scale, with 15 bits of fraction."""
     places, reach = _places(value, scale, 8)
-    above = ops.add(_samples(reach), number_like(reach, (_MIDDLE << 8) - (1 << 23)))
+    above = ops.add(_samples(reach, 0), number_like(reach, (_MIDDLE << 8) - (1 << 23)))
     size = scaled(above, [(1 << 30, 38)], INT32)
     return saturated(ops.select(_positive(places), size, ops.negate(size)), INT16)
 
@@ -44,7 +44,7 @@ def sigmoid_of_words(value: Tensor, scale: float) -> Tensor:
     one = number_like(reach, 1)
     # The table has half as many places: what is between two of them is their mean.
     lower, upper = (ops.arithmetic_right_shift(reach, one, round=up) for up in (False, True))
-    above = ops.add(ops.add(_samples(lower), _samples(upper)), number_like(reach, _MIDDLE << 9))
+    above = ops.add(ops.add(_samples(lower, 1), _samples(upper, 1)), number_like(reach, _MIDDLE << 9))
     below = ops.sub(ops.const(number_like(reach, (1 << 25) - 1)), above)
     return scaled(ops.select(_positive(places), above, below), [(1 << 30, 40)], INT16)
 
@@ -72,17 +72,21 @@ def _positive(places: Tensor) -> Tensor:
     return ops.greater_equal(places, number_like(places, 0))
 
 
-def _samples(places: Tensor) -> Tensor:
-    """The sigmoid at places from 0, of which each sample has 256, less `_MIDDLE`; with 8 bits of fraction."""
-    return ops.table(saturated(ops.sub(places, number_like(places, 32768))), _table())
+def _samples(places: Tensor, less: int) -> Tensor:
+    """The sigmoid at places from 0, of which each sample has 256, less `_MIDDLE`; with 8 bits of fraction.
+
+    LOGISTIC saturates at `less` halves below the last sample.
+    """
+    return ops.table(saturated(ops.sub(places, number_like(places, 32768))), _table(less))
 
 
 @cache
-def _table() -> Array:
+def _table(less: int) -> Array:
     samples = [
         round(65536 / (1 + exp(-place / _STEPS))) + (place in _ROUNDED_UP) for place in range(_LAST + 1)
     ]
     samples.append(samples[-1])
     doubled = [one for pair in pairwise(samples) for one in (2 * pair[0], sum(pair))]
     table = [*doubled, 2 * samples[-1]]
+    table[2 * _LAST] -= less
     return np.array([one - 2 * _MIDDLE for one in table], np.int16)
