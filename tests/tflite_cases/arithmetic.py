@@ -24,7 +24,7 @@ def products(sketch: Sketch, kind: Type) -> None:
     two_operands(sketch, kind, FusedOptions(Activation.NONE if plain else sketch.random.choice(ACTIVATIONS)))
 
 
-def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions) -> None:
+def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions | None) -> None:
     shape = sketch.shape()
     operands = [sketch.operand(kind, shape), sketch.operand(kind, sketch.broadcast(shape))]
     if sketch.chance():
@@ -33,3 +33,8 @@ def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions)
     shapes = [sketch.tensors[place].shape for place in operands]
     result = sketch.result(kind, np.broadcast_shapes(*shapes), **scale)
     sketch.add(operands, result, options)
+
+
+@case("SQUARED_DIFFERENCE", "float32 int8 int32")
+def squares(sketch: Sketch, kind: Type) -> None:
+    two_operands(sketch, kind, None)

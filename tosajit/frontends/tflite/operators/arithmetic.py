@@ -93,3 +93,16 @@ def mul(node: Node, options: FusedOptions) -> Tensor:
 def centred(operand: Operand) -> Tensor:
     """The numbers of an operand less its zero point, in 32 bits."""
     return wide(operand.tensor, operand.zero_point)
+
+
+@operator("SQUARED_DIFFERENCE", types="float32 int8 int32", versions=2)
+def squared_difference(node: Node) -> Tensor:
+    """The square of the difference of two tensors."""
+    first, second, result = node[0], node[1], node.result
+    if not first.quantized:
+        difference = ops.sub(*aligned(first.tensor, second.tensor))
+        return ops.mul(difference, difference)
+    bits = 7
+    unit = 2.0 * max(first.scale, second.scale)
+    difference = ops.sub(*aligned(*(raised(one, one.scale / unit, bits) for one in (first, second))))
+    return finished(ops.mul(difference, difference), unit * unit / ((1 << 2 * bits) * result.scale), result)

@@ -1,0 +1,46 @@
+"""Gathering."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tflite_cases import Sketch, case
+from tflite_cases.shape import same
+from tflite_cases.sketch import QUANTIZED
+from tosajit.frontends.tflite.options import GatherOptions
+from tosajit.frontends.tflite.schema import Type
+
+
+@case("GATHER", "float32 int8 uint8 int16 int32 int64 bool")
+def gather(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape(1, 4)
+    axis = sketch.random.randrange(len(shape))
+    shared = sketch.random.randint(0, axis) if sketch.chance(0.4) else 0
+    places = (*shape[:shared], *sketch.shape(0, 2, 4))
+    indices = sketch.numbers.integers(0, shape[axis], places)
+    value = sketch.operand(kind, shape, constant=False)
+    index_type = sketch.random.choice([Type.INT32, Type.INT32, Type.INT64])
+    if sketch.chance():
+        place = sketch.constant(index_type, indices)
+    else:
+        place = sketch.tensor(index_type, places)
+        sketch.inputs.append(place)
+        sketch.arrays.append(indices.astype(np.int32 if index_type is Type.INT32 else np.int64))
+    result = (*shape[:axis], *places[shared:], *shape[axis + 1 :])
+    said = axis - len(shape) if sketch.chance(0.3) else axis
+    sketch.add(
+        [value, place], sketch.result(kind, result, **same(sketch, value)), GatherOptions(said, shared)
+    )
+
+
+@case("EMBEDDING_LOOKUP", "int32")
+def embedding(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape(2, 3)
+    table_type = sketch.random.choice([Type.FLOAT32, Type.INT8])
+    count = sketch.random.randint(1, 6)
+    place = sketch.tensor(kind, (count,))
+    sketch.inputs.append(place)
+    sketch.arrays.append(sketch.numbers.integers(0, shape[0], count).astype(np.int32))
+    table = sketch.operand(table_type, shape, constant=True)
+    fixed = same(sketch, table) if table_type in QUANTIZED else {}
+    sketch.add([place, table], sketch.result(table_type, (count, *shape[1:]), **fixed))
