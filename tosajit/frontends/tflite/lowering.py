@@ -15,6 +15,7 @@ from tosajit.files.cursor import Bytes
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
+from tosajit.frontends.tflite.labels import labels
 from tosajit.frontends.tflite.node import Described, Node, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
@@ -50,20 +51,14 @@ def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgrap
     """The subgraph that a run starts with, its inputs and its outputs by name."""
     if signature is None:
         first = model.subgraphs[0]
-        inputs, outputs = (
-            [(_label(first, one), one) for one in ones] for ones in (first.inputs, first.outputs)
-        )
+        names = labels(first)
+        inputs, outputs = ([(names[one], one) for one in ones] for ones in (first.inputs, first.outputs))
         return first, inputs, outputs
     for found in model.signatures:
         if found.key == signature:
             return model.subgraphs[found.subgraph], found.inputs, found.outputs
     there = ", ".join(repr(one.key) for one in model.signatures) or "none"
     raise FileError(f"there is no signature {signature!r}; the file has {there}")
-
-
-def _label(subgraph: records.Subgraph, place: int) -> str:
-    """What a tensor is called: the first of the names that were joined when operators were fused."""
-    return subgraph.tensors[place].name.split(";")[0] or f"tensor_{place}"
 
 
 class Lowering:
@@ -89,6 +84,7 @@ class Walk:
         self.values: dict[int, Tensor | Array] = {
             one.place: one.data for one in subgraph.tensors if one.data is not None
         }
+        self.labels = labels(subgraph)
         self.refused: set[int] = set()
         self.given: set[str] = set()
 
@@ -121,7 +117,7 @@ class Walk:
         refusals = self.lowering.refusals
         for operator in self.subgraph.operators:
             self.lowering.spend()
-            name = _label(self.subgraph, operator.outputs[0]) if operator.outputs else operator.name
+            name = self.labels[operator.outputs[0]] if operator.outputs else operator.name
             done = False
             with refusals.collecting(name, operator.name):
                 done = self.lower(operator, name)
@@ -152,7 +148,7 @@ class Walk:
         expected = Described(self.subgraph.tensors[place]).dtype
         if value.dtype is not expected:
             raise Refused(f"its result is {value.dtype}, but the file says {expected}")
-        called = rename(value.name, _label(self.subgraph, place))
+        called = rename(value.name, self.labels[place])
         return Tensor(value.trace, value.trace.builder.value(called))
 
     def node(self, operator: records.Operator) -> Node:
@@ -172,7 +168,7 @@ class Walk:
                 f"subgraph {self.subgraph.place}: tensor {place} ({record.name!r}) is used in {field} before "
                 "it is computed"
             )
-        return Operand(record, self.trace, value)
+        return Operand(record, self.trace, value, self.labels[place])
 
     def call(self, number: int, operands: Sequence[Operand]) -> tuple[Tensor, ...]:
         """Lower another subgraph of the model on operands, into the trace that is being recorded."""

@@ -121,11 +121,8 @@ class Operand(Described):
     trace: Trace
     value: Tensor | Array
     """A traced tensor, or an array with numbers as the file has them."""
-
-    @property
-    def name(self) -> str:
-        """What the file calls it."""
-        return self.record.name
+    name: str
+    """What it is called in the graph."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -162,7 +159,7 @@ class Operand(Described):
         """The tensor in the graph."""
         if isinstance(self.value, Tensor):
             return self.trace.own(self.value)
-        return self.trace.constant(self.array, self.dtype, self.record.name)
+        return self.trace.constant(self.array, self.dtype, self.name)
 
     @property
     def ints(self) -> tuple[int, ...]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from math import erfc, exp, inf, log, pi, sqrt, tanh
+from math import erfc, exp, floor, inf, log, pi, sqrt, tanh
 
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import INT16
-from tosajit.frontends.tflite.node import Node
+from tosajit.dtypes import INT8, INT16
+from tosajit.frontends.common.scale import multiplier_of, rounded_twice
+from tosajit.frontends.common.tables import byte_table
+from tosajit.frontends.tflite.node import Described, Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.sigmoid import sigmoid_of_words, tanh_of_words
 from tosajit.frontends.tflite.tabled import tabled
+from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _CUBIC = 0.044715
@@ -58,10 +61,22 @@ def gelu(node: Node, options: GeluOptions) -> Tensor:
 @operator("RSQRT", types="float32 int8 int16", versions=3)
 def rsqrt(node: Node) -> Tensor:
     """One over the square root."""
-    value = node[0]
-    if value.quantized:
-        return tabled(value, node.result, lambda number: 1 / sqrt(number) if number > 0 else inf)
-    return ops.rsqrt(value.tensor)
+    value, result = node[0], node.result
+    if not value.quantized:
+        return ops.rsqrt(value.tensor)
+    if value.dtype is INT8:
+        return ops.table(value.tensor, byte_table(lambda numbers: _rsqrt_of_bytes(numbers, value, result)))
+    return tabled(value, result, lambda number: 1 / sqrt(number) if number > 0 else inf)
+
+
+def _rsqrt_of_bytes(numbers: Array, operand: Operand, result: Described) -> Array:
+    """By TFLite's fixed-point arithmetic: 20 bits of fraction, then the scale."""
+    roots = [
+        floor((1 << 20) / sqrt(number) + 0.5) if number > 0 else 0 for number in numbers - operand.zero_point
+    ]
+    multiplier, shift = multiplier_of(1 / (sqrt(operand.scale) * result.scale))
+    scaled = rounded_twice(np.array(roots), multiplier, shift + 20) + result.zero_point
+    return np.where(numbers > operand.zero_point, scaled, 127)
 
 
 @operator("EXP", types="float32 int8 int16", versions=2)
@@ -80,7 +95,7 @@ def log_(node: Node) -> Tensor:
     return ops.log(value.tensor)
 
 
-def _real(tensor: Tensor, number: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _real(tensor: Tensor, number: float) -> Array:
     return np.full((1,) * tensor.ndim, number, np.float32)
 
 
