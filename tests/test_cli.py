@@ -18,6 +18,7 @@ from tosajit.cli.output import Bar, bytes_text, seconds_text
 from tosajit.cli.run import drawn_for
 from tosajit.dtypes import DTYPES
 from tosajit.operators import OPERATORS
+from tosajit.operators.lowering import Lowering
 
 ROOT = Path(__file__).parents[1]
 MODEL = tj.samples.path("ds_cnn")
@@ -102,7 +103,7 @@ def test_macs_are_those_of_the_nests() -> None:
     for node in block.nodes:
         use = use_of(node, block, constants)
         if node.operator.opcode in ("CONV2D", "DEPTHWISE_CONV2D"):
-            nests = node.operator.lower(use)  # type: ignore[attr-defined]
+            nests = node.operator.lower(Lowering(use))  # type: ignore[attr-defined]
             assert macs(use) == sum(nest.points for nest in nests if nest.verb == "contract") > 0
 
 

@@ -19,6 +19,7 @@ from tosajit.graph.operator import Operator
 from tosajit.kernels.emit import emit, strided
 from tosajit.operators import CLAMP, CONV2D, MATMUL, OPERATORS, RESCALE, RESIZE, TRANSPOSE_CONV2D
 from tosajit.operators.convolution import residues
+from tosajit.operators.lowering import Lowering
 from tosajit.tracing.builder import GraphBuilder
 
 MOVES = (
@@ -80,7 +81,7 @@ def as_floats(drawn: Drawn, operator: str, type_name: str) -> Drawn:
 def nests_of(block: Block) -> list[Nest]:
     """The nests of the last node."""
     use = use_of(block.nodes[-1], block)
-    return list(use.operator.lower(use))
+    return list(use.operator.lower(Lowering(use)))
 
 
 def kernels_of(graph: Graph) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tosajit import ops
+from tosajit.npu.simulate import Network
 
 MODEL = tj.samples.path("ds_cnn")
 MACHINES = [
@@ -111,3 +115,14 @@ def test_what_does_not_fit_says_what_would_help() -> None:
     machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
     with pytest.raises(tj.PlanError, match=r"scratchpad of 96 bytes needed, 64 there; a larger scratchpad"):
         tj.simulate(graph, machine)
+
+
+def test_equal_graphs_are_fused_once_and_not_kept_alive() -> None:
+    graph, other = tj.samples.load("ds_cnn"), tj.samples.load("ds_cnn")
+    network = Network.of(graph)
+    assert Network.of(graph) is network is Network.of(other)
+    assert Network.of(graph, "none") is not network
+    alive = weakref.ref(graph)
+    del graph, other
+    gc.collect()
+    assert alive() is None

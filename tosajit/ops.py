@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tosajit.graph import Array
+from tosajit.arrays import Array
 from tosajit.operators import (
     OPERATORS,
     AccType,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
+from tosajit.arrays import Array
 from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, Kind, Violation
-from tosajit.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
 from tosajit.graph.given import as_graph
 from tosajit.graph.operator import Operator, shown

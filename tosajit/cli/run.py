@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tiling.words import listed, plain
+from tosajit.arrays import Array
 from tosajit.cli.building import built
 from tosajit.cli.output import print_json, seconds_text
 from tosajit.errors import InputError
 from tosajit.files import load_npy, save_npy
-from tosajit.graph import Array, Value
+from tosajit.graph import Value
 from tosajit.runtime.executable import Executable
 
 

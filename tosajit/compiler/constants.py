@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tiling.nest import Nest
+from tosajit.arrays import Array
 from tosajit.compiler.moving import moved
 from tosajit.compiler.segment import Segment
-from tosajit.graph import Array
 
 FOLDED_BYTES = 1 << 26
 """The largest value that is computed once and kept, where it depends on constants alone."""

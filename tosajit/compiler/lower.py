@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from tiling.nest import Nest
+from tosajit.arrays import Array
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part
 from tosajit.compiler.segment import Segment, Tensor, tensor_of
 from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
-from tosajit.graph import Array, Block
-from tosajit.graph.binding import Use, use_of
+from tosajit.graph import Block
+from tosajit.graph.binding import use_of
+from tosajit.operators.lowering import Lowering
 
 
 def lower(part: Part, options: Options) -> Segment:
@@ -22,22 +24,22 @@ def lower(part: Part, options: Options) -> Segment:
     nests: list[Nest] = []
     constants = dict(part.constants)
     for node in part.nodes:
-        use = replace(use_of(node, part.block, part.constants), checked=options.checked)
-        nests += _lowered(use)
-        constants |= use.tables
+        at = Lowering(use_of(node, part.block, part.constants), options.checked)
+        nests += _lowered(at)
+        constants |= at.added
     tensors = _tensors(part.block, constants, nests)
     dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
     return Segment(part.name, tuple(nests), tensors, part.inputs, part.outputs, dense)
 
 
-def _lowered(use: Use) -> list[Nest]:
-    function = getattr(use.operator, "lower", None)
+def _lowered(at: Lowering) -> list[Nest]:
+    function, name = getattr(at.operator, "lower", None), f"{at.name} ({at.operator.opcode})"
     if function is None:
-        raise CompileError(f"{use.name} ({use.operator.opcode}): cannot be compiled yet")
-    nests: list[Nest] = function(use)
-    if use.checked:
+        raise CompileError(f"{name}: cannot be compiled yet")
+    nests: list[Nest] = function(at)
+    if at.checked:
         # Reports of violated requirements call nests by their members.
-        nests = [replace(nest, members=(f"{use.name} ({use.operator.opcode})",)) for nest in nests]
+        nests = [replace(nest, members=(name,)) for nest in nests]
     return nests
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tiling.nest import Nest, dense_strides
-
-Array = np.ndarray[Any, Any]
+from tosajit.arrays import Array
 
 
 def moved(nests: Sequence[Nest], constants: Mapping[str, Array]) -> tuple[dict[str, Array], list[Nest]]:

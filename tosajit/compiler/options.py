@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tiling.target import HOST, Target
 from tosajit.errors import CompileError
 
 if TYPE_CHECKING:
     from sim import Machine
 
-Array = np.ndarray[Any, Any]
 ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tosajit.arrays import Array
 from tosajit.checks.validation import late_operands
-from tosajit.graph import Array, Block, Node
+from tosajit.graph import Block, Node
 from tosajit.graph.order import topological
 
 EXECUTED = frozenset({"COND_IF", "WHILE_LOOP", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE", "CUSTOM"})

@@ -11,8 +11,8 @@ import numpy as np
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
 from tiling.words import plain
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, DType
-from tosajit.graph import Array
 from tosajit.host.reasons import Reason
 from tosajit.kernels.link import Code, Unit
 

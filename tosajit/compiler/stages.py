@@ -15,6 +15,7 @@ from typing import Any
 from tiling.fuse import fuse as fused
 from tiling.target import Target
 from tiling.text import members_text
+from tosajit.arrays import Array
 from tosajit.checks.validation import validate as violations_of
 from tosajit.compiler.constants import precomputed
 from tosajit.compiler.dump import dump_of
@@ -25,7 +26,7 @@ from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
 from tosajit.compiler.segment import Groups, Planned, Segment, Written
 from tosajit.compiler.verify import verified
 from tosajit.errors import GraphError
-from tosajit.graph import Array, Graph
+from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified

@@ -10,8 +10,9 @@ import numpy as np
 from tiling.nest import Nest
 from tiling.text import members_text
 from tiling.words import listed, plain
+from tosajit.arrays import Array
 from tosajit.compiler.segment import Groups, Planned, Segment, Written
-from tosajit.graph import Array, Graph
+from tosajit.graph import Graph
 from tosajit.kernels.link import Unit, sources_of
 from tosajit.kernels.runner import Linked
 

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _INT48_LIMIT = 1 << 47
 

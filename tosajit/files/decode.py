@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType
 from tosajit.files import schema
 from tosajit.files.attributes import called_regions, construct, field_names, read_attributes
-from tosajit.files.constants import Array, stored_size, unpack
+from tosajit.files.constants import stored_size, unpack
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value

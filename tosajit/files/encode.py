@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
 from tosajit.errors import FileError
 from tosajit.files import schema
@@ -9,7 +10,7 @@ from tosajit.files.attributes import write_attributes
 from tosajit.files.builder import Builder
 from tosajit.files.constants import out_of_range, pack
 from tosajit.files.variables import VARIABLES, store_variables
-from tosajit.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.operators import CONST, CONST_SHAPE, IDENTITY
 
 _ALIGNMENT = 8

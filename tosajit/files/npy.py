@@ -14,11 +14,11 @@ from typing import Any, BinaryIO, NamedTuple, Never
 import ml_dtypes
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
 from tosajit.files.storage import file_errors, write_file
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Type = np.dtype[Any]
 
 _MAGIC = b"\x93NUMPY"

@@ -4,6 +4,7 @@ It imports nothing of tosajit but types and errors. Begin with `graph.py`, then 
 is a class, and `binding.py` gives names to what a node hands it.
 """
 
-from tosajit.graph.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.arrays import Array
+from tosajit.graph.graph import Block, Graph, Node, Region, Value
 
 __all__ = ["Array", "Block", "Graph", "Node", "Region", "Value"]

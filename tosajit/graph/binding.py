@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, SHAPE, DType
 from tosajit.errors import GraphError, Kind, Violation
-from tosajit.graph import Array, Block, Graph, Node, Value
+from tosajit.graph import Block, Graph, Node, Value
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator, Rule, ShapeFault, parameters_of, shown
 
 Shape = tuple[int, ...]
@@ -17,7 +18,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What lowering sees of one node."""
+    """A node with all that its operator's declaration names."""
 
     operator: Operator
     name: str
@@ -27,10 +28,6 @@ class Use:
     dims: Mapping[str, Any]
     """Everything that the declaration names: extents, shapes, types, lists of operands, constants."""
     constants: Mapping[str, Array] = field(default_factory=dict)
-    tables: dict[str, Array] = field(default_factory=dict)
-    """Constants that lowering adds, by name: attributes and index tables that kernels read."""
-    checked: bool = False
-    """Whether what is lowered has to watch every REQUIRE."""
 
     def value(self, operand: str) -> Value:
         """The tensor that is bound to an operand."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from tiling.words import isolated, plain
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.graph.operator import Operator, shown
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

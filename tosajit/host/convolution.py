@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
+from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
@@ -31,8 +31,6 @@ from tosajit.kernels.contract.source import gather_source, pack_source, tile_sou
 from tosajit.kernels.contract.spec import ContractSpec, packed_bytes
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
-
-Array = np.ndarray[Any, Any]
 
 
 def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tiling.nest import Access, Nest
+from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.epilogue import output_steps
 from tosajit.host.match import Match
@@ -27,8 +27,6 @@ from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_boun
 from tosajit.kernels.contract.slots import DepthwiseSlot
 from tosajit.kernels.contract.source import depthwise_gather_source
 from tosajit.kernels.contract.spec import ContractSpec
-
-Array = np.ndarray[Any, Any]
 
 
 def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:

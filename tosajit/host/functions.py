@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from tiling.expr import Expr
 from tiling.nest import Access, Indirect
+from tosajit.arrays import Array
 from tosajit.host.ranges import Ranges
 from tosajit.kernels.scalars import vectorised
 
-Array = np.ndarray[Any, Any]
 DTYPE = {"bool": np.bool_, "u8": np.uint8, "u16": np.uint16} | {
     f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)
 }

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from tiling.nest import Access, Indirect, Nest
+from tosajit.arrays import Array
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 
@@ -23,8 +21,6 @@ def kernel(args):
     lookup_i8(source, target, table, load_i64(args, 1) - first)
 '''
 """First place and end, then the addresses of bytes, results and table."""
-
-Array = np.ndarray[Any, Any]
 
 
 def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tiling.expr import reads_of, walk
 from tiling.nest import Nest
+from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
@@ -16,7 +17,7 @@ from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.reasons import Reason
 from tosajit.host.turn import turn
-from tosajit.host.unit import Array, Prepared, Request
+from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.description import InstructionSet

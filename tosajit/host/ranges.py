@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import product
 from math import prod
-from typing import Any
-
-import numpy as np
 
 from tiling.expr import Expr
 from tiling.nest import Nest
+from tosajit.arrays import Array
 
-Array = np.ndarray[Any, Any]
 Range = tuple[int, int]
 
 TYPES: Mapping[str, Range] = {

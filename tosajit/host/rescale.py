@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tiling.expr import Expr, walk
 from tiling.nest import Nest, access_exprs
+from tosajit.arrays import Array
 from tosajit.host.match import Match
 from tosajit.host.ranges import DOUBLE, SCALES
 from tosajit.kernels.contract.pack import RescaleTable, rescale_table
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tiling.expr import Expr, call
+from tosajit.arrays import Array
 from tosajit.host.ranges import Range
 
 Number = Callable[[int], Expr]
@@ -33,7 +33,6 @@ FEW = 1 << 16
 """So many values are few enough to try them all."""
 HALF = 16
 """Bits of the lower half of a factor."""
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from tiling.expr import Expr, call, read, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
 from tiling.scalars import scalar
+from tosajit.arrays import Array
 from tosajit.host.functions import Functions
 from tosajit.host.ranges import DOUBLE, SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
 
-Array = np.ndarray[Any, Any]
 SHORT = 8
 """Expressions that are at most so long are as fast as a table."""
 ENTRIES = 1024

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
+from tosajit.arrays import Array
 from tosajit.host.epilogue import Text, epilogue, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
@@ -21,8 +21,6 @@ from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass

@@ -16,11 +16,11 @@ import numpy as np
 
 from tiling.expr import Expr, walk
 from tiling.nest import Access, Indirect, Nest, access_exprs
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES
 from tosajit.errors import RequireError
 from tosajit.kernels.scalars import requirement, requirement_text, scalar, vectorised
 
-Array = np.ndarray[Any, Any]
 STORAGE: dict[str, np.dtype[Any]] = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16)}
 STORAGE |= {dtype.compute: dtype.storage for dtype in DTYPES.values()}
 FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from tiling.program import Operand, Program
+from tosajit.arrays import Array
 from tosajit.errors import RequireError
 from tosajit.kernels.link import Image64
 from tosajit.kernels.memory import too_large
 from tosajit.kernels.scalars import requirement_text
 from tosajit.kernels.workspace import Workspace, address_of, driver
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,18 +7,17 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tiling.program import Operand, Program
 from tosajit import kernels
+from tosajit.arrays import Array
 from tosajit.kernels.layout import COUNTERS, OWN_BYTES
 from tosajit.kernels.link import Image64
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.threads import Team
 
-Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
 
 from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
@@ -86,8 +86,6 @@ def name_of(model: Graph | Executable | str | Path) -> str:
 class Network:
     """A graph, checked and fused once, to be planned for any machine."""
 
-    _known: dict[tuple[int, str], Network] = {}  # noqa: RUF012  (by identity, as long as the graph lives)
-
     def __init__(self, graph: Graph, level: LevelName = "8K") -> None:
         violations = validate(graph, level=level)
         if violations:
@@ -100,12 +98,11 @@ class Network:
 
     @classmethod
     def of(cls, graph: Graph, level: LevelName = "8K") -> Network:
-        """The network of a graph, made when first asked for."""
-        key = (id(graph), level)
-        if key not in cls._known:
-            cls._known[key] = cls(graph, level)
-            weakref.finalize(graph, cls._known.pop, key, None)
-        return cls._known[key]
+        """The network of a graph, made when first asked for; equal graphs have one."""
+        known = _networks.setdefault(graph, {})
+        if level not in known:
+            known[level] = cls(graph, level)
+        return known[level]
 
     def simulate(self, machine: Machine, mode: Mode, loop_trips: int, name: str) -> Report:
         """Time all programs, one after another."""
@@ -123,6 +120,10 @@ class Network:
             made = verified("plan", planned_for(groups, machine))
             known = self._programs[groups] = machine, made.program
         return known[1]
+
+
+_networks: WeakKeyDictionary[Graph, dict[LevelName, Network]] = WeakKeyDictionary()
+"""As long as the graphs live."""
 
 
 def _rank(node: Node) -> int:

@@ -7,10 +7,9 @@ import math
 from tiling.expr import Expr, apply
 from tiling.nest import Nest
 from tosajit.dtypes import DType
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise, with_nan
-from tosajit.operators.lowering import element, map_nest, number, repeated, shape_of
+from tosajit.operators.lowering import Lowering, element, map_nest, number, repeated, shape_of
 from tosajit.operators.types import FLOAT, NanMode
 
 
@@ -52,7 +51,7 @@ class CLAMP(Unary):
         whole = in_out_t.is_float or (self.min_val == int(self.min_val) and self.max_val == int(self.max_val))
         return not whole or self.min_val < in_out_t.minimum or self.max_val > in_out_t.maximum
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that reads the bounds as numbers."""
         value = use.inputs[0]
         shape, dtype = shape_of(value), value.dtype.storage

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tiling.expr import Expr, call
 from tiling.nest import Nest, along, fixed
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, INT48, DType
-from tosajit.graph import Array
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import error_if, read, require, table, type_check, write
 from tosajit.operators.forms import Unary
 from tosajit.operators.lowering import (
+    Lowering,
     access,
     convert,
     element,
@@ -82,7 +82,7 @@ class CAST(Unary):
     input = read("in_t", "shape")
     output = write("out_t", "shape")
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest; narrower integers keep the low bits."""
         value, output = use.inputs[0], use.outputs[0]
         result = convert(element(0, value), output.dtype.compute)
@@ -196,7 +196,7 @@ class RESCALE(Unary):
         wrong = shift[(shift < 2) | (shift > 62)]
         return wrong.size > 0 and f"it is {wrong[0]}, but must be from 2 to 62"
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that reads the factors along the channels, or one factor."""
         value, multiplier, shift, input_zp, output_zp = use.inputs
         shape = shape_of(value)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiling.nest import Access, Affine, Nest, Write
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.graph import Array, Value
-from tosajit.graph.binding import Use
+from tosajit.graph import Value
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.lowering import (
+    Lowering,
     Space,
     access,
     contract_nest,
@@ -88,7 +89,7 @@ class Convolution(Operator):
         """Its length is {BC}, but must be 1 or OC, which is {OC}."""
         return BC not in (1, OC)
 
-    def _bias(self, use: Use, at: Space, **channels: int) -> Access:
+    def _bias(self, use: Lowering, at: Space, **channels: int) -> Access:
         """A read of the bias, seen as the named axes with their extents."""
         bias = use.inputs[2]
         if shape_of(bias) == (1,):
@@ -144,7 +145,7 @@ class DirectConvolution(Convolution):
         """The position in the input along a spatial axis."""
         return at(-self.pad[2 * axis], **{output: self.stride[axis], kernel: self.dilation[axis]})
 
-    def _lowered(self, use: Use, axes: str) -> list[Nest]:
+    def _lowered(self, use: Lowering, axes: str) -> list[Nest]:
         """One nest over the spatial axes: `yx` walks `oy`, `ox`, `ky` and `kx`."""
         value, weight = use.inputs[:2]
         N, *outputs, OC = shape_of(use.outputs[0])
@@ -175,7 +176,7 @@ class CONV2D(DirectConvolution):
         """The positions of the kernel."""
         return self._extents(("OH", "OW"), (IH, IW), (KH, KW))
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One contraction."""
         return self._lowered(use, "yx")
 
@@ -199,7 +200,7 @@ class CONV3D(DirectConvolution):
         """The positions of the kernel."""
         return self._extents(("OD", "OH", "OW"), (ID, IH, IW), (KD, KH, KW))
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One contraction."""
         return self._lowered(use, "dyx")
 
@@ -227,7 +228,7 @@ class DEPTHWISE_CONV2D(DirectConvolution):
         """The positions of the kernel, and all channels."""
         return {**self._extents(("OH", "OW"), (IH, IW), (KH, KW)), "OC": C * M}
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One contraction that sees the output's channels as C by M."""
         value, weight = use.inputs[:2]
         N, OH, OW, _ = shape_of(use.outputs[0])
@@ -274,7 +275,7 @@ class TRANSPOSE_CONV2D(Convolution):
         yield from beyond("MAX_KERNEL", level.MAX_KERNEL, KH=KH, KW=KW, out_pad=max(self.out_pad))
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """Contractions that have each output once, and the bias for outputs that no tap reaches."""
         N, OH, OW, OC = shape_of(use.outputs[0])
         _, IH, IW, _ = shape_of(use.inputs[0])
@@ -292,14 +293,14 @@ class TRANSPOSE_CONV2D(Convolution):
         nests += [self._part(use, whole, y, x) for y, x in tapped]
         return [*nests, self._cut(use, whole, y0.shift(top), x0.shift(left))] if cut else nests
 
-    def _bias_everywhere(self, use: Use, output: Value) -> Nest:
+    def _bias_everywhere(self, use: Lowering, output: Value) -> Nest:
         """What outputs without taps keep: they can be most, if the stride is larger than the kernel."""
         N, OH, OW, OC = shape_of(output)
         at = space({"n": N, "oy": OH, "ox": OW, "oc": OC}, {})
         bias = self._bias(use, at, oc=OC)
         return Nest("move", at.axes, (bias,), (Write(at.write(output), element(0, bias)),), None, (use.name,))
 
-    def _part(self, use: Use, whole: Value, y: Residue | Spread, x: Residue | Spread) -> Nest:
+    def _part(self, use: Lowering, whole: Value, y: Residue | Spread, x: Residue | Spread) -> Nest:
         """The outputs of one way along each axis."""
         value, weight = use.inputs[:2]
         N, _, _, OC = shape_of(whole)
@@ -315,7 +316,7 @@ class TRANSPOSE_CONV2D(Convolution):
         write = access(whole, [at(n=1), *target, at(oc=1)])
         return contract_nest(use, at, [read_input, read_weight], self._bias(use, at, oc=OC), write)
 
-    def _cut(self, use: Use, whole: Value, top: int, left: int) -> Nest:
+    def _cut(self, use: Lowering, whole: Value, top: int, left: int) -> Nest:
         """The outputs that are asked for, of those that there would be without padding."""
         at = over(shape_of(use.outputs[0]))
         index = [at(i0=1), at(-top, i1=1), at(-left, i2=1), at(i3=1)]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tiling.nest import Nest
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import Operator, read, reads, table, write, writes
 from tosajit.operators.forms import Unary
-from tosajit.operators.lowering import move_nest, repeated, shape_of
+from tosajit.operators.lowering import Lowering, move_nest, repeated, shape_of
 
 _ROWS = """
     PRO-FP            | fp16    | fp16
@@ -39,7 +38,7 @@ class IDENTITY(Unary):
     input1 = read("in_out_t", "shape")
     output = write("in_out_t", "shape")
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that copies."""
         return [move_nest(use, repeated(use.inputs[0], shape_of(use.outputs[0])))]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from tiling.expr import Expr, apply, call, const
 from tiling.nest import Indirect, Nest
+from tosajit.arrays import Array
 from tosajit.dtypes import INT32, DType
-from tosajit.graph import Array
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import error_if, read, require, table, write
 from tosajit.operators.forms import Binary, Ternary, Unary, elementwise, with_nan
-from tosajit.operators.lowering import access, element, is_float, map_nest, repeated, shape_of
+from tosajit.operators.lowering import Lowering, access, element, is_float, map_nest, repeated, shape_of
 from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_FLOAT, INT32_INTEGER_FLOAT, INTEGER, NanMode
 
 SHIFT = table(
@@ -186,7 +185,7 @@ class TABLE(Unary):
         """Its length is {T}, but must be {TABLE_SIZE}."""
         return T != TABLE_SIZE
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One look into the table, or two that are interpolated."""
         value, table = use.inputs
         shape = shape_of(value)

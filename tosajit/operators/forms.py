@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from tiling.expr import Expr, acc
 from tiling.nest import Nest, Reduction
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, read, write
 from tosajit.operators.lowering import (
+    Lowering,
     access,
     convert,
     element,
@@ -33,7 +33,7 @@ class Elementwise(Operator):
         """What becomes of one element of each input."""
         raise NotImplementedError(f"{self.opcode} computes nothing")
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest over the output."""
         shape = shape_of(use.outputs[0])
         pairs = zip(self.operands_read, use.inputs, strict=True)
@@ -100,7 +100,7 @@ class AxisReduction(Operator):
         """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that reduces the axis, last; floating-point numbers are combined as float32."""
         value = use.inputs[0]
         shape = shape_of(value)

@@ -23,10 +23,9 @@ import numpy as np
 
 from tiling.expr import acc
 from tiling.nest import Access, Nest, Reduction, Write
-from tosajit.graph import Array
-from tosajit.graph.binding import Use
+from tosajit.arrays import Array
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
-from tosajit.operators.lowering import constant, element, number, shape_of, space
+from tosajit.operators.lowering import Lowering, constant, element, number, shape_of, space
 from tosajit.operators.types import beyond
 from tosajit.profiles import Level
 
@@ -62,7 +61,7 @@ class FFT2D(Transform):
     inverse: bool = False
     local_bound: bool = False
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """The transforms of the rows, then of the columns."""
         real, imag = use.inputs
         return transforms(use, Plane(real.name, imag.name), self.inverse)
@@ -84,7 +83,7 @@ class RFFT2D(Transform):
         """The columns that are not mirrored."""
         return {"OW": W // 2 + 1}
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """The transforms of the rows, then of the columns that are not mirrored."""
         return transforms(use, Plane(use.inputs[0].name, None), False)
 
@@ -156,7 +155,7 @@ def stages(N: int, H: int, W: int, OW: int) -> list[Step | Turn]:
     return done if done and width == OW else [*done, Turn("cut", N, width, H, OW)]
 
 
-def transforms(use: Use, source: Plane, inverse: bool) -> list[Nest]:
+def transforms(use: Lowering, source: Plane, inverse: bool) -> list[Nest]:
     """The nests of all stages."""
     N, H, W = shape_of(use.inputs[0])
     todo = stages(N, H, W, shape_of(use.outputs[0])[2])
@@ -174,7 +173,7 @@ def transforms(use: Use, source: Plane, inverse: bool) -> list[Nest]:
     return nests
 
 
-def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> list[Nest]:
+def combined(use: Lowering, step: Step, source: Plane, target: Plane, sign: int) -> list[Nest]:
     """The real and the imaginary results of a step."""
     at = space(
         {"b": step.batch, "j": step.sequences, "s": step.parts, "k": step.length, "t": step.inner},
@@ -204,7 +203,7 @@ def combined(use: Use, step: Step, source: Plane, target: Plane, sign: int) -> l
     return nests
 
 
-def turned(use: Use, turn: Turn, source: Plane, target: Plane) -> list[Nest]:
+def turned(use: Lowering, turn: Turn, source: Plane, target: Plane) -> list[Nest]:
     """Copies of both parts; an imaginary part that there is none of is zero."""
     nests = []
     for name, output in ((source.real, target.real), (source.imag, target.imag)):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tiling.expr import acc, apply, call
 from tiling.nest import Access, Indirect, Nest, Reduction, Write, along
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import Operator, read, require, table, write
 from tosajit.operators.lowering import (
+    Lowering,
     access,
     convert,
     element,
@@ -42,7 +42,7 @@ class GATHER(Operator):
     indices = read("index_t", "N,W")
     output = write("in_out_t", "N,W,C")
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that copies rows."""
         values, indices = use.inputs
         rows = access(indices, [along(0, 3), along(1, 3)])
@@ -65,7 +65,7 @@ class SCATTER(Operator):
         """There are {W} in a batch, but only {K} rows, and each is written once."""
         return W > K
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that copies all rows, then one that replaces some."""
         values_in, indices, input = use.inputs
         at = over(shape_of(input))
@@ -77,7 +77,7 @@ class SCATTER(Operator):
         return [*checks, move_nest(use, repeated(values_in, shape_of(values_in))), replaced]
 
 
-def _written_once(use: Use) -> Nest:
+def _written_once(use: Lowering) -> Nest:
     """A nest that counts, for each index, those before it that are equal."""
     indices = use.inputs[1]
     N, W = shape_of(indices)

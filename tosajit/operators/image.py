@@ -8,10 +8,10 @@ import numpy as np
 
 from tiling.expr import call
 from tiling.nest import Access, Indirect, Nest
-from tosajit.graph import Array
-from tosajit.graph.binding import Use
+from tosajit.arrays import Array
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.lowering import (
+    Lowering,
     Space,
     access,
     constant,
@@ -104,7 +104,7 @@ class RESIZE(Operator):
             if numerator > level.MAX_SCALE * denominator:
                 yield f"scale_{axis} is {numerator}/{denominator}, but MAX_SCALE is {level.MAX_SCALE}"
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that reads where to look from tables by row and by column."""
         scale, offset = shape_operand(use, "scale"), shape_operand(use, "offset")
         _, IH, IW, _ = shape_of(use.inputs[0])
@@ -117,7 +117,7 @@ class RESIZE(Operator):
             return [map_nest(use, [*reads, _sample(use, at, reads, 0, 1)], element(2, use.inputs[0]))]
         return [self._bilinear(use, at, rows, columns, scale)]
 
-    def _bilinear(self, use: Use, at: Space, rows: Place, columns: Place, scale: Shape) -> Nest:
+    def _bilinear(self, use: Lowering, at: Space, rows: Place, columns: Place, scale: Shape) -> Nest:
         """A mean of four elements: of integers by whole weights, of floating-point numbers by fractions."""
         value, kind = use.inputs[0], use.outputs[0].dtype.compute
         floating = value.dtype.is_float
@@ -160,13 +160,13 @@ def nearest(low: Array, high: Array, fraction: Array, scale_n: int) -> Array:
     return np.where(2 * fraction >= scale_n, high, low)
 
 
-def _tables(use: Use, at: Space, axis: str, name: str, arrays: Mapping[str, Array]) -> list[Access]:
+def _tables(use: Lowering, at: Space, axis: str, name: str, arrays: Mapping[str, Array]) -> list[Access]:
     index = [at(**{name: 1})]
     kept = {key: a if a.dtype == np.float32 else a.astype(np.int32) for key, a in arrays.items()}
     return [constant(use, f"{key}_{axis}", array, index) for key, array in kept.items()]
 
 
-def _sample(use: Use, at: Space, reads: Sequence[Access], y: int, x: int) -> Access:
+def _sample(use: Lowering, at: Space, reads: Sequence[Access], y: int, x: int) -> Access:
     """A read of the input in the row and the column that reads `y` and `x` give."""
     row, column = (Indirect(element(number, reads[number])) for number in (y, x))
     return access(use.inputs[0], [at(i0=1), row, column, at(i3=1)])

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from math import prod
 
 from tiling.nest import Nest, Write, along
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
 from tosajit.operators.lowering import (
+    Lowering,
     access,
     element,
     move_nest,
@@ -71,7 +71,7 @@ class CONCAT(Operator):
             if len(shape) != len(first) or any(shape[axis] != first[axis] for axis in others):
                 yield f"shape {number} is {shown(shape)}, but shape 0 is {shown(first)}, axis {self.axis}"
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """A nest for each input, which writes behind the one before."""
         nests: list[Nest] = []
         offset = 0
@@ -111,7 +111,7 @@ class PAD(Operator):
         """It is {padding}, but must not be negative."""
         return min(padding, default=0) < 0
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that finds the constant outside of the input."""
         value, _, pad_const = use.inputs
         shape, padding = shape_of(use.outputs[0]), shape_operand(use, "padding")
@@ -141,7 +141,7 @@ class RESHAPE(Operator):
         before, after = prod(shape1), prod(new_shape)
         return before != after and f"it has {after} elements, but input1 has {before}"
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that sees the input in the new shape."""
         shape = shape_of(use.outputs[0])
         return [
@@ -164,7 +164,7 @@ class REVERSE(Operator):
         """It is {self.axis}, but the shape of input1 is {shape}."""
         return out_of_range(self.axis, shape)
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that walks the axis backwards."""
         shape = shape_of(use.outputs[0])
         index = [along(d, len(shape)) for d in range(len(shape))]
@@ -207,7 +207,7 @@ class SLICE(Operator):
         """Start {start} and size {size} reach beyond input1, which has the shape {shape1}."""
         return any(a + b > extent for a, b, extent in zip(start, size, shape1, strict=False))
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that reads from the start on."""
         start = shape_operand(use, "start")
         index = [along(d, len(start), offset=first) for d, first in enumerate(start)]
@@ -233,7 +233,7 @@ class TILE(Operator):
         """It has {R} components, but the shape of input1 is {shape1}."""
         return len(shape1) != R
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that sees each dimension of the output as repetitions of the input's."""
         value = use.inputs[0]
         shape, multiples = shape_of(value), shape_operand(use, "multiples")
@@ -261,7 +261,7 @@ class TRANSPOSE(Operator):
             )
         return {"shape": tuple(shape1[axis] for axis in self.perms)}
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest over the output, which reads along the permuted axes."""
         index = [along(self.perms.index(d), len(self.perms)) for d in range(len(self.perms))]
         return [move_nest(use, access(use.inputs[0], index))]

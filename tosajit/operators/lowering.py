@@ -3,22 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tiling.expr import Expr, acc, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
-from tosajit.dtypes import dtype_of
+from tosajit.arrays import Array
+from tosajit.dtypes import DType, dtype_of
 from tosajit.errors import CompileError
-from tosajit.graph import Array, Value
+from tosajit.graph import Value
 from tosajit.graph.binding import Use
+from tosajit.graph.operator import Mode, Operator
 
 Index = Affine | Indirect
 Shape = tuple[int, ...]
 FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
 """Types of scalars that are floating-point numbers."""
+
+
+@dataclass(slots=True)
+class Lowering:
+    """A node while it is lowered: its operands by name, and the constants that its nests read besides."""
+
+    use: Use
+    checked: bool = False
+    """Whether every REQUIRE has to be watched."""
+    added: dict[str, Array] = field(default_factory=dict)
+    """By name: attributes and index tables that kernels read."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the node."""
+        return self.use.name
+
+    @property
+    def operator(self) -> Operator:
+        """What the node does."""
+        return self.use.operator
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The tensors that it reads."""
+        return self.use.inputs
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The tensors that it writes."""
+        return self.use.outputs
+
+    @property
+    def mode(self) -> Mode | None:
+        """The row of the type table."""
+        return self.use.mode
+
+    @property
+    def dims(self) -> Mapping[str, Any]:
+        """Everything that the declaration names."""
+        return self.use.dims
+
+    def value(self, operand: str) -> Value:
+        """The tensor that is bound to an operand."""
+        return self.use.value(operand)
+
+    def values(self, operand: str) -> tuple[Value, ...]:
+        """The tensors that are bound to an operand; more than one for a list."""
+        return self.use.values(operand)
+
+    def dtype(self, variable: str) -> DType:
+        """The type that a type variable stands for."""
+        return self.use.dtype(variable)
+
+    def const(self, operand: str) -> Array | None:
+        """The value of an operand that is a constant of the graph."""
+        return self.use.const(operand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +148,14 @@ def scalar(value: Value, axes: int) -> Access:
     return access(value, [fixed(0, axes) for _ in shape_of(value)])
 
 
-def constant(use: Use, name: str, array: Array, index: Sequence[Index]) -> Access:
+def constant(use: Lowering, name: str, array: Array, index: Sequence[Index]) -> Access:
     """A read of a constant of our own: numbers are operands, so that a kernel serves all of them."""
     full = f"{use.name}.{name}"
-    use.tables[full] = array
+    use.added[full] = array
     return Access(full, dtype_of(array.dtype).compute, array.shape, tuple(index))
 
 
-def number(use: Use, name: str, value: float, dtype: np.dtype[Any] | str, axes: int) -> Access:
+def number(use: Lowering, name: str, value: float, dtype: np.dtype[Any] | str, axes: int) -> Access:
     """A read of a single number of our own, such as an attribute, of the type that NumPy calls `dtype`."""
     return constant(use, name, np.array([value], dtype), [fixed(0, axes)])
 
@@ -106,7 +165,7 @@ def element(number: int, source: Value | Access) -> Expr:
     return read(number, source.type if isinstance(source, Access) else source.dtype.compute)
 
 
-def shape_operand(use: Use, operand: str) -> Shape:
+def shape_operand(use: Lowering, operand: str) -> Shape:
     """The value of an operand that gives positions or extents, which has to be known to compile."""
     found = use.const(operand)
     if found is None:
@@ -114,7 +173,7 @@ def shape_operand(use: Use, operand: str) -> Shape:
     return tuple(int(component) for component in found)
 
 
-def map_nest(use: Use, reads: Sequence[Access], result: Expr) -> Nest:
+def map_nest(use: Lowering, reads: Sequence[Access], result: Expr) -> Nest:
     """A nest over the points of the only output."""
     output = use.outputs[0]
     at = over(shape_of(output))
@@ -122,7 +181,7 @@ def map_nest(use: Use, reads: Sequence[Access], result: Expr) -> Nest:
     return Nest(verb, at.axes, tuple(reads), (Write(at.write(output), result),), None, (use.name,))
 
 
-def move_nest(use: Use, source: Access, shape: Shape | None = None, fill: Sequence[Access] = ()) -> Nest:
+def move_nest(use: Lowering, source: Access, shape: Shape | None = None, fill: Sequence[Access] = ()) -> Nest:
     """A nest that copies; `shape` is how the output is seen, an axis a dimension."""
     output = use.outputs[0]
     at = over(shape_of(output) if shape is None else shape)
@@ -131,7 +190,7 @@ def move_nest(use: Use, source: Access, shape: Shape | None = None, fill: Sequen
 
 
 def reduce_nest(
-    use: Use,
+    use: Lowering,
     verb: Verb,
     at: Space,
     reads: Sequence[Access],
@@ -146,7 +205,11 @@ def reduce_nest(
 
 
 def contract_nest(
-    use: Use, at: Space, factors: Sequence[Access], bias: Access | None = None, target: Access | None = None
+    use: Lowering,
+    at: Space,
+    factors: Sequence[Access],
+    bias: Access | None = None,
+    target: Access | None = None,
 ) -> Nest:
     """A nest that adds up the products of two operands less their zero points.
 
@@ -176,7 +239,7 @@ def contract_nest(
     return reduce_nest(use, "contract", at, reads, reduction, convert(result, kind), target)
 
 
-def zero_of(use: Use, number: int, read_number: int) -> Expr:
+def zero_of(use: Lowering, number: int, read_number: int) -> Expr:
     """What padding of input `number` holds: its zero point, which a nest reads; of floating point, zero."""
     value = use.inputs[number]
     return const(0.0, value.dtype.compute) if value.dtype.is_float else element(read_number, value)

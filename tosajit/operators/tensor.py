@@ -9,12 +9,12 @@ import numpy as np
 
 from tiling.expr import Expr, acc, apply, call, const
 from tiling.nest import Access, Nest, Reduction
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.graph import Array
-from tosajit.graph.binding import Use
 from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
 from tosajit.operators.forms import with_nan
 from tosajit.operators.lowering import (
+    Lowering,
     Space,
     access,
     constant,
@@ -81,7 +81,7 @@ class ARGMAX(Operator):
         """It is {self.axis}, but the shape of input is {shape1}."""
         return out_of_range(self.axis, shape1)
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest: the greatest of keys that hold an element above its distance from the end."""
         value = use.inputs[0]
         shape = shape_of(value)
@@ -144,7 +144,7 @@ class Pool(Operator):
         yield from beyond("MAX_KERNEL", level.MAX_KERNEL, kernel=max(self.kernel), pad=max(self.pad))
         yield from beyond("MAX_STRIDE", level.MAX_STRIDE, stride=max(self.stride))
 
-    def _windows(self, use: Use, fill: Expr) -> tuple[Space, Access]:
+    def _windows(self, use: Lowering, fill: Expr) -> tuple[Space, Access]:
         """The axes, and the input read at each point of each window."""
         N, OH, OW, C = shape_of(use.outputs[0])
         at = space({"n": N, "oy": OH, "ox": OW, "c": C}, {"ky": self.kernel[0], "kx": self.kernel[1]})
@@ -189,7 +189,7 @@ class AVG_POOL2D(Pool):
         """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
         return misplaced(output_zp, in_out_t)
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that adds up windows; how many elements count is a product of two tables."""
         value, input_zp, output_zp = use.inputs
         floating = value.dtype.is_float
@@ -250,7 +250,7 @@ class MATMUL(Operator):
         """It is {B_zp[0]}, but must be 0 for {in_t}."""
         return misplaced(B_zp, in_t)
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One contraction."""
         A, B = use.inputs[:2]
         N, H, C = shape_of(A)
@@ -278,7 +278,7 @@ class MAX_POOL2D(Pool):
 
     nan_mode: NanMode = NanMode.PROPAGATE
 
-    def lower(self, use: Use) -> list[Nest]:
+    def lower(self, use: Lowering) -> list[Nest]:
         """One nest that takes the greatest of each window."""
         value = use.inputs[0]
         item, least = element(0, value), value.dtype.minimum

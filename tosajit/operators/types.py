@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT8, DType
-from tosajit.graph import Array
 from tosajit.graph.operator import ShapeFault, table
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tiling.expr import Expr, apply
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.graph import Array
 from tosajit.graph.operator import error_if, read, table, write
 from tosajit.operators.forms import Unary, elementwise
 from tosajit.operators.lowering import is_float

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tosajit.arrays import Array
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.names import apart
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, runs, split
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
-from tosajit.graph import Array, Block, Graph, Node
+from tosajit.graph import Block, Graph, Node
 from tosajit.graph.binding import constants_of
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.runner import Runner

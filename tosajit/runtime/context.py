@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 
 from tiling.words import plain
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import RequireError
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass

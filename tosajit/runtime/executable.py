@@ -13,6 +13,7 @@ import numpy as np
 from tiling.program import Program
 from tiling.target import HOST, Target
 from tiling.words import listed
+from tosajit.arrays import Array
 from tosajit.compiler.explain import Explanation, explain
 from tosajit.compiler.options import Custom, Options
 from tosajit.compiler.stages import INTERPRETED, WHOLE, new_journal, through
@@ -28,8 +29,6 @@ from tosajit.runtime.text import executable_html, executable_text
 
 if TYPE_CHECKING:
     from sim import Machine
-
-Array = np.ndarray[Any, Any]
 
 
 def executable_of(

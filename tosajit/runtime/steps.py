@@ -8,13 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.checks.validation import late_faults
 from tosajit.compiler.options import Custom, Options
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
 from tosajit.runtime.context import Context, Variable
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)

@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType, dtype_of
-from tosajit.graph import Array, Block, Graph, Node, Region, Value
+from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.binding import infer_outputs
 from tosajit.graph.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, VARIABLE, VARIABLE_READ, VARIABLE_WRITE

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT16, INT32, INT48, SHAPE, DType
 from tosajit.errors import TraceError
-from tosajit.graph import Array
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
 from tosajit.tracing.numbers import meant, typed, untyped

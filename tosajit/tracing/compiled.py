@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec,
 import numpy as np
 
 from tiling.target import Target
+from tosajit.arrays import Array
 from tosajit.compiler.options import Custom
 from tosajit.dtypes import DType
 from tosajit.errors import CompileError, TraceError
-from tosajit.graph import Array, Graph, Value
+from tosajit.graph import Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable, executable_of
 from tosajit.tracing.numbers import typed, untyped

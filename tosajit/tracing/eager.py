@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.errors import TraceError
-from tosajit.graph import Array
 from tosajit.graph.operator import Operand
 from tosajit.tracing.call import Call, Given, record_alone
 from tosajit.tracing.numbers import typed

@@ -7,9 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import INT4, INT48, DType, dtype_of
 from tosajit.errors import TraceError
-from tosajit.graph import Array
 
 _STANDS_FOR = {np.dtype(np.int64): INT48, np.dtype(ml_dtypes.int4): INT4}
 

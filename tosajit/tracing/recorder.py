@@ -9,9 +9,9 @@ from typing import cast
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import TraceError
-from tosajit.graph import Array
 from tosajit.graph.operator import Operator
 from tosajit.tracing.builder import GraphBuilder
 from tosajit.tracing.tensor import Tensor, current

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT4, DType
 from tosajit.errors import TraceError
-from tosajit.graph import Array
 from tosajit.operators import COND_IF, CUSTOM, WHILE_LOOP
 from tosajit.tracing.call import Type, exactly, extents, type_named
 from tosajit.tracing.eager import run_recorded

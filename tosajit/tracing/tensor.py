@@ -9,9 +9,10 @@ from typing import Any, Never, Protocol
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8, DType
 from tosajit.errors import TraceError
-from tosajit.graph import Array, Value
+from tosajit.graph import Value
 from tosajit.graph.operator import Operator
 from tosajit.operators import (
     ADD,

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.graph import Array
+from tosajit.arrays import Array
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 

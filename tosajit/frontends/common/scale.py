@@ -8,8 +8,8 @@ from math import floor, frexp
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT32, INT48, DType
-from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 

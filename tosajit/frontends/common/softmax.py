@@ -8,10 +8,10 @@ from math import exp
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, DType
 from tosajit.frontends.common.scale import multiplier_of, number_like, rescale, scaled, wide
 from tosajit.frontends.common.tables import interpolated, looked_up, sampled, saturated
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _DIFFERENCE_BITS, _SUM_BITS = 5, 12

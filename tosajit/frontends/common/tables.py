@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT16, INT32, DType
 from tosajit.frontends.common.scale import scaled, wide
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _STEPS = 512

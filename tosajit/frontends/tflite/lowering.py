@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
@@ -20,7 +21,7 @@ from tosajit.frontends.tflite.node import Described, Node, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array, Graph
+from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT4, INT8, INT16, INT32, DType
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 

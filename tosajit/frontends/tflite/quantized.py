@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common.scale import rescale
 from tosajit.frontends.common.tables import byte_table
@@ -15,7 +16,6 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.node import Described, Operand
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 

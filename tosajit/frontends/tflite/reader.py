@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.frontends.tflite import schema
 from tosajit.frontends.tflite.fields import Options, read_options
@@ -24,7 +25,6 @@ from tosajit.frontends.tflite.records import (
     Tensor,
 )
 from tosajit.frontends.tflite.schema import OPERATORS, Type
-from tosajit.graph import Array
 
 _HIGHEST_RANK = 64  # that of NumPy
 _MOST_ELEMENTS = 1 << 40

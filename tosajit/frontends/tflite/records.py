@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,10 @@ from math import exp, log2
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.scale import number_like, scaled, wide
 from tosajit.frontends.common.tables import saturated
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _STEPS = 24

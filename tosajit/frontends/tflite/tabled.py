@@ -8,11 +8,11 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.tables import byte_table, interpolated, sampled
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Described, Operand
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 Function = Callable[[float], float]

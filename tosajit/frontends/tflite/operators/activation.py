@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT16
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.scale import (
@@ -26,7 +27,6 @@ from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import LeakyReluOptions
 from tosajit.frontends.tflite.quantized import quantized_bounds
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 

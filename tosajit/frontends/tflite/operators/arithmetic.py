@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.scale import allowed, multiplier_of, rescale, rounded_twice, scaled, wide
@@ -15,7 +16,6 @@ from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
 from tosajit.frontends.tflite.quantized import activated, finished
-from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
@@ -16,7 +17,6 @@ from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.arithmetic import folded, raised
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 Binary = Callable[[Tensor, Tensor], Tensor]

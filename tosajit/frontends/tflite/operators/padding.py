@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.frontends.common.borders import Border, mirrored, padded
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import MirrorPadMode
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import MirrorPadOptions
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 int8 uint8 int16 int32 int64 bool"

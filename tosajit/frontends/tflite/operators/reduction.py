@@ -8,6 +8,7 @@ from math import floor, frexp, prod
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.reduce import axes_of, reduced, shape_without
@@ -17,7 +18,6 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
 from tosajit.frontends.tflite.quantized import finished
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 

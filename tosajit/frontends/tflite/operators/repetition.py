@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped
@@ -14,7 +15,6 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.reader import STORAGE
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 int8 uint8 int16 int32 int64 bool"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Range, strided
@@ -23,7 +24,6 @@ from tosajit.frontends.tflite.options import (
     UnpackOptions,
 )
 from tosajit.frontends.tflite.quantized import activated, clamped, requantized
-from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 int8 uint8 int16 int32 int64 bool"

@@ -1,0 +1,8 @@
+"""The array that everything passes around."""
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+"""An array of any type and shape."""
