@@ -136,7 +136,7 @@ def test_a_missing_model_is_told(
 def test_a_report_that_cannot_be_written_is_told(
     form: str, calls: list[Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert "Is a directory" in said(capsys, MODEL, f"--{form}", tmp_path, code=1)
+    assert "expected a file, found a folder" in said(capsys, MODEL, f"--{form}", tmp_path, code=1)
     assert "No such file" in said(capsys, MODEL, f"--{form}", tmp_path / "no" / "file", code=1)
     assert list(tmp_path.iterdir()) == []
 

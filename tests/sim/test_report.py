@@ -335,7 +335,7 @@ def test_a_report_that_cannot_be_written_leaves_no_half_file(
 @pytest.mark.parametrize("writer", WRITERS)
 def test_folders_and_missing_folders_are_told(writer: str, tmp_path: Path) -> None:
     write = getattr(report(2), writer)
-    with pytest.raises(ReportError, match="Is a directory"):
+    with pytest.raises(ReportError, match="expected a file, found a folder"):
         write(tmp_path)
     with pytest.raises(ReportError, match=r"no/file: No such file or directory"):
         write(tmp_path / "no" / "file")
