@@ -16,7 +16,9 @@ its unit is free, what it reads is there, and the addresses that it fills are no
   without pauses as long as there is something to do. A scratchpad's ports and banks say how fast it is: a
   port without a bank of its own has nothing to do, and streams beyond the ports share them.
 
-`body` has the commands of a section, `sections` what passes between them, `stalls` who is to blame.
+Begin with `simulate.py`. `model.py` is a section and what its commands take, `body.py` the loop over them,
+`sections.py` what passes between sections, `memory.py` who waits for a memory, `stalls.py` who is to blame;
+`reporting.py` makes the report. Of `sim` only `machine`, `cost` and `report` are imported.
 """
 
 from sim.events.simulate import Simulator, simulate, simulate_all
