@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.summing import summed, summed_by_channel
 from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
 from tosajit.kernels.contract.source import (
@@ -18,10 +19,10 @@ from tosajit.kernels.contract.source import (
     pack_source,
     tile_source,
 )
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.contract.transpose import subgrids
 from tosajit.kernels.objects import compile_kernel
-from tosajit.kernels.sets.registry import available_sets
+from tosajit.kernels.sets.registry import available_sets, named_set
 
 LIBRARIES = available_sets()
 CANARY = 256
@@ -106,34 +107,45 @@ def geometries(draw, dimensions=(1, 2, 3), element_bytes=1):
     )
 
 
-def arguments(slots, geometry, **numbers):
+def arguments(slots, blocking, **numbers):
     args = np.zeros(len(slots) + 8, np.int64)
-    for slot, number in geometry.slots().items():
+    for slot, number in blocking.slots().items():
         args[slot] = number
     for name, number in numbers.items():
         args[slots[name]] = number
     return args
 
 
-STORE = {"i8": Epilogue("store_i32(output, index, acc)"), "i16": Epilogue("store_i64(output, index, acc)")}
+OUTPUT = f"output = load_i64(args, {int(Slot.OUTPUT)})"
+STORE = {
+    kind: Epilogue(f"store_{acc}(output, index, acc)", OUTPUT)
+    for kind, acc in (("i8", "i32"), ("i16", "i64"))
+}
 
 
 def convolution(
     g, library, x, weights, bias, out_address, right="i8", zero_points=(0, 0), box=None, **numbers
 ):
     left = "i8" if g.element_bytes == 1 else "i16"
-    spec = ContractSpec("convolution", left, right, library)
+    spec = ContractSpec(named_set(library), "convolution", left, right)
     matrix = weights.reshape(g.out_channels, -1)
     if left == "i8":
-        packed, initial = pack.pack_weights(matrix), pack.start_values(matrix, bias, *zero_points)
+        packed, initial = (
+            pack.pack_weights(named_set(library).lanes, matrix),
+            pack.start_values(named_set(library), matrix, bias, *zero_points),
+        )
     else:
-        packed = pack.pack_halves(matrix) if right == "i16" else pack.pack_weights(matrix.astype(np.int16), 2)
+        packed = (
+            pack.pack_halves(named_set(library).lanes, matrix)
+            if right == "i16"
+            else pack.pack_weights(named_set(library).lanes, matrix.astype(np.int16), 2)
+        )
         initial = np.concatenate([bias, np.zeros(16, np.int64)])
-    source, scratch = guarded(x), Guarded((g.scratch_bytes + 64,), np.uint8)
+    source, scratch = guarded(x), Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
     operands = [guarded(packed), guarded(initial)]
     args = arguments(
         Slot,
-        g,
+        Blocking(g, named_set(library)),
         SOURCE=source.address,
         WEIGHT=operands[0].address,
         INITIAL=operands[1].address,
@@ -141,7 +153,7 @@ def convolution(
         SCRATCH=scratch.address,
         INPUT_ZP=zero_points[0],
         WEIGHT_ZP=zero_points[1],
-        GATHER=address(gather_source(library)),
+        GATHER=address(gather_source(named_set(library))),
         TILE=address(tile_source(spec)),
         **numbers,
     )
@@ -177,7 +189,7 @@ def test_overlapping_rows_of_a_share_their_input(library, weight_zp, width, chan
     rows = extent_out(5, kernel, stride, 1, 1, 1)
     square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1)
     g = Geometry((2, 1, 5, width), (2, 1, rows, extent), channels, 40, *square)
-    assert g.segments == kernel
+    assert Blocking(g, named_set(library)).segments == kernel
     rng = np.random.default_rng(width)
     x = integers(rng, np.int8, (*g.input, channels))
     weights = integers(rng, np.int8, (40, *g.kernel, channels))
@@ -258,15 +270,17 @@ def test_matrix_products_pack_b_at_run_time(library, type_, sizes, seed, zero_po
     rng, dtype = np.random.default_rng(seed), np.dtype(HOST[type_])
     a, b = integers(rng, dtype, (height, depth)), integers(rng, dtype, (depth, width))
     a_zp, b_zp = zero_points if type_ == "i8" else (0, 0)
-    spec = ContractSpec("convolution", type_, type_, library)
+    spec = ContractSpec(named_set(library), "convolution", type_, type_)
     g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=dtype.itemsize)
     left, right = guarded(a), guarded(b)
-    packed = Guarded((packed_bytes(depth, width, dtype.itemsize, type_ == "i16"),), np.uint8)
+    packed = Guarded(
+        (pack.packed_bytes(named_set(library).lanes, depth, width, dtype.itemsize, type_ == "i16"),), np.uint8
+    )
     initial = Guarded((-(-width // 64) * 64,), np.int32 if type_ == "i8" else np.int64, fill=0)
-    scratch = Guarded((g.scratch_bytes + 64,), np.uint8)
+    scratch = Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
     out = Guarded((height, width), np.int32 if type_ == "i8" else np.int64)
     numbers = (right.address, width * dtype.itemsize, depth, width, packed.address, initial.address)
-    run(pack_source(spec), np.array([*numbers, -(128 + a_zp), a_zp * b_zp * depth], np.int64))
+    run(pack_source(spec), np.array([*numbers, -(spec.isa.bias + a_zp), a_zp * b_zp * depth], np.int64))
     assert packed.intact()
     assert initial.intact()
     assert len(PackSlot) == len(numbers) + 2
@@ -276,8 +290,18 @@ def test_matrix_products_pack_b_at_run_time(library, type_, sizes, seed, zero_po
         "INITIAL": initial.address,
         "OUTPUT": out.address,
     }
-    args = arguments(Slot, g, **addresses, SCRATCH=scratch.address, INPUT_ZP=a_zp, WEIGHT_ZP=b_zp)
-    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    args = arguments(
+        Slot,
+        Blocking(g, named_set(library)),
+        **addresses,
+        SCRATCH=scratch.address,
+        INPUT_ZP=a_zp,
+        WEIGHT_ZP=b_zp,
+    )
+    args[Slot.GATHER], args[Slot.TILE] = (
+        address(gather_source(named_set(library))),
+        address(tile_source(spec)),
+    )
     run(contract_source(spec, STORE[type_]), args)
     assert out.intact()
     np.testing.assert_array_equal(out.array, (a.astype(np.int64) - a_zp) @ (b.astype(np.int64) - b_zp))
@@ -355,7 +379,7 @@ def depthwise(x, weights, g, input_zp, weight_zp):
 
 
 def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None, **numbers):
-    scratch = Guarded((g.scratch_bytes,), np.uint8)
+    scratch = Guarded((DepthwiseBlocking(g, spec.isa).scratch_bytes,), np.uint8)
     source, operands = guarded(x), [guarded(packed), guarded(initial)]
     addresses = {
         "SOURCE": source.address,
@@ -363,10 +387,10 @@ def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None
         "INITIAL": operands[1].address,
         "OUTPUT": out.address,
         "SCRATCH": scratch.address,
-        "BLANK_BYTE": input_zp + 128 if spec.left == "i8" else 0,
+        "BLANK_BYTE": input_zp + spec.isa.bias if spec.left == "i8" else 0,
         "GATHER": address(depthwise_gather_source(spec)),
     }
-    args = arguments(DepthwiseSlot, g, **(addresses | numbers))
+    args = arguments(DepthwiseSlot, DepthwiseBlocking(g, spec.isa), **(addresses | numbers))
     if box:
         args[: len(DepthwiseSlot)][
             [DepthwiseSlot.M_LO, DepthwiseSlot.M_HI, DepthwiseSlot.N_LO, DepthwiseSlot.N_HI]
@@ -389,7 +413,7 @@ def test_int8_depthwise_convolutions_are_exact(library, data, seed, input_zp, we
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
     bias = integers(rng, np.int32, g.out_channels).astype(np.int64)
-    packed, parts = pack.pack_depthwise(weights, weight_zp)
+    packed, parts = pack.pack_depthwise(named_set(library).lanes, weights, weight_zp)
     assert parts == g.parts
     sums = (weights.astype(np.int64) - weight_zp).sum((0, 1)).reshape(-1)
     m = sorted(data.draw(st.tuples(*[st.integers(0, g.rows)] * 2)))
@@ -399,8 +423,8 @@ def test_int8_depthwise_convolutions_are_exact(library, data, seed, input_zp, we
     expected = out.array.copy()
     whole = (depthwise(x, weights, g, input_zp, weight_zp) + bias).astype(np.int32).reshape(expected.shape)
     expected[m[0] : m[1], :, first:last] = whole[m[0] : m[1], :, first:last]
-    initial = padded(bias - (128 + input_zp) * sums, np.int32)
-    spec = ContractSpec("depthwise", "i8", "i8", library)
+    initial = padded(bias - (named_set(library).bias + input_zp) * sums, np.int32)
+    spec = ContractSpec(named_set(library), "depthwise", "i8", "i8")
     run_depthwise(g, spec, STORE["i8"], x, packed, initial, out, input_zp, (*m, first, last))
     np.testing.assert_array_equal(out.array, expected)
 
@@ -413,9 +437,9 @@ def test_int16_depthwise_convolutions_are_exact(library, g, seed):
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
     bias = rng.integers(-(1 << 46), 1 << 46, g.out_channels)
-    packed, _ = pack.pack_depthwise(weights, 0, 2)
+    packed, _ = pack.pack_depthwise(named_set(library).lanes, weights, 0, 2)
     out = Guarded((*g.output, g.out_channels), np.int64)
-    spec = ContractSpec("depthwise", "i16", "i8", library)
+    spec = ContractSpec(named_set(library), "depthwise", "i16", "i8")
     run_depthwise(g, spec, STORE["i16"], x, packed, padded(bias, np.int64), out, 0)
     np.testing.assert_array_equal(out.array, depthwise(x, weights, g, 0, 0) + bias)
 
@@ -454,18 +478,33 @@ def test_vector_rescaling_is_exact_or_declined(
     if table is None:
         return
     g = Geometry((1, 1, rows, 1), (1, 1, rows, 1), 4, columns)
-    initial = guarded(pack.start_values(weights, bias, 0, 0, rescale=True))
-    out, data, source = Guarded((rows, columns), np.int8), guarded(table.data), guarded(x)
-    spec = ContractSpec("convolution", library=library)
-    packed = guarded(pack.pack_weights(weights))
+    initial = guarded(pack.start_values(named_set(library), weights, bias, 0, 0, rescale=True))
+    out, data, source = (
+        Guarded((rows, columns), np.int8),
+        guarded(table.packed(named_set(library).lanes)),
+        guarded(x),
+    )
+    spec = ContractSpec(named_set(library), "convolution")
+    packed = guarded(pack.pack_weights(named_set(library).lanes, weights))
     addresses = {
         "SOURCE": source.address,
         "WEIGHT": packed.address,
         "INITIAL": initial.address,
         "OUTPUT": out.address,
     }
-    args = arguments(Slot, g, **addresses, PARAMETERS=data.address, SIGN=table.sign, LOW=low, HIGH=high)
-    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    args = arguments(
+        Slot,
+        Blocking(g, named_set(library)),
+        **addresses,
+        PARAMETERS=data.address,
+        SIGN=table.sign,
+        LOW=low,
+        HIGH=high,
+    )
+    args[Slot.GATHER], args[Slot.TILE] = (
+        address(gather_source(named_set(library))),
+        address(tile_source(spec)),
+    )
     run(contract_source(spec, Epilogue(rescale=True)), args)
     assert out.intact()
     numbers = zip(bias.tolist(), multiplier.tolist(), shift.tolist(), strict=True)
@@ -477,17 +516,17 @@ def test_vector_rescaling_is_exact_or_declined(
 @pytest.mark.parametrize("kind", ["convolution", "depthwise"])
 def test_text_after_vector_rescaling_sees_int8(library, kind):
     rng = np.random.default_rng(5)
-    channels = 40
+    channels, slots = 40, Slot if kind == "convolution" else DepthwiseSlot
     epilogue = Epilogue(
         "store_i32(output, index, np.int32(acc * 3 + load_i8(e_add, channel)))",
-        "e_add = load_i64(args, EPILOGUE)",
+        f"{OUTPUT}\ne_add = load_i64(args, {int(slots.EPILOGUE)})",
         "",
         True,
     )
     addend = guarded(rng.integers(-128, 128, channels).astype(np.int8))
     bias, multiplier, shift = rng.integers(-(1 << 20), 1 << 20, channels), 1 << 30, 44
     table = pack.rescale_table(multiplier, shift, True, 7, channels, np.abs(bias) + 255 * 128)
-    data, out = guarded(table.data), Guarded((1, 6, 5, channels), np.int32)
+    data, out = guarded(table.packed(named_set(library).lanes)), Guarded((1, 6, 5, channels), np.int32)
     rescaled = {
         "PARAMETERS": data.address,
         "SIGN": table.sign,
@@ -496,32 +535,45 @@ def test_text_after_vector_rescaling_sees_int8(library, kind):
         "EPILOGUE": addend.address,
     }
     x = integers(rng, np.int8, (1, 6, 5, channels))
-    spec = ContractSpec(kind, library=library)
+    spec = ContractSpec(named_set(library), kind)
     weights = integers(rng, np.int8, (1, 1, channels, 1))
     if kind == "depthwise":
         g = DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels)
         sums = depthwise(x, weights, g, 0, 0) + bias
-        initial = padded(bias - 128 * weights.reshape(-1).astype(np.int64) + (1 << 31), np.uint32)
-        run_depthwise(g, spec, epilogue, x, pack.pack_depthwise(weights)[0], initial, out, 0, **rescaled)
+        initial = padded(bias - spec.isa.bias * weights.reshape(-1).astype(np.int64) + (1 << 31), np.uint32)
+        run_depthwise(
+            g,
+            spec,
+            epilogue,
+            x,
+            pack.pack_depthwise(named_set(library).lanes, weights)[0],
+            initial,
+            out,
+            0,
+            **rescaled,
+        )
     else:
         g = Geometry((1, 1, 6, 5), (1, 1, 6, 5), channels, channels)
         matrix = np.diag(weights.reshape(-1))
         sums = depthwise(x, weights, DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels), 0, 0) + bias
         operands = (
-            guarded(pack.pack_weights(matrix)),
-            guarded(pack.start_values(matrix, bias, 0, 0, rescale=True)),
+            guarded(pack.pack_weights(named_set(library).lanes, matrix)),
+            guarded(pack.start_values(named_set(library), matrix, bias, 0, 0, rescale=True)),
         )
         source = guarded(x)
         args = arguments(
             Slot,
-            g,
+            Blocking(g, named_set(library)),
             SOURCE=source.address,
             WEIGHT=operands[0].address,
             INITIAL=operands[1].address,
             **rescaled,
         )
         args[Slot.OUTPUT] = out.address
-        args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+        args[Slot.GATHER], args[Slot.TILE] = (
+            address(gather_source(named_set(library))),
+            address(tile_source(spec)),
+        )
         run(contract_source(spec, epilogue), args)
     scaled = [
         [min(50, max(-50, apply_scale_32(int(v), multiplier, shift, True) + 7)) for v in row]

@@ -11,6 +11,7 @@ import tosajit as tj
 from tests.summing import summed
 from tests.test_contract_kernels import (
     LIBRARIES,
+    OUTPUT,
     SOME,
     Guarded,
     address,
@@ -23,13 +24,15 @@ from tests.test_contract_kernels import (
 )
 from tosajit import accuracy
 from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.blocking import Blocking
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.slots import Slot
 from tosajit.kernels.contract.source import contract_source, gather_source, pack_source, tile_source
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue, packed_bytes
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.sets.registry import named_set
 from tosajit.operators import CLAMP, CONV2D, MATMUL, MUL, TANH
 
-STORE = Epilogue("store_f32(output, index, acc)")
+STORE = Epilogue("store_f32(output, index, acc)", OUTPUT)
 EPSILON = 2.0**-24
 
 
@@ -47,16 +50,19 @@ def near(found, left, right, product, depth):
 
 def convolution(g, library, x, packed, out, box=None):
     """Run the kernel; `packed` is the address of B."""
-    spec = ContractSpec("convolution", "f32", "f32", library)
-    source, scratch = guarded(x), Guarded((g.scratch_bytes + 64,), np.uint8)
+    spec = ContractSpec(named_set(library), "convolution", "f32", "f32")
+    source, scratch = guarded(x), Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
     addresses = {
         "SOURCE": source.address,
         "WEIGHT": packed,
         "OUTPUT": out.address,
         "SCRATCH": scratch.address,
     }
-    args = arguments(Slot, g, **addresses)
-    args[Slot.GATHER], args[Slot.TILE] = address(gather_source(library)), address(tile_source(spec))
+    args = arguments(Slot, Blocking(g, named_set(library)), **addresses)
+    args[Slot.GATHER], args[Slot.TILE] = (
+        address(gather_source(named_set(library))),
+        address(tile_source(spec)),
+    )
     if box is not None:
         args[Slot.M_LO], args[Slot.M_HI], args[Slot.N_LO], args[Slot.N_HI] = box
     run(contract_source(spec, STORE), args)
@@ -74,7 +80,7 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, see
     low, high = sorted(data.draw(st.tuples(*[st.integers(0, g.positions)] * 2)))
     first = 32 * data.draw(st.integers(0, (g.out_channels - 1) // 32))
     last = data.draw(st.integers(first, g.out_channels))
-    packed = guarded(pack.pack_weights(weights.reshape(g.out_channels, -1), 1))
+    packed = guarded(pack.pack_weights(named_set(library).lanes, weights.reshape(g.out_channels, -1), 1))
     out = Guarded((g.positions, g.out_channels), np.float32)
     before = out.array.copy()
     convolution(g, library, x, packed.address, out, (low, high, first, last))
@@ -93,10 +99,10 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, see
 @pytest.mark.parametrize("width", [28, 60])
 def test_overlapping_rows_of_a_share_their_input(library, width):
     g = Geometry((1, 1, 5, width), (1, 1, 5, width), 3, 40, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)
-    assert g.segments == 3
+    assert Blocking(g, named_set(library)).segments == 3
     rng = np.random.default_rng(width)
     x, weights = numbers(rng, (*g.input, 3)), numbers(rng, (40, 1, 3, 3, 3))
-    packed = guarded(pack.pack_weights(weights.reshape(40, -1), 1))
+    packed = guarded(pack.pack_weights(named_set(library).lanes, weights.reshape(40, -1), 1))
     out = Guarded((*g.output, 40), np.float32)
     convolution(g, library, x, packed.address, out)
     near(out.array, x, weights, lambda left, right: summed(left, right, g), g.depth)
@@ -105,8 +111,11 @@ def test_overlapping_rows_of_a_share_their_input(library, width):
 def packed_at_run_time(library, matrix, right="f32"):
     """B in panels, from rows of B in memory."""
     depth, columns = matrix.shape
-    source, packed = guarded(matrix), Guarded((packed_bytes(depth, columns, 4),), np.uint8)
-    spec = ContractSpec("convolution", "f32", right, library)
+    source, packed = (
+        guarded(matrix),
+        Guarded((pack.packed_bytes(named_set(library).lanes, depth, columns, 4),), np.uint8),
+    )
+    spec = ContractSpec(named_set(library), "convolution", "f32", right)
     row = columns * matrix.itemsize
     run(pack_source(spec), np.array([source.address, row, depth, columns, packed.address, 0, 0, 0], np.int64))
     assert packed.intact()
@@ -122,7 +131,9 @@ def test_matrix_products_pack_b_at_run_time(library, sizes, seed):
     a, b = numbers(rng, (height, depth)), numbers(rng, (depth, width))
     g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=4)
     packed = packed_at_run_time(library, b)
-    np.testing.assert_array_equal(packed.array, pack.pack_weights(b.T, 1).view(np.uint8).reshape(-1))
+    np.testing.assert_array_equal(
+        packed.array, pack.pack_weights(named_set(library).lanes, b.T, 1).view(np.uint8).reshape(-1)
+    )
     out = Guarded((height, width), np.float32)
     convolution(g, library, a, packed.address, out)
     near(out.array, a, b, np.matmul, depth)
@@ -135,7 +146,7 @@ def test_rows_of_whole_pages_are_gathered_with_room_between_them(library, height
     assert g.is_direct == (height == 3)
     rng = np.random.default_rng(height)
     a, b = numbers(rng, (height, 2048)), numbers(rng, (2048, 33))
-    packed = guarded(pack.pack_weights(b.T, 1))
+    packed = guarded(pack.pack_weights(named_set(library).lanes, b.T, 1))
     out = Guarded((height, 33), np.float32)
     convolution(g, library, a, packed.address, out)
     near(out.array, a, b, np.matmul, 2048)

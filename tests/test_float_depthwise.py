@@ -26,6 +26,7 @@ from tests.test_float_contractions import EPSILON, STORE, Drawn, exactly, number
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.spec import ContractSpec
+from tosajit.kernels.sets.registry import named_set
 from tosajit.operators import CLAMP, DEPTHWISE_CONV2D
 
 
@@ -37,8 +38,8 @@ def near(found, x, weights, g):
 
 
 def kernel(g, library, x, weights, out, box=None, **numbers):
-    spec = ContractSpec("depthwise", "f32", "f32", library)
-    packed, parts = pack.pack_depthwise(weights, 0, 4)
+    spec = ContractSpec(named_set(library), "depthwise", "f32", "f32")
+    packed, parts = pack.pack_depthwise(named_set(library).lanes, weights, 0, 4)
     assert parts == 1
     run_depthwise(g, spec, STORE, x, packed, np.zeros(1, np.float32), out, 0, box, **numbers)
 

@@ -181,7 +181,7 @@ def test_the_name_depends_on_the_library(monkeypatch, module):
 )
 def test_imports_of_any_form_are_followed(line):
     modules = objects._library(f"import numpy\n\n{line}\n")
-    assert {"contract/tile", "contract/code", "native", "inline"} <= modules
+    assert {"contract/tile", "contract/products", "native", "inline"} <= modules
     assert "scalars" not in modules
 
 

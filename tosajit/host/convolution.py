@@ -25,10 +25,11 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
 )
-from tosajit.kernels.contract.pack import least_of, pack_weights, start_values, sum_bound
+from tosajit.kernels.contract.blocking import Blocking
+from tosajit.kernels.contract.pack import least_of, pack_weights, packed_bytes, start_values, sum_bound
 from tosajit.kernels.contract.slots import PackSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
-from tosajit.kernels.contract.spec import ContractSpec, packed_bytes
+from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 
@@ -49,7 +50,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
     axes = [*([found.column] if found.column is not None else []), *found.depth]
     columns = found.geometry.out_channels
     matrix = np.ascontiguousarray(arranged(weights, request.right, request.group, axes)).reshape(columns, -1)
-    narrow = request.left.type == "i8"
+    isa, narrow = request.isa, request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
     finish = finish_of(request, bound, Slot.EPILOGUE)
@@ -57,12 +58,14 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
         return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
-        packed = pack_weights(matrix)
+        packed = pack_weights(isa.lanes, matrix)
         bias = scaled.bias if scaled else none
-        start = start_values(matrix, bias, *request.zero_points, rescale=scaled is not None)
+        start = start_values(isa, matrix, bias, *request.zero_points, rescale=scaled is not None)
     else:
-        packed, start = pack_weights(matrix.astype(np.int16), 2), np.zeros(-(-columns // 16) * 16, np.int64)
-    arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
+        packed = pack_weights(isa.lanes, matrix.astype(np.int16), 2)
+        start = np.zeros(isa.padded(columns), np.int64)
+    arrays = {"packed": packed, "start": start}
+    arrays |= {"scale": scaled.table.packed(isa.lanes)} if scaled else {}
     return [_finished(request, made, own_constants(request, made, arrays), finish)]
 
 
@@ -76,7 +79,8 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] |
     pairs = request.left.type == "bf16"
     numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
     matrix = arranged(numbers, request.right, request.group, axes)
-    packed = pack_weights(matrix.reshape(found.geometry.out_channels, -1), 1 + pairs).view(np.int32)
+    matrix = matrix.reshape(found.geometry.out_channels, -1)
+    packed = pack_weights(request.isa.lanes, matrix, 1 + pairs).view(np.int32)
     if pairs:
         packed = np.concatenate([least_of(weights.view(np.int16)), packed.reshape(-1)])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
@@ -107,9 +111,9 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
     own = [replace(place, index=(batch, fixed(0, count))) for place in places]
     if kind == "i16":
         columns = found.geometry.out_channels
-        own += own_constants(request, made, {"start": np.zeros(-(-columns // 64) * 64, np.int64)})
+        own += own_constants(request, made, {"start": np.zeros(request.isa.padded(columns, 4), np.int64)})
     if finish.scaled is not None:
-        own += own_constants(request, made, {"scale": finish.scaled.table.data})
+        own += own_constants(request, made, {"scale": finish.scaled.table.packed(request.isa.lanes)})
     return [*turned, pack, _finished(request, made, tuple(own), finish)]
 
 
@@ -158,10 +162,10 @@ def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
     *batch, depth, columns = extents
     kind, axes = request.right.type, len(extents)
     width = request.match.geometry.element_bytes
-    size = packed_bytes(depth, columns, width, halves=kind == "i16", least=kind == "bf16")
+    size = packed_bytes(request.isa.lanes, depth, columns, width, halves=kind == "i16", least=kind == "bf16")
     index = (along(0, axes) if batch else fixed(0, axes), fixed(0, axes))
     matrix = Access(f"{request.name}.packed", "i8", (prod(batch), size), index)
-    start = Access(f"{request.name}.start", "i32", (prod(batch), -(-columns // 64) * 64), index)
+    start = Access(f"{request.name}.start", "i32", (prod(batch), request.isa.padded(columns, 4)), index)
     return [matrix, start] if kind == "i8" else [matrix]
 
 
@@ -192,19 +196,19 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
     depth, columns = pack.extents[-2:]
     addend = zero * weight_zero * depth + ((finish.scaled is not None) << 31)
     words = {
-        PackSlot.PACK_ROW: pack.reads[0].steps(axes)[-2] * BYTES[request.right.type],
-        PackSlot.PACK_DEPTH: depth,
-        PackSlot.PACK_COLUMNS: columns,
-        PackSlot.PACK_FACTOR: -(128 + zero),
-        PackSlot.PACK_ADDEND: addend,
+        PackSlot.ROW: pack.reads[0].steps(axes)[-2] * BYTES[request.right.type],
+        PackSlot.DEPTH: depth,
+        PackSlot.COLUMNS: columns,
+        PackSlot.FACTOR: -(request.isa.bias + zero),
+        PackSlot.ADDEND: addend,
     }
     derived = []
-    slots = (PackSlot.PACK_SOURCE, PackSlot.PACK_OUT, PackSlot.PACK_INITIAL)
+    slots = (PackSlot.SOURCE, PackSlot.OUT, PackSlot.INITIAL)
     for number, (slot, access) in enumerate(zip(slots, pack.accesses, strict=False)):
         step = access.steps(axes)[0] * BYTES[access.type] if axes == 3 else 0
         terms = [(layout.base + number, 1), *([(layout.first, step)] if step else [])]
         derived.append(Word(slot, 0, tuple(terms)))
-    spec = ContractSpec("convolution", request.left.type, request.right.type, request.isa.name)
+    spec = ContractSpec(request.isa, "convolution", request.left.type, request.right.type)
     numbers = tuple(words.get(slot, 0) for slot in PackSlot)
     return Unit("packing", pack_source(spec), {}, numbers, tuple(derived), 0)
 
@@ -212,14 +216,15 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
 def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], finish: Finish) -> Nest:
     """The group with its prepared operands, and its unit."""
     found, group = request.match, request.group
-    done = replace(group, prepared=prepared, grain=grain_of(group, found, 32))
+    done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
     kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
-    spec = ContractSpec("convolution", *kinds, request.isa.name)
+    spec = ContractSpec(request.isa, "convolution", *kinds)
     geometry = replace(found.geometry, out_strides=_out_strides(group, found), in_strides=found.strides)
-    words = {int(slot): number for slot, number in geometry.slots().items()}
+    blocking = Blocking(geometry, request.isa)
+    words = {int(slot): number for slot, number in blocking.slots().items()}
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
-    helpers = {int(Slot.GATHER): gather_source(request.isa.name), int(Slot.TILE): tile_source(spec)}
-    scratch = geometry.scratch_bytes
+    helpers = {int(Slot.GATHER): gather_source(request.isa), int(Slot.TILE): tile_source(spec)}
+    scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done
 

@@ -22,6 +22,7 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
 )
+from tosajit.kernels.contract.blocking import DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_bound
 from tosajit.kernels.contract.slots import DepthwiseSlot
@@ -51,13 +52,17 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
         return reasons.EPILOGUE
     scaled = finish.scaled
     zero, weight_zero = request.zero_points
-    packed, parts = pack_depthwise(taps[..., np.newaxis], weight_zero, shape.element_bytes)
+    packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, shape.element_bytes)
     if narrow:
         centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
-        start = start_values(centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None)
+        start = start_values(
+            request.isa, centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None
+        )
     else:
-        start = np.zeros(-(-columns // 16) * 16, np.int64)
-    arrays = {"packed": packed, "start": start} | ({"scale": scaled.table.data} if scaled else {})
+        start = np.zeros(request.isa.padded(columns), np.int64)
+    arrays = {"packed": packed, "start": start} | (
+        {"scale": scaled.table.packed(request.isa.lanes)} if scaled else {}
+    )
     prepared = own_constants(request, made, arrays)
     return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]
 
@@ -72,7 +77,7 @@ def _of_floats(
     if finish is None:
         return reasons.EPILOGUE
     taps = _taps(request, weights.astype(np.float32), shape)
-    packed, _ = pack_depthwise(taps[..., np.newaxis], 0, shape.element_bytes)
+    packed, _ = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], 0, shape.element_bytes)
     prepared = own_constants(request, made, {"packed": packed.view(np.int32)})
     return [_finished(request, made, prepared, shape, finish)]
 
@@ -107,17 +112,20 @@ def _finished(
 ) -> Nest:
     """The group with its prepared operands, and its unit."""
     found, slots = request.match, DepthwiseSlot
-    done = replace(request.group, prepared=prepared, grain=grain_of(request.group, found, 64))
-    words = {int(slot): number for slot, number in shape.slots().items()}
+    done = replace(
+        request.group, prepared=prepared, grain=grain_of(request.group, found, 4 * request.isa.lanes)
+    )
+    blocking = DepthwiseBlocking(shape, request.isa)
+    words = {int(slot): number for slot, number in blocking.slots().items()}
     steps = output_steps(request.group)
     for slot, place in ((slots.OUT_N, 0), (slots.OUT_Y, 2), (slots.OUT_X, 3)):
         axis = found.places[place]
         words[slot] = steps[axis] if axis is not None else 0
     for slot, place in ((slots.IN_N, 0), (slots.IN_Y, 2), (slots.IN_X, 3)):
         words[slot] = found.strides[place] * shape.element_bytes
-    words[slots.BLANK_BYTE] = request.zero_points[0] + 128 if shape.element_bytes == 1 else 0
+    words[slots.BLANK_BYTE] = request.zero_points[0] + request.isa.bias if shape.element_bytes == 1 else 0
     right = "f32" if shape.floating else "i8"
-    spec = ContractSpec("depthwise", request.left.type, right, request.isa.name)
+    spec = ContractSpec(request.isa, "depthwise", request.left.type, right)
     helpers = {int(slots.GATHER): depthwise_gather_source(spec)}
-    made.units[done] = array_unit(request, done, finish, spec, slots, words, helpers, shape.scratch_bytes)
+    made.units[done] = array_unit(request, done, finish, spec, slots, words, helpers, blocking.scratch_bytes)
     return done

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from tiling.nest import Access, Indirect, Nest
 from tosajit.arrays import Array
+from tosajit.kernels.contract.source import vector_imports
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
+from tosajit.kernels.sets.description import InstructionSet
 
 TEXT = '''"""Bytes of one operand looked up in another."""
 
 from tosajit.kernels.intrinsics import *
-from tosajit.kernels.lookup import lookup_i8
+{imports}
 
 
 def kernel(args):
@@ -23,7 +25,7 @@ def kernel(args):
 """First place and end, then the addresses of bytes, results and table."""
 
 
-def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
+def lookup(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
     """The unit for a group whose only result is a table's entries for the bytes of an operand in order."""
     if len(group.axes) != 1 or group.reduction is not None or len(group.writes) != 1:
         return None
@@ -48,7 +50,8 @@ def lookup(group: Nest, constants: Mapping[str, Array]) -> Unit | None:
     bases = [place.value.operands[0].number, len(group.reads), write.value.number]
     words = [Word(0, 0, ((layout.first, 1),)), Word(1, 0, ((layout.end, 1),))]
     words += [Word(slot, 0, ((layout.base + base, 1),)) for slot, base in enumerate(bases, 2)]
-    return Unit("table lookup", TEXT, {}, (0,) * 5, tuple(words), 0)
+    text = TEXT.format(imports=vector_imports(isa, ["lookup_i8"]))
+    return Unit("table lookup", text, {}, (0,) * 5, tuple(words), 0)
 
 
 def _dense(access: Access) -> bool:

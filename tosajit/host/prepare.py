@@ -58,7 +58,7 @@ def _contraction(
 
 def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
     """The unit of a group that turns matrices or looks up bytes, for itself or for a contraction."""
-    return turn(group) or (lookup(group, constants) if isa.byte_tables else None)
+    return turn(group, isa) or (lookup(group, constants, isa) if isa.byte_tables else None)
 
 
 def supports(group: Nest) -> bool:

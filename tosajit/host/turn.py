@@ -6,14 +6,16 @@ from textwrap import indent
 
 from tiling.expr import BYTES
 from tiling.nest import Nest
-from tosajit.kernels.contract.spec import SIDE
+from tosajit.kernels.contract.source import vector_imports
+from tosajit.kernels.contract.spec import LINE, SIDE
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
+from tosajit.kernels.sets.description import InstructionSet
 
 HEAD = '''"""Matrices of {bits} bits, turned."""
 
 from tosajit.kernels.intrinsics import *
-from tosajit.kernels.turn import turn_{bits}
+{imports}
 
 
 def kernel(args):
@@ -47,7 +49,7 @@ FIRST, EACH = 8, 4
 """The slot of the first axis outside, and how many each has."""
 
 
-def turn(group: Nest) -> Unit | None:
+def turn(group: Nest, isa: InstructionSet) -> Unit | None:
     """The unit for a group that copies an operand whose rows become columns."""
     if group.reduction is not None or len(group.reads) != 1 or len(group.writes) != 1:
         return None
@@ -61,10 +63,12 @@ def turn(group: Nest) -> Unit | None:
         return None
     if min(group.axes[rows[0]].extent, group.axes[columns[0]].extent) < SIDE:
         return None
-    return _unit([*rows, *columns], steps, size)
+    return _unit([*rows, *columns], steps, size, isa)
 
 
-def _unit(matrix: list[int], steps: tuple[tuple[int, ...], tuple[int, ...]], size: int) -> Unit:
+def _unit(
+    matrix: list[int], steps: tuple[tuple[int, ...], tuple[int, ...]], size: int, isa: InstructionSet
+) -> Unit:
     """The words of a group whose matrices have these axes for rows and columns."""
     axes = len(steps[0])
     layout, (row, column) = Layout(axes, 2), matrix
@@ -75,12 +79,15 @@ def _unit(matrix: list[int], steps: tuple[tuple[int, ...], tuple[int, ...]], siz
         derived += [Word(slot, 0, ((layout.first + axis, 1),)), Word(slot + 1, 0, ((layout.end + axis, 1),))]
     for axis in outside:
         words += [0, 0, *(step[axis] * size for step in steps)]
-    return Unit("transpose", _text(len(outside), size), {}, tuple(words), tuple(derived), 0)
+    return Unit("transpose", _text(len(outside), size, isa), {}, tuple(words), tuple(derived), 0)
 
 
-def _text(loops: int, size: int) -> str:
+def _text(loops: int, size: int, isa: InstructionSet) -> str:
     """The kernel for elements of so many bytes, with loops around the matrices."""
     parts = [LOOP.format(axis=n, slot=FIRST + EACH * n, around=n - 1 if n else "") for n in range(loops)]
-    numbers = {"bits": 8 * size, "bytes": size, "side": SIDE, "line": 64 // size}
+    numbers = {"bits": 8 * size, "bytes": size, "side": SIDE, "line": LINE // size}
     parts.append(MATRIX.format(around=loops - 1 if loops else "", **numbers))
-    return HEAD.format(**numbers) + "".join(indent(part, "    " * n) for n, part in enumerate(parts, 1))
+    imports = vector_imports(isa, [f"turn_{8 * size}"])
+    return HEAD.format(imports=imports, **numbers) + "".join(
+        indent(part, "    " * n) for n, part in enumerate(parts, 1)
+    )

@@ -16,6 +16,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from tosajit.kernels.inline import inline_calls
+from tosajit.kernels.instances import written_out
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
 
@@ -65,7 +66,7 @@ def _optimized(source: str, path: Path, symbol: str) -> Any:
 
 def _function(source: str, path: Path, name: str) -> Callable[..., Any]:
     """Return `kernel` of a module text as a Python function, ready for Numba."""
-    parsed = ast.parse(source)
+    parsed = written_out(ast.parse(source))
     for node in ast.walk(parsed):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = []  # `njit` at most: every function is compiled

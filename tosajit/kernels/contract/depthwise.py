@@ -1,207 +1,377 @@
-"""The text of depthwise convolution kernels."""
+"""Kernels of depthwise convolutions.
 
-GATHER = """
-    n, y, x = load_i64(args, DEPTHWISE_N), load_i64(args, DEPTHWISE_Y), load_i64(args, DEPTHWISE_X)
-    columns, channel = load_i64(args, DEPTHWISE_COLUMNS), load_i64(args, DEPTHWISE_CHANNEL)
-    channels, lines = load_i64(args, DEPTHWISE_CHANNELS), load_i64(args, DEPTHWISE_LINES)
-    args = load_i64(args, DEPTHWISE_ARGS)
-    out, blank_byte = load_i64(args, SCRATCH), load_i64(args, BLANK_BYTE)
-    blank = out + load_i64(args, BLANK)
-    expand, expand_bytes = out + load_i64(args, EXPAND), load_i64(args, EXPAND_BYTES)
-    I_h, I_w = load_i64(args, I_H), load_i64(args, I_W)
-    K_h = load_i64(args, K_H) + lines - 1
-    in_y, in_x, step_y = load_i64(args, IN_Y), load_i64(args, IN_X), load_i64(args, DILATION_Y)
-    multiplier, group_bytes = load_i64(args, CHANNEL_MULTIPLIER), load_i64(args, GROUP_BYTES)
-    image = load_i64(args, SOURCE) + n * load_i64(args, IN_N)
+Each function is a kernel, or a part of one that `source` puts in its place; see `structure` for the names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tosajit.kernels.contract.slots import DepthwiseSlot, DepthwiseTile, LinesJob
+from tosajit.kernels.contract.structure import (
+    BIAS,
+    CHUNK,
+    FUSED,
+    GROUP,
+    LANES,
+    NARROW,
+    REGISTER,
+    RESCALE,
+    SHORT_ROW,
+    call,
+    copy_run,
+    depthwise,
+    depthwise_rescale_i8,
+    epilogue,
+    fill_run,
+    interleave_i8,
+    interleave_i16,
+    load_a,
+    load_i64,
+    local,
+    reload_i64,
+    reload_sum,
+    setup,
+    store_a,
+    store_i64,
+)
+
+
+def interleave(job: int) -> None:
+    """Lay the input of some pixels of an output row out as [vertical taps / group][x][channels][group]."""
+    args = load_i64(job, LinesJob.ARGS)
+    x, columns = load_i64(job, LinesJob.X), load_i64(job, LinesJob.COLUMNS)
+    channels = load_i64(job, LinesJob.CHANNELS)
+    out, blank = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.BLANK_BYTE)
+    in_x, multiplier = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.CHANNEL_MULTIPLIER)
+    taps = load_i64(args, DepthwiseSlot.K_H) + load_i64(job, LinesJob.LINES) - 1
     rows, steps = local(32), local(32)
     first = min(max(-x, 0), columns)
-    last = max(min(I_w - x, columns), first)
-    pieces, size = last - first, channels * {bytes}
+    last = max(min(load_i64(args, DepthwiseSlot.I_W) - x, columns), first)
+    pieces, size = last - first, channels * (4 // GROUP)
     if multiplier > 1 or size == in_x:
         size *= pieces
         pieces = min(pieces, 1)
-    for top in range(0, K_h, {group}):
-        for tap in range({group}):
-            line = y + (top + tap) * step_y
-            if top + tap >= K_h or line < 0 or line >= I_h:
-                store_i64(rows, tap, blank)
-                store_i64(steps, tap, 0)
-            elif multiplier == 1:
-                store_i64(rows, tap, image + line * in_y + (x + first) * in_x + channel * {bytes})
-                store_i64(steps, tap, in_x)
-            else:
-                start, target = image + line * in_y, expand + tap * expand_bytes
-                for column in range(last - first):
-                    for i in range(channels):
-                        value = load_{type}(start + (x + first + column) * in_x, (channel + i) // multiplier)
-                        store_{type}(target, column * channels + i, value)
-                store_i64(rows, tap, target)
-                store_i64(steps, tap, 0)
+    for top in range(0, taps, GROUP):
+        for tap in range(GROUP):
+            find_line(args, job, rows, steps, top + tap, tap, first, last, taps)
         if first > 0:
-            fill_run(out, blank_byte, first * channels * 4)
+            fill_run(out, blank, first * channels * 4)
         for piece in range(pieces):
-            interleave_{type}({taps}, size, out + (first + piece) * channels * 4)
+            place = out + (first + piece) * channels * 4
+            if NARROW:
+                interleave_i8(
+                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                    reload_i64(rows, 2) + piece * reload_i64(steps, 2),
+                    reload_i64(rows, 3) + piece * reload_i64(steps, 3),
+                    size,
+                    place,
+                )
+            else:
+                interleave_i16(
+                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                    size,
+                    place,
+                )
         if last < columns:
-            fill_run(out + last * channels * 4, blank_byte, (columns - last) * channels * 4)
-        out += group_bytes
-"""
-"""The input of some pixels of an output row, as [vertical taps / group][x][channels][group]."""
+            fill_run(out + last * channels * 4, blank, (columns - last) * channels * 4)
+        out += load_i64(args, DepthwiseSlot.GROUP_BYTES)
 
-TAP = "reload_i64(rows, {0}) + piece * reload_i64(steps, {0})"
 
-KEEP = """
-    n, y, x = load_i64(args, DEPTHWISE_N), load_i64(args, DEPTHWISE_Y), load_i64(args, DEPTHWISE_X)
-    columns, channel = load_i64(args, DEPTHWISE_COLUMNS), load_i64(args, DEPTHWISE_CHANNEL)
-    channels = load_i64(args, DEPTHWISE_CHANNELS)
-    args = load_i64(args, DEPTHWISE_ARGS)
-    panel = load_i64(args, SCRATCH)
-    table, kept = panel + load_i64(args, TAP_TABLE), panel + load_i64(args, LINE_TABLE)
-    I_h, I_w, K_h, K_w = load_i64(args, I_H), load_i64(args, I_W), load_i64(args, K_H), load_i64(args, K_W)
-    in_x, step_y, step_x = load_i64(args, IN_X), load_i64(args, DILATION_Y), load_i64(args, DILATION_X)
-    pixel = (channels + 15) // 16 * 64
-    first = min(max(-x, 0), columns)
-    last = max(min(I_w - x, columns), first)
+def find_line(
+    args: int, job: int, rows: int, steps: int, number: int, tap: int, first: int, last: int, taps: int
+) -> None:
+    """Find the input of a tap, or zero points if it is padding, or copy it where channels are multiplied."""
+    x, channel = load_i64(job, LinesJob.X), load_i64(job, LinesJob.CHANNEL)
+    channels, multiplier = load_i64(job, LinesJob.CHANNELS), load_i64(args, DepthwiseSlot.CHANNEL_MULTIPLIER)
+    in_x, scratch = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.SCRATCH)
+    line = load_i64(job, LinesJob.Y) + number * load_i64(args, DepthwiseSlot.DILATION_Y)
+    image = load_i64(args, DepthwiseSlot.SOURCE) + load_i64(job, LinesJob.N) * load_i64(
+        args, DepthwiseSlot.IN_N
+    )
+    start = image + line * load_i64(args, DepthwiseSlot.IN_Y)
+    store_i64(steps, tap, 0)
+    if number >= taps or line < 0 or line >= load_i64(args, DepthwiseSlot.I_H):
+        store_i64(rows, tap, scratch + load_i64(args, DepthwiseSlot.BLANK))
+    elif multiplier == 1:
+        store_i64(rows, tap, start + (x + first) * in_x + channel * (4 // GROUP))
+        store_i64(steps, tap, in_x)
+    else:
+        target = (
+            scratch + load_i64(args, DepthwiseSlot.EXPAND) + tap * load_i64(args, DepthwiseSlot.EXPAND_BYTES)
+        )
+        for column in range(last - first):
+            for i in range(channels):
+                value = load_a(start + (x + first + column) * in_x, (channel + i) // multiplier)
+                store_a(target, column * channels + i, value)
+        store_i64(rows, tap, target)
+
+
+def keep(job: int) -> None:
+    """Keep the input of some pixels as lines of [x][channels] that the next rows find again."""
+    args = load_i64(job, LinesJob.ARGS)
+    n, y = load_i64(job, LinesJob.N), load_i64(job, LinesJob.Y)
+    panel, I_h = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.I_H)
+    table, kept = (
+        panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
+        panel + load_i64(args, DepthwiseSlot.LINE_TABLE),
+    )
+    K_h, K_w = load_i64(args, DepthwiseSlot.K_H), load_i64(args, DepthwiseSlot.K_W)
+    step_y, step_x = load_i64(args, DepthwiseSlot.DILATION_Y), load_i64(args, DepthwiseSlot.DILATION_X)
+    pixel = (load_i64(job, LinesJob.CHANNELS) + LANES - 1) // LANES * REGISTER
     for ky in range(K_h):
         line = y + ky * step_y
-        start = load_i64(args, BLANK)
+        start = load_i64(args, DepthwiseSlot.BLANK)
         if line >= 0 and line < I_h:
-            place = line % load_i64(args, LINES)
-            start = place * load_i64(args, GROUP_BYTES)
+            place = line % load_i64(args, DepthwiseSlot.LINES)
+            start = place * load_i64(args, DepthwiseSlot.GROUP_BYTES)
             if reload_i64(kept, place) != n * I_h + line:
                 store_i64(kept, place, n * I_h + line)
-                row = load_i64(args, SOURCE) + n * load_i64(args, IN_N) + line * load_i64(args, IN_Y)
-                row += x * in_x + channel * 4
-                fill_run(panel + start, 0, first * pixel)
-                if pixel == in_x:
-                    copy_run(panel + start + first * pixel, row + first * in_x, (last - first) * pixel)
-                else:
-                    for column in range(first, last):
-                        copy_run(panel + start + column * pixel, row + column * in_x, channels * 4)
-                fill_run(panel + start + last * pixel, 0, (columns - last) * pixel)
+                copy_line(args, job, panel + start, n, line, pixel)
         for kx in range(K_w):
             store_i64(table, ky * K_w + kx, start + kx * step_x * pixel)
-"""
-"""The input of some pixels of an output row, as lines of [x][channels] that the next rows find again."""
 
-PROLOGUE = """
-    m_lo, m_hi = load_i64(args, M_LO), load_i64(args, M_HI)
-    n_lo, n_hi, block = load_i64(args, N_LO), load_i64(args, N_HI), load_i64(args, CHANNEL_BLOCK)
-    weight, output, initial = load_i64(args, WEIGHT), load_i64(args, OUTPUT), load_i64(args, INITIAL)
-    panel = load_i64(args, SCRATCH)
-    words = panel + load_i64(args, WORDS)
-    O_h, O_w, pixel_block = load_i64(args, O_H), load_i64(args, O_W), load_i64(args, PIXEL_BLOCK)
-    stride_y, stride_x = load_i64(args, STRIDE_Y), load_i64(args, STRIDE_X)
-    top, left = load_i64(args, PAD_TOP), load_i64(args, PAD_LEFT)
-    out_n, out_y, out_x = load_i64(args, OUT_N), load_i64(args, OUT_Y), load_i64(args, OUT_X)
-    reach, step_x, K_w = load_i64(args, REACH), load_i64(args, DILATION_X), load_i64(args, K_W)
-    table, taps, parts = panel + load_i64(args, TAP_TABLE), load_i64(args, TAPS), load_i64(args, PARTS)
-    pair_bytes = load_i64(args, PAIR_BYTES)
-    group_bytes, gather = load_i64(args, GROUP_BYTES), load_i64(args, GATHER)
-    job = local(64)
-    store_i64(job, DEPTHWISE_ARGS, args)
-    fill_run(panel + load_i64(args, BLANK), load_i64(args, BLANK_BYTE) ^ {flip}, load_i64(args, BLANK_BYTES))
-"""
 
-LOOPS = """
-    for column in range(n_lo, n_hi, block):
+def copy_line(args: int, job: int, target: int, n: int, line: int, pixel: int) -> None:
+    """Copy a line of the input, with zeros for padding."""
+    x, columns, channels = (
+        load_i64(job, LinesJob.X),
+        load_i64(job, LinesJob.COLUMNS),
+        load_i64(job, LinesJob.CHANNELS),
+    )
+    in_x, image = load_i64(args, DepthwiseSlot.IN_X), n * load_i64(args, DepthwiseSlot.IN_N)
+    row = load_i64(args, DepthwiseSlot.SOURCE) + image + line * load_i64(args, DepthwiseSlot.IN_Y)
+    row += x * in_x + load_i64(job, LinesJob.CHANNEL) * 4
+    first = min(max(-x, 0), columns)
+    last = max(min(load_i64(args, DepthwiseSlot.I_W) - x, columns), first)
+    fill_run(target, 0, first * pixel)
+    if pixel == in_x:
+        copy_run(target + first * pixel, row + first * in_x, (last - first) * pixel)
+    else:
+        for column in range(first, last):
+            copy_run(target + column * pixel, row + column * in_x, channels * 4)
+    fill_run(target + last * pixel, 0, (columns - last) * pixel)
+
+
+def kernel(args: int) -> None:
+    """Channels by channels, rows of pixels; what follows a sum is `epilogue`."""
+    panel, output = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.OUTPUT)
+    words, table = (
+        panel + load_i64(args, DepthwiseSlot.WORDS),
+        panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
+    )
+    n_hi, block = load_i64(args, DepthwiseSlot.N_HI), load_i64(args, DepthwiseSlot.CHANNEL_BLOCK)
+    m_lo, m_hi = load_i64(args, DepthwiseSlot.M_LO), load_i64(args, DepthwiseSlot.M_HI)
+    O_h, O_w = load_i64(args, DepthwiseSlot.O_H), load_i64(args, DepthwiseSlot.O_W)
+    taps, initial = load_i64(args, DepthwiseSlot.TAPS), load_i64(args, DepthwiseSlot.INITIAL)
+    stride_x, pixel_block = load_i64(args, DepthwiseSlot.STRIDE_X), load_i64(args, DepthwiseSlot.PIXEL_BLOCK)
+    pair_bytes, lines_kernel = load_i64(args, DepthwiseSlot.PAIR_BYTES), load_i64(args, DepthwiseSlot.GATHER)
+    job, tile = local(64), local(128)
+    start_rows(args, job, tile)
+    setup(args)
+    for column in range(load_i64(args, DepthwiseSlot.N_LO), n_hi, block):
         columns = min(block, n_hi - column)
-        pixel_bytes = stride_x * columns * 4
-        pitch = (columns + 15) // 16 * 16
-        b = weight + column // 16 * taps * 64
-        store_i64(job, DEPTHWISE_CHANNEL, column)
-        store_i64(job, DEPTHWISE_CHANNELS, columns)
-        for t in range(taps):
-            slice = t // parts
-            store_i64(table, t, slice // K_w * group_bytes + slice % K_w * step_x * columns * 4)
+        pitch = (columns + LANES - 1) // LANES * LANES
+        start_channels(args, job, tile, table, column, columns)
         m = m_lo
         while m < m_hi:
             n, y = m // O_h, m % O_h
             lines = 2 if pair_bytes > 0 and y + 1 < O_h and m + 1 < m_hi else 1
-            store_i64(job, DEPTHWISE_N, n)
-            store_i64(job, DEPTHWISE_Y, y * stride_y - top)
-            store_i64(job, DEPTHWISE_LINES, lines)
+            store_i64(job, LinesJob.N, n)
+            store_i64(
+                job,
+                LinesJob.Y,
+                y * load_i64(args, DepthwiseSlot.STRIDE_Y) - load_i64(args, DepthwiseSlot.PAD_TOP),
+            )
+            store_i64(job, LinesJob.LINES, lines)
             for x in range(0, O_w, pixel_block):
                 height = min(pixel_block, O_w - x)
-                store_i64(job, DEPTHWISE_X, x * stride_x - left)
-                store_i64(job, DEPTHWISE_COLUMNS, (height - 1) * stride_x + reach)
-                call(gather, job)
+                store_i64(job, LinesJob.X, x * stride_x - load_i64(args, DepthwiseSlot.PAD_LEFT))
+                store_i64(
+                    job, LinesJob.COLUMNS, (height - 1) * stride_x + load_i64(args, DepthwiseSlot.REACH)
+                )
+                call(lines_kernel, job)
+                store_i64(tile, DepthwiseTile.PIXELS, height)
                 for line in range(lines):
-                    first_place = n * out_n + (y + line) * out_y + x * out_x
-                    taken = b + line * pair_bytes
-"""
-
-NEXT = """
+                    place = first_place(args, n, y + line, x) + column
+                    weights = load_i64(args, DepthwiseSlot.WEIGHT) + column // LANES * taps * REGISTER
+                    sum_row(args, tile, words, weights + line * pair_bytes, initial, column, pitch, height)
+                    if RESCALE:
+                        store_i64(tile, DepthwiseTile.OUT, output + place if FUSED else words)
+                        store_i64(
+                            tile,
+                            DepthwiseTile.OUT_BYTES,
+                            load_i64(args, DepthwiseSlot.OUT_X) if FUSED else columns,
+                        )
+                        depthwise_rescale_i8(tile)
+                    if not FUSED:
+                        finish_row(args, words, columns if RESCALE else pitch, place, height, column, columns)
             m += lines
-"""
 
-TILE_I8 = """
-                    depthwise_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4, words, pitch *
-                    4, height, pitch // 16)
-"""
 
-TILE_I16 = """
-                    for i in range(height):
-                        copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
-                    for t in range(0, taps, 255):
-                        some = min(255, taps - t)
-                        depthwise_i16(panel, pixel_bytes, table + t * 8, some, taken + t * 64, taps, words,
-                                      pitch * 8, height, pitch // 16)
-"""
+def start_rows(args: int, job: int, tile: int) -> None:
+    """Set what all rows have in common, and a row of zero points."""
+    panel, blank = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.BLANK_BYTE)
+    store_i64(job, LinesJob.ARGS, args)
+    store_i64(tile, DepthwiseTile.SOURCE, panel)
+    store_i64(tile, DepthwiseTile.TAPS, load_i64(args, DepthwiseSlot.TAPS))
+    store_i64(tile, DepthwiseTile.PANEL_TAPS, load_i64(args, DepthwiseSlot.TAPS))
+    store_i64(tile, DepthwiseTile.SIGN, load_i64(args, DepthwiseSlot.SIGN))
+    store_i64(tile, DepthwiseTile.LOW, load_i64(args, DepthwiseSlot.LOW))
+    store_i64(tile, DepthwiseTile.HIGH, load_i64(args, DepthwiseSlot.HIGH))
+    fill_run(
+        panel + load_i64(args, DepthwiseSlot.BLANK), blank ^ BIAS, load_i64(args, DepthwiseSlot.BLANK_BYTES)
+    )
 
-RESCALE = """
-                    depthwise_rescale_i8(panel, pixel_bytes, table, taps, taken, initial + column * 4,
-                    {where}, height, columns, parameters + column * 16, sign, low, high)
-"""
 
-LOOPS_F32 = """
-    source, in_n, in_y = load_i64(args, SOURCE), load_i64(args, IN_N), load_i64(args, IN_Y)
-    in_x, I_h, I_w = load_i64(args, IN_X), load_i64(args, I_H), load_i64(args, I_W)
-    span_y = (load_i64(args, K_H) - 1) * load_i64(args, DILATION_Y)
-    kept, kept_lines = panel + load_i64(args, LINE_TABLE), load_i64(args, LINES)
-    places = kept + kept_lines * 8
-    for t in range(taps):
-        store_i64(places, t, t // K_w * load_i64(args, DILATION_Y) * in_y + t % K_w * step_x * in_x)
-    for column in range(n_lo, n_hi, block):
+def start_channels(args: int, job: int, tile: int, table: int, column: int, columns: int) -> None:
+    """Set what rows of some channels have in common, and list where their taps are."""
+    K_w, parts = load_i64(args, DepthwiseSlot.K_W), load_i64(args, DepthwiseSlot.PARTS)
+    group_bytes, step_x = load_i64(args, DepthwiseSlot.GROUP_BYTES), load_i64(args, DepthwiseSlot.DILATION_X)
+    store_i64(job, LinesJob.CHANNEL, column)
+    store_i64(job, LinesJob.CHANNELS, columns)
+    store_i64(tile, DepthwiseTile.PIXEL_BYTES, load_i64(args, DepthwiseSlot.STRIDE_X) * columns * 4)
+    store_i64(tile, DepthwiseTile.OFFSETS, table)
+    store_i64(tile, DepthwiseTile.COLUMNS, columns)
+    store_i64(tile, DepthwiseTile.PANELS, (columns + LANES - 1) // LANES)
+    store_i64(tile, DepthwiseTile.INITIAL, load_i64(args, DepthwiseSlot.INITIAL) + column * 4)
+    store_i64(tile, DepthwiseTile.PARAMETERS, load_i64(args, DepthwiseSlot.PARAMETERS) + column * 16)
+    for t in range(load_i64(args, DepthwiseSlot.TAPS)):
+        slice = t // parts
+        store_i64(table, t, slice // K_w * group_bytes + slice % K_w * step_x * columns * 4)
+
+
+def first_place(args: int, n: int, y: int, x: int) -> Any:
+    """Where the first channel of a pixel goes."""
+    out_n, out_y, out_x = (
+        load_i64(args, DepthwiseSlot.OUT_N),
+        load_i64(args, DepthwiseSlot.OUT_Y),
+        load_i64(args, DepthwiseSlot.OUT_X),
+    )
+    return n * out_n + y * out_y + x * out_x
+
+
+def sum_row(
+    args: int, tile: int, words: int, weights: int, initial: int, column: int, pitch: int, height: int
+) -> None:
+    """Sum the taps of a row of pixels, unless its sums are rescaled at once."""
+    store_i64(tile, DepthwiseTile.WEIGHTS, weights)
+    if not RESCALE:
+        store_i64(tile, DepthwiseTile.OUT, words)
+        if NARROW:
+            store_i64(tile, DepthwiseTile.OUT_BYTES, pitch * 4)
+            depthwise(tile)
+        else:
+            store_i64(tile, DepthwiseTile.OUT_BYTES, pitch * 8)
+            for i in range(height):
+                copy_run(words + i * pitch * 8, initial + column * 8, pitch * 8)
+            table = load_i64(args, DepthwiseSlot.SCRATCH) + load_i64(args, DepthwiseSlot.TAP_TABLE)
+            taps = load_i64(args, DepthwiseSlot.TAPS)
+            for t in range(0, taps, CHUNK):
+                store_i64(tile, DepthwiseTile.OFFSETS, table + t * 8)
+                store_i64(tile, DepthwiseTile.WEIGHTS, weights + t * REGISTER)
+                store_i64(tile, DepthwiseTile.TAPS, min(CHUNK, taps - t))
+                depthwise(tile)
+
+
+def finish_row(args: int, sums: int, pitch: int, place: int, height: int, column: int, columns: int) -> None:
+    """Run the epilogue for each sum of a row of pixels."""
+    out_x = load_i64(args, DepthwiseSlot.OUT_X)
+    for i in range(height):
+        first, base = place + i * out_x, i * pitch
+        for j in range(columns):
+            epilogue(reload_sum(sums, base + j), column + j, first + j)
+
+
+def kernel_floats(args: int) -> None:
+    """Channels by channels, columns by columns, rows of pixels of float32.
+
+    Where no tap of a row of pixels is padding, the input is used in place, else as the kernel `keep` has it.
+    Rows follow each other, so that the lines that they share are kept, or in the cache. What is left of a
+    panel reads up to a register of the pixel behind, so one has to be there.
+    """
+    panel = load_i64(args, DepthwiseSlot.SCRATCH)
+    words, table = (
+        panel + load_i64(args, DepthwiseSlot.WORDS),
+        panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
+    )
+    kept, kept_lines = panel + load_i64(args, DepthwiseSlot.LINE_TABLE), load_i64(args, DepthwiseSlot.LINES)
+    n_hi, block = load_i64(args, DepthwiseSlot.N_HI), load_i64(args, DepthwiseSlot.CHANNEL_BLOCK)
+    O_h, O_w = load_i64(args, DepthwiseSlot.O_H), load_i64(args, DepthwiseSlot.O_W)
+    I_w, stride_x = load_i64(args, DepthwiseSlot.I_W), load_i64(args, DepthwiseSlot.STRIDE_X)
+    reach, lines_kernel = load_i64(args, DepthwiseSlot.REACH), load_i64(args, DepthwiseSlot.GATHER)
+    job, tile, places = local(64), local(128), kept + kept_lines * 8
+    start_rows(args, job, tile)
+    store_i64(tile, DepthwiseTile.OUT, words)
+    setup(args)
+    list_places(args, places)
+    for column in range(load_i64(args, DepthwiseSlot.N_LO), n_hi, block):
         columns = min(block, n_hi - column)
-        panels = (columns + 15) // 16
-        pitch = panels * 16
-        store_i64(job, DEPTHWISE_CHANNEL, column)
-        store_i64(job, DEPTHWISE_CHANNELS, columns)
+        pitch = (columns + LANES - 1) // LANES * LANES
+        start_channels_floats(args, job, tile, column, columns)
         x = 0
         while x < O_w:
-            first = x * stride_x - left
+            first = x * stride_x - load_i64(args, DepthwiseSlot.PAD_LEFT)
             inside = (I_w - reach - first) // stride_x + 1 if first >= 0 else 0
-            height = min(pixel_block, O_w - x)
-            if O_w > {short} and inside > 0:
+            height = min(load_i64(args, DepthwiseSlot.PIXEL_BLOCK), O_w - x)
+            if O_w > SHORT_ROW and inside > 0:
                 height = min(height, inside)
-            elif O_w > {short} and first < 0:
+            elif O_w > SHORT_ROW and first < 0:
                 height = min(height, (stride_x - 1 - first) // stride_x)
-            store_i64(job, DEPTHWISE_X, first)
-            store_i64(job, DEPTHWISE_COLUMNS, (height - 1) * stride_x + reach)
+            store_i64(job, LinesJob.X, first)
+            store_i64(job, LinesJob.COLUMNS, (height - 1) * stride_x + reach)
+            store_i64(tile, DepthwiseTile.PIXELS, height)
             for line in range(kept_lines):
                 store_i64(kept, line, -1)
-            for m in range(m_lo, m_hi):
+            for m in range(load_i64(args, DepthwiseSlot.M_LO), load_i64(args, DepthwiseSlot.M_HI)):
                 n, y = m // O_h, m % O_h
-                line = y * stride_y - top
-                behind = (I_h - 1 - span_y - line) * in_y
-                if height <= inside and line >= 0 and behind >= (0 if columns == pitch else 64):
-                    input, step = source + n * in_n + line * in_y + first * in_x + column * 4, stride_x * in_x
-                    offsets = places
+                line = y * load_i64(args, DepthwiseSlot.STRIDE_Y) - load_i64(args, DepthwiseSlot.PAD_TOP)
+                behind = bytes_behind(args, line)
+                if height <= inside and line >= 0 and behind >= (0 if columns == pitch else REGISTER):
+                    take_in_place(args, tile, places, n, line, first, column)
                 else:
-                    store_i64(job, DEPTHWISE_N, n)
-                    store_i64(job, DEPTHWISE_Y, line)
-                    call(gather, job)
-                    input, step, offsets = panel, stride_x * pitch * 4, table
-                depthwise_f32(input, step, offsets, taps, weight + column // 16 * taps * 64, initial, words,
-                              pitch * 4, height, panels)
-                first_place = n * out_n + y * out_y + x * out_x
-"""
-"""Where no tap of a row of pixels is padding, the input is used in place, else as the kernel of KEEP has it.
-
-Rows follow each other, so that the lines that they share are kept, or in the cache. What is left of a panel
-reads up to 64 bytes of the pixel behind, so one has to be there.
-"""
-
-NEXT_F32 = """
+                    store_i64(job, LinesJob.N, n)
+                    store_i64(job, LinesJob.Y, line)
+                    call(lines_kernel, job)
+                    store_i64(tile, DepthwiseTile.SOURCE, panel)
+                    store_i64(tile, DepthwiseTile.PIXEL_BYTES, stride_x * pitch * 4)
+                    store_i64(tile, DepthwiseTile.OFFSETS, table)
+                depthwise(tile)
+                finish_row(args, words, pitch, first_place(args, n, y, x) + column, height, column, columns)
             x += height
-"""
+
+
+def list_places(args: int, places: int) -> None:
+    """List where taps are in the input."""
+    K_w, in_x = load_i64(args, DepthwiseSlot.K_W), load_i64(args, DepthwiseSlot.IN_X)
+    down = load_i64(args, DepthwiseSlot.DILATION_Y) * load_i64(args, DepthwiseSlot.IN_Y)
+    for t in range(load_i64(args, DepthwiseSlot.TAPS)):
+        store_i64(places, t, t // K_w * down + t % K_w * load_i64(args, DepthwiseSlot.DILATION_X) * in_x)
+
+
+def start_channels_floats(args: int, job: int, tile: int, column: int, columns: int) -> None:
+    """Set what rows of some channels have in common."""
+    panels, taps = (columns + LANES - 1) // LANES, load_i64(args, DepthwiseSlot.TAPS)
+    store_i64(job, LinesJob.CHANNEL, column)
+    store_i64(job, LinesJob.CHANNELS, columns)
+    weights = load_i64(args, DepthwiseSlot.WEIGHT) + column // LANES * taps * REGISTER
+    store_i64(tile, DepthwiseTile.WEIGHTS, weights)
+    store_i64(tile, DepthwiseTile.OUT_BYTES, panels * REGISTER)
+    store_i64(tile, DepthwiseTile.PANELS, panels)
+
+
+def bytes_behind(args: int, line: int) -> Any:
+    """How many bytes of the input are behind the last line that a row of pixels takes."""
+    span = (load_i64(args, DepthwiseSlot.K_H) - 1) * load_i64(args, DepthwiseSlot.DILATION_Y)
+    return (load_i64(args, DepthwiseSlot.I_H) - 1 - span - line) * load_i64(args, DepthwiseSlot.IN_Y)
+
+
+def take_in_place(args: int, tile: int, places: int, n: int, line: int, first: int, column: int) -> None:
+    """Take pixels from the input itself."""
+    in_x, source = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.SOURCE)
+    image = source + n * load_i64(args, DepthwiseSlot.IN_N) + line * load_i64(args, DepthwiseSlot.IN_Y)
+    store_i64(tile, DepthwiseTile.SOURCE, image + first * in_x + column * 4)
+    store_i64(tile, DepthwiseTile.PIXEL_BYTES, load_i64(args, DepthwiseSlot.STRIDE_X) * in_x)
+    store_i64(tile, DepthwiseTile.OFFSETS, places)

@@ -1,88 +1,84 @@
-"""Register tiles of int8 that are rescaled to int8 without leaving the registers, for AVX-512."""
+"""Register tiles of int8 that are rescaled to int8 without leaving the registers."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
-from tosajit.kernels.contract.code import I8, Builder, Value, address, define, load, loop, number, procedure
-from tosajit.kernels.contract.requant import PANEL_BYTES, Rescaling, load_panel, narrow, put, scale
-from tosajit.kernels.contract.rows import lanes_below
-from tosajit.kernels.contract.tile import INT8, PANELS, Body
+from tosajit.kernels.contract.products import INT8
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed
+from tosajit.kernels.contract.slots import TileJob
+from tosajit.kernels.contract.tile import Body, Operands
+from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import Vectors
 
-HEIGHTS = (1, 2, 4, 8, 10, 12)
-OPERANDS = 14
+LOW = 4
+"""Rows of a tile that is not high enough to keep the units busy."""
+
+
+def tile_rescale_i8(v: Vectors, address: Value) -> None:
+    """Store rows of A times panels of B as int8 where no sum's sign matters to its rounding (`TileJob`)."""
+    job = Record(v, address)
+
+    def case(rows: int, columns: int) -> None:
+        name = f"contract_tile_rescale_i8_{rows}x{columns}"
+        v.call(name, partial(_column, Body(INT8, rows, columns)), address)
+
+    wide = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
+    sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled]
+    cases = {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes}
+    v.switch(wide * 16 + _evenest(v, job[TileJob.HEIGHT]), cases)
+
+
+def _evenest(v: Vectors, rows: Value) -> Value:
+    """The height of tiles that cover so many rows with the least waste; taller ones may waste a row more."""
+    low = [height for height in v.isa.rescaled if height <= LOW]
+    height = v.number(1)
+    for taller in low[1:]:
+        height = v.choose(rows >= taller, v.number(taller), height)
+    least = (rows + (height - 1)) // height * height
+    for taller in v.isa.rescaled[len(low) :]:
+        cover = (rows + (taller - 1)) // taller * taller
+        better = (rows >= taller) & (cover <= least + 1)
+        height, least = v.choose(better, v.number(taller), height), v.choose(better, cover, least)
+    return height
+
+
+def _column(body: Body, v: Vectors, address: Value) -> None:
+    """All tiles of one size down a column; the last may begin early: some rows are then stored twice."""
+    job, height = Record(v, address), body.rows
+    limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
+    parameters, operands = job[TileJob.PARAMETERS], Operands.of(job)
+    initial, rows = job[TileJob.INITIAL], job[TileJob.HEIGHT]
+    places = _Places(job[TileJob.OUT], job[TileJob.OFFSETS])
+    masks = [_mask(v, job[TileJob.COLUMNS], panel) for panel in range(body.panels)]
+
+    def tile(index: Value) -> None:
+        start = v.least(index * height, rows - height)
+        totals = body.sums(v, replace(operands, a=operands.a + start * operands.a_row), initial)
+        for panel, mask in enumerate(masks):
+            loaded = Panel.at(v, parameters, panel)
+            values = [narrowed(v, total, loaded, limits) for total in totals[panel :: body.panels]]
+            places.store(v, values, start, v.isa.lanes * panel, mask)
+
+    v.each((rows + (height - 1)) // height, tile)
+
+
+def _mask(v: Vectors, columns: Value, panel: int) -> Value:
+    return v.below(v.least(columns - v.isa.lanes * panel, v.isa.lanes))
 
 
 @dataclass(frozen=True, slots=True)
-class _Fused:
-    """All tiles of one size down a column; the last may begin early: some rows are then stored twice."""
+class _Places:
+    """Where the rows of a column go: out + offsets[row]."""
 
-    height: int
-    panels: int
+    out: Value
+    offsets: Value
 
-    def __call__(self, b: Builder, *arguments: Value) -> None:
-        a, a_row, *inner, init, rows, columns, parameters, low, high, places = arguments
-        limits = Rescaling(False, b.trunc(low, I8), b.trunc(high, I8))
-        masks = [self._mask(b, columns, panel) for panel in range(self.panels)]
-        out, offsets = (load(b, address(b, places, 8 * i), a.type) for i in range(2))
-        height, body = number(self.height), Body(INT8, self.height, self.panels)
-        last = b.sub(rows, height)
-
-        def tile(index: Value, _: Any) -> list[Value]:
-            start = b.mul(index, height)
-            start = b.select(b.icmp_signed("<", start, last), start, last)
-            operands = (b.add(a, b.mul(start, a_row)), a_row, *inner)
-            totals = body.sums(b, operands, init)
-            for panel, mask in enumerate(masks):
-                loaded = load_panel(b, address(b, parameters, panel * PANEL_BYTES))
-                mine = totals[panel :: self.panels]
-                self._store(b, mine, loaded, limits, mask, (address(b, out, 16 * panel), offsets, start))
-            return []
-
-        loop(b, b.udiv(b.add(rows, number(self.height - 1)), height), [], tile)
-
-    def _mask(self, b: Builder, columns: Value, panel: int) -> Value:
-        left = b.sub(columns, number(16 * panel))
-        return lanes_below(b, b.select(b.icmp_signed("<", left, number(16)), left, number(16)), 16)
-
-    def _store(
-        self,
-        b: Builder,
-        totals: Sequence[Value],
-        loaded: Sequence[Value],
-        limits: Rescaling,
-        mask: Value,
-        places: tuple[Value, Value, Value],
-    ) -> None:
-        out, offsets, start = places
-        first = address(b, offsets, start, 8)
-        for row, total in enumerate(totals):
-            offset = load(b, address(b, first, 8 * row), out.type)
-            value = narrow(b, scale(b, total, loaded, limits.signed), limits)
-            put(b, value, b.add(out, offset), mask)
-
-
-def _tile_rescale_i8(b: Builder, *arguments: Value) -> None:
-    *operands, height = arguments
-    columns = operands[9]
-    wide = b.select(b.icmp_signed(">", columns, number(16)), number(16 * 2), number(16))
-    default, after = b.append_basic_block("default"), b.append_basic_block("after")
-    cases = b.switch(b.add(wide, height), default)
-    for panels in range(1, PANELS + 1):
-        for rows in HEIGHTS:
-            block = b.append_basic_block("case")
-            cases.add_case(number(16 * panels + rows), block)
-            b.position_at_end(block)
-            name = f"contract_tile_rescale_i8_{rows}x{panels}"
-            b.call(define(b.module, name, OPERANDS, _Fused(rows, panels)), operands)
-            b.branch(after)
-    b.position_at_end(default)
-    b.unreachable()
-    b.position_at_end(after)
-
-
-tile_rescale_i8 = procedure("tile_rescale_i8", OPERANDS + 1, _tile_rescale_i8)
-"""`tile_rescale_i8(a, a_row, segments, segment, steps, b, b_panel, init, rows, columns, parameters, low,
-high, places, height)`: rows of A times up to 32 columns, rescaled where no sum's sign matters, to int8 at
-out + offsets[row]; `places` is the address of the two addresses `out` and `offsets`. `height` is one of
-HEIGHTS and at most `rows`."""
+    def store(self, v: Vectors, values: Sequence[Register], start: Value, column: int, mask: Value) -> None:
+        """Store rows from `start` on."""
+        first = self.offsets + start * 8
+        for row, value in enumerate(values):
+            v.store_part(value, self.out + column + v.loaded(first + 8 * row), mask)

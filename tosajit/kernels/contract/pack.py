@@ -1,6 +1,5 @@
 """Packing what does not change between runs: weights, start values of columns, parameters of a rescale."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,22 +7,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tosajit.kernels.contract.spec import LEAST_BYTES
+from tosajit.kernels.sets.description import InstructionSet
 
-COLUMNS = 16
 MIN_SHIFT, MAX_SHIFT = 32, 62
 
 
-def _padded(columns: int) -> int:
-    return -(-columns // COLUMNS) * COLUMNS
+def _padded(columns: int, lanes: int) -> int:
+    return -(-columns // lanes) * lanes
 
 
-def pack_weights(matrix: NDArray[Any], step: int = 4) -> NDArray[Any]:
-    """Return [columns / 16][depth / step][16][step] of a matrix [columns][depth], padded with 0."""
+def packed_bytes(
+    lanes: int, depth: int, columns: int, element_bytes: int, halves: bool = False, least: bool = False
+) -> int:
+    """Return the bytes of a packed matrix B; `halves` if its int16 are split into bytes, `least` for bf16."""
+    size = -(-depth * element_bytes // 4) * _padded(columns, lanes) * 4 * (2 if halves else 1)
+    return size + LEAST_BYTES * least
+
+
+def pack_weights(lanes: int, matrix: NDArray[Any], step: int = 4) -> NDArray[Any]:
+    """Return [columns / lanes][depth / step][lanes][step] of a matrix [columns][depth], padded with 0."""
     columns, depth = matrix.shape
-    padded = np.zeros((_padded(columns), max(1, -(-depth // step)) * step), matrix.dtype)
+    padded = np.zeros((_padded(columns, lanes), max(1, -(-depth // step)) * step), matrix.dtype)
     padded[:columns, :depth] = matrix
     return np.ascontiguousarray(
-        padded.reshape(-1, COLUMNS, padded.shape[1] // step, step).transpose(0, 2, 1, 3)
+        padded.reshape(-1, lanes, padded.shape[1] // step, step).transpose(0, 2, 1, 3)
     )
 
 
@@ -34,6 +41,7 @@ def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:
 
 
 def start_values(
+    isa: InstructionSet,
     matrix: NDArray[np.integer[Any]],
     bias: NDArray[np.int32],
     input_zp: int,
@@ -43,15 +51,15 @@ def start_values(
     """Return where each column's sum starts, int8: bias, zero point corrections, and for `rescale` 2**31."""
     columns, depth = matrix.shape
     sums = matrix.astype(np.int64).sum(axis=1)
-    values = np.zeros(_padded(columns), np.int64)
-    values[:columns] = bias - (128 + input_zp) * sums + weight_zp * input_zp * depth + (rescale << 31)
+    values = np.zeros(_padded(columns, isa.lanes), np.int64)
+    values[:columns] = bias - (isa.bias + input_zp) * sums + weight_zp * input_zp * depth + (rescale << 31)
     return values.astype(np.uint64).astype(np.uint32).view(np.int32)
 
 
 def pack_depthwise(
-    weights: NDArray[Any], weight_zp: int = 0, element_bytes: int = 1
+    lanes: int, weights: NDArray[Any], weight_zp: int = 0, element_bytes: int = 1
 ) -> tuple[NDArray[Any], int]:
-    """Return [channels / 16][groups, KW, parts][16][vertical taps] of [KH][KW][C][M]; the number of parts.
+    """Return [channels / lanes][groups, KW, parts][lanes][vertical taps] of [KH][KW][C][M], and the parts.
 
     A group of vertical taps is one of float32. An integer weight less its zero point may need nine bits: it
     then is the sum of three parts. Where the last group has room, all is followed by weights shifted down by
@@ -64,9 +72,9 @@ def pack_depthwise(
     parts = [flat] if group == 1 else _bytes(flat.astype(np.int64) - weight_zp, 3 if weight_zp else 1)
     channels, groups, variants = flat.shape[2], -(-kh // group), []
     for shift in range(1 if kh % group == 0 else 2):
-        padded = np.zeros((groups * group, kw, len(parts), _padded(channels)), storage)
+        padded = np.zeros((groups * group, kw, len(parts), _padded(channels, lanes)), storage)
         padded[shift : kh + shift, :, :, :channels] = np.stack(parts, axis=2)
-        split = padded.reshape(groups, group, kw, len(parts), -1, COLUMNS)
+        split = padded.reshape(groups, group, kw, len(parts), -1, lanes)
         variants.append(split.transpose(4, 0, 2, 3, 5, 1))
     return np.ascontiguousarray(np.stack(variants)), len(parts)
 
@@ -80,18 +88,28 @@ def _bytes(rest: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     return parts
 
 
-def pack_halves(matrix: NDArray[np.int16]) -> NDArray[np.int16]:
+def pack_halves(lanes: int, matrix: NDArray[np.int16]) -> NDArray[np.int16]:
     """Return int16 [columns][depth] packed in pairs of panels: upper bytes, lower bytes (unsigned)."""
-    upper, lower = (pack_weights(half, 2) for half in (matrix >> 8, matrix & 255))
+    upper, lower = (pack_weights(lanes, half, 2) for half in (matrix >> 8, matrix & 255))
     return np.ascontiguousarray(np.stack([upper, lower], axis=1))
 
 
 @dataclass(frozen=True, slots=True)
 class RescaleTable:
-    """The packed parameters of `rescale_i8`, and its scalar ones."""
+    """The parameters of `rescale_i8` for each channel, and what SIGN is."""
 
-    data: NDArray[np.int32]
+    factors: NDArray[np.int64]
+    quads: NDArray[np.int64]
+    exponents: NDArray[np.int64]
     sign: int
+
+    def packed(self, lanes: int) -> NDArray[np.int32]:
+        """Return the parameters in panels of so many channels."""
+        even, odd = (_panels(self.quads, lanes)[:, first::2] for first in range(2))
+        words = [_panels(numbers, lanes) for numbers in (self.factors, self.exponents)]
+        factors, exponents = (numbers.astype(np.uint32).view(np.int32) for numbers in words)
+        quads = [np.ascontiguousarray(half).view(np.int32) for half in (even, odd)]
+        return np.ascontiguousarray(np.stack([factors, *quads, exponents], axis=1)).reshape(-1)
 
 
 def rescale_table(
@@ -121,14 +139,11 @@ def rescale_table(
     signed = double_round and low < output_zp
     addend = rounding - m + (output_zp << exponent) - int(signed)
     quads = (addend << 32) + (int(double_round) << 31)
-    both = _panels(quads)
-    even, odd = (np.ascontiguousarray(both[:, first::2]).view(np.int32) for first in range(2))
-    lanes = np.stack([_panels(2 * m).astype(np.uint32).view(np.int32), even, odd, _panels(exponent)], axis=1)
-    return RescaleTable(np.ascontiguousarray(lanes.astype(np.int32)).reshape(-1), 31 if signed else 32)
+    return RescaleTable(2 * m, quads, exponent, 31 if signed else 32)
 
 
-def _panels(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    padded: NDArray[np.int64] = np.zeros((_padded(len(values)) // COLUMNS, COLUMNS), np.int64)
+def _panels(values: NDArray[np.int64], lanes: int) -> NDArray[np.int64]:
+    padded: NDArray[np.int64] = np.zeros((_padded(len(values), lanes) // lanes, lanes), np.int64)
     padded.reshape(-1)[: len(values)] = values
     return padded
 
@@ -140,8 +155,3 @@ def sum_bound(
     reach = max(127 - input_zp, 128 + input_zp)
     total: NDArray[np.int64] = np.abs(matrix.astype(np.int64) - weight_zp).sum(axis=1)
     return total * reach + np.abs(bias.astype(np.int64))
-
-
-def arguments(slots: type, values: Sequence[int]) -> NDArray[np.int64]:
-    """Return the argument array."""
-    return np.array(values, np.int64)

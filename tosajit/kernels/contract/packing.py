@@ -1,151 +1,90 @@
-"""Packing a matrix B that is only known at run time, for AVX-512."""
+"""Packing a matrix B that is only known at run time."""
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
-from tosajit.kernels.contract.code import (
-    B64,
-    H32,
-    W16,
-    Builder,
-    Value,
-    address,
-    instruction,
-    load,
-    loop,
-    number,
-    procedure,
-    store,
-)
-from tosajit.kernels.contract.interleave import zipped
-from tosajit.kernels.contract.rows import lanes_below, masked_load
+from collections.abc import Callable, Sequence
+from functools import partial
 
-
-def _least(b: Builder, first: Value, second: Value) -> Value:
-    return b.select(b.icmp_signed("<", first, second), first, second)
-
-
-def _row(b: Builder, where: Value, mask: Value, exists: Value) -> Value:
-    """Load a row, or zeros from past the last one."""
-    mask = b.select(exists, mask, number(0, mask.type))
-    return masked_load(b, where, mask, B64)
+from tosajit.kernels.contract.interleave import quads_of_bytes
+from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import Vectors
 
 
 def _steps(
-    b: Builder,
-    source: Value,
-    row_bytes: Value,
-    depth: Value,
+    v: Vectors,
+    rows: tuple[Value, Value, Value],
     group: int,
     width: Value,
-    body: Any,
+    body: Callable[[Value, list[Register]], None],
 ) -> None:
-    """Run `body(step, rows, totals) -> totals` over groups of rows; `width` bytes of each are loaded."""
-    steps = b.udiv(b.add(depth, number(group - 1)), number(group))
-    mask = lanes_below(b, width, 64)
+    """Run `body(step, registers)` over groups of rows (source, row bytes, depth); `width` bytes of each."""
+    source, row_bytes, depth = rows
+    mask = v.below(width)
 
-    def step(index: Value, totals: Sequence[Value]) -> Sequence[Value]:
-        first = b.mul(index, number(group))
-        rows = []
-        for tap in range(group):
-            row = b.add(first, number(tap))
-            rows.append(
-                _row(
-                    b,
-                    b.add(source, b.mul(row, row_bytes)),
-                    mask,
-                    b.icmp_signed("<", row, depth),
-                )
-            )
-        return body(index, rows, totals)  # type: ignore[no-any-return]
+    def step(index: Value) -> None:
+        numbers = [index * group + tap for tap in range(group)]
+        exist = [v.choose(row < depth, mask, 0) for row in numbers]
+        pairs = zip(numbers, exist, strict=True)
+        body(index, [v.load_part(source + row * row_bytes, some, "i8") for row, some in pairs])
 
-    loop(b, steps, [], step)
+    v.each((depth + (group - 1)) // group, step)
 
 
-def _pack_i8(b: Builder, *arguments: Value) -> None:
-    source, row_bytes, depth, columns, out, sums = arguments
-    panel_bytes = b.shl(b.udiv(b.add(depth, number(3)), number(4)), number(6))
-    ones = number(1, B64)
+def pack_i8(
+    v: Vectors, source: Value, row_bytes: Value, depth: Value, columns: Value, out: Value, sums: Value
+) -> None:
+    """Pack rows of B to panels of columns, and sum each column.
 
-    def block(index: Value, _: Any) -> list[Value]:
-        start = b.shl(index, number(6))
-        width = _least(b, b.sub(columns, start), number(64))
-        target, totals = (
-            b.add(out, b.mul(b.shl(index, number(2)), panel_bytes)),
-            address(b, sums, index, 256),
-        )
-        panels = b.lshr(b.add(width, number(15)), number(4))
+    `out` and `sums` hold whole panels, `sums` a multiple of four of them.
+    """
+    step, lanes = v.isa.register_bytes, v.isa.lanes
+    panel_bytes = (depth + 3) // 4 * step
+    ones = v.constant(1, "i8")
+
+    def block(index: Value) -> None:
+        start = index * step
+        width = v.least(columns - start, step)
+        target, totals = out + index * 4 * panel_bytes, sums + index * (4 * step)
+        panels = (width + (lanes - 1)) // lanes
         for panel in range(4):
-            store(b, number(0, W16), address(b, totals, 64 * panel))
+            v.store(v.constant(0, "i32"), totals + panel * step)
 
-        def step(position: Value, rows: Sequence[Value], _: Any) -> list[Value]:
-            first, second, third, fourth = rows
-            low, high = zipped(b, first, second), zipped(b, third, fourth)
-            registers: list[Value] = []
-            for half in range(2):
-                registers += zipped(b, b.bitcast(low[half], H32), b.bitcast(high[half], H32))
-            for panel, register in enumerate(registers):
-                with b.if_then(b.icmp_signed(">", panels, number(panel))):
-                    where = address(
-                        b,
-                        b.add(target, b.mul(panel_bytes, number(panel))),
-                        position,
-                        64,
-                    )
-                    store(b, register, where)
-                    there = address(b, totals, 64 * panel)
-                    sum_ = load(b, there, W16)
-                    name = "llvm.x86.avx512.vpdpbusd.512"
-                    store(
-                        b,
-                        instruction(b, name, W16, [sum_, ones, b.bitcast(register, B64)]),
-                        there,
-                    )
-            return []
+        def put(panel: int, register: Register, position: Value) -> None:
+            v.store(register, target + panel_bytes * panel + position * step)
+            there = totals + panel * step
+            v.store(v.dot_bytes(v.load(there, "i32"), ones, v.view(register, "i8")), there)
 
-        _steps(b, b.add(source, start), row_bytes, depth, 4, width, step)
-        return []
+        def rows(position: Value, loaded: list[Register]) -> None:
+            for panel, register in enumerate(quads_of_bytes(v, loaded)):
+                v.when(panels > panel, partial(put, panel, register, position))
 
-    loop(b, b.lshr(b.add(columns, number(63)), number(6)), [], block)
+        _steps(v, (source + start, row_bytes, depth), 4, width, rows)
+
+    v.each((columns + (step - 1)) // step, block)
 
 
-def _pack_halves(b: Builder, *arguments: Value) -> None:
-    source, row_bytes, depth, columns, out = arguments
-    panel_bytes = b.shl(b.udiv(b.add(depth, number(1)), number(2)), number(6))
+def pack_halves(
+    v: Vectors, source: Value, row_bytes: Value, depth: Value, columns: Value, out: Value
+) -> None:
+    """Pack rows of int16 as `pack.pack_halves` does."""
+    step, lanes = v.isa.register_bytes, v.isa.lanes
+    panel_bytes = (depth + 1) // 2 * step
 
-    def block(index: Value, _: Any) -> list[Value]:
-        start = b.shl(index, number(5))
-        width = _least(b, b.sub(columns, start), number(32))
-        target = b.add(out, b.mul(b.shl(index, number(2)), panel_bytes))
-        panels = b.lshr(b.add(width, number(15)), number(4))
+    def block(index: Value) -> None:
+        start = index * (2 * lanes)
+        width = v.least(columns - start, 2 * lanes)
+        target, panels = out + index * 4 * panel_bytes, (width + (lanes - 1)) // lanes
 
-        def step(position: Value, rows: Sequence[Value], _: Any) -> list[Value]:
-            words = [b.bitcast(row, H32) for row in rows]
-            upper = zipped(b, *(b.ashr(word, number(8, H32)) for word in words))
-            lower = zipped(b, *(b.and_(word, number(255, H32)) for word in words))
-            for panel in range(2):
-                with b.if_then(b.icmp_signed(">", panels, number(panel))):
-                    for part, register in enumerate((upper[panel], lower[panel])):
-                        there = b.add(target, b.mul(panel_bytes, number(2 * panel + part)))
-                        store(b, register, address(b, there, position, 64))
-            return []
+        def put(panel: int, pair: Sequence[Register], position: Value) -> None:
+            for part, register in enumerate(pair):
+                v.store(register, target + panel_bytes * (2 * panel + part) + position * step)
 
-        _steps(
-            b,
-            address(b, source, start, 2),
-            row_bytes,
-            depth,
-            2,
-            b.shl(width, number(1)),
-            step,
-        )
-        return []
+        def rows(position: Value, loaded: list[Register]) -> None:
+            words = [v.view(row, "i16") for row in loaded]
+            upper, lower = v.zipped(*(word >> 8 for word in words)), v.zipped(*(word & 255 for word in words))
+            for panel, pair in enumerate(zip(upper, lower, strict=True)):
+                v.when(panels > panel, partial(put, panel, pair, position))
 
-    loop(b, b.lshr(b.add(columns, number(31)), number(5)), [], block)
+        _steps(v, (source + start * 2, row_bytes, depth), 2, width * 2, rows)
 
-
-pack_i8 = procedure("pack_i8", 6, _pack_i8)
-"""`pack_i8(source, row_bytes, depth, columns, out, sums)`: rows of B to panels of 16 columns, and the sum of
-each column; `out` and `sums` hold whole panels, `sums` a multiple of 64 columns."""
-pack_halves = procedure("pack_halves", 5, _pack_halves)
-"""`pack_halves(source, row_bytes, depth, columns, out)`: as `pack.pack_halves`."""
+    v.each((columns + (2 * lanes - 1)) // (2 * lanes), block)

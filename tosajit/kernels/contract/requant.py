@@ -1,4 +1,4 @@
-"""RESCALE of 32-bit sums to int8 for AVX-512: one multiplication a lane, no branch, no 64-bit shift.
+"""RESCALE of 32-bit sums to int8: one multiplication a lane, no branch, no 64-bit shift.
 
 With v' = v + 2**31 (the start values of the columns hold the 2**31) the product of v' and 2 * multiplier is
 unsigned, and its upper word is floor(v * multiplier / 2**31) + multiplier. What remains of TOSA 1.0.1's
@@ -7,36 +7,21 @@ negative v, the rounding term, and the output zero point are added ahead of one 
 31.
 """
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from llvmlite import ir
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.slots import RescaleJob
+from tosajit.kernels.sets.values import Number, Register, Value
+from tosajit.kernels.sets.vectors import Vectors
 
-from tosajit.kernels.contract.code import (
-    I8,
-    I16,
-    I32,
-    Q8,
-    W16,
-    Builder,
-    Value,
-    address,
-    instruction,
-    load,
-    loop,
-    number,
-    procedure,
-    splat,
-    store,
-    vector,
-)
-from tosajit.kernels.contract.rows import lanes_below, masked_store
-
-B16 = vector(I8, 16)
-PANEL_BYTES = 256
-"""Parameters of 16 channels: 2 * multiplier (16 words), addends of the even and of the odd channels (8 quad
-words each), shift - 31 (16 words)."""
+PANEL_REGISTERS = 4
+"""Parameters of a panel of channels: 2 * multiplier as words, addends of the even and of the odd channels as
+quad words, shift - 31 as words; a register each."""
+SIGNED = 31
+"""What the slot SIGN has where the sign of a sum matters to its rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,106 +33,80 @@ class Rescaling:
     high: Value
 
 
-def scale(b: Builder, words: Value, panel: Sequence[Value], signed: bool) -> Value:
-    """Return the rescaled words; `panel` is the loaded parameters."""
-    even_factor, odd_factor, even_addend, odd_addend, shift = panel
-    low = number(0xFFFFFFFF, Q8)
-    quads = b.bitcast(words, Q8)
-    odds = permuted(b, words, words, [lane | 1 for lane in range(16)])
-    even = b.add(b.mul(b.and_(quads, low), even_factor), even_addend)
-    odd = b.add(b.mul(b.and_(b.bitcast(odds, Q8), low), odd_factor), odd_addend)
-    upper = permuted(b, even, odd, [lane + 1 + half for lane in range(0, 16, 2) for half in (0, 16)])
-    if signed:
-        upper = b.add(upper, b.lshr(words, number(31, W16)))
-    return b.ashr(upper, shift)
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The parameters of a panel of channels."""
+
+    even_factor: Register
+    odd_factor: Register
+    even_addend: Register
+    odd_addend: Register
+    shift: Register
+
+    @classmethod
+    def at(cls, v: Vectors, parameters: Value, number: Number = 0) -> Panel:
+        """Load those of a panel by its number."""
+        step = v.isa.register_bytes
+        where = parameters + number * (PANEL_REGISTERS * step)
+        kinds = {0: "i64", 4: "i64", step: "i64", 2 * step: "i64", 3 * step: "i32"}
+        return cls(*(v.load(where + offset, kind) for offset, kind in kinds.items()))
 
 
-def permuted(b: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """Return chosen words of two registers."""
-    selection = ir.Constant(vector(I32, 16), [number(lane, I32) for lane in lanes])
-    return b.shuffle_vector(b.bitcast(first, W16), b.bitcast(second, W16), selection)
+def narrowed(v: Vectors, words: Register, panel: Panel, rescaling: Rescaling) -> Register:
+    """Return sums of a panel's channels as bytes."""
+    lanes = range(v.isa.lanes)
+    odds = v.shuffled(words, words, [lane | 1 for lane in lanes])
+    even = v.even_products(v.view(words, "i64"), panel.even_factor) + panel.even_addend
+    odd = v.even_products(v.view(odds, "i64"), panel.odd_factor) + panel.odd_addend
+    uppers = [lane + 1 + half for lane in lanes[::2] for half in (0, len(lanes))]
+    upper = v.shuffled(v.view(even, "i32"), v.view(odd, "i32"), uppers)
+    if rescaling.signed:
+        upper = upper + v.down(words, 31)
+    return v.narrow(upper >> panel.shift, rescaling.low, rescaling.high)
 
 
-def load_panel(b: Builder, where: Value) -> list[Value]:
-    """Load the parameters of 16 channels."""
-    low = number(0xFFFFFFFF, Q8)
-    factors = [b.and_(load(b, address(b, where, offset), Q8), low) for offset in (0, 4)]
-    addends = [load(b, address(b, where, offset), Q8) for offset in (64, 128)]
-    return [*factors, *addends, load(b, address(b, where, 192), W16)]
-
-
-def clip(b: Builder, values: Value, limits: Rescaling) -> Value:
-    """Return the bytes within the limits."""
-    count = values.type.count
-    for name, limit in (("smax", limits.low), ("smin", limits.high)):
-        values = instruction(b, f"llvm.{name}.v{count}i8", values.type, [values, splat(b, limit, count)])
-    return values
-
-
-def narrow(b: Builder, words: Value, limits: Rescaling) -> Value:
-    """Return 16 words as bytes within the limits."""
-    name = "llvm.x86.avx512.mask.pmovs.db.512"
-    return clip(b, instruction(b, name, B16, [words, number(0, B16), number(-1, I16)]), limits)
-
-
-def put(b: Builder, value: Value, where: Value, mask: Value | None) -> None:
-    """Store the bytes, or those of the mask."""
+def put(v: Vectors, register: Register, where: Value, mask: Value | None) -> None:
+    """Store bytes, or those of the mask."""
     if mask is None:
-        store(b, value, where)
+        v.store(register, where)
     else:
-        masked_store(b, value, where, mask)
+        v.store_part(register, where, mask)
 
 
-def switched(b: Builder, sign: Value, low: Value, high: Value, emit: Callable[[Rescaling], None]) -> None:
-    """Emit code for sums whose sign matters to their rounding, and code for others."""
-    low, high = b.trunc(low, I8), b.trunc(high, I8)
-    with b.if_else(b.icmp_signed("==", sign, number(31))) as (signed, plain):
-        with signed:
-            emit(Rescaling(True, low, high))
-        with plain:
-            emit(Rescaling(False, low, high))
+def switched(v: Vectors, sign: Value, low: Value, high: Value, run: Callable[[Rescaling], None]) -> None:
+    """Run code for sums whose sign matters to their rounding, or code for others."""
+    v.when(
+        v.equal(sign, SIGNED),
+        lambda: run(Rescaling(True, low, high)),
+        lambda: run(Rescaling(False, low, high)),
+    )
 
 
-def panels(b: Builder, columns: Value, emit: Callable[[Value, Value | None], None]) -> None:
-    """Run `emit(panel, mask)` for whole panels of 16 columns, and with a mask for a last partial one."""
-
-    def whole(index: Value, _: Any) -> list[Value]:
-        emit(index, None)
-        return []
-
-    full = b.lshr(columns, number(4))
-    loop(b, full, [], whole)
-    rest = b.and_(columns, number(15))
-    with b.if_then(b.icmp_signed("!=", rest, number(0))):
-        emit(full, lanes_below(b, rest, 16))
+def panels(v: Vectors, columns: Value, run: Callable[[Value, Value | None], None]) -> None:
+    """Run `run(panel, mask)` for whole panels of columns, and with a mask for a last partial one."""
+    full, rest = columns // v.isa.lanes, columns % v.isa.lanes
+    v.each(full, lambda index: run(index, None))
+    v.when(rest > 0, lambda: run(full, v.below(rest)))
 
 
-def _rescale_i8(b: Builder, *arguments: Value) -> None:
-    words, rows, columns, parameters, sign, low, high, out, offsets = arguments
+def rescale_i8(v: Vectors, address: Value) -> None:
+    """Rescale rows of two panels of sums to int8 (`RescaleJob`)."""
+    job, step = Record(v, address), v.isa.register_bytes
+    words, parameters, out = (job[slot] for slot in (RescaleJob.WORDS, RescaleJob.PARAMETERS, RescaleJob.OUT))
+    rows, offsets = job[RescaleJob.ROWS], job[RescaleJob.OFFSETS]
 
-    def emit(limits: Rescaling) -> None:
+    def run(rescaling: Rescaling) -> None:
         def panel(index: Value, mask: Value | None) -> None:
-            loaded = load_panel(b, address(b, parameters, index, PANEL_BYTES))
-            source, target = address(b, words, index, 64), address(b, out, index, 16)
+            loaded = Panel.at(v, parameters, index)
+            source, target = words + index * step, out + index * v.isa.lanes
 
-            def row(position: Value, _: Any) -> list[Value]:
-                value = scale(
-                    b,
-                    load(b, address(b, source, position, 128), W16),
-                    loaded,
-                    limits.signed,
-                )
-                where = b.add(target, load(b, address(b, offsets, position, 8), position.type))
-                put(b, narrow(b, value, limits), where, mask)
-                return []
+            def row(position: Value) -> None:
+                sums = v.load(source + position * (2 * step), "i32")
+                value = narrowed(v, sums, loaded, rescaling)
+                put(v, value, target + v.loaded(offsets + position * 8), mask)
 
-            loop(b, rows, [], row)
+            v.each(rows, row)
 
-        panels(b, columns, panel)
+        panels(v, job[RescaleJob.COLUMNS], panel)
 
-    switched(b, sign, low, high, emit)
-
-
-rescale_i8 = procedure("rescale_i8", 9, _rescale_i8)
-"""`rescale_i8(words, rows, columns, parameters, sign, low, high, out, offsets)`: rows of 32 words to int8 at
-out + offsets[row] + column; writes `columns` bytes a row."""
+    switched(v, job[RescaleJob.SIGN], job[RescaleJob.LOW], job[RescaleJob.HIGH], run)

@@ -1,346 +1,228 @@
-"""Runs of bytes: copying, filling and summing rows of A, for AVX-512."""
+"""Runs of bytes: copying, filling and summing rows of A."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from llvmlite import ir
-
-from tosajit.kernels.contract.code import (
-    B64,
-    I1,
-    I8,
-    I32,
-    I64,
-    Q8,
-    VOID,
-    W16,
-    Builder,
-    Value,
-    address,
-    instruction,
-    load,
-    loop,
-    number,
-    procedure,
-    splat,
-    store,
-    vector,
-)
-
-RUN_SLACK = 64
-"""How far `copy_run` and `fill_run` may write past the end of a run."""
-
-
-def lanes_below(b: Builder, count: Value, lanes: int) -> Value:
-    """Return the mask of the lanes below `count`, 0 to `lanes`."""
-    shift = b.sub(number(64), count)
-    ones = b.select(
-        b.icmp_signed(">", count, number(0)),
-        b.lshr(number(-1), b.and_(shift, number(63))),
-        number(0),
-    )
-    integer = ones if lanes == 64 else b.trunc(ones, ir.IntType(lanes))
-    return b.bitcast(integer, vector(I1, lanes))
-
-
-def _suffix(type_: Any) -> str:
-    return f"v{type_.count}i{type_.element.width}.p0"
-
-
-def masked_load(b: Builder, where: Value, mask: Value, type_: Any, other: Value | None = None) -> Value:
-    """Load the lanes of `mask` and touch no other byte; the other lanes are 0, or those of `other`."""
-    pointer = b.inttoptr(where, type_.as_pointer())
-    other = number(0, type_) if other is None else other
-    return instruction(
-        b,
-        f"llvm.masked.load.{_suffix(type_)}",
-        type_,
-        [pointer, number(1, I32), mask, other],
-    )
-
-
-def masked_store(b: Builder, value: Value, where: Value, mask: Value) -> None:
-    """Store the lanes of `mask` and touch no other byte."""
-    pointer = b.inttoptr(where, value.type.as_pointer())
-    name = f"llvm.masked.store.{_suffix(value.type)}"
-    instruction(b, name, VOID, [value, pointer, number(1, I32), mask])
-
-
-def _copy_run(b: Builder, target: Value, source: Value, size: Value) -> None:
-    def whole(index: Value, _: Any) -> list[Value]:
-        store(
-            b,
-            load(b, address(b, source, index, 64), B64),
-            address(b, target, index, 64),
-        )
-        return []
-
-    full = b.lshr(size, number(6))
-    loop(b, full, [], whole)
-    done = b.shl(full, number(6))
-    mask = lanes_below(b, b.sub(size, done), 64)
-    store(b, masked_load(b, b.add(source, done), mask, B64), b.add(target, done))
-
-
-def _clamped(b: Builder, value: Value, limit: Value) -> Value:
-    """Return value within 0 and limit."""
-    value = b.select(b.icmp_signed(">", value, number(0)), value, number(0))
-    return b.select(b.icmp_signed("<", value, limit), value, limit)
-
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.slots import RowsJob
+from tosajit.kernels.sets.values import Number, Register, Value
+from tosajit.kernels.sets.vectors import Vectors
 
 RUN_ENTRY = 24
 """Bytes of an entry of the table of runs: address of its first byte for input column 0, column of its first
 tap, and -1 or, for a run in the padding, 0."""
+SHORT = 16
+"""Bytes of runs that are worth registers of their own."""
 
 
-def _between(b: Builder, low: Value, high: Value) -> Value:
-    """Return the bits from low, below 64, and below high."""
-    ones = b.lshr(number(-1), b.and_(b.sub(number(64), high), number(63)))
-    ones = b.select(b.icmp_signed(">", high, number(0)), ones, number(0))
-    return b.and_(ones, b.shl(number(-1), low))
+def copy_run(v: Vectors, target: Value, source: Value, size: Value) -> None:
+    """Copy bytes; may write a register past the end."""
+    step = v.isa.register_bytes
+    full = size // step
+
+    def whole(index: Value) -> None:
+        v.store(v.load(source + index * step, "i8"), target + index * step)
+
+    v.each(full, whole)
+    done = full * step
+    v.store(v.load_part(source + done, v.below(size - done), "i8"), target + done)
 
 
-def _copy_part(b: Builder, to: Value, where: Value, bits: Value, zeros: Value) -> None:
-    """Copy a register, with zero points where the bits are 0."""
-    lanes = zeros.type.count
-    bits = bits if lanes == 64 else b.trunc(bits, ir.IntType(lanes))
-    mask = b.bitcast(bits, vector(I1, lanes))
-    store(b, masked_load(b, where, mask, zeros.type, zeros), to)
+def fill_run(v: Vectors, target: Value, value: Value, size: Value) -> None:
+    """Fill bytes; may write a register past the end."""
+    step = v.isa.register_bytes
+    register = v.splat(value, "i8")
+    v.each((size + (step - 1)) // step, lambda index: v.store(register, target + index * step))
 
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
     """The runs of one position: where their table is, and what they have in common."""
 
+    v: Vectors
     table: Value
     count: Value
     size: Value
     stride: Value
     shift: Value
-    zeros: Value
+    zero: Value
 
-    def each(self, b: Builder, target: Value, copy: Callable[[Value, Value, Value], None]) -> None:
+    def each(self, target: Value, copy: Callable[[Value, Value, Value], None]) -> None:
         """Run `copy(to, entry, known bits)` for each."""
 
-        def run(index: Value, to: Sequence[Value]) -> Sequence[Value]:
-            entry = b.add(self.table, b.mul(index, number(RUN_ENTRY)))
-            copy(to[0], entry, load(b, address(b, entry, 16), I64))
-            return [b.add(to[0], self.stride)]
+        def run(index: Value, to: list[Value]) -> list[Value]:
+            entry = self.table + index * RUN_ENTRY
+            copy(to[0], entry, self.v.loaded(entry + 16))
+            return [to[0] + self.stride]
 
-        loop(b, self.count, [target], run)
+        self.v.loop(self.count, [target], lambda index, to: run(index, list(to)))
 
-    def within(self, b: Builder, target: Value, bits: Value, lanes: int) -> None:
-        """Copy runs that fit a register, of which the same bits exist in all."""
-        zeros = splat(b, b.extract_element(self.zeros, number(0, I32)), lanes)
+    def zeros(self, lanes: int) -> Register:
+        """Zero points in all bytes."""
+        return self.v.splat(self.zero, "i8", lanes)
+
+    def part(self, to: Value, where: Value, mask: Value, lanes: int) -> None:
+        """Copy a register, with zero points for the bytes that the mask does not have."""
+        zeros = self.zeros(lanes)
+        self.v.store(self.v.load_part(where, mask, "i8", zeros, lanes), to)
+
+    def within(self, target: Value, mask: Value, lanes: int) -> None:
+        """Copy runs that fit a register, of which the same bytes exist in all."""
 
         def copy(to: Value, entry: Value, known: Value) -> None:
-            where = b.add(load(b, entry, I64), self.shift)
-            _copy_part(b, to, where, b.and_(bits, known), zeros)
+            self.part(to, self.v.loaded(entry) + self.shift, mask & known, lanes)
 
-        self.each(b, target, copy)
+        self.each(target, copy)
 
-    def whole(self, b: Builder, target: Value) -> None:
+    def whole(self, target: Value) -> None:
         """Copy long runs that exist, but for those in the padding above and below."""
-        full, rest = b.lshr(self.size, number(6)), b.and_(self.size, number(63))
-        tail = _between(b, number(0), rest)
+        v, step = self.v, self.v.isa.register_bytes
+        full, rest = self.size // step, self.size % step
+        tail = v.below(rest)
 
         def copy(to: Value, entry: Value, known: Value) -> None:
-            where = b.add(load(b, entry, I64), self.shift)
+            where = v.loaded(entry) + self.shift
+            v.each(full, lambda chunk: self.part(to + chunk * step, where + chunk * step, known, step))
+            done = full * step
+            v.when(rest > 0, lambda: self.part(to + done, where + done, tail & known, step))
 
-            def chunk(position: Value, _: Any) -> list[Value]:
-                done = b.shl(position, number(6))
-                _copy_part(b, b.add(to, done), b.add(where, done), known, self.zeros)
-                return []
+        self.each(target, copy)
 
-            loop(b, full, [], chunk)
-            with b.if_then(b.icmp_signed("!=", rest, number(0))):
-                done = b.shl(full, number(6))
-                _copy_part(b, b.add(to, done), b.add(where, done), b.and_(tail, known), self.zeros)
-
-        self.each(b, target, copy)
-
-    def clipped(self, b: Builder, target: Value, bounds: Callable[[Value], tuple[Value, Value]]) -> None:
+    def clipped(self, target: Value, bounds: Callable[[Value], tuple[Value, Value]]) -> None:
         """Copy runs of which only the bytes within bounds(entry) exist."""
-        chunks = b.lshr(b.add(self.size, number(63)), number(6))
+        v, step = self.v, self.v.isa.register_bytes
+        chunks = (self.size + (step - 1)) // step
 
         def copy(to: Value, entry: Value, known: Value) -> None:
-            where = b.add(load(b, entry, I64), self.shift)
+            where = v.loaded(entry) + self.shift
             low, high = bounds(entry)
 
-            def chunk(position: Value, _: Any) -> list[Value]:
-                done = b.shl(position, number(6))
-                last, first = b.sub(high, done), b.sub(low, done)
-                all_ = b.and_(b.icmp_signed(">=", last, number(64)), b.icmp_signed("<=", first, number(0)))
-                before = b.block
-                with b.if_then(b.not_(all_), likely=False):
-                    last, first = _clamped(b, last, number(64)), _clamped(b, first, number(64))
-                    some = b.select(b.icmp_signed("<", first, last), _between(b, first, last), number(0))
-                    clipping = b.block
-                bits = b.phi(I64)
-                bits.add_incoming(number(-1), before)
-                bits.add_incoming(some, clipping)
-                _copy_part(b, b.add(to, done), b.add(where, done), b.and_(bits, known), self.zeros)
-                return []
+            def chunk(position: Value) -> None:
+                done = position * step
+                first, last = low - done, high - done
 
-            loop(b, chunks, [], chunk)
+                def some() -> Value:
+                    start, end = clamped(v, first, v.number(step)), clamped(v, last, v.number(step))
+                    return v.choose(start < end, v.between(start, end), 0)
 
-        self.each(b, target, copy)
+                mask = v.usually((last >= step) & (first <= 0), -1, some)
+                self.part(to + done, where + done, mask & known, step)
+
+            v.each(chunks, chunk)
+
+        self.each(target, copy)
 
 
-def _gather_rows(b: Builder, *arguments: Value) -> None:
-    (
-        target,
-        row_bytes,
-        count,
-        table,
-        runs,
-        run_bytes,
-        run_taps,
-        tap_bytes,
-        column,
-        stride,
-        width,
-        reach,
-        in_x,
-        zero,
-    ) = arguments
-    size, zeros = b.mul(run_taps, tap_bytes), splat(b, b.trunc(zero, I8), 64)
-    joined = b.icmp_signed("==", run_taps, reach)
-    every = _between(b, number(0), size)
+def clamped(v: Vectors, value: Value, limit: Value) -> Value:
+    """Return a number within 0 and a limit."""
+    return v.least(v.choose(value > 0, value, 0), limit)
 
-    def position(index: Value, _: Any) -> list[Value]:
-        first = b.add(column, b.mul(index, stride))
-        to = b.add(target, b.mul(index, row_bytes))
-        row = _Runs(table, runs, size, run_bytes, b.mul(first, in_x), zeros)
-        last = b.add(first, reach)
-        inside = b.and_(b.icmp_signed(">=", first, number(0)), b.icmp_signed("<=", last, width))
+
+def gather_rows(v: Vectors, address: Value) -> None:
+    """Gather rows of A for outputs along x (`RowsJob`); taps outside of the input are zero points.
+
+    May write a register past the end.
+    """
+    job = Record(v, address)
+    target, row_bytes, step = job[RowsJob.TARGET], job[RowsJob.ROW_BYTES], v.isa.register_bytes
+    run_taps, tap_bytes, reach = job[RowsJob.RUN_TAPS], job[RowsJob.TAP_BYTES], job[RowsJob.REACH]
+    column, stride, width = job[RowsJob.COLUMN], job[RowsJob.STRIDE], job[RowsJob.WIDTH]
+    table, runs, run_bytes = job[RowsJob.TABLE], job[RowsJob.RUNS], job[RowsJob.RUN_BYTES]
+    in_x, zero, size = job[RowsJob.IN_X], job[RowsJob.ZERO], run_taps * tap_bytes
+    joined = v.equal(run_taps, reach)
+    every = v.below(size)
+
+    def position(index: Value) -> None:
+        first, to = column + index * stride, target + index * row_bytes
+        row = _Runs(v, table, runs, size, run_bytes, first * in_x, zero)
+        inside = (first >= 0) & (first + reach <= width)
 
         def bounds(start: Value) -> tuple[Value, Value]:
-            low = _clamped(b, b.sub(number(0), start), run_taps)
-            high = _clamped(b, b.sub(width, start), run_taps)
-            return b.mul(low, tap_bytes), b.mul(high, tap_bytes)
+            low, high = clamped(v, 0 - start, run_taps), clamped(v, width - start, run_taps)
+            return low * tap_bytes, high * tap_bytes
 
-        def of_entry(entry: Value) -> tuple[Value, Value]:
-            return bounds(b.add(first, load(b, address(b, entry, 8), I64)))
+        def some() -> Value:
+            low, high = bounds(first)
+            return v.choose(low < high, v.between(low, high), 0)
 
-        with b.if_else(b.and_(joined, b.icmp_signed("<=", size, number(64)))) as (short, long):
-            with short:
-                before = b.block
-                with b.if_then(b.not_(inside), likely=False):
-                    low, high = bounds(first)
-                    some = b.select(b.icmp_signed("<", low, high), _between(b, low, high), number(0))
-                    clipping = b.block
-                bits = b.phi(I64)
-                bits.add_incoming(every, before)
-                bits.add_incoming(some, clipping)
-                with b.if_else(b.icmp_signed("<=", size, number(16))) as (least, most):
-                    with least:
-                        row.within(b, to, bits, 16)
-                    with most:
-                        row.within(b, to, bits, 64)
-            with long, b.if_else(inside) as (interior, edge):
-                with interior:
-                    row.whole(b, to)
-                with edge:
-                    row.clipped(b, to, of_entry)
-        return []
+        def short() -> None:
+            mask = v.usually(inside, every, some)
+            if step > SHORT:
+                v.when(size <= SHORT, lambda: row.within(to, mask, SHORT), lambda: row.within(to, mask, step))
+            else:
+                row.within(to, mask, step)
 
-    loop(b, count, [], position)
-
-
-def _fill_run(b: Builder, target: Value, value: Value, size: Value) -> None:
-    register = splat(b, b.trunc(value, I8), 64)
-
-    def whole(index: Value, _: Any) -> list[Value]:
-        store(b, register, address(b, target, index, 64))
-        return []
-
-    loop(b, b.lshr(b.add(size, number(63)), number(6)), [], whole)
-
-
-def _add_row_sums(
-    b: Builder,
-    a: Value,
-    a_row: Value,
-    size: Value,
-    factor: Value,
-    out: Value,
-    rows: Value,
-) -> None:
-    """Add factor * (sum of int8 along the row of A) to every word of the row of `out`, 128 bytes."""
-
-    def row(index: Value, _: Any) -> list[Value]:
-        start, words = b.add(a, b.mul(index, a_row)), address(b, out, index, 128)
-
-        def part(position: Value, totals: Any) -> list[Value]:
-            offset = b.shl(position, number(6))
-            left = b.sub(size, offset)
-            count = b.select(b.icmp_signed("<", left, number(64)), left, number(64))
-            some = masked_load(b, b.add(start, offset), lanes_below(b, count, 64), B64)
-            name = "llvm.x86.avx512.vpdpbusd.512"
-            return [instruction(b, name, W16, [totals[0], number(1, B64), some])]
-
-        parts = b.lshr(b.add(size, number(63)), number(6))
-        total = loop(b, parts, [number(0, W16)], part)[0]
-        sum_ = instruction(b, "llvm.vector.reduce.add.v16i32", I32, [total])
-        term = splat(b, b.mul(sum_, b.trunc(factor, I32)), 16)
-        for offset in (0, 64):
-            store(
-                b,
-                b.add(load(b, address(b, words, offset), W16), term),
-                address(b, words, offset),
+        def long() -> None:
+            v.when(
+                inside,
+                lambda: row.whole(to),
+                lambda: row.clipped(to, lambda entry: bounds(first + v.loaded(entry + 8))),
             )
-        return []
 
-    loop(b, rows, [], row)
+        v.when(joined & (size <= step), short, long)
 
-
-def widen_add(b: Builder, words: Value, where: Value) -> None:
-    """Add 16 words to the 16 quad words at an address."""
-    for half in range(2):
-        lanes = ir.Constant(vector(I32, 8), [number(8 * half + lane, I32) for lane in range(8)])
-        part = b.sext(b.shuffle_vector(words, words, lanes), Q8)
-        there = address(b, where, 64 * half)
-        store(b, b.add(load(b, there, Q8), part), there)
+    v.each(job[RowsJob.COUNT], position)
 
 
-def _widen_add_rows(b: Builder, sums: Value, words: Value, rows: Value, panels: Value, split: Value) -> None:
-    def row(index: Value, _: Any) -> list[Value]:
-        source, target = address(b, sums, index, 128), address(b, words, index, 256)
-        first, second = load(b, source, W16), load(b, address(b, source, 64), W16)
-        with b.if_else(b.icmp_signed("!=", split, number(0))) as (halves, columns):
-            with halves:
-                for half in range(2):
-                    lanes = ir.Constant(
-                        vector(I32, 8),
-                        [number(8 * half + lane, I32) for lane in range(8)],
-                    )
-                    upper, lower = (
-                        b.sext(b.shuffle_vector(part, part, lanes), Q8) for part in (first, second)
-                    )
-                    there = address(b, target, 64 * half)
-                    total = b.add(b.shl(upper, number(8, Q8)), lower)
-                    store(b, b.add(load(b, there, Q8), total), there)
-            with columns:
-                widen_add(b, first, target)
-                with b.if_then(b.icmp_signed(">", panels, number(1))):
-                    widen_add(b, second, address(b, target, 128))
-        return []
+def add_row_sums(
+    v: Vectors, a: Value, a_row: Value, size: Value, factor: Value, words: Value, rows: Value
+) -> None:
+    """Add factor * (sum of int8 along the row of A) to each word of the row of sums."""
+    step = v.isa.register_bytes
+    ones = v.constant(1, "i8")
 
-    loop(b, rows, [], row)
+    def row(index: Value) -> None:
+        start, sums = a + index * a_row, words + index * (2 * step)
+
+        def part(position: Value, totals: list[Value]) -> list[Value]:
+            offset = position * step
+            some = v.load_part(start + offset, v.below(v.least(size - offset, step)), "i8")
+            return [v.dot_bytes(totals[0], ones, some)]
+
+        zero = v.constant(0, "i32")
+        parts = v.loop((size + (step - 1)) // step, [zero], lambda at, totals: part(at, list(totals)))
+        term = v.splat(v.sum(parts[0]) * factor, "i32")
+        for offset in (0, step):
+            v.store(v.load(sums + offset, "i32") + term, sums + offset)
+
+    v.each(rows, row)
 
 
-widen_add_rows = procedure("widen_add_rows", 5, _widen_add_rows)
-"""`widen_add_rows(sums, words, rows, panels, split)`: rows of 32 words are added to rows of 32 quad words; if
-`split`, the two panels are the upper and the lower bytes of the same 16 columns."""
-copy_run = procedure("copy_run", 3, _copy_run, inline=True)
-"""`copy_run(target, source, size)` copies bytes; it may write RUN_SLACK bytes past the end."""
-fill_run = procedure("fill_run", 3, _fill_run, inline=True)
-"""`fill_run(target, value, size)` fills bytes; it may write RUN_SLACK bytes past the end."""
-gather_rows = procedure("gather_rows", 14, _gather_rows)
-"""`gather_rows(target, row_bytes, count, table, runs, run_bytes, run_taps, tap_bytes, column, stride, width,
-reach, in_x, zero)`: `count` rows of A for outputs along x, the first starting at input `column`, from a
-table of runs (see RUN_ENTRY) of `run_taps` taps; taps outside of the input are `zero`. May write up to
-RUN_SLACK bytes past the end."""
-add_row_sums = procedure("add_row_sums", 6, _add_row_sums)
+def widen_add(v: Vectors, words: Register, where: Number) -> None:
+    """Add words to as many quad words at an address."""
+    for half, quads in enumerate(_quads(v, words)):
+        there = where + half * v.isa.register_bytes
+        v.store(v.load(there, "i64") + quads, there)
+
+
+def _quads(v: Vectors, words: Register) -> list[Register]:
+    half = v.isa.lanes // 2
+    parts = [v.shuffled(words, words, range(first, first + half)) for first in (0, half)]
+    return [v.extended(part, "i64") for part in parts]
+
+
+def widen_add_rows(v: Vectors, sums: Value, words: Value, rows: Value, panels: Value, split: Value) -> None:
+    """Add rows of two panels of words to rows of quad words.
+
+    If `split`, the panels are the upper and the lower bytes of the same columns.
+    """
+    step = v.isa.register_bytes
+
+    def row(index: Value) -> None:
+        source, target = sums + index * (2 * step), words + index * (4 * step)
+        first, second = v.load(source, "i32"), v.load(source + step, "i32")
+
+        def halves() -> None:
+            for half, (upper, lower) in enumerate(zip(_quads(v, first), _quads(v, second), strict=True)):
+                there = target + half * step
+                v.store(v.load(there, "i64") + ((upper << 8) + lower), there)
+
+        def columns() -> None:
+            widen_add(v, first, target)
+            v.when(panels > 1, lambda: widen_add(v, second, target + 2 * step))
+
+        v.when(split > 0, halves, columns)
+
+    v.each(rows, row)

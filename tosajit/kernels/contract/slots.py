@@ -1,5 +1,7 @@
 """The arguments of contraction kernels, by number."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from enum import IntEnum, auto
 
@@ -97,19 +99,109 @@ class Slot(Numbered):
     """The first of the epilogue's own numbers."""
 
 
-class Job(IntEnum):
-    """The arguments of the gathering kernel."""
+class GatherJob(Numbered):
+    """The arguments of the kernel that gathers rows of A, and finds where their outputs go."""
 
-    JOB_ARGS, JOB_M, JOB_ROWS, JOB_OFFSETS, JOB_TABLE = range(5)
+    ARGS = auto()
+    M = auto()
+    ROWS = auto()
+    OFFSETS = auto()
+    TABLE = auto()
 
 
-class TileJob(IntEnum):
-    """The arguments of the kernel of a register tile."""
+class RowsJob(Numbered):
+    """The arguments of `gather_rows`: rows of A for outputs along x."""
 
-    TILE_A, TILE_A_ROW, TILE_STEPS, TILE_B, TILE_B_PANEL, TILE_INITIAL, TILE_WORDS = range(7)
-    TILE_HEIGHT, TILE_PANELS, TILE_DEPTH, TILE_FACTOR = range(7, 11)
-    TILE_FUSED, TILE_COLUMNS, TILE_PARAMETERS, TILE_LOW, TILE_HIGH, TILE_OUT, TILE_OFFSETS = range(11, 18)
-    TILE_SEGMENTS, TILE_SEGMENT, TILE_SMALL = range(18, 21)
+    TARGET = auto()
+    ROW_BYTES = auto()
+    COUNT = auto()
+    TABLE = auto()
+    """Address of the table of runs (see RUN_ENTRY), RUNS of RUN_TAPS taps, RUN_BYTES apart in the target."""
+    RUNS = auto()
+    RUN_BYTES = auto()
+    RUN_TAPS = auto()
+    TAP_BYTES = auto()
+    COLUMN = auto()
+    """Input column of the first tap of the first row."""
+    STRIDE = auto()
+    WIDTH = auto()
+    REACH = auto()
+    IN_X = auto()
+    ZERO = auto()
+
+
+class TileJob(Numbered):
+    """The arguments of a register tile: rows of A times panels of B."""
+
+    A = auto()
+    A_ROW = auto()
+    """Bytes from row to row."""
+    SEGMENTS = auto()
+    """Parts of a row of STEPS each, SEGMENT bytes apart."""
+    SEGMENT = auto()
+    STEPS = auto()
+    B = auto()
+    B_PANEL = auto()
+    """Bytes from panel to panel."""
+    INITIAL = auto()
+    """Address of the start values of the columns, a word each."""
+    WORDS = auto()
+    """Address of the sums: rows of two panels."""
+    HEIGHT = auto()
+    PANELS = auto()
+    DEPTH = auto()
+    FACTOR = auto()
+    """int8: what the sum of a row counts for each column, minus the zero point of B; int16: 1 for halves."""
+    FUSED = auto()
+    """1: sums are rescaled in registers."""
+    COLUMNS = auto()
+    PARAMETERS = auto()
+    LOW = auto()
+    HIGH = auto()
+    OUT = auto()
+    OFFSETS = auto()
+    """Bytes from OUT to each row."""
+    SMALL = auto()
+    """1: products or sums of bf16 could be subnormal."""
+
+
+class RescaleJob(Numbered):
+    """The arguments of `rescale_i8`: rows of two panels of sums to int8 at OUT + OFFSETS[row] + column."""
+
+    WORDS = auto()
+    ROWS = auto()
+    COLUMNS = auto()
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    OUT = auto()
+    OFFSETS = auto()
+
+
+class DepthwiseTile(Numbered):
+    """The arguments of a row of pixels of a depthwise convolution."""
+
+    SOURCE = auto()
+    PIXEL_BYTES = auto()
+    """From the input of a pixel to that of the next."""
+    OFFSETS = auto()
+    """Address of where each tap is, in bytes from a pixel's input."""
+    TAPS = auto()
+    WEIGHTS = auto()
+    PANEL_TAPS = auto()
+    """Taps that a panel of weights has, of which TAPS are taken."""
+    INITIAL = auto()
+    OUT = auto()
+    OUT_BYTES = auto()
+    """From the sums or results of a pixel to those of the next."""
+    PIXELS = auto()
+    PANELS = auto()
+    COLUMNS = auto()
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
 
 
 class DepthwiseSlot(Numbered):
@@ -179,26 +271,32 @@ class DepthwiseSlot(Numbered):
     EPILOGUE = auto()
 
 
-class DepthwiseJob(IntEnum):
-    """The arguments of the kernel that interleaves rows."""
+class LinesJob(Numbered):
+    """The arguments of the kernel that interleaves or keeps rows of the input."""
 
-    DEPTHWISE_ARGS, DEPTHWISE_N, DEPTHWISE_Y, DEPTHWISE_X = range(4)
-    DEPTHWISE_COLUMNS, DEPTHWISE_CHANNEL, DEPTHWISE_CHANNELS, DEPTHWISE_LINES = range(4, 8)
+    ARGS = auto()
+    N = auto()
+    Y = auto()
+    X = auto()
+    COLUMNS = auto()
+    CHANNEL = auto()
+    CHANNELS = auto()
+    LINES = auto()
 
 
 class PackSlot(Numbered):
     """The arguments of the kernel that packs a matrix B [depth][columns] at run time."""
 
-    PACK_SOURCE = auto()
-    PACK_ROW = auto()
+    SOURCE = auto()
+    ROW = auto()
     """Bytes from row to row."""
-    PACK_DEPTH = auto()
-    PACK_COLUMNS = auto()
-    PACK_OUT = auto()
+    DEPTH = auto()
+    COLUMNS = auto()
+    OUT = auto()
     """Room for `packed_bytes(depth, columns, bytes of an element)`."""
-    PACK_INITIAL = auto()
+    INITIAL = auto()
     """int8: where the start values of the columns go, 4 bytes each, columns rounded up to 64."""
-    PACK_FACTOR = auto()
+    FACTOR = auto()
     """int8: -(128 + A_zp)."""
-    PACK_ADDEND = auto()
+    ADDEND = auto()
     """int8: A_zp * B_zp * depth, and 2**31 if the epilogue rescales."""

@@ -1,11 +1,15 @@
 """What a contraction kernel is compiled for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tosajit.kernels.sets.description import InstructionSet
+
 MAX_PANEL_ROWS = 240
-TILE_ROWS = 12
 SIDE = 16
 """Rows and columns of the squares in which matrices are turned."""
+LINE = 64
+"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +26,23 @@ class Epilogue:
     functions: str = ""
     rescale: bool = False
 
+    @property
+    def ends(self) -> Mapping[str, str]:
+        """Return the functions of `structure` that the texts replace, by their signatures."""
+        return {"setup(args)": self.setup, "epilogue(acc, channel, index)": self.body}
+
 
 @dataclass(frozen=True, slots=True)
 class ContractSpec:
     """The structure of a kernel; everything else is a number that it is called with."""
 
+    isa: InstructionSet
     kind: str
     """"convolution" (also matrix products) or "depthwise"."""
     left: str = "i8"
     """Type of the activations: i8, i16, f32 or bf16."""
     right: str = "i8"
     """Type of the other operand as it was before packing: i8, i16, f32 or bf16."""
-    library: str = "avx512"
-    """Register tiles to use: avx512 or portable."""
 
     @property
     def accumulator(self) -> str:
@@ -42,13 +50,5 @@ class ContractSpec:
         return {"i8": "i32", "i16": "i64"}.get(self.left, "f32")
 
 
-LEAST_BYTES = 64
+LEAST_BYTES = LINE
 """What precedes a packed matrix of bf16: its number nearest to zero, which `least_bf16` is for."""
-
-
-def packed_bytes(
-    depth: int, columns: int, element_bytes: int, halves: bool = False, least: bool = False
-) -> int:
-    """Return the bytes of a packed matrix B; `halves` if its int16 are split into bytes, `least` for bf16."""
-    size = -(-depth * element_bytes // 4) * -(-columns // 16) * 64 * (2 if halves else 1)
-    return size + LEAST_BYTES * least

@@ -5,11 +5,45 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """A set of instructions, as far as a CPU has it."""
+    """A set of instructions, as far as a CPU has it: its registers, and the tiles that fit into them."""
 
     name: str
     """Of its folder."""
+    lanes: int
+    """Words of 32 bits in a register; a panel of a packed matrix has as many columns."""
+    heights: tuple[int, ...]
+    """Rows of register tiles, least first; the first is 1."""
+    panels: int
+    """Panels of columns that a register tile has at most."""
+    rescaled: tuple[int, ...]
+    """Rows of register tiles whose sums are rescaled before they leave the registers."""
+    pixels: tuple[int, int]
+    """Pixels that a tile of a depthwise convolution has, and has at the end of a row; more, and fewer."""
+    latency: int
+    """Additions that have to be under way at a time to keep the units busy."""
+    covers: tuple[int, ...]
+    """Heights of tiles that should cover a row of the output well for its input to be gathered as a whole."""
+    block: int = 12
+    """Rows among which the heights of tiles are evened out."""
+    bias: int = 0
+    """What is added to int8 on the left of a product, which then is unsigned."""
     bf16_pairs: bool = False
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
+
+    @property
+    def register_bytes(self) -> int:
+        """Return the size of a register."""
+        return 4 * self.lanes
+
+    def padded(self, columns: int, panels: int = 1) -> int:
+        """Return how many columns there are in whole panels, or in whole groups of them."""
+        return -(-columns // (panels * self.lanes)) * (panels * self.lanes)
+
+    def sums_apart(self, registers: int) -> int:
+        """Return how many sums are kept for each element of a tile of so many registers, to hide latency.
+
+        They are added up in the end, so the bits of floating-point sums depend on it.
+        """
+        return max(1, min(4, self.latency // registers))

@@ -37,6 +37,19 @@ def instruction_set() -> InstructionSet | None:
     return _choice(os.environ.get(VARIABLE, "")).isa
 
 
+def required(describe: Callable[[Collection[str]], InstructionSet | None]) -> InstructionSet:
+    """Return what a set has on the CPU to compile for."""
+    made = describe(cpu().features)
+    if made is None:
+        raise CompileError(f"{VARIABLE}: {cpu().name} does not have the instructions of a kernel")
+    return made
+
+
+def named_set(name: str) -> InstructionSet:
+    """Return a set of `SETS` for the CPU to compile for."""
+    return required(SETS[name])
+
+
 def available_sets() -> tuple[str, ...]:
     """Return the names of the sets that this machine can run, best first."""
     return tuple(name for name, made in SETS.items() if made(host().features) is not None)

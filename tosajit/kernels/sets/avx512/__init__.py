@@ -11,4 +11,16 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if not NEEDS.issubset(features):
         return None
-    return InstructionSet("avx512", bf16_pairs="avx512bf16" in features, byte_tables=True)
+    return InstructionSet(
+        "avx512",
+        lanes=16,
+        heights=(1, 2, 4, 8, 12),  # of two panels: in the largest, 24 of the 32 registers accumulate
+        panels=2,
+        rescaled=(1, 2, 4, 8, 10, 12),
+        pixels=(8, 4),
+        covers=(8, 10, 12),
+        latency=8,  # two units, of four cycles
+        bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
+        bf16_pairs="avx512bf16" in features,
+        byte_tables=True,
+    )

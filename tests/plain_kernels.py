@@ -1,0 +1,194 @@
+"""Array kernels in plain Python: the same texts and the same vector code, on ints and NumPy arrays."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import re
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tosajit.kernels.contract.procedures import PROCEDURES
+from tosajit.kernels.instances import written_out
+from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.vectors import Vectors
+
+DTYPES = {
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "f32": np.float32,
+    "bf16": np.uint16,
+}
+
+
+def at(address: int, dtype: Any, number: int) -> np.ndarray:
+    """Memory as an array."""
+    size = np.dtype(dtype).itemsize * number
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(int(address))).view(dtype)
+
+
+class PlainVectors(Vectors):
+    """The primitives on NumPy arrays, by their definitions and nothing else."""
+
+    def __init__(self, isa: InstructionSet) -> None:
+        super().__init__(None, isa)
+
+    def _lanes(self, kind: str, lanes: int | None) -> int:
+        return lanes or self.isa.register_bytes // np.dtype(DTYPES[kind]).itemsize
+
+    def number(self, value):
+        return int(value)
+
+    def loaded(self, where):
+        return int(at(where, np.int64, 1)[0])
+
+    def choose(self, condition, yes, no):
+        return np.where(condition, yes, no) if isinstance(condition, np.ndarray) else yes if condition else no
+
+    def least_unsigned(self, first, second):
+        unsigned = [number.view(f"u{number.itemsize}") for number in (first, second)]
+        return np.minimum(*unsigned).view(first.dtype)
+
+    def equal(self, first, second):
+        return first == second
+
+    def loop(self, count, carried, body):
+        values = list(carried)
+        for index in range(count):
+            values = list(body(index, values))
+        return values
+
+    def when(self, condition, yes, no=None):
+        if condition:
+            yes()
+        elif no is not None:
+            no()
+
+    def usually(self, condition, value, otherwise):
+        return value if condition else otherwise()
+
+    def switch(self, choice, cases):
+        cases[choice]()
+
+    def call(self, name, body, *arguments):
+        body(self, *arguments)
+
+    def load(self, where, kind, lanes=None):
+        return at(where, DTYPES[kind], self._lanes(kind, lanes)).copy()
+
+    def store(self, register, where):
+        at(where, register.dtype, register.size)[...] = register
+
+    def constant(self, value, kind, lanes=None):
+        return np.full(self._lanes(kind, lanes), np.array(value).astype(DTYPES[kind]))
+
+    def broadcast(self, where):
+        return np.repeat(at(where, np.int32, 1), self.isa.lanes)
+
+    def splat(self, number, kind, lanes=None):
+        return self.constant(np.int64(number), kind, lanes)
+
+    def view(self, register, kind):
+        return register.view(DTYPES[kind])
+
+    def down(self, register, bits):
+        if isinstance(register, int):
+            return (register & (1 << 64) - 1) >> bits
+        return (register.view(f"u{register.itemsize}") >> bits).view(register.dtype)
+
+    def extended(self, register, kind):
+        return register.astype(DTYPES[kind])
+
+    def shuffled(self, first, second, lanes):
+        return np.concatenate([first, second])[list(lanes)]
+
+    def zipped(self, first, second):
+        both = np.stack([first, second], axis=1).reshape(2, -1)
+        return both[0], both[1]
+
+    def between(self, low, high):
+        return (1 << max(high, 0)) - 1 & -(1 << low)
+
+    def load_part(self, where, mask, kind, other=None, lanes=None):
+        register = self.constant(0, kind, lanes) if other is None else other.copy()
+        size = register.itemsize
+        for lane in range(register.size):
+            if mask >> lane & 1:
+                register[lane] = at(where + lane * size, register.dtype, 1)[0]
+        return register
+
+    def store_part(self, register, where, mask):
+        for lane in range(register.size):
+            if mask >> lane & 1:
+                at(where + lane * register.itemsize, register.dtype, 1)[0] = register[lane]
+
+    def dot_bytes(self, total, left, right):
+        first = left.view(np.uint8 if self.isa.bias else np.int8).astype(np.int32)
+        return total + (first * right.view(np.int8)).reshape(-1, 4).sum(axis=1, dtype=np.int32)
+
+    def dot_halves(self, total, left, right):
+        products = left.view(np.int16).astype(np.int32) * right.view(np.int16)
+        return total + products.reshape(-1, 2).sum(axis=1, dtype=np.int32)
+
+    def fused(self, total, left, right):
+        return (left.astype(np.float64) * right + total).astype(np.float32)
+
+    def even_products(self, left, right):
+        low = np.uint64(0xFFFFFFFF)
+        return ((left.view(np.uint64) & low) * (right.view(np.uint64) & low)).view(np.int64)
+
+    def sum(self, words):
+        return int(words.sum(dtype=np.int32))
+
+    def narrow(self, words, low, high):
+        limits = (int(np.array(limit).astype(np.int8)) for limit in (low, high))
+        return np.clip(words, *limits).astype(np.int8)
+
+
+class Kernels:
+    """Kernels by their texts; what stands for the address of one is its number."""
+
+    def __init__(self, isa: InstructionSet) -> None:
+        self.vectors = PlainVectors(isa)
+        self._known: dict[int, Any] = {}
+        self._numbers = count(1)
+        self._kept: list[Any] = []
+
+    def address(self, source: str) -> int:
+        """A number for a kernel."""
+        namespace: dict[str, Any] = {"np": np, "procedure": self._procedure, "VECTORS": None}
+        namespace |= {"local": self._local, "call": lambda number, args: self._known[number](args)}
+        for kind, dtype in DTYPES.items():
+            namespace[f"load_{kind}"] = namespace[f"reload_{kind}"] = partial(self._load, dtype)
+            namespace[f"store_{kind}"] = partial(self._store, dtype)
+        text = ast.unparse(written_out(ast.parse(source)))
+        exec(re.sub(r"^from .*$", "", text, flags=re.MULTILINE), namespace)
+        number = next(self._numbers)
+        self._known[number] = namespace["kernel"]
+        return number
+
+    def run(self, source: str, args: np.ndarray) -> None:
+        """Run a kernel."""
+        self._known[self.address(source)](args.ctypes.data)
+
+    def _procedure(self, name: str, _: None) -> Any:
+        return partial(PROCEDURES[name].body, self.vectors)
+
+    def _local(self, size: int) -> int:
+        self._kept.append(np.zeros(size + 64, np.uint8))
+        return -(-self._kept[-1].ctypes.data // 64) * 64
+
+    def _load(self, dtype: Any, pointer: int, index: int) -> Any:
+        value = at(pointer + index * np.dtype(dtype).itemsize, dtype, 1)[0]
+        return int(value) if np.issubdtype(dtype, np.integer) else value
+
+    def _store(self, dtype: Any, pointer: int, index: int, value: Any) -> None:
+        at(pointer + index * np.dtype(dtype).itemsize, dtype, 1)[0] = value

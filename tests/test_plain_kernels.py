@@ -1,0 +1,207 @@
+"""Array kernels in plain Python: what is compiled is what was written, and can be followed line by line."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.plain_kernels import Kernels
+from tests.summing import summed, summed_by_channel
+from tests.test_contract_kernels import OUTPUT, Guarded, arguments, guarded, integers
+from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
+from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
+from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
+from tosajit.kernels.contract.source import (
+    contract_source,
+    depthwise_gather_source,
+    gather_source,
+    pack_source,
+    tile_source,
+)
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.avx512 import avx512
+from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.portable import portable
+from tosajit.kernels.sets.registry import available_sets, named_set
+
+NARROW = InstructionSet(
+    "narrow", lanes=4, heights=(1, 3), panels=2, rescaled=(1, 3, 5), pixels=(3, 2), covers=(3,), latency=2
+)
+"""Registers of 128 bits, and tiles of odd sizes."""
+EVERYTHING = frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni"])
+SETS = [made for made in (avx512(EVERYTHING), portable(()), NARROW, replace(NARROW, bias=128)) if made]
+sets = pytest.mark.parametrize("isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}")
+
+SHAPES = {
+    "padded": Geometry((1, 1, 3, 4), (1, 1, 3, 4), 3, 5, (1, 3, 3), (1, 1, 1), (0, 1, 1)),
+    "segments": Geometry((1, 1, 2, 9), (1, 1, 2, 9), 4, 19, (1, 3, 3), (1, 1, 1), (0, 1, 1)),
+    "direct": Geometry((2, 1, 3, 3), (2, 1, 3, 3), 8, 33),
+    "dilated": Geometry((1, 2, 4, 5), (1, 1, 1, 3), 17, 2, (2, 2, 2), (1, 2, 1), (0, 0, 0), (1, 2, 2)),
+}
+
+
+def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers):
+    """Run a convolution in plain Python."""
+    blocking = Blocking(g, isa)
+    source, scratch = guarded(x), Guarded((blocking.scratch_bytes + 64,), np.uint8)
+    operands = [guarded(packed), guarded(initial)]
+    args = arguments(
+        Slot,
+        blocking,
+        SOURCE=source.address,
+        WEIGHT=operands[0].address,
+        INITIAL=operands[1].address,
+        OUTPUT=out.address,
+        SCRATCH=scratch.address,
+        GATHER=kernels.address(gather_source(isa)),
+        TILE=kernels.address(tile_source(spec)),
+        **numbers,
+    )
+    kernels.run(contract_source(spec, epilogue), args)
+    assert out.intact()
+    assert scratch.intact()
+
+
+@sets
+@pytest.mark.parametrize("weight_zp", [0, -7])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_int8_convolutions_are_exact(isa, shape, weight_zp) -> None:
+    g, rng = SHAPES[shape], np.random.default_rng(3)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
+    bias = integers(rng, np.int32, g.out_channels)
+    matrix = weights.reshape(g.out_channels, -1)
+    packed = pack.pack_weights(isa.lanes, matrix)
+    initial = pack.start_values(isa, matrix, bias, 5, weight_zp)
+    out = Guarded((*g.output, g.out_channels), np.int32)
+    spec, epilogue = ContractSpec(isa, "convolution"), Epilogue("store_i32(output, index, acc)", OUTPUT)
+    convolved(Kernels(isa), isa, g, x, packed, initial, out, spec, epilogue, INPUT_ZP=5, WEIGHT_ZP=weight_zp)
+    exact = summed(x.astype(np.int64) - 5, weights.astype(np.int64) - weight_zp, g) + bias
+    np.testing.assert_array_equal(out.array, exact.astype(np.int32))
+
+
+@sets
+@pytest.mark.parametrize("right", ["i8", "i16"])
+def test_int16_convolutions_are_exact(isa, right) -> None:
+    g, rng = replace(SHAPES["padded"], element_bytes=2), np.random.default_rng(4)
+    x = integers(rng, np.int16, (*g.input, g.in_channels))
+    dtype = np.int8 if right == "i8" else np.int16
+    weights = integers(rng, dtype, (g.out_channels, *g.kernel, g.in_channels)).astype(np.int16)
+    matrix = weights.reshape(g.out_channels, -1)
+    halves = right == "i16"
+    packed = pack.pack_halves(isa.lanes, matrix) if halves else pack.pack_weights(isa.lanes, matrix, 2)
+    bias = rng.integers(-(1 << 46), 1 << 46, isa.padded(g.out_channels))
+    out = Guarded((*g.output, g.out_channels), np.int64)
+    spec = ContractSpec(isa, "convolution", "i16", right)
+    epilogue = Epilogue("store_i64(output, index, acc)", OUTPUT)
+    convolved(Kernels(isa), isa, g, x, packed, bias, out, spec, epilogue)
+    exact = summed(x.astype(np.int64), weights.astype(np.int64), g) + bias[: g.out_channels]
+    np.testing.assert_array_equal(out.array, exact)
+
+
+@sets
+@pytest.mark.parametrize("double_round", [False, True])
+@pytest.mark.parametrize("shape", ["segments", "direct"])
+def test_sums_are_rescaled_to_int8(isa, shape, double_round) -> None:
+    g, rng = SHAPES[shape], np.random.default_rng(5)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = rng.integers(-128, 128, (g.out_channels, *g.kernel, g.in_channels), np.int8)
+    bias, matrix = rng.integers(-999, 999, g.out_channels), weights.reshape(g.out_channels, -1)
+    multiplier, shift = rng.integers(1 << 29, 1 << 31, g.out_channels), 40
+    bound = pack.sum_bound(matrix, bias, 0, 0)
+    table = pack.rescale_table(multiplier, shift, double_round, -3, g.out_channels, bound)
+    assert table is not None
+    assert table.sign == (31 if double_round else 32)
+    initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=True)
+    data, out = guarded(table.packed(isa.lanes)), Guarded((*g.output, g.out_channels), np.int8)
+    numbers = {"PARAMETERS": data.address, "SIGN": table.sign, "LOW": -100, "HIGH": 90}
+    spec, packed = ContractSpec(isa, "convolution"), pack.pack_weights(isa.lanes, matrix)
+    convolved(Kernels(isa), isa, g, x, packed, initial, out, spec, Epilogue(rescale=True), **numbers)
+    sums = summed(x.astype(np.int64), weights.astype(np.int64), g) + bias
+    rounding = (1 << 39) + (np.where(sums < 0, -1, 1) << 30) * double_round
+    exact = np.clip(((sums * multiplier + rounding) >> 40) - 3, -100, 90)
+    np.testing.assert_array_equal(out.array, exact)
+
+
+@pytest.mark.parametrize("name", available_sets())
+def test_float_sums_have_the_bits_of_the_compiled_kernel(name) -> None:
+    isa, rng = named_set(name), np.random.default_rng(6)
+    g = Geometry((1, 1, 3, 11), (1, 1, 3, 11), 3, 20, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)
+    x = rng.standard_normal((*g.input, g.in_channels)).astype(np.float32)
+    # Weights with few bits: products and their sums are rounded once, also where float64 stands for fusing.
+    weights = rng.integers(-64, 64, (g.out_channels, *g.kernel, g.in_channels)).astype(np.float32)
+    packed = pack.pack_weights(isa.lanes, weights.reshape(g.out_channels, -1), 1)
+    spec = ContractSpec(isa, "convolution", "f32", "f32")
+    epilogue = Epilogue("store_f32(output, index, acc)", OUTPUT)
+    plain, compiled = (Guarded((*g.output, g.out_channels), np.float32) for _ in range(2))
+    none = np.zeros(1, np.float32)
+    convolved(Kernels(isa), isa, g, x, packed, none, plain, spec, epilogue)
+    convolved(Compiled(), isa, g, x, packed, none, compiled, spec, epilogue)
+    np.testing.assert_array_equal(plain.array.view(np.int32), compiled.array.view(np.int32))
+
+
+class Compiled:
+    """Kernels as they are used."""
+
+    def address(self, source):
+        return compile_kernel(source).address
+
+    def run(self, source, args):
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
+
+
+@sets
+@pytest.mark.parametrize("multiplier", [1, 2])
+@pytest.mark.parametrize("left", ["i8", "i16"])
+def test_depthwise_convolutions_are_exact(isa, left, multiplier) -> None:
+    dtype, size = (np.int8, 1) if left == "i8" else (np.int16, 2)
+    shape = (1, 4, 7), (1, 4, 7), 5, multiplier, (3, 3), (1, 1), (1, 1), (1, 1), size
+    g, rng = DepthwiseGeometry(*shape), np.random.default_rng(7)
+    x = integers(rng, dtype, (*g.input, g.in_channels))
+    weights = rng.integers(-128, 128, (3, 3, g.in_channels, multiplier)).astype(np.int8)
+    zero = 9 if left == "i8" else 0
+    sums = weights.astype(np.int64).sum((0, 1)).reshape(-1)
+    start = np.zeros(isa.padded(g.out_channels), np.int32 if left == "i8" else np.int64)
+    start[: g.out_channels] = -(isa.bias + zero) * sums if left == "i8" else 0
+    packed, _ = pack.pack_depthwise(isa.lanes, weights, 0, size)
+    out = Guarded((*g.output, g.out_channels), np.int32 if left == "i8" else np.int64)
+    spec, kernels, blocking = ContractSpec(isa, "depthwise", left), Kernels(isa), DepthwiseBlocking(g, isa)
+    operands = [guarded(array) for array in (x, packed, start)]
+    scratch = Guarded((blocking.scratch_bytes,), np.uint8)
+    addresses = dict(zip(("SOURCE", "WEIGHT", "INITIAL"), (o.address for o in operands), strict=True))
+    addresses |= {"OUTPUT": out.address, "SCRATCH": scratch.address}
+    addresses |= {"GATHER": kernels.address(depthwise_gather_source(spec))}
+    blank = zero + isa.bias if left == "i8" else 0
+    args = arguments(DepthwiseSlot, blocking, **addresses, BLANK_BYTE=blank)
+    acc = "i32" if left == "i8" else "i64"
+    kernels.run(contract_source(spec, Epilogue(f"store_{acc}(output, index, acc)", OUTPUT)), args)
+    assert out.intact()
+    assert scratch.intact()
+    exact = summed_by_channel(x.astype(np.int64) - zero, weights.astype(np.int64), g)
+    np.testing.assert_array_equal(out.array, exact)
+
+
+@sets
+@pytest.mark.parametrize("columns", [3, 40])
+def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(isa, columns) -> None:
+    rng, depth = np.random.default_rng(8), 7
+    matrix = integers(rng, np.int8, (depth, columns))
+    source = guarded(matrix)
+    packed = Guarded((pack.packed_bytes(isa.lanes, depth, columns, 1),), np.int8)
+    initial = Guarded((isa.padded(columns, 4),), np.int32)
+    args = np.zeros(len(PackSlot), np.int64)
+    args[PackSlot.SOURCE], args[PackSlot.ROW] = source.address, columns
+    args[PackSlot.DEPTH], args[PackSlot.COLUMNS] = matrix.shape
+    args[PackSlot.OUT], args[PackSlot.INITIAL] = packed.address, initial.address
+    args[PackSlot.FACTOR] = -isa.bias
+    Kernels(isa).run(pack_source(ContractSpec(isa, "convolution")), args)
+    assert packed.intact()
+    assert initial.intact()
+    np.testing.assert_array_equal(packed.array, pack.pack_weights(isa.lanes, matrix.T).reshape(-1))
+    start = pack.start_values(isa, np.ascontiguousarray(matrix.T), np.zeros(columns, np.int32), 0, 0)
+    np.testing.assert_array_equal(initial.array[: len(start)], start)

@@ -1,0 +1,202 @@
+"""How an instruction set works on a shape: how much at a time, and with which numbers kernels are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
+from tosajit.kernels.contract.slots import DepthwiseSlot, Slot
+from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
+from tosajit.kernels.sets.description import InstructionSet
+
+PANEL_BYTES = 192 * 1024
+"""A gathered panel should stay in the second-level cache, with the weights that stream past it."""
+ROW_BLOCK_BYTES = 24 * 1024
+"""Interleaved input that should stay in the first-level cache, with sums and weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """Rows of A at a time."""
+
+    shape: Geometry
+    isa: InstructionSet
+
+    @property
+    def segments(self) -> int:
+        """Return the segments of a row of A if rows overlap in the gathered input, else 0."""
+        tap, width = self.shape.in_channels * self.shape.element_bytes, self.shape.output[3]
+        dense = self.shape.runs[0] == 1 and self.shape.in_elements[3] == self.shape.in_channels
+        joined = dense and self.shape.kernel[2] * tap % 4 == 0 and self.shape.kernel != (1, 1, 1)
+        tiled = min(-(-width // height) * height for height in self.isa.covers)
+        if (
+            self.shape.is_direct
+            or not joined
+            or width < 6
+            or tiled > width * 1.15
+            or self.shape.stride[2] > self.shape.kernel[2]
+        ):
+            return 0
+        return self.shape.kernel[0] * self.shape.kernel[1]
+
+    def _segment_bytes(self, rows: int) -> int:
+        exact = (
+            ((rows - 1) * self.shape.stride[2] + self.shape.kernel[2])
+            * self.shape.in_channels
+            * self.shape.element_bytes
+        )
+        return -(-exact // self.isa.register_bytes) * self.isa.register_bytes
+
+    @property
+    def panel_rows(self) -> int:
+        """Return how many rows of A to work on at a time."""
+        block = self.isa.block
+        if self.segments:
+            rows = min(self.shape.output[3], MAX_PANEL_ROWS)
+            while rows > 2 * block and self.segments * self._segment_bytes(rows) > PANEL_BYTES:
+                rows -= block
+            return rows
+        fitting = PANEL_BYTES // max(self.shape.pitch, 1) // block * block
+        everything = -(-self.shape.positions // block) * block
+        return max(block, min(fitting, MAX_PANEL_ROWS, everything))
+
+    @property
+    def _panel_bytes(self) -> int:
+        if self.segments:
+            return self.segments * self._segment_bytes(self.panel_rows)
+        return self.panel_rows * self.shape.pitch
+
+    @property
+    def _table_bytes(self) -> int:
+        return 24 * self.shape.kernel[0] * self.shape.kernel[1] * self.shape.runs[0]
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Return the scratch memory that a thread needs."""
+        return (
+            0
+            if self.shape.is_direct
+            else self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
+        )
+
+    def slots(self) -> Mapping[Slot, int]:
+        """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        return replace(self, shape=self.shape.collapsed)._slots()
+
+    def _slots(self) -> Mapping[Slot, int]:
+        _, od, oh, ow = self.shape.output
+        oc, tap = self.shape.out_channels, self.shape.in_channels * self.shape.element_bytes
+        strides = self.shape.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
+        step = self.shape.stride[2] * tap if self.segments else self.shape.direct_bytes or self.shape.pitch
+        groups = {
+            "M_LO M_HI N_LO N_HI K": (0, self.shape.positions, 0, oc, self.shape.depth),
+            "O_D O_H O_W": self.shape.output[1:],
+            "I_D I_H I_W": self.shape.input[1:],
+            "K_D K_H": self.shape.kernel[:2],
+            "STRIDE_Z STRIDE_Y STRIDE_X": self.shape.stride,
+            "PAD_FRONT PAD_TOP PAD_LEFT": self.shape.pad,
+            "DILATION_Z DILATION_Y DILATION_X": self.shape.dilation,
+            "IN_N IN_Z IN_Y IN_X": [
+                elements * self.shape.element_bytes for elements in self.shape.in_elements
+            ],
+            "OUT_N OUT_Z OUT_Y OUT_X": strides,
+            "RUNS RUN_TAPS": self.shape.runs,
+            "TAP_BYTES TABLE_BYTES ROW_BYTES": (tap, self._table_bytes, step),
+            "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
+            "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.shape.is_direct), self.segments),
+        }
+        pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
+        return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseBlocking:
+    """Channels and pixels of a depthwise convolution at a time."""
+
+    shape: DepthwiseGeometry
+    isa: InstructionSet
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Return how many channels and pixels to work on at a time."""
+        width, lanes, tile = self.shape.output[2], self.isa.lanes, self.isa.pixels[0]
+        columns = (width - 1) * self.shape.stride[1] + self.shape.reach
+        budget = ROW_BLOCK_BYTES // (4 * self.shape.groups)
+        channels, pieces = self.shape.out_channels, 1
+        while pieces < 64 and channels * min(columns, 3 * self.shape.reach + 8) > budget:
+            pieces += 1
+            channels = max(lanes, -(-self.shape.out_channels // pieces // (4 * lanes)) * (4 * lanes))
+        channels = min(channels, self.shape.out_channels)
+        fitting = max(0, budget // channels - self.shape.reach) // self.shape.stride[1] + 1
+        pixels = -(-width // -(-width // fitting))
+        return channels, min(width, -(-pixels // tile) * tile if pixels > tile else pixels)
+
+    @property
+    def taps(self) -> int:
+        """Return the entries of the packed weights of a channel."""
+        return self.shape.groups * self.shape.kernel[1] * self.shape.parts
+
+    @property
+    def pair_bytes(self) -> int:
+        """Return where the weights of the second of two output rows are; 0 if rows share no input."""
+        group = 4 // self.shape.element_bytes
+        if self.shape.kernel[0] % group == 0 or self.shape.stride[0] != self.shape.dilation[0]:
+            return 0
+        return -(-self.shape.out_channels // self.isa.lanes) * self.taps * self.isa.register_bytes
+
+    def _scratch(self) -> Mapping[str, int]:
+        (channels, pixels), lanes, step = self.blocks, self.isa.lanes, self.isa.register_bytes
+        channels += -channels % lanes if self.shape.floating else 0
+        columns = (pixels - 1) * self.shape.stride[1] + self.shape.reach
+        expand = (columns * channels * self.shape.element_bytes + 2 * step - 1) // step * step
+        group = (columns * channels * 4 + step - 1) // step * step + step * self.shape.floating
+        blank = group * self.shape.kept_lines + 4 * step
+        expanded = blank + expand
+        table = expanded + (4 * expand if self.shape.channel_multiplier > 1 else 0)
+        kept = table + 8 * self.taps
+        places = 8 * self.shape.groups * self.shape.kernel[1] * self.shape.floating
+        words = (kept + 8 * self.shape.kept_lines + places + LINE - 1) // LINE * LINE
+        total = words + pixels * (channels + lanes) * 8 + step
+        numbers = {
+            "BLANK": blank,
+            "BLANK_BYTES": expand - step,
+            "EXPAND": expanded,
+            "EXPAND_BYTES": expand,
+        }
+        return numbers | {
+            "TAP_TABLE": table,
+            "LINES": self.shape.kept_lines,
+            "LINE_TABLE": kept,
+            "WORDS": words,
+            "GROUP_BYTES": group,
+            "total": total,
+        }
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Return the scratch memory that a thread needs."""
+        return self._scratch()["total"]
+
+    def slots(self) -> Mapping[DepthwiseSlot, int]:
+        """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        shape = self.shape
+        (_, h, w), (_, oh, ow) = shape.input, shape.output
+        tap, oc = shape.in_channels * shape.element_bytes, shape.out_channels
+        groups = {
+            "M_LO M_HI N_LO N_HI": (0, shape.rows, 0, oc),
+            "CHANNEL_BLOCK PIXEL_BLOCK": self.blocks,
+            "CHANNEL_MULTIPLIER REACH": (shape.channel_multiplier, shape.reach),
+            "O_H O_W I_H I_W": (oh, ow, h, w),
+            "K_H K_W": shape.kernel,
+            "STRIDE_Y STRIDE_X": shape.stride,
+            "DILATION_Y DILATION_X": shape.dilation,
+            "PAD_TOP PAD_LEFT": shape.pad,
+            "TAPS PARTS PAIR_BYTES": (self.taps, shape.parts, self.pair_bytes),
+            "IN_N IN_Y IN_X": (h * w * tap, w * tap, tap),
+            "OUT_N OUT_Y OUT_X": (oh * ow * oc, ow * oc, oc),
+        }
+        pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
+        scratch = ((name, number) for name, number in self._scratch().items() if name != "total")
+        return {DepthwiseSlot[name]: number for name, number in chain(*pairs, scratch)}

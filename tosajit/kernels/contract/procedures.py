@@ -1,0 +1,83 @@
+"""Vector code as what Numba calls: the functions of this package, for one instruction set.
+
+Each takes vectors first, and then numbers; what has many takes the address of a record of `slots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from numba.core import types
+from numba.extending import intrinsic
+
+from tosajit.kernels.contract import fused, interleave, packing, products, requant, rows, tile, turning
+from tosajit.kernels.sets.registry import required
+from tosajit.kernels.sets.values import Value
+from tosajit.kernels.sets.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """Vector code, and whether it is put in the place of its calls."""
+
+    body: Callable[..., None]
+    inline: bool = False
+
+
+PROCEDURES: Mapping[str, Procedure] = {
+    "copy_run": Procedure(rows.copy_run, inline=True),
+    "fill_run": Procedure(rows.fill_run, inline=True),
+    "gather_rows": Procedure(rows.gather_rows),
+    "add_row_sums": Procedure(rows.add_row_sums),
+    "widen_add_rows": Procedure(rows.widen_add_rows),
+    "tile_i8": Procedure(partial(tile.tile, products.INT8)),
+    "tile_i16": Procedure(partial(tile.tile, products.INT16)),
+    "tile_f32": Procedure(partial(tile.tile, products.FLOAT32)),
+    "tile_bf16": Procedure(partial(tile.tile, products.BFLOAT16)),
+    "tile_small_bf16": Procedure(partial(tile.tile, products.SMALL_BFLOAT16)),
+    "tile_rescale_i8": Procedure(fused.tile_rescale_i8),
+    "rescale_i8": Procedure(requant.rescale_i8),
+    "least_bf16": Procedure(tile.least_bf16),
+    "interleave_i8": Procedure(interleave.interleave_i8),
+    "interleave_i16": Procedure(interleave.interleave_i16),
+    "depthwise_i8": Procedure(partial(interleave.depthwise, products.INT8)),
+    "depthwise_i16": Procedure(interleave.depthwise_i16),
+    "depthwise_f32": Procedure(partial(interleave.depthwise, products.FLOAT32)),
+    "depthwise_rescale_i8": Procedure(interleave.depthwise_rescale_i8),
+    "pack_i8": Procedure(packing.pack_i8),
+    "pack_halves": Procedure(packing.pack_halves),
+    "turn_8": Procedure(partial(turning.turn, "i8")),
+    "turn_16": Procedure(partial(turning.turn, "i16")),
+    "turn_32": Procedure(partial(turning.turn, "i32")),
+    "lookup_i8": Procedure(turning.lookup_i8),
+}
+
+
+def procedure(name: str, vectors: type[Vectors]) -> Callable[..., Any]:
+    """Return a Numba intrinsic of int64 arguments, without result."""
+    made = PROCEDURES[name]
+    arguments = len(signature(made.body).parameters) - 1
+    isa = required(vectors.describe)
+
+    def typed(typing_context: Any, *given: Any) -> Any:
+        def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+            v, numbers = vectors(b, isa), [Value(b, value) for value in values]
+            if made.inline:
+                made.body(v, *numbers)
+            else:
+                v.call(f"contract_{name}", made.body, *numbers)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * arguments), generate
+
+    parameters = ", ".join(f"a{position}" for position in range(arguments))
+    namespace: dict[str, Any] = {"typed": typed}
+    exec(
+        f"def {name}(typing_context, {parameters}): return typed(typing_context, {parameters})",
+        namespace,
+    )
+    return intrinsic(namespace[name])

@@ -1,0 +1,66 @@
+"""What a step of a register tile does with its operands, for each pair of types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """How products of two types are added to words or to float32."""
+
+    name: str
+    kind: str
+    """What a register of operands has."""
+    total: str
+    """What a register of sums has; those of floating-point numbers start at zero."""
+    multiplied: Callable[[Vectors, Register, Register, Register], Register]
+    """Of (vectors, total, left, right): the total with the products of a step."""
+    halves: bool = False
+    """Whether its right side may be split into upper and lower bytes, which take a panel each."""
+
+    def prepared(self, v: Vectors) -> Register | None:
+        """Return what is combined with all of A by xor: what makes int8 unsigned where it has to be."""
+        if self.name != "i8" or not v.isa.bias:
+            return None
+        return v.opaque(v.constant(v.isa.bias * 0x01010101 - (1 << 32), "i32"))
+
+    def broadcast(self, v: Vectors, where: Value, prepared: Register | None) -> Register:
+        """Return four bytes of A in all lanes."""
+        word = v.broadcast(where)
+        return v.view(word ^ prepared if prepared is not None else word, self.kind)
+
+    def operand(self, v: Vectors, where: Value) -> Register:
+        """Load what meets them, or what meets other vectors."""
+        return v.load(where, self.kind)
+
+    def zero(self, v: Vectors) -> Register:
+        """Return a total of nothing."""
+        return v.constant(0, self.total)
+
+    def start(self, v: Vectors, initial: Value) -> Register:
+        """Return the total that columns start with."""
+        return self.zero(v) if self.total == "f32" else v.load(initial, self.total)
+
+    def finished(self, v: Vectors, total: Register) -> Register:
+        """Return a total as a register of columns."""
+        return total
+
+
+def _two_products(v: Vectors, total: Register, left: Register, right: Register) -> Register:
+    """Return total + two products of bfloat16, with subnormal numbers."""
+    first, second = (v.view(register, "i32") for register in (left, right))
+    total = v.fused(total, v.view(first & -0x10000, "f32"), v.view(second & -0x10000, "f32"))
+    return v.fused(total, v.view(first << 16, "f32"), v.view(second << 16, "f32"))
+
+
+INT8 = Product("i8", "i8", "i32", lambda v, *operands: v.dot_bytes(*operands))
+INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), halves=True)
+FLOAT32 = Product("f32", "f32", "f32", lambda v, *operands: v.fused(*operands))
+BFLOAT16 = Product("bf16", "bf16", "f32", lambda v, *operands: v.dot_pairs(*operands))
+"""The CPU takes subnormal operands and sums for zero here."""
+SMALL_BFLOAT16 = Product("small_bf16", "bf16", "f32", _two_products)

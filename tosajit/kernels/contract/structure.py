@@ -1,0 +1,78 @@
+"""What kernels are compiled for, and what they call: names in the texts that `source` writes.
+
+The values here are for reading alone. Names in capitals become numbers, `epilogue` and `setup` the text of
+what follows each sum; the rest is imported from the chosen instruction set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LANES = 16
+"""Words in a register, and columns in a panel."""
+REGISTER = 64
+"""Bytes of a register."""
+COLUMNS = 32
+"""Columns of the widest tile."""
+ROWS = 12
+"""Rows of the highest tile."""
+BLOCK = 12
+"""Rows among which heights of tiles are evened out."""
+OFFSETS_BYTES = 1920
+"""Room for where the rows of a panel of A go."""
+LEAST_BYTES = 64
+BIAS = 128
+PARTS = 1
+"""Panels that a panel of columns takes: 2 if int16 is split into bytes."""
+STEP = 4
+"""Elements of a row of A in a step."""
+CHUNK = 255
+"""Steps of two int16 products each that stay within 32 bits."""
+GROUP = 4
+"""Vertical taps that are interleaved."""
+SHORT_ROW = 16
+"""Pixels of an output row of float32 that are not worth telling apart by whether they depend on padding."""
+NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
+"""Whether A is int8; B int16, as two halves; sums are float32; operands bf16, with care for small ones."""
+RESCALE, FUSED, IN_REGISTERS = True, True, True
+"""Whether vector code rescales sums; whether that is what is stored; whether it can be without memory."""
+
+INTRINSIC: Any = object()
+"""Stands for what `kernels.intrinsics` has; to import that would take most of a second, and Numba."""
+
+local = call = INTRINSIC
+load_i32 = load_i64 = load_u16 = reload_i32 = reload_i64 = reload_u16 = INTRINSIC
+store_f32 = store_i32 = store_i64 = INTRINSIC
+reload_sum = load_b = load_a = store_a = INTRINSIC
+"""Access to sums, to elements of B and of A, by their type."""
+
+copy_run: Any = None
+fill_run: Any = None
+gather_rows: Any = None
+add_row_sums: Any = None
+widen_add_rows: Any = None
+tile: Any = None
+tile_small_bf16: Any = None
+tile_rescale_i8: Any = None
+rescale_i8: Any = None
+interleave_i8: Any = None
+interleave_i16: Any = None
+depthwise: Any = None
+depthwise_rescale_i8: Any = None
+pack_i8: Any = None
+pack_halves: Any = None
+least_bf16: Any = None
+"""Vector code of the set: `procedures` says what each is."""
+
+
+def highest(rows: int) -> int:
+    """The height of the highest tile of at most so many rows."""
+    return rows
+
+
+def setup(args: int) -> None:
+    """Load what the epilogue needs once."""
+
+
+def epilogue(acc: Any, channel: int, index: int) -> None:
+    """Do what follows a sum: `acc` of a channel, for the element of the output at `index`."""
