@@ -1,0 +1,111 @@
+"""Images in another size: RESIZE where it can say the places that are sampled, GATHER where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.layout import reshaped
+from tosajit.graph import Array
+from tosajit.operators import ResizeMode
+from tosajit.operators.image import MAX_EXTENT, MAX_NUMERATOR, nearest, positions
+from tosajit.tracing.tensor import Tensor
+
+_SMALLEST = 16
+"""RESIZE makes images less than this times smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Where outputs are along a dimension: number `o` is at `(o * denominator + offset) / numerator`."""
+
+    inputs: int
+    outputs: int
+    numerator: int
+    denominator: int
+    offset: int = 0
+
+    @property
+    def reduced(self) -> Sampling:
+        """The same places by smaller numbers."""
+        if self.inputs == 1:  # all of them are the only element
+            return Sampling(1, self.outputs, 1 << (self.outputs - 1).bit_length(), 1)
+        common = gcd(self.numerator, self.denominator, self.offset)
+        numbers = (one // common for one in (self.numerator, self.denominator, self.offset))
+        return Sampling(self.inputs, self.outputs, *numbers)
+
+    @property
+    def doubled(self) -> Sampling:
+        """The same places by numbers twice as large."""
+        numbers = (2 * one for one in (self.numerator, self.denominator, self.offset))
+        return Sampling(self.inputs, self.outputs, *numbers)
+
+    @property
+    def identical(self) -> bool:
+        """Whether each output is at the input of its number."""
+        return (self.inputs, self.numerator, self.offset) == (self.outputs, self.denominator, 0)
+
+    @property
+    def border(self) -> int:
+        """What RESIZE adds behind the last input."""
+        last = (self.outputs - 1) * self.denominator
+        return last - (self.inputs - 1) * self.numerator + self.offset
+
+    @property
+    def allowed(self) -> bool:
+        """Whether RESIZE takes these numbers (TOSA 1.0.1 section 2.12.1)."""
+        n, d = self.numerator, self.denominator
+        sizes = max(self.inputs, self.outputs) < MAX_EXTENT and n <= MAX_NUMERATOR and 0 < d < _SMALLEST * n
+        return sizes and -n <= self.offset < _SMALLEST * n and -_SMALLEST * n <= self.border < n
+
+    @property
+    def places(self) -> tuple[Array, Array, Array]:
+        """For each output the inputs before and behind it, and how many numerators it is from the first."""
+        low, high, rest = positions(self.outputs, self.inputs, self.numerator, self.denominator, self.offset)
+        return low, high, rest
+
+    @property
+    def nearest(self) -> Array:
+        """For each output the input that is nearest, the one behind it where two are."""
+        return nearest(*self.places, self.numerator)
+
+
+def resized(value: Tensor, samplings: Sequence[Sampling], mode: ResizeMode) -> Tensor:
+    """Images whose rows and columns are sampled by RESIZE."""
+    rows, columns = samplings
+    return ops.resize(
+        value,
+        (rows.numerator, rows.denominator, columns.numerator, columns.denominator),
+        (rows.offset, columns.offset),
+        (rows.border, columns.border),
+        mode=mode,
+    )
+
+
+def picked(value: Tensor, axis: int, places: Array) -> Tensor:
+    """The elements at places along a dimension of images."""
+    shape = value.shape
+    if np.array_equal(places, np.arange(shape[axis])):
+        return value
+    outer, inner = int(np.prod(shape[:axis])), int(np.prod(shape[axis + 1 :]))
+    indices = np.tile(places.astype(np.int32), (outer, 1))
+    found = ops.gather(reshaped(value, (outer, shape[axis], inner)), indices)
+    return reshaped(found, (*shape[:axis], len(places), *shape[axis + 1 :]))
+
+
+def blended(value: Tensor, samplings: Sequence[Sampling]) -> Tensor:
+    """Bilinear interpolation, times the numerators, of rows and columns that are picked: in INT32 or FP32."""
+    kind = value.dtype.storage
+    for axis, sampling in enumerate(samplings, 1):
+        low, high, rest = sampling.places
+        weight = rest.reshape([-1 if place == axis else 1 for place in range(4)])
+        parts = (
+            ops.mul(picked(value, axis, place), factor.astype(kind))
+            for place, factor in ((low, sampling.numerator - weight), (high, weight))
+        )
+        value = ops.add(*parts)
+    return value
