@@ -23,7 +23,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-files mutants notebooks docs newcomer clean environments
+.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -91,13 +91,16 @@ rank: $(READY)      ## Hold the closed form's ranking of 3,200 machines against 
 validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
 
-fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
+fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats fuzz-tflite)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
 
 fuzz-integers: $(READY) $(ARM)  ## The half of it with integers: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink'
 	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
 fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point, with the same options
 	$(RUN) tools/fuzz_floating.py $(ARGS)
+
+fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --type int8'
+	$(RUN) tools/fuzz_tflite.py $(ARGS)
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files
 	$(RUN) tools/fuzz_files.py $(ARGS)

@@ -282,3 +282,28 @@ def test_the_bar_is_for_terminals(
 def test_sizes_and_times_have_units() -> None:
     assert [bytes_text(size) for size in (12, 2048, 3 << 20)] == ["12 bytes", "2.0 KiB", "3.0 MiB"]
     assert [seconds_text(time) for time in (2.0, 0.0123, 5e-6)] == ["2.00 s", "12.30 ms", "5.0 µs"]
+
+
+def test_convert_writes_what_load_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, written = tj.samples.path("ds_cnn", "model.tflite"), tmp_path / "model.tosa"
+    assert main(["convert", str(source), str(written)]) == 0
+    assert f"{written}: " in capsys.readouterr().out
+    assert str(tj.load(written)) == str(tj.load(source))
+
+
+def test_convert_writes_nothing_but_tosa(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tj.samples.path("ds_cnn", "model.tflite")
+    assert main(["convert", str(source), str(tmp_path / "model.onnx")]) == 1
+    assert "only .tosa files are written" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_operators_of_another_format_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operators", "--from", "tflite", "--json"]) == 0
+    found = {row["operator"]: row for row in json.loads(capsys.readouterr().out)}
+    assert len(found) > 200
+    assert found["ADD"]["becomes"] == "lowered"
+    assert "int8" in found["ADD"]["types"].split()
+    assert found["UNIQUE"]["becomes"] == "refused"
+    assert main(["operators", "--from", "tflite", "--profile", "PRO-INT"]) == 1
+    assert "leave out --from" in capsys.readouterr().err

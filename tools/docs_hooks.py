@@ -6,11 +6,13 @@ import os
 import re
 from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tosajit import ops
 from tosajit.cli.arguments import parser
+from tosajit.frontends.support import markdown
 from tosajit.operators import table
 
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
@@ -73,4 +75,9 @@ def security() -> str:
     return SECURITY.read_text(encoding="utf-8").partition("\n")[2].strip()
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"operators": operators, "commands": commands, "security": security}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "operators": operators,
+    "commands": commands,
+    "security": security,
+    "tflite": partial(markdown, "tflite"),
+}

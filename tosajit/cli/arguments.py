@@ -28,6 +28,8 @@ TARGETS = ("host", "tiny")
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
+SOURCES = ("tflite",)
+"""Formats whose operators can be listed."""
 
 EPILOG = f"{EXITS}\n\n{ERRORS}\n\n`tosajit COMMAND --help` has examples."
 
@@ -116,6 +118,7 @@ def parser() -> ArgumentParser:
     _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
     _explore(command("explore", "the best machines of a space for models", "explore"))
     _machines(command("machines", "the machines to simulate, with the sources of their figures", "machines"))
+    _convert(command("convert", "write a model of another format as a .tosa file", "convert"))
     _samples(command("samples", "small models that come with the package, and their files", "samples"))
     _operators(command("operators", "the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
@@ -130,7 +133,7 @@ def _version() -> str:
 
 
 def _model(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="a .tosa file")
+    parser.add_argument("model", type=Path, help="a .tosa or .tflite file")
 
 
 def _json(parser: ArgumentParser) -> None:
@@ -211,7 +214,7 @@ def _program(parser: ArgumentParser) -> None:
 
 
 def _simulate(parser: ArgumentParser) -> None:
-    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa file")
+    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa or .tflite file")
     parser.add_argument("--machine", action="append", metavar="NAME|FILE", help="a machine by name or from a "
                         "file; may be repeated (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument("--analytic", action="store_true", help="estimate in closed form: faster, less exact")
@@ -230,7 +233,7 @@ def _simulate(parser: ArgumentParser) -> None:
 
 def _explore(parser: ArgumentParser) -> None:
     parser.add_argument("space", type=Path, nargs="?", help="a .yaml or .json file with a space of machines")
-    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa file")
+    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa or .tflite file")
     parser.add_argument("--out", type=Path, metavar="FOLDER",
                         help="where points.sqlite, results.csv, results.json and report.html go")  # fmt: skip
     parser.add_argument(
@@ -259,7 +262,22 @@ def _explore(parser: ArgumentParser) -> None:
     _json(parser)
 
 
+def _convert(parser: ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("output", type=Path, help="the .tosa file to write")
+    parser.add_argument(
+        "--signature", metavar="NAME", help="which function of a TFLite model (default: its first)"
+    )
+    _json(parser)
+
+
 def _operators(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--from",
+        dest="source",
+        choices=SOURCES,
+        help="the operators of another format, and what becomes of them",
+    )
     parser.add_argument("--profile", action="append", choices=[*PROFILES, *EXTENSIONS], metavar="PRO-…|EXT-…",
                         help="only operators with a mode that this profile or extension has")  # fmt: skip
     how = parser.add_mutually_exclusive_group()

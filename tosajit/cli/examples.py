@@ -37,11 +37,18 @@ EXAMPLES = {
         ("tosajit machines", "names and figures"),
         ("tosajit machines ethos-u55-128 --yaml", "one of them, to be changed"),
     ),
+    "convert": (
+        ("tosajit convert model.tflite model.tosa", "a TFLite model as TOSA"),
+        ("tosajit convert model.tflite model.tosa --signature decode", "one of its functions"),
+    ),
     "samples": (
         ("tosajit samples", "names, and what they do"),
         ("tosajit samples ds_cnn", "one of them, in TOSA and TFLite, with inputs and outputs"),
     ),
-    "operators": (("tosajit operators --profile PRO-FP", "operators that have a floating-point mode"),),
+    "operators": (
+        ("tosajit operators --profile PRO-FP", "operators that have a floating-point mode"),
+        ("tosajit operators --from tflite", "those of TFLite, and what becomes of them"),
+    ),
     "cache": (
         ("tosajit cache", "where it is, and how large"),
         ("tosajit cache warm model.tosa", "compile the kernels of a model now"),

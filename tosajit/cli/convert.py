@@ -1,0 +1,36 @@
+"""`tosajit convert`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from tiling.words import plain
+from tosajit.checks.validation import validate
+from tosajit.cli.output import print_json
+from tosajit.errors import GraphError, InputError
+from tosajit.files import save
+from tosajit.frontends import load
+
+
+def run(options: Namespace) -> int:
+    """Write a model as a `.tosa` file."""
+    if options.output.suffix != ".tosa":
+        raise InputError(f"{options.output}: only .tosa files are written; name the result MODEL.tosa")
+    graph = load(options.model, signature=options.signature)
+    violations = validate(graph)
+    if violations:
+        raise GraphError(violations)
+    save(graph, options.output)
+    nodes, size = sum(1 for _ in graph.nodes), options.output.stat().st_size
+    if options.json:
+        print_json(
+            {
+                "model": str(options.model),
+                "output": str(options.output),
+                "nodes": nodes,
+                "bytes": size,
+            }
+        )
+    else:
+        print(f"{plain(str(options.output), None)}: {nodes:,} nodes, {size:,} bytes")
+    return 0

@@ -1,0 +1,30 @@
+"""What each front end takes: the tables of source operators, made of their declarations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tosajit.frontends.frame.declaration import columns
+
+HEAD = ("operator", "becomes", "types", "summary")
+
+
+def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
+    """Operator, what becomes of it, its types, and what it does or why it is refused."""
+    match source:
+        case "tflite":
+            from tosajit.frontends.tflite.operators import DECLARATIONS
+            from tosajit.frontends.tflite.schema import OPERATORS
+
+            names = [name for name in OPERATORS if not name.startswith("PLACEHOLDER")]
+            return columns(DECLARATIONS, names)
+    raise ValueError(f"no front end is called {source!r}")
+
+
+def markdown(source: str) -> str:
+    """The table as Markdown, with how many operators become what."""
+    found = tuple(rows(source))
+    counts = ", ".join(f"{count} {kind}" for kind, count in Counter(row[1] for row in found).most_common())
+    lines = [f"{len(found)} operators: {counts}.", "", f"| {' | '.join(HEAD)} |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in found)])
