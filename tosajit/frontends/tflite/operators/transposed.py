@@ -1,0 +1,116 @@
+"""Convolutions of volumes, and transposed ones, whose inputs spread kernels over their results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from tosajit import ops
+from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.windows import padding, spans, trimmed
+from tosajit.frontends.tflite.fields import Padding
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.operators.convolution import (
+    bias_of,
+    input_zp_of,
+    scaled_sums,
+    weight_zp_of,
+    weights_of,
+)
+from tosajit.frontends.tflite.options import Conv3DOptions, TransposeConvOptions
+from tosajit.frontends.tflite.quantized import activated
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("TRANSPOSE_CONV", TransposeConvOptions, types="float32 int8 uint8 int16", versions=5, typed=2)
+def transpose_conv(node: Node, options: TransposeConvOptions) -> Tensor:
+    """Transposed convolution of images, whose result has a given shape."""
+    size, node = node[0].ints[1:3], _as_convolution(node)
+    value, weight = node[0], node[1]
+    stride = options.stride_h, options.stride_w
+    kernel, extents = weight.shape[1:3], value.shape[1:3]
+    found = spans(size, kernel, stride, (1, 1), options.padding is Padding.SAME)
+    pads: list[int] = []
+    for span, extent, step, reach, wanted in zip(found, extents, stride, kernel, size, strict=True):
+        pads += [-span.before, wanted - (extent - 1) * step - reach + span.before]
+    total = ops.transpose_conv2d(
+        value.tensor,
+        weights_of(node, 1),
+        bias_of(node, 2),
+        input_zp_of(value),
+        weight_zp_of(value, weight),
+        out_pad=pads,
+        stride=stride,
+    )
+    return scaled_sums(node, total, options.fused_activation_function)
+
+
+def _as_convolution(node: Node) -> Node:
+    """The operands in the order that convolutions have: value, weights and bias."""
+    return replace(node, operands=(node[2], node[1], node.optional(3)))
+
+
+@operator("CONV_3D", Conv3DOptions, types="float32", versions=1)
+def conv_3d(node: Node, options: Conv3DOptions) -> Tensor:
+    """Convolution of volumes."""
+    value, weight = node[0], node[1]
+    stride, dilation = _strides(options)
+    found = spans(value.shape[1:4], weight.shape[:3], stride, dilation, options.padding is Padding.SAME)
+    total = ops.conv3d(
+        trimmed(value.tensor, found),
+        transposed(weights_of(node, 1), (4, 0, 1, 2, 3)),
+        bias_of(node, 2),
+        pad=padding(found),
+        stride=stride,
+        dilation=dilation,
+    )
+    return activated(total, options.fused_activation_function)
+
+
+@operator("CONV_3D_TRANSPOSE", Conv3DOptions, types="float32", typed=2)
+def conv_3d_transpose(node: Node, options: Conv3DOptions) -> Tensor:
+    """Transposed convolution of volumes: a convolution of what has zeros between its elements."""
+    size, node = node[0].ints[1:4], _as_convolution(node)
+    stride, dilation = _strides(options)
+    weights = weights_of(node, 1)
+    found = spans(size, weights.shape[:3], stride, dilation, options.padding is Padding.SAME)
+    value, pads = node[0].tensor, list[int]()
+    for axis, (span, wanted) in enumerate(zip(found, size, strict=True), 1):
+        reach = (weights.shape[axis - 1] - 1) * dilation[axis - 1]
+        spread = _spread(value, axis, stride[axis - 1])
+        value, border = _bordered(spread, axis, reach - span.before, wanted + reach)
+        pads += border
+    for axis in range(3):
+        weights = ops.reverse(weights, axis=axis)
+    kernels = transposed(weights, (3, 0, 1, 2, 4))
+    total = ops.conv3d(value, kernels, bias_of(node, 2), pad=pads, dilation=dilation)
+    return activated(total, options.fused_activation_function)
+
+
+def _strides(options: Conv3DOptions) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Strides and dilations by depth, height and width."""
+    return (
+        (options.stride_d, options.stride_h, options.stride_w),
+        (options.dilation_d_factor, options.dilation_h_factor, options.dilation_w_factor),
+    )
+
+
+def _spread(value: Tensor, axis: int, stride: int) -> Tensor:
+    """Elements with zeros between them along a dimension."""
+    extent = value.shape[axis]
+    if stride == 1 or extent == 1:
+        return value
+    apart = reshaped(value, (prod(value.shape[:axis]), extent, prod(value.shape[axis + 1 :])))
+    wide = padded(apart, [(0, 0), (0, 0), (0, (stride - 1) * apart.shape[2])])
+    spread = (*value.shape[:axis], extent * stride, *value.shape[axis + 1 :])
+    return part(reshaped(wide, spread), axis, 0, (extent - 1) * stride + 1)
+
+
+def _bordered(value: Tensor, axis: int, before: int, extent: int) -> tuple[Tensor, tuple[int, int]]:
+    """A tensor and its padding, so that it has an extent along a dimension with padding before it."""
+    behind = extent - before - value.shape[axis]
+    start, end = max(-before, 0), max(-behind, 0)
+    inside = part(value, axis, start, value.shape[axis] - start - end)
+    return inside, (max(before, 0), max(behind, 0))
