@@ -484,5 +484,5 @@ def test_a_file_is_compiled_by_its_path(tmp_path: Path) -> None:
     ("given", "hint"), [(lambda x: x, "got function: tj.jit"), (3, "got int: tj.trace and tj.load")]
 )
 def test_what_is_no_graph_is_not_compiled(given: object, hint: str) -> None:
-    with pytest.raises(tj.CompileError, match=f"expected a graph or the path of a .tosa file, {hint}"):
+    with pytest.raises(tj.CompileError, match=f"expected a graph or the path of a model, {hint}"):
         tj.compile(given)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),
     (lambda: tj.simulate(doubled), "got a jitted function: doubled.graph(*arguments) is its graph"),
     (lambda: tj.simulate(lambda x: x), "tj.trace(function, *arguments) makes graphs"),
-    (lambda: tj.simulate(3), "expected a graph, an executable or the path of a .tosa file, got int"),
+    (lambda: tj.simulate(3), "expected a graph, an executable or the path of a model, got int"),
     (lambda: tj.compile(doubled), "doubled.graph(*arguments) is its graph for such arguments"),
     (lambda: tj.save(doubled, "x.tosa"), "got a jitted function: doubled.graph(*arguments) is its graph"),
     (lambda: tj.to_bytes(doubled), "got a jitted function"),

@@ -33,7 +33,7 @@ def compile(
 ) -> Executable:
     """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
 
-    * `graph` may be the path of a `.tosa` file.
+    * `graph` may be the path of a `.tosa` or `.tflite` file.
     * `threads` share the tiles of each group.
     * `target` has the capacities to plan for; without one, operands are used where they are.
     * `machine`, a name, a file or a value, brings its own target: the program that `simulate` times runs on
@@ -56,9 +56,7 @@ def compile(
     if extensions is not None:
         limits["extensions"] = tuple(extensions)
     return executable_of(
-        load(graph)
-        if isinstance(graph, str | Path)
-        else as_graph(graph, "a graph or the path of a .tosa file"),
+        load(graph) if isinstance(graph, str | Path) else as_graph(graph, "a graph or the path of a model"),
         threads=threads,
         target=target,
         machine=machine,

@@ -75,7 +75,8 @@ class Refusal:
     remedy: str = ""
 
     def __str__(self) -> str:
-        return f"{self.node} ({self.operator}): {self.reason}" + (f"; {self.remedy}" if self.remedy else "")
+        where, reason = f"{plain(self.node)} ({plain(self.operator)})", plain(paragraph(self.reason), None)
+        return f"{where}: {reason}; {self.remedy}" if self.remedy else f"{where}: {reason}"
 
 
 class ModelError(TosaError):

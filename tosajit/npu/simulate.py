@@ -72,7 +72,7 @@ def named_graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
             return name, model.graph
         case str() | Path():
             return name, load(model)
-    return name, as_graph(model, "a graph, an executable or the path of a .tosa file")
+    return name, as_graph(model, "a graph, an executable or the path of a model")
 
 
 def name_of(model: Graph | Executable | str | Path) -> str:
