@@ -28,20 +28,6 @@ BY_HAND = {
 }
 """What takes Python functions, or makes something else than a tensor of tensors."""
 
-DEFAULTS = {
-    "pad": "(0, 0, 0, 0)",
-    "out_pad": "(0, 0, 0, 0)",
-    "stride": "(1, 1)",
-    "dilation": "(1, 1)",
-    "acc_type": "None",
-    "scale32": "None",
-    "per_channel": "None",
-    "round": "False",
-}
-"""Defaults that the declarations do not have, because a graph always says what it means."""
-
-CONV3D_DEFAULTS = {"pad": "(0, 0, 0, 0, 0, 0)", "stride": "(1, 1, 1)", "dilation": "(1, 1, 1)"}
-
 OPTIONAL = frozenset({"bias", "pad_const"})
 """Operands, beside zero points, that are zero if they are not given."""
 
@@ -63,7 +49,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tosajit.graph import Array
+from tosajit.arrays import Array
 from tosajit.operators import (
     OPERATORS,
     AccType,
@@ -173,16 +159,16 @@ def _parameter(operand: Operand, first: bool) -> str:
 def _attributes(operator: type[Operator]) -> Iterator[tuple[str, str, str]]:
     """Names, types and defaults of the attributes; those without a default first."""
     found = []
-    defaults = DEFAULTS | (CONV3D_DEFAULTS if operator.opcode == "CONV3D" else {})
     for name, field in operator.__pydantic_fields__.items():
-        default = defaults.get(name, "")
-        if not field.is_required() and not default:
-            default = _shown(field.default)
-        found.append((name, _annotation(name, field.annotation), default))
+        default = "" if field.is_required() else _shown(field.default)
+        if name in operator.left_out:
+            default = _shown(operator.left_out[name])
+        follows = operator.left_out.get(name, name) is None
+        found.append((name, _annotation(field.annotation, follows), default))
     yield from sorted(found, key=lambda row: bool(row[2]))
 
 
-def _annotation(name: str, annotation: Any) -> str:
+def _annotation(annotation: Any, follows: bool) -> str:
     if annotation is AccType:
         return "AccType | Type | None"
     if get_origin(annotation) is tuple:
@@ -190,7 +176,7 @@ def _annotation(name: str, annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, IntEnum):
         return f"{annotation.__name__} | str"
     text = "float" if get_args(annotation) else annotation.__name__
-    return f"{text} | None" if DEFAULTS.get(name) == "None" else text
+    return f"{text} | None" if follows else text
 
 
 def _shown(default: object) -> str:
@@ -202,8 +188,8 @@ def _has_dtype(operator: type[Operator]) -> bool:
     read = {operand.type for operand in operator.operands_read if not operand.name.endswith("_zp")}
     written = operator.operands_written[0].type
     columns = [name for name in operator.modes[0].types if name in read | {"acc_t"} and name != written]
-    if "ResizeMode" in str(operator.__pydantic_fields__):
-        return False
+    if operator.selects is not Operator.selects and "acc_t" not in operator.modes[0].types:
+        return False  # an attribute chooses
     results: dict[tuple[Any, ...], set[Any]] = {}
     for mode in operator.modes:
         results.setdefault(tuple(mode[name] for name in columns), set()).add(mode.types.get(written))

@@ -47,7 +47,7 @@ TYPES: dict[str, DType] = {
 }
 """The types by the names of the type tables."""
 
-HOOKS = frozenset({"infer", "selects", "needs", "results", "compute", "lower"})
+HOOKS = frozenset({"infer", "selects", "needs", "results", "compute", "lower", "completed"})
 """The methods that the framework calls."""
 
 _CONTEXT = frozenset({"graph", "level"})
@@ -266,6 +266,9 @@ class Operator(BaseModel):
     not_in_file: ClassVar[frozenset[str]] = frozenset()
     """Attributes for which the file's attribute table has no field."""
 
+    left_out: ClassVar[Mapping[str, Any]] = {}
+    """Attributes that a call in Python may leave out, and what they are then; None: `completed` says it."""
+
     opcode: ClassVar[str] = ""
     number: ClassVar[int] = 0
     """Its place in the enumeration of operators and in the union of attributes of the file format."""
@@ -275,6 +278,16 @@ class Operator(BaseModel):
     operands_written: ClassVar[tuple[Operand, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
     attributes: ClassVar[tuple[Attribute, ...]] = ()
+
+    @classmethod
+    def completed(
+        cls, attributes: Mapping[str, Any], types: Mapping[str, DType], sizes: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, DType]]:
+        """The attributes with those that follow from the operands, and the types that attributes name.
+
+        `types` has what is known by type variable, `sizes` the elements of each operand.
+        """
+        return dict(attributes), {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -359,7 +372,7 @@ def _schema_name(opcode: str) -> str:
 def _check_declaration(cls: type[Operator]) -> None:
     for name, member in vars(cls).items():
         if (
-            callable(member)
+            (callable(member) or isinstance(member, classmethod))
             and not name.startswith("_")
             and name not in HOOKS
             and not isinstance(member, type)

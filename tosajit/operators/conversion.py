@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from tiling.expr import Expr, call
 from tiling.nest import Nest, along, fixed
 from tosajit.arrays import Array
@@ -119,11 +122,25 @@ class RESCALE(Unary):
     output_zp = read("out_t", "1", ctc=_CTC)
     output = write("out_t", "shape")
 
+    left_out: ClassVar[Mapping[str, Any]] = {"scale32": None, "per_channel": None}
+
     scale32: bool
     rounding_mode: RoundingMode = RoundingMode.SINGLE_ROUND
     per_channel: bool = False
     input_unsigned: bool = False
     output_unsigned: bool = False
+
+    @classmethod
+    def completed(
+        cls, attributes: Mapping[str, Any], types: Mapping[str, DType], sizes: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, DType]]:
+        """Multipliers have 16 bits for INT48, or as they are given; several are for channels."""
+        found = dict(attributes)
+        if found["scale32"] is None:
+            found["scale32"] = types.get("mul_t") is not INT16 and types.get("in_t") is not INT48
+        if found["per_channel"] is None:
+            found["per_channel"] = sizes["multiplier"] > 1
+        return found, {"mul_t": INT32 if found["scale32"] else INT16}
 
     def needs(self) -> frozenset[str]:
         """Two of the rounding modes are extensions."""

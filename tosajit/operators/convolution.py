@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tiling.nest import Access, Affine, Nest, Write
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.graph import Value
-from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.graph.operator import Dims, error_if, level_check, read, table, write
 from tosajit.operators.lowering import (
     Lowering,
     Space,
@@ -28,6 +28,7 @@ from tosajit.operators.lowering import (
 from tosajit.operators.types import (
     CTC,
     AccType,
+    Accumulating,
     Pair,
     Quad,
     Six,
@@ -54,11 +55,17 @@ CONVOLUTION = table(
 )
 
 
-class Convolution(Operator):
+class Convolution(Accumulating):
     """What the convolutions share; the operands are those of CONV2D."""
 
     modes = CONVOLUTION
     because = "pad, stride and dilation give"
+    left_out: ClassVar[Mapping[str, Any]] = {
+        "pad": (0,) * 4,
+        "stride": (1, 1),
+        "dilation": (1, 1),
+        "acc_type": None,
+    }
 
     input = read("in_t", "N,IH,IW,IC")
     weight = read("weight_t", "OC,KH,KW,IC")
@@ -66,13 +73,6 @@ class Convolution(Operator):
     input_zp = read("in_t", "1", ctc=CTC)
     weight_zp = read("weight_t", "1", ctc=CTC)
     output = write("out_t", "N,OH,OW,OC")
-
-    if TYPE_CHECKING:  # the file format wants it last
-        acc_type: AccType
-
-    def selects(self, mode: Mode) -> bool:
-        """The accumulator is the one that was asked for."""
-        return mode["acc_t"] is self.acc_type.dtype
 
     @error_if("input_zp")
     def misplaced_input_zp(self, in_t: DType, input_zp: Array) -> bool:
@@ -185,6 +185,12 @@ class CONV3D(DirectConvolution):
     """Convolution of volumes, with a bias for each output channel."""
 
     section = "2.3.4"
+    left_out: ClassVar[Mapping[str, Any]] = {
+        "pad": (0,) * 6,
+        "stride": (1,) * 3,
+        "dilation": (1,) * 3,
+        "acc_type": None,
+    }
 
     input = read("in_t", "N,ID,IH,IW,IC")
     weight = read("weight_t", "OC,KD,KH,KW,IC")
@@ -245,6 +251,7 @@ class TRANSPOSE_CONV2D(Convolution):
 
     section = "2.3.10"
     because = "stride, out_pad and kernel give"
+    left_out: ClassVar[Mapping[str, Any]] = {"out_pad": (0,) * 4, "stride": (1, 1), "acc_type": None}
 
     out_pad: Quad
     stride: Pair

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from tiling.expr import Expr, apply, call, const
 from tiling.nest import Indirect, Nest
 from tosajit.arrays import Array
@@ -31,6 +34,8 @@ class ARITHMETIC_RIGHT_SHIFT(Binary):
     """The first tensor shifted right by the second, keeping the sign; rounded to nearest if asked for."""
 
     section, modes = "2.5.2", INTEGER
+
+    left_out: ClassVar[Mapping[str, Any]] = {"round": False}
 
     round: bool
 

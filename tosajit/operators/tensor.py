@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tiling.expr import Expr, acc, apply, call, const
 from tiling.nest import Access, Nest, Reduction
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.graph.operator import Dims, Mode, Operator, error_if, level_check, read, table, write
+from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
 from tosajit.operators.forms import with_nan
 from tosajit.operators.lowering import (
     Lowering,
@@ -32,6 +33,7 @@ from tosajit.operators.lowering import (
 from tosajit.operators.types import (
     CTC,
     AccType,
+    Accumulating,
     Int32,
     NanMode,
     Pair,
@@ -107,6 +109,9 @@ class Pool(Operator):
     output = write("in_out_t", "N,OH,OW,C")
 
     kernel: Pair
+
+    left_out: ClassVar[Mapping[str, Any]] = {"pad": (0,) * 4, "stride": (1, 1)}
+
     stride: Pair
     pad: Quad
 
@@ -152,7 +157,7 @@ class Pool(Operator):
         return at, padded(use.inputs[0], [at(n=1), y, x, at(c=1)], at, fill)
 
 
-class AVG_POOL2D(Pool):
+class AVG_POOL2D(Pool, Accumulating):
     """The mean of each window; padding does not count."""
 
     section = "2.3.2"
@@ -170,14 +175,12 @@ class AVG_POOL2D(Pool):
         """,
     )
 
+    left_out: ClassVar[Mapping[str, Any]] = {**Pool.left_out, "acc_type": None}
+
     input_zp = read("in_out_t", "1", ctc=CTC)
     output_zp = read("in_out_t", "1", ctc=CTC)
 
     acc_type: AccType
-
-    def selects(self, mode: Mode) -> bool:
-        """The accumulator is the one that was asked for."""
-        return mode["acc_t"] is self.acc_type.dtype
 
     @error_if("input_zp")
     def misplaced_input_zp(self, in_out_t: DType, input_zp: Array) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT8, DType
-from tosajit.graph.operator import ShapeFault, table
+from tosajit.graph.operator import Mode, Operator, ShapeFault, table
 
 
 class _Named(IntEnum):
@@ -72,6 +72,35 @@ class AccType(_Named):
     def dtype(self) -> DType | None:
         """The type with this number."""
         return DTYPES.get(self.name)
+
+
+ACCUMULATORS = (AccType.INT32, AccType.INT48, AccType.FP32, AccType.FP16)
+"""The accumulators that are chosen if there is no `acc_type`, the first that the type table has."""
+
+
+class Accumulating(Operator):
+    """What adds up in a type that an attribute names."""
+
+    if TYPE_CHECKING:  # the file format wants it last
+        acc_type: AccType
+
+    def selects(self, mode: Mode) -> bool:
+        """The accumulator is the one that was asked for."""
+        return mode["acc_t"] is self.acc_type.dtype
+
+    @classmethod
+    def completed(
+        cls, attributes: Mapping[str, Any], types: Mapping[str, DType], sizes: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, DType]]:
+        """The first accumulator that the types leave, if none is given."""
+        found = dict(attributes)
+        if found["acc_type"] is None:
+            rows = [mode for mode in cls.modes if all(mode.types.get(n, t) is t for n, t in types.items())]
+            there = {mode["acc_t"] for mode in rows}
+            found["acc_type"] = next((one for one in ACCUMULATORS if one.dtype in there), AccType.INT32)
+        chosen = found["acc_type"]
+        dtype = chosen.dtype if isinstance(chosen, AccType) else chosen
+        return found, {} if dtype is None else {"acc_t": dtype}
 
 
 def _index(value: Any) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from tosajit.arrays import Array
-from tosajit.dtypes import DTYPES, INT16, INT32, INT48, SHAPE, DType
+from tosajit.dtypes import DTYPES, SHAPE, DType
 from tosajit.errors import TraceError
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
@@ -21,9 +21,6 @@ from tosajit.tracing.tensor import Tensor
 
 Type = DType | np.dtype[Any] | type[Any] | str
 """A type of TOSA, its name, or the NumPy type that stands for it."""
-
-ACCUMULATORS = (AccType.INT32, AccType.INT48, AccType.FP32, AccType.FP16)
-"""The accumulators that are chosen if there is no `acc_type`, the first that the type table has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +65,10 @@ def complete(
         given.append(found)
         if found is not None and operand.type and operand.type not in TYPES:
             known.setdefault(operand.type, found.dtype)
-    derived = _derive(operator, attributes, known)
-    if "per_channel" in derived and derived["per_channel"] is None:
-        multiplier = slots[1][1]
-        size = multiplier.size if isinstance(multiplier, Tensor) else np.size(multiplier)
-        derived["per_channel"] = bool(size > 1)
+    named = {name: _accumulator(value) if name == "acc_type" else value for name, value in attributes.items()}
+    sizes = {operand.name: _size(value) for operand, value in slots if not operand.is_list}
+    derived, said = operator.completed(named, known, sizes)
+    known = {**said, **known}
     filled = tuple(
         _from_numbers(operator, operand, value, known, _unsigned(operand, derived))
         if found is None
@@ -184,26 +180,13 @@ def _rows(operator: type[Operator], known: Mapping[str, DType]) -> list[Mode]:
     ]
 
 
-def _derive(
-    operator: type[Operator], attributes: Mapping[str, Any], known: dict[str, DType]
-) -> dict[str, Any]:
-    """The attributes, those that were not given from the types; what they say of types becomes known."""
-    derived = dict(attributes)
-    if "acc_type" in derived:
-        rows = {mode["acc_t"] for mode in _rows(operator, known)}
-        if derived["acc_type"] is None:
-            fitting = [one for one in ACCUMULATORS if one.dtype in rows]
-            derived["acc_type"] = fitting[0] if fitting else AccType.INT32
-        elif not isinstance(derived["acc_type"], AccType):
-            derived["acc_type"] = type_named(derived["acc_type"])
-        chosen: AccType | DType = derived["acc_type"]
-        dtype = chosen.dtype if isinstance(chosen, AccType) else chosen
-        known |= {} if dtype is None else {"acc_t": dtype}
-    if "scale32" in derived:
-        if derived["scale32"] is None:
-            derived["scale32"] = known.get("mul_t") is not INT16 and known.get("in_t") is not INT48
-        known.setdefault("mul_t", INT32 if derived["scale32"] else INT16)
-    return derived
+def _accumulator(value: Any) -> Any:
+    """The type of an accumulator, also by its name or as a NumPy type."""
+    return value if value is None or isinstance(value, AccType) else type_named(value)
+
+
+def _size(value: Any) -> int:
+    return value.size if isinstance(value, Tensor) else np.size(value)
 
 
 def _built(operator: type[Operator], attributes: Mapping[str, Any]) -> Operator:
