@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tiling.expr import acc, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along
-from tiling.share import shared_loops
+from tiling.program import Loop
+from tiling.share import _cuts as cuts
+from tiling.share import _finish as finish
+from tiling.share import shared_loops, work
 from tiling.target import Target
 
 TWO = Target("two", cores=2)
@@ -73,3 +78,51 @@ def test_little_work_is_left_to_one_core() -> None:
 
 def test_results_that_data_place_are_left_to_one_core() -> None:
     assert not shared_loops(copy(512, 512, Indirect(read(0, "i32"))), TWO)[1]
+
+
+def test_products_of_array_units_take_less_time_than_points_of_others() -> None:
+    assert work(product(96, 32, 64)) == 96 * 32 * 64 // 48 + 96 * 32 // 2
+    assert work(replace(product(96, 32, 64), prepared=())) == 96 * 32 * 64
+    assert work(copy(96, 32)) == 96 * 32
+
+
+def test_the_last_core_is_done_when_its_tiles_are_and_what_it_reads_has_come() -> None:
+    nest = copy(100, 512)
+    four = [Loop(0, 30, 4)]
+    # Rows 30, 30, 30 and 10: the core that is free first takes the next; each tile begins with 600 points.
+    last = max(30 * 512 + 600 + 10 * 512 + 600, 30 * 512 + 600, 30 * 512 + 600)
+    assert finish(nest, four, 3) == pytest.approx(last + 2 * 30 * 512 * 4 / 6)
+    two = max(2 * (30 * 512 + 600), 30 * 512 + 600 + 10 * 512 + 600)
+    assert finish(nest, four, 2) == pytest.approx(two + 2 * 30 * 512 * 4 / 6)
+    assert finish(nest, [], 2) == pytest.approx(100 * 512 + 600 + 100 * 512 * 4 / 6)
+    both = finish(nest, [Loop(0, 100, 1), Loop(1, 128, 4)], 4)
+    assert both == pytest.approx(100 * 128 + 600 + 100 * 128 * 4 / 6)
+
+
+def test_axes_are_cut_into_whole_cache_lines_of_results() -> None:
+    every = list(cuts(copy(6, 200), TWO, 100))
+    assert [loop for loop in every if loop.axis == 0] == [
+        Loop(0, -(-6 // n), -(-6 // -(-6 // n))) for n in range(2, 7)
+    ]
+    assert [loop for loop in every if loop.axis == 1] == [*[Loop(1, 128, 2)] * 2, *[Loop(1, 64, 4)] * 5]
+    assert list(cuts(copy(6, 64), TWO, 100)) == [loop for loop in every if loop.axis == 0]
+
+
+def test_there_are_no_more_cuts_than_parts_and_four_for_each_core() -> None:
+    assert [loop.count for loop in cuts(copy(100, 1), TWO, 3)] == [2, 3]
+    assert max(loop.count for loop in cuts(copy(1000, 1), TWO, 100)) == 8
+    assert max(loop.count for loop in cuts(copy(1000, 1), Target("three", cores=3), 100)) == 12
+
+
+def test_array_units_say_which_axes_are_cut_and_how() -> None:
+    nest = product(100, 100, 8, (12, 0))
+    assert {loop.axis for loop in cuts(nest, TWO, 100)} == {0}
+    assert {loop.step % 12 for loop in cuts(nest, TWO, 100)} == {0}
+    point_by_point, shared = shared_loops(product(4, 100, 8, (0, 0)), Target("two", cores=2, tile_points=1))
+    assert (point_by_point, shared) == ((Loop(0, 1, 4), Loop(1, 1, 100)), True)
+    assert shared_loops(product(1, 3, 8, (0, 0)), TWO) == ((Loop(1, 1, 3),), False)
+
+
+def test_a_group_is_shared_from_two_tiles_of_work_on() -> None:
+    for points, expected in ((2 * 2048 - 1, False), (2 * 2048, True)):
+        assert shared_loops(copy(points, 1), Target("two", cores=2))[1] == expected
