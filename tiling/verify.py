@@ -48,15 +48,22 @@ def verify_nest(nest: Nest, opaque: bool = False) -> list[str]:
 
 
 def verify_nests(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], opaque: Collection[Nest] = ()
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    opaque: Collection[Nest] = (),
+    buffers: Collection[str] = (),
 ) -> list[str]:
-    """The faults of nests that run in order, and of what they do to their operands."""
+    """The faults of nests that run in order, and of what they do to their operands.
+
+    `buffers` are operands that hold a part of a tensor after another: they are written again and again, and
+    accesses see as much of them as is in use.
+    """
     found = [fault for nest in nests for fault in verify_nest(nest, nest in opaque)]
     if found:
         return found
     written: dict[str, _Written] = {}
     for nest in nests:
-        faults = _order_faults(nest, operands, written, nest in opaque)
+        faults = _order_faults(nest, operands, written, nest in opaque, buffers)
         found += [f"{name_of(nest)}: {fault}" for fault in faults]
     lacking = [o.name for o in operands.values() if o.kind == "output" and o.name not in written]
     return found + [f"{name}: is an output, but nothing writes it" for name in lacking if nests]
@@ -240,14 +247,18 @@ def _points(nest: Nest, access: Access) -> int:
 
 
 def _order_faults(
-    nest: Nest, operands: Mapping[str, Operand], written: dict[str, _Written], opaque: bool
+    nest: Nest,
+    operands: Mapping[str, Operand],
+    written: dict[str, _Written],
+    opaque: bool,
+    buffers: Collection[str],
 ) -> Iterator[str]:
     """What a nest reads is there, what it writes is not."""
     if not nest.members:
         yield "has no members"
     for number, access in enumerate(nest.accesses):
         prepared = number >= len(nest.reads) + len(nest.writes)
-        yield from _operand_faults(access, operands.get(access.operand), prepared)
+        yield from _operand_faults(access, operands.get(access.operand), prepared, buffers)
     known = {name: operands[name] for name in nest.operands if name in operands}
     for access in (*nest.reads, *nest.prepared):
         if access.operand in known and known[access.operand].kind in ("temporary", "output"):
@@ -256,19 +267,22 @@ def _order_faults(
         operand = known.get(write.access.operand)
         if operand is not None and operand.kind in ("input", "constant"):
             yield f"{operand.name} is written, but is {KINDS[operand.kind]}"
-        elif opaque:
+        elif opaque or write.access.operand in buffers:
             written[write.access.operand] = _Written(None, True)
         elif operand is not None and _write_again(nest, write.access, operand, written):
             yield f"{operand.name} is written again"
 
 
-def _operand_faults(access: Access, operand: Operand | None, prepared: bool) -> Iterator[str]:
+def _operand_faults(
+    access: Access, operand: Operand | None, prepared: bool, buffers: Collection[str]
+) -> Iterator[str]:
     """An access sees all of its operand, in its type; what is prepared is only named."""
     if operand is None:
         yield f"{access.operand} is no operand"
         return
     elements = operand.elements if prepared else prod(access.shape)
-    if (operand.type, operand.elements) != (access.type, elements):
+    fits = elements <= operand.elements if operand.name in buffers else elements == operand.elements
+    if operand.type != access.type or not fits:
         seen = f"{elements} elements of {access.type}"
         yield f"{access.operand} is seen as {seen}, but has {operand.elements} of {operand.type}"
 

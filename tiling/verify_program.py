@@ -15,12 +15,15 @@ Span = tuple[int, int, str]
 """The first address and the end of something, and what it is."""
 
 
-def verify_program(program: Program, opaque: Collection[Nest] = ()) -> list[str]:
+def verify_program(
+    program: Program, opaque: Collection[Nest] = (), buffers: Collection[str] = ()
+) -> list[str]:
     """The faults of a program: of its nests, of their tiles and boxes, and of its addresses.
 
-    Of `opaque` nests the writes only name operands, as for `verify_nests`.
+    `opaque` nests and `buffers` are those of `verify_nests`; groups in stripes have buffers between them.
     """
-    found = verify_nests([section.nest for section in program.sections], program.operands, opaque)
+    nests = [section.nest for section in program.sections]
+    found = verify_nests(nests, program.operands, opaque, buffers)
     if found:
         return found
     for section in program.sections:

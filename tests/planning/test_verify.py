@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tosajit as tj
 from tests.planning.drawing import Chain, chains
+from tests.planning.test_cascade import layers
 from tiling.expr import acc, axis, call, const, read
 from tiling.fuse import fuse
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along, fixed
@@ -57,6 +58,20 @@ def test_passes_make_what_is_well_formed(chain: Chain, frugal: bool, target: Tar
     program = plan(groups, operands, target)
     if isinstance(program, Program):
         assert verify_program(program) == []
+
+
+def test_groups_in_stripes_are_well_formed_and_no_view_is_larger_than_its_buffer() -> None:
+    nests, operands = layers(6, 256)
+    program = plan(nests, operands, Target("small", 24 << 10))
+    assert isinstance(program, Program)
+    buffers = program.operands.keys() - operands.keys()
+    assert buffers
+    assert verify_program(program, buffers=buffers) == []
+    assert any("is written again" in fault for fault in verify_program(program))
+    name = min(buffers)
+    cut = replace(program.operands[name], elements=1)
+    faults = verify_program(replace(program, operands={**program.operands, name: cut}), buffers=buffers)
+    assert any(f"{name} is seen as" in fault for fault in faults)
 
 
 # One nest: y[i, j] = a sum over k of x[i, j + k, with 0 outside] * w[k], then less z.

@@ -29,7 +29,8 @@ def verify(value: object) -> list[str]:
         case Groups():
             return verify_nests(value.nests, value.operands, _opaque(value))
         case Planned():
-            return verify_program(value.program, _opaque(value.groups))
+            buffers = value.program.operands.keys() - value.groups.operands.keys()
+            return verify_program(value.program, _opaque(value.groups), buffers)
     return []
 
 
