@@ -362,6 +362,35 @@ def test_checked_rows_of_floats_are_those_that_there_are(kind: str) -> None:
             checked(arrays[0], np.array([[0, 3, row]], np.int32), arrays[1])
 
 
+@pytest.mark.parametrize(
+    ("rows", "again"),
+    [
+        ([[0, 3, 1], [3, 1, 0]], None),
+        ([[0, 3, 0], [0, 1, 2]], "n=0, w=2"),
+        ([[0, 3, 1], [2, 1, 2]], "n=1, w=2"),
+        ([[0, 3, 1], [1, 1, 2]], "n=1, w=1"),
+        ([[0, 3, 1], [2, 0, 0]], "n=1, w=2"),
+    ],
+)
+def test_a_checked_scatter_writes_each_row_of_each_batch_once(
+    rows: list[list[int]], again: str | None
+) -> None:
+    builder = GraphBuilder()
+    values, indices = (
+        builder.input("values", DTYPES["INT8"], (2, 4, 2)),
+        builder.input("indices", DTYPES["INT32"], (2, 3)),
+    )
+    new = builder.input("new", DTYPES["INT8"], (2, 3, 2))
+    builder.output(builder.add(SCATTER(), [values, indices, new]))
+    checked = tj.compile(builder.build(), checked=True)
+    arrays = np.zeros((2, 4, 2), np.int8), np.array(rows, np.int32), np.ones((2, 3, 2), np.int8)
+    if again is None:
+        assert checked(*arrays).sum() == 12
+        return
+    with pytest.raises(tj.RequireError, match=rf"SCATTER\).*{again}"):
+        checked(*arrays)
+
+
 @pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
 def test_bounds_of_clamp_are_numbers_in_order(kind: str) -> None:
     dtype = DTYPES[kind]

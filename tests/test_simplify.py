@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tosajit as tj
-from tiling.expr import Expr, call, const, read
+from tiling.expr import Expr, call, const, read, walk
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.scalars import SCALARS
 from tosajit.dtypes import INT8, INT32
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
-from tosajit.host.scale import Term, scale_of, scaled
+from tosajit.host.scale import Scale, Term, scale_of, scaled
 from tosajit.kernels.scalars import scalar
 from tosajit.operators import ADD, CLAMP, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
@@ -133,3 +133,120 @@ def test_chains_of_rescaled_sums_and_tables_are_exact(multiplier, shift):
     inputs = np.repeat(every, 256).reshape(256, 256), np.tile(every, 256).reshape(256, 256)
     for fast, plain in zip(tj.compile(graph)(*inputs), tj.compile(graph, checked=True)(*inputs), strict=True):
         np.testing.assert_array_equal(fast, plain)
+
+
+def number(value: int) -> Expr:
+    """A number of 32 bits; whatever fits no 32 bits is a mistake of who asks."""
+    assert INT32_RANGE[0] <= value <= INT32_RANGE[1]
+    return const(value, "i32")
+
+
+def exactly(scale: Scale, value: int) -> int:
+    """What scaling means."""
+    return (value * scale.factor + scale.addend - scale.correction * (value < 0)) >> scale.shift
+
+
+def form(scale: Scale, low: int, high: int, less: int = 0) -> list[str] | None:
+    """The operations of the form for a range, which is held against the meaning; None if there is none."""
+    found = scaled(Term(read(0, "i32"), less, (low, high)), scale, number)
+    if found is None:
+        return None
+    inner = {min(max(value, low), high) for value in (low + 1, -1, 0, 1, (low + high) // 2, high - 1)}
+    with np.errstate(all="ignore"):
+        for value in {low, high, *inner}:
+            assert value_of(found, value + less) == exactly(scale, value), (scale, low, high, value)
+    return [part.op for part in walk(found) if not part.is_leaf]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("factor", [3, 5, 7, 21, 1001])
+@pytest.mark.parametrize("addend", [0, 1, 1 << 20, (1 << 31) - 1, -(1 << 31)])
+def test_a_product_takes_32_bits_as_long_as_its_sum_fits_them(factor: int, addend: int, sign: int) -> None:
+    scale = Scale(factor, addend, 0, 4)
+    room = (INT32_RANGE[1] - max(addend, 0)) if sign > 0 else (-INT32_RANGE[0] + min(addend, 0))
+    most = room // factor
+    short = ["mul_i32", "ashr_i32"] if addend == 0 else ["mul_i32", "add_i32", "ashr_i32"]
+    for reach, fits in ((most, True), (most + 1, False)):
+        low, high = (0, reach) if sign > 0 else (-reach, 0)
+        found = form(scale, low, high)
+        if max(reach, 1) > 1 << 16:
+            assert (sorted(found or []) == sorted(short)) == fits, (reach, found)
+
+
+@pytest.mark.parametrize("less", [-100, 77])
+def test_a_zero_point_goes_into_the_addend(less: int) -> None:
+    assert sorted(form(Scale(3, 5, 0, 4), 0, 1 << 20, less) or []) == ["add_i32", "ashr_i32", "mul_i32"]
+    assert form(Scale(1, -less, 0, 0), 0, 1 << 20, less) == ["add_i32"]
+    assert form(Scale(1, less, 0, 0), 0, 1 << 20, less) == []
+
+
+def test_whole_factors_need_no_rounding_and_powers_of_two_no_product() -> None:
+    assert form(Scale(16, 7, 0, 4), -(1 << 30), 1 << 30) == []
+    assert form(Scale(16, 16, 0, 4), -(1 << 30), 1 << 30) == ["add_i32"]
+    assert form(Scale(64, 0, 0, 4), -(1 << 28), 1 << 28) == ["shl_i32"]
+    assert form(Scale(48, 0, 0, 4), -(1 << 28), 1 << 28) == ["mul_i32"]
+    assert form(Scale(16, 8, 8, 4), -(1 << 30), 1 << 30) == []
+    assert form(Scale(16, 7, 8, 4), -(1 << 30), 1 << 30) != []
+    assert form(Scale(1, 8, 0, 4), 0, 1 << 30) == ["add_i32", "ashr_i32"]
+
+
+def test_rounding_apart_for_negative_values_goes_where_there_are_none_or_no_others() -> None:
+    scale = Scale(3, 1 << 20, 1 << 19, 4)
+    assert scale.within((0, 9)).correction == 0
+    assert scale.within((0, 9)).addend << 4 == 1 << 24
+    assert scale.within((-9, -1)) == Scale(3, (1 << 20) - (1 << 19), 0, 4)
+    assert scale.within((-9, 0)) == scale
+    assert Scale(12, 8, 0, 4).within((0, 9)) == Scale(3, 2, 0, 2)
+    assert Scale(8, 16, 32, 2).within((-5, 5)) == Scale(2, 4, 8, 0)
+    low = -(1 << 31) + (1 << 19) - (1 << 20)
+    sign = ["ashr_i32", "and_i32", "add_i32", "add_i32", "ashr_i32"]
+    for first, fits in ((low, True), (low - 1, False)):
+        if first >= INT32_RANGE[0]:
+            found = form(Scale(1, 1 << 20, 1 << 19, 4), first, 1 << 20)
+            assert (sorted(found or []) == sorted(sign)) == fits
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(1, (1 << 32) - 1),
+    st.integers(0, 34),
+    st.sampled_from([0, 1 << 31]),
+    st.integers(8, 31),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.booleans(),
+)
+def test_the_upper_half_of_a_product_serves_as_long_as_results_fit(
+    factor: int, dropped: int, correction: int, bits: int, signed: bool, beyond: int, above: bool
+) -> None:
+    low, high = (-(1 << bits), (1 << bits) - 1) if signed else (0, (1 << bits) - 1)
+    reach = (high if above else low) * (factor | 1)
+    limit = (1 << 31) if above else -(1 << 31)
+    addend = (limit - (reach >> min(dropped, 31)) + (beyond if above else -beyond)) << dropped
+    form(Scale(factor | 1, addend, correction, max(dropped, 1) + 3), low, high)
+
+
+def test_few_values_take_a_shorter_factor() -> None:
+    """As sums of int8 values that become int8: a product, an addend and a shift."""
+    scale = scale_of(1234567891, 38, False, 0, 0)
+    assert sorted(form(scale, -255, 255) or []) == ["add_i32", "ashr_i32", "mul_i32"]
+    assert sorted(form(scale, 0, 1 << 15) or []).count("mul_i32") <= 2
+    assert "mul_high_i32" not in (form(scale, -(1 << 14), 1 << 14) or ["mul_high_i32"])
+    assert form(scale, -(1 << 30), 1 << 30) is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(1 << 30, (1 << 31) - 1),
+    st.integers(31, 47),
+    st.integers(10, 16),
+    st.booleans(),
+    st.integers(-40000, 40000),
+)
+def test_halves_of_a_factor_give_what_the_whole_gives(
+    multiplier: int, shift: int, bits: int, double: bool, out: int
+) -> None:
+    scale = scale_of(multiplier, shift, double, out, 0)
+    low, high = -(1 << bits) + 1, (1 << bits) - 1
+    if all(abs(exactly(scale, value)) < 1 << 31 for value in (low, high)):
+        form(scale, low, high)
