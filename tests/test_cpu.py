@@ -9,6 +9,8 @@ import tosajit as tj
 from tosajit import ops
 from tosajit.errors import CompileError
 from tosajit.kernels import objects, plain
+from tosajit.kernels.contract.source import contract_source, gather_source, tile_source
+from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.native import llvm_text, target_machine
 from tosajit.kernels.sets.cpus import host, known
 from tosajit.kernels.sets.registry import SETS, available_sets, cpu, instruction_set
@@ -48,7 +50,7 @@ def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch) -
     monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
     chosen = instruction_set()
     assert chosen is not None
-    assert chosen.name == "portable"
+    assert (chosen.name, available_sets()) == ("portable", ("portable",))
     assert "+sse4.2" in cpu().switches
     assert "-avx2" in cpu().switches
     assert not plain.fuses()
@@ -89,7 +91,7 @@ def test_features_are_added_and_taken_away(monkeypatch) -> None:
     [
         (
             "hasswell",
-            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, portable",
+            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avx2, portable",
         ),
         ("portable,none", "TOSAJIT_CPU: portable,none names more than one set"),
         ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),
@@ -113,3 +115,18 @@ def test_every_set_says_its_name() -> None:
     everything = frozenset().union(*known().values())
     made = {name: of(everything) for name, of in SETS.items()}
     assert {name: chosen and chosen.name for name, chosen in made.items() if chosen} == {n: n for n in made}
+
+
+@X86
+@pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
+def test_array_kernels_for_another_cpu_keep_within_its_registers(monkeypatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "haswell")
+    isa = instruction_set()
+    assert isa is not None
+    assert isa.name == "avx2"
+    spec = ContractSpec(isa, "convolution")
+    for source in (tile_source(spec), gather_source(isa), contract_source(spec, Epilogue(rescale=True))):
+        assembly = str(target_machine().emit_assembly(parsed(llvm_text(source))))
+        assert "zmm" not in assembly
+        assert "%k1" not in assembly
+    assert "vpmaddwd" in str(target_machine().emit_assembly(parsed(llvm_text(tile_source(spec)))))

@@ -7,10 +7,12 @@ import pytest
 
 import tosajit as tj
 from tests.oracle.graphs import run_graph
+from tosajit.kernels.sets.cpus import host, known
 from tosajit.kernels.sets.registry import available_sets
 from tosajit.operators import CLAMP, CONV2D, DEPTHWISE_CONV2D, MATMUL, RESCALE, TRANSPOSE, TRANSPOSE_CONV2D
 
 LIBRARIES = [*available_sets(), "none"]
+CPUS = [name for name in ("haswell", "x86-64") if known().get(name, {"?"}) <= host().features]
 TYPES = {"i8": (tj.INT8, "INT32", np.int32), "i16": (tj.INT16, "INT48", np.int64)}
 
 
@@ -181,3 +183,14 @@ def test_a_transposed_result_stays_behind_the_array_kernel(
     operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
     result = drawn.rescaled(drawn.graph.add(operator, operands), 20, double=True)
     drawn.check(drawn.graph.add(TRANSPOSE(perms=(3, 1, 2, 0)), [result]), library, 1, monkeypatch)
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("form", ["i8", "i16", "rescaled", "run-time weights"])
+def test_other_cpus_have_the_same_sums(cpu: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case in (3, 4, 6):
+        test_convolutions(cpu, case, form, monkeypatch)
+    if form in ("i8", "rescaled"):
+        test_depthwise_convolutions(cpu, 1, form, monkeypatch)
+    if form in ("i8", "i16"):
+        test_products_of_two_inputs(cpu, form, 3, 14, 64, 70, monkeypatch)

@@ -24,6 +24,7 @@ from tosajit.kernels.contract.source import (
 )
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.portable import portable
@@ -34,7 +35,11 @@ NARROW = InstructionSet(
 )
 """Registers of 128 bits, and tiles of odd sizes."""
 EVERYTHING = frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni"])
-SETS = [made for made in (avx512(EVERYTHING), portable(()), NARROW, replace(NARROW, bias=128)) if made]
+SETS = [
+    made
+    for made in (avx512(EVERYTHING), avx2({"avx2", "fma"}), portable(()), NARROW, replace(NARROW, bias=128))
+    if made
+]
 sets = pytest.mark.parametrize("isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}")
 
 SHAPES = {

@@ -2,7 +2,7 @@
 
 `TOSAJIT_CPU` asks for others than this machine's best: words with commas between them, in any order.
 
-* `avx512`, `portable`: an instruction set of `SETS`; `none`: no array kernels at all
+* `avx512`, `avx2`, `portable`: an instruction set of `SETS`; `none`: no array kernels at all
 * `haswell`, `x86-64-v3`, `znver4`: a CPU by LLVM's name; `native`, the default, is this machine's
 * `+avxvnni`, `-avx512bf16`: a feature that the CPU has or lacks, by LLVM's name
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from tosajit.errors import CompileError
+from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, host, known
 from tosajit.kernels.sets.description import InstructionSet
@@ -22,6 +23,7 @@ VARIABLE, NONE = "TOSAJIT_CPU", "none"
 
 SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
     "avx512": avx512,
+    "avx2": avx2,
     "portable": portable,
 }
 """In order of preference: each gives the set as far as a CPU with some features has it, or None."""
@@ -51,8 +53,8 @@ def named_set(name: str) -> InstructionSet:
 
 
 def available_sets() -> tuple[str, ...]:
-    """Return the names of the sets that this machine can run, best first."""
-    return tuple(name for name, made in SETS.items() if made(host().features) is not None)
+    """Return the names of the sets that the CPU to compile for has, best first."""
+    return tuple(name for name, made in SETS.items() if made(cpu().features) is not None)
 
 
 @dataclass(frozen=True, slots=True)

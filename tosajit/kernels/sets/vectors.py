@@ -2,7 +2,8 @@
 
 Addresses and counts are numbers, and nothing has to be aligned. A register has 4 bytes for each lane of its
 set, seen as lanes of i8, i16, i32, i64, f32 or bf16. A mask is a number with a bit for each lane; its ones
-have no gaps. Sets of instructions derive from `Vectors` and replace what they do better.
+have no gaps, and those behind the last lane count for nothing. Sets of instructions derive from `Vectors` and
+replace what they do better.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ class Vectors:
         type = self._type(kind, lanes)
         room = self._room(type)
         self._put(constant(0, type) if other is None else other.raw, room)
-        first, size = self._extent(mask, BYTES[kind])
+        first, size = self._extent(mask, type)
         self._copy(self.b.add(room, first), self.b.add(where.raw, first), size)
         return self._value(self._get(room, type))
 
@@ -226,7 +227,7 @@ class Vectors:
         """Store the lanes of a mask and touch no other byte."""
         room = self._room(register.raw.type)
         self._put(register.raw, room)
-        first, size = self._extent(mask, register.raw.type.element.width // 8)
+        first, size = self._extent(mask, register.raw.type)
         self._copy(self.b.add(where.raw, first), self.b.add(room, first), size)
 
     # Products.
@@ -313,13 +314,14 @@ class Vectors:
             block = self.b.alloca(type)
         return self.b.ptrtoint(block, I64)
 
-    def _extent(self, mask: Value, size: int) -> tuple[Any, Any]:
+    def _extent(self, mask: Value, type: Any) -> tuple[Any, Any]:
         """Return the first byte of the lanes of a mask, and how many bytes they are."""
-        first = self.b.cttz(mask.raw, constant(0, I1))
-        count = self.b.ctpop(mask.raw)
+        size = constant(type.element.width // 8)
+        lanes = mask if type.count == 64 else mask & ((1 << type.count) - 1)
+        count = self.b.ctpop(lanes.raw)
         none = self.b.icmp_signed("==", count, constant(0))
-        first = self.b.select(none, constant(0), first)
-        return self.b.mul(first, constant(size)), self.b.mul(count, constant(size))
+        first = self.b.select(none, constant(0), self.b.cttz(lanes.raw, constant(0, I1)))
+        return self.b.mul(first, size), self.b.mul(count, size)
 
     def _copy(self, target: Any, source: Any, size: Any) -> None:
         pointers = [self.b.inttoptr(place, I8.as_pointer()) for place in (target, source)]

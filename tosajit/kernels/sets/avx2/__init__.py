@@ -1,0 +1,23 @@
+"""AVX2 with FMA (x86-64-v3): registers of 256 bits."""
+
+from collections.abc import Collection
+
+from tosajit.kernels.sets.description import InstructionSet
+
+NEEDS = {"avx2", "fma"}
+
+
+def avx2(features: Collection[str]) -> InstructionSet | None:
+    """The set for a CPU with these features; None if they are not enough."""
+    if not NEEDS.issubset(features):
+        return None
+    return InstructionSet(
+        "avx2",
+        lanes=8,
+        heights=(1, 2, 4),  # of two panels: 8 of the 16 registers accumulate, 6 hold bytes as int16
+        panels=2,
+        rescaled=(1, 2, 4),
+        pixels=(8, 4),
+        covers=(4,),
+        latency=8,  # two units, of four or five cycles
+    )
