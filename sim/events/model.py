@@ -26,7 +26,7 @@ from sim.events.state import (
 )
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
-from sim.report.report import Kind
+from sim.report.values import Kind
 from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest

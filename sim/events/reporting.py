@@ -12,7 +12,8 @@ from sim.events.state import CAUSES
 from sim.events.timeline import Spans
 from sim.events.totals import Totals
 from sim.machine.machine import Machine
-from sim.report.report import OperatorReport, Report, Span, summed
+from sim.report.report import Report
+from sim.report.values import OperatorReport, Span, summed
 from tiling.program import Program
 
 NAMED = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.events.state import EVENTS, LATER, REPEAT
-from sim.report.report import Span
+from sim.report.values import Span
 
 MOST = 64
 """Spans of one section; of more, repetitions of repetitions become one span for all that they take."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sim.events.model import Model
 from sim.machine.parts import Energy
-from sim.report.report import Direction, Kind, Memory, Traffic, summed
+from sim.report.values import Direction, Kind, Memory, Traffic, summed
 
 
 @dataclass(frozen=True)

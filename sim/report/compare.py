@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sim.report.data import to_csv, to_dict
+from sim.report.files import written
 from sim.report.html import bar, framed, key, row
-from sim.report.report import CAUSES, OperatorReport, Report, written
-from sim.report.text import HEADS, WIDTH, tenths
+from sim.report.text import HEADS, WIDTH, named, names, tenths
 from sim.report.trace import write_trace
+from sim.report.values import CAUSES, Account, OperatorReport
 from sim.report.words import aligned, scaled, short, size, title, titles
 from tiling.words import plain
 
@@ -28,7 +29,7 @@ NAMES = 30
 class Comparison:
     """Reports of several machines or programs; the first is what the others are held against."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[Account, ...]
 
     def __str__(self) -> str:
         lines = _totals(self.reports)
@@ -37,7 +38,7 @@ class Comparison:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Comparison: {', '.join(map(_name, self.reports))}>"
+        return f"<Comparison: {', '.join(map(named, self.reports))}>"
 
     def _repr_html_(self) -> str:
         parts = [_html_totals(self.reports)]
@@ -81,7 +82,7 @@ class Comparison:
         return comparing(self.reports)
 
 
-def operator_cycles(reports: Sequence[Report]) -> list[tuple[OperatorReport, tuple[int | None, ...]]]:
+def operator_cycles(reports: Sequence[Account]) -> list[tuple[OperatorReport, tuple[int | None, ...]]]:
     """Groups with their cycles on each, in the order of their first appearance; None for no such group.
 
     Machines may fuse differently: groups are the same that begin with the same node.
@@ -98,7 +99,7 @@ def operator_cycles(reports: Sequence[Report]) -> list[tuple[OperatorReport, tup
     return [(one, tuple(column.get(key) for column in columns)) for key, one in groups.items()]
 
 
-def _alike(reports: Sequence[Report]) -> bool:
+def _alike(reports: Sequence[Account]) -> bool:
     """Whether operators are worth showing side by side: few columns, and most groups in all of them."""
     if not 1 < len(reports) <= COLUMNS:
         return False
@@ -106,19 +107,7 @@ def _alike(reports: Sequence[Report]) -> bool:
     return 2 * sum(None not in cycles for _, cycles in found) >= len(found)
 
 
-def _name(report: Report) -> str:
-    return f"{plain(report.program)} on {plain(report.machine)}"
-
-
-def names(reports: Sequence[Report]) -> list[str]:
-    """What tells reports apart: machines, programs or both."""
-    machines, programs = ({getattr(r, field) for r in reports} for field in ("machine", "program"))
-    if len(machines) == len(reports) or len(programs) == 1:
-        return [plain(report.machine) for report in reports]
-    return [plain(r.program) if len(machines) == 1 else _name(r) for r in reports]
-
-
-def _totals(reports: Sequence[Report]) -> list[str]:
+def _totals(reports: Sequence[Account]) -> list[str]:
     """A line for each report, and one with where its cycles go."""
     head = ["clock", "latency", "ratio", "cycles", "of MACs", "off-chip", "peak", "energy"]
     cells = [head, *(_line(report, reports) for report in reports)]
@@ -139,11 +128,11 @@ def _ruled(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
 
 
-def _shares(report: Report, causes: list[str]) -> list[str]:
+def _shares(report: Account, causes: list[str]) -> list[str]:
     return [tenths(report.causes[c] / report.cycles) if report.causes[c] else "" for c in causes]
 
 
-def _line(report: Report, reports: Sequence[Report]) -> list[str]:
+def _line(report: Account, reports: Sequence[Account]) -> list[str]:
     return [
         scaled(report.clock_hz, "Hz"),
         scaled(report.latency_seconds, "s"),
@@ -156,7 +145,7 @@ def _line(report: Report, reports: Sequence[Report]) -> list[str]:
     ]
 
 
-def _ratio(report: Report, reports: Sequence[Report]) -> str:
+def _ratio(report: Account, reports: Sequence[Account]) -> str:
     """Latency relative to the first report of the same program."""
     first = next(other for other in reports if other.program == report.program)
     if not first.latency_seconds:
@@ -164,7 +153,7 @@ def _ratio(report: Report, reports: Sequence[Report]) -> str:
     return f"{report.latency_seconds / first.latency_seconds:.2f}×"
 
 
-def _operators(reports: Sequence[Report]) -> list[str]:
+def _operators(reports: Sequence[Account]) -> list[str]:
     """Cycles of each group on each."""
     width = (WIDTH - NAMES) // len(reports) - 2
     heads = [short(name, width) for name in names(reports)]
@@ -179,7 +168,7 @@ def _operators(reports: Sequence[Report]) -> list[str]:
     return [*lines, lines[1], total]
 
 
-def _html_totals(reports: Sequence[Report]) -> str:
+def _html_totals(reports: Sequence[Account]) -> str:
     heads = ["", "clock", "latency", "ratio", "inferences/s", "cycles", "where the time goes", "of MACs"]
     heads += ["off-chip", "peak scratchpad", "energy"]
     longest = max(report.latency_seconds for report in reports)
@@ -206,13 +195,13 @@ def _html_totals(reports: Sequence[Report]) -> str:
     return f"{heading}{key(causes)}<table>{row(heads, 1, 'th')}{''.join(rows)}</table>"
 
 
-def _html_operators(reports: Sequence[Report]) -> str:
+def _html_operators(reports: Sequence[Account]) -> str:
     return (
         f"<details><summary>cycles of each group</summary><table>{''.join(_rows(reports))}</table></details>"
     )
 
 
-def _rows(reports: Sequence[Report]) -> Iterator[str]:
+def _rows(reports: Sequence[Account]) -> Iterator[str]:
     yield row(["operator", *map(escape, names(reports))], 1, "th")
     for one, cycles in operator_cycles(reports):
         yield row(

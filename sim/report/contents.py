@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim.report.report import Content, OperatorReport, Report, ReportError
+from sim.report.values import Account, Content, OperatorReport, ReportError
 from tiling.program import Image, Operand, Program, Section
 
 
-def contents(report: Report, program: Program) -> tuple[Content, ...]:
+def contents(report: Account, program: Program) -> tuple[Content, ...]:
     """All that the scratchpad holds: what is kept there, then tiles that pass through."""
     times = _times(report, program)
     return (*_residents(report, program, times), *_images_of_all(program, times))
 
 
-def _residents(report: Report, program: Program, times: list[Time]) -> Iterator[Content]:
+def _residents(report: Account, program: Program, times: list[Time]) -> Iterator[Content]:
     """Operands that live in the scratchpad, from when they are written to their last use."""
     writers: dict[str, list[int]] = {}
     users: dict[str, list[int]] = {}
@@ -68,7 +68,7 @@ class Time:
     end: int
 
 
-def _times(report: Report, program: Program) -> list[Time]:
+def _times(report: Account, program: Program) -> list[Time]:
     """When each section is at work by its spans or, if it has none, when its operator is."""
     by_section: dict[int, OperatorReport] = {}
     for operator in report.operators:

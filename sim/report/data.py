@@ -8,19 +8,19 @@ from dataclasses import fields
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from sim.report.files import read_text
-from sim.report.report import (
+from sim.report.values import (
     CAUSES,
     DIRECTIONS,
     ENERGIES,
     MEMORIES,
+    Account,
     Content,
     OperatorReport,
-    Report,
     ReportError,
     Roofline,
     Span,
@@ -29,9 +29,10 @@ from sim.report.report import (
 from sim.tables import csv_text
 
 FORMAT, VERSION = "tosajit report", 1
+Some = TypeVar("Some", bound=Account)
 
 
-def to_dict(report: Report) -> dict[str, Any]:
+def to_dict(report: Account) -> dict[str, Any]:
     """Every field, and under `derived` what follows from them."""
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     data |= _fields(report)
@@ -57,25 +58,27 @@ def to_dict(report: Report) -> dict[str, Any]:
     return data
 
 
-def from_dict(data: Mapping[str, Any]) -> Report:
-    """What `to_dict` gave; what is derived is not read."""
+def from_dict(kind: type[Some], data: Mapping[str, Any]) -> Some:
+    """What `to_dict` gave, as such an account; what is derived is not read."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise ReportError(f"this is no report: expected an object with format {FORMAT!r}")
     if data.get("version") != VERSION:
         raise ReportError(f"version {data.get('version')!r} of reports cannot be read, only {VERSION}")
     try:
-        values = _stripped(data, Report)
+        values = _stripped(data, kind)
         values["operators"] = [_stripped(one, OperatorReport) for one in data["operators"]]
         values["timeline"] = [_stripped(one, Span) for one in data["timeline"]]
         values["contents"] = [_stripped(one, Content) for one in data.get("contents", ())]
-        return _adapter().validate_python(values)
+        same: Any = kind  # mypy takes the hash of a class for that of its values
+        made: Some = _adapter(same).validate_python(values)
+        return made
     except ValidationError as error:
         raise ReportError("\n  ".join(["a report with faults", *_faults(error)])) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReportError(f"a report with faults: {type(error).__name__} {error}") from None
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Account) -> str:
     """The dictionary as JSON, a line for each operator, span and content."""
     data = to_dict(report)
     lines = []
@@ -88,22 +91,22 @@ def to_json(report: Report) -> str:
     return "{" + ",\n".join(lines) + "}\n"
 
 
-def from_json(source: str | Path) -> Report:
+def from_json(kind: type[Some], source: str | Path) -> Some:
     """A report from JSON text (it starts with a brace) or from a file with it."""
     text = source if isinstance(source, str) and source.lstrip().startswith("{") else read_text(source)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ReportError(f"this is no JSON: {error}") from None
-    return from_dict(data)
+    return from_dict(kind, data)
 
 
-def to_csv(*reports: Report) -> str:
+def to_csv(*reports: Account) -> str:
     """A table with a row for each operator of each report, and one for its total."""
     return csv_text(_csv_rows(reports))
 
 
-def _csv_rows(reports: Iterable[Report]) -> Iterator[Sequence[Any]]:
+def _csv_rows(reports: Iterable[Account]) -> Iterator[Sequence[Any]]:
     yield (
         *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
         *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
@@ -119,7 +122,7 @@ def _csv_rows(reports: Iterable[Report]) -> Iterator[Sequence[Any]]:
 
 
 def _row(
-    head: tuple[str, ...], part: Report | OperatorReport, place: Roofline, cycles: Mapping[str, int]
+    head: tuple[str, ...], part: Account | OperatorReport, place: Roofline, cycles: Mapping[str, int]
 ) -> list[Any]:
     return [
         *head,
@@ -135,7 +138,7 @@ def _row(
     ]
 
 
-def _fields(value: Report | OperatorReport | Span | Content) -> dict[str, Any]:
+def _fields(value: Account | OperatorReport | Span | Content) -> dict[str, Any]:
     return {field.name: _plain(field.name, getattr(value, field.name)) for field in fields(value)}
 
 
@@ -150,7 +153,7 @@ def _plain(name: str, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _derived_of(report: Report, operator: OperatorReport) -> dict[str, Any]:
+def _derived_of(report: Account, operator: OperatorReport) -> dict[str, Any]:
     return {
         "cycles": operator.total,
         "offchip_bytes": operator.offchip_bytes,
@@ -168,7 +171,7 @@ def _finite(value: float) -> float | None:
 
 
 def _stripped(
-    data: Mapping[str, Any], kind: type[Report | OperatorReport | Span | Content]
+    data: Mapping[str, Any], kind: type[Account | OperatorReport | Span | Content]
 ) -> dict[str, Any]:
     """The fields of a dataclass, traffic keyed again."""
     names = {field.name for field in fields(kind)}
@@ -181,8 +184,8 @@ def _stripped(
 
 
 @cache
-def _adapter() -> TypeAdapter[Report]:
-    return TypeAdapter(Report)
+def _adapter(kind: type[Account]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _faults(error: ValidationError) -> list[str]:

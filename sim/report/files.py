@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.files import read_whole, write_whole
-from sim.report.report import ReportError
+from sim.report.values import ReportError
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -26,3 +26,10 @@ def read_text(path: str | Path) -> str:
         raise ReportError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # a path with a zero byte, or bytes that are no text
         raise ReportError(f"{path}: {error}") from None
+
+
+def written(text: str, path: str | Path | None) -> str:
+    """A text, also written to a file if one is named."""
+    if path is not None:
+        write_text(path, text)
+    return text

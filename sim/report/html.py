@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
-from sim.report.report import CAUSES, OperatorReport, Report
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, summary, tenths
+from sim.report.values import CAUSES, Account, OperatorReport
 from sim.report.words import percent, size, title
 from tiling.words import plain
 
@@ -33,7 +33,7 @@ STYLE = """
 """
 
 
-def report_html(report: Report, shown: int = SHOWN) -> str:
+def report_html(report: Account, shown: int = SHOWN) -> str:
     """A part of a page: totals, and a table of the operators."""
     return framed([*_totals(report), *_operators(report, shown)])
 
@@ -69,14 +69,14 @@ def bar(cycles: Mapping[str, int], longest: int) -> str:
     return f'<div class="bar">{parts}</div>'
 
 
-def _totals(report: Report) -> Iterator[str]:
+def _totals(report: Account) -> Iterator[str]:
     yield f"<h3>{escape(headline(report))}</h3><table>"
     for name, text in summary(report):
         yield f'<tr><th class="left">{name}</th><td class="wide">{escape(text)}</td></tr>'
     yield "</table>"
 
 
-def _operators(report: Report, shown: int) -> Iterator[str]:
+def _operators(report: Account, shown: int) -> Iterator[str]:
     if not report.operators:
         return
     causes = [cause for cause in CAUSES if report.causes[cause]]
@@ -106,7 +106,7 @@ def _operators(report: Report, shown: int) -> Iterator[str]:
         yield f"<table>{head}{''.join(rest)}</table></details>"
 
 
-def _row(report: Report, operator: OperatorReport, longest: int) -> str:
+def _row(report: Account, operator: OperatorReport, longest: int) -> str:
     members = escape(", ".join(map(plain, operator.members)), quote=True)
     place = report.roofline_of(operator)
     peak = report.peak_macs_per_cycle
@@ -126,7 +126,7 @@ def _row(report: Report, operator: OperatorReport, longest: int) -> str:
     )
 
 
-def _total(report: Report) -> Iterator[str]:
+def _total(report: Account) -> Iterator[str]:
     place = report.roofline
     cells = [
         "total",

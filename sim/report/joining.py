@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from sim.report.report import Content, OperatorReport, Report, ReportError, Span, summed
+from sim.report.values import Account, Content, OperatorReport, ReportError, Span, summed
 
+Some = TypeVar("Some", bound=Account)
 POINTS = 20_000
 """Points of the occupancy and contents of a repeated program; of more, those of the first run are kept."""
 
 
-def joined(reports: Sequence[Report | tuple[Report, int]], program: str | None = None) -> Report:
+def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = None) -> Some:
     """The sum of reports on one machine, each with how many times it runs."""
     pairs = [one if isinstance(one, tuple) else (one, 1) for one in reports]
     pairs = [(report, count) for report, count in pairs if _counted(count)] or pairs[:1]
@@ -64,7 +66,7 @@ def _counted(count: int) -> int:
     return count
 
 
-def _starts(pairs: Sequence[tuple[Report, int]]) -> list[int]:
+def _starts(pairs: Sequence[tuple[Account, int]]) -> list[int]:
     """When each of them starts."""
     starts, now = [], 0
     for report, count in pairs:
@@ -73,7 +75,7 @@ def _starts(pairs: Sequence[tuple[Report, int]]) -> list[int]:
     return starts
 
 
-def _operator(operator: OperatorReport, report: Report, count: int, start: int) -> OperatorReport:
+def _operator(operator: OperatorReport, report: Account, count: int, start: int) -> OperatorReport:
     return replace(
         operator,
         cycles=summed([(operator.cycles, count)]),
@@ -88,7 +90,7 @@ def _operator(operator: OperatorReport, report: Report, count: int, start: int) 
     )
 
 
-def _occupancy(report: Report, count: int, start: int) -> Iterator[tuple[int, int]]:
+def _occupancy(report: Account, count: int, start: int) -> Iterator[tuple[int, int]]:
     """Every repetition while that is not too long, else the first one and the peak."""
     exact = count * len(report.occupancy) <= POINTS
     for number in range(count if exact else 1):
@@ -98,7 +100,7 @@ def _occupancy(report: Report, count: int, start: int) -> Iterator[tuple[int, in
         yield start + report.cycles, max(size for _, size in report.occupancy)
 
 
-def _contents(report: Report, count: int, start: int) -> Iterator[Content]:
+def _contents(report: Account, count: int, start: int) -> Iterator[Content]:
     """Those of every repetition while they are not too many, else of the first one."""
     exact = count * len(report.contents) <= POINTS
     for number in range(count if exact else min(count, 1)):

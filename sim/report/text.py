@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from re import sub
 from textwrap import wrap
 
-from sim.report.report import CAUSES, DIRECTIONS, KINDS, UNITS, Memory, OperatorReport, Report, moved, summed
+from sim.report.values import CAUSES, DIRECTIONS, KINDS, UNITS, Account, Memory, OperatorReport, moved, summed
 from sim.report.words import aligned, percent, scaled, short, size, title, titles
 from tiling.words import plain
 
@@ -24,7 +24,7 @@ HEADS = {"dependency": "depends"}
 """Causes whose name is too long for a column."""
 
 
-def report_line(report: Report) -> str:
+def report_line(report: Account) -> str:
     """The report in a line."""
     count = len(report.operators)
     return (
@@ -34,7 +34,7 @@ def report_line(report: Report) -> str:
     )
 
 
-def report_text(report: Report, operators: int | None = None) -> str:
+def report_text(report: Account, operators: int | None = None) -> str:
     """The totals, and a line for each operator, or for so many of the slowest ones."""
     lines = [headline(report), "", *_wrapped(list(summary(report)))]
     if report.operators and operators != 0:
@@ -42,7 +42,7 @@ def report_text(report: Report, operators: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def slowest(report: Report, count: int | None) -> Iterator[OperatorReport]:
+def slowest(report: Account, count: int | None) -> Iterator[OperatorReport]:
     """So many of the slowest operators in the order of the program, then one that stands for all others."""
     if count is None or count >= len(report.operators):
         yield from report.operators
@@ -72,7 +72,7 @@ def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
     ]
 
 
-def headline(report: Report) -> str:
+def headline(report: Account) -> str:
     """What was timed, and how long it takes."""
     mode = "" if report.mode == "events" else " (analytic)"
     return (
@@ -81,13 +81,13 @@ def headline(report: Report) -> str:
     )
 
 
-def inferences(report: Report) -> str:
+def inferences(report: Account) -> str:
     """The rate at which inferences end, one after another."""
     rate = report.inferences_per_second
     return f"{rate:,.0f} inferences/s" if rate >= 100 else f"{rate:.3g} inferences/s"
 
 
-def summary(report: Report) -> Iterator[tuple[str, str]]:
+def summary(report: Account) -> Iterator[tuple[str, str]]:
     """Names and texts of the totals."""
     yield "cycles", f"{report.cycles:,}: {shares(report.causes, report.cycles) or 'nothing to do'}"
     used = report.utilisation
@@ -117,7 +117,7 @@ def summary(report: Report) -> Iterator[tuple[str, str]]:
         yield "slowest", ", ".join(texts)
 
 
-def units(report: Report) -> list[str]:
+def units(report: Account) -> list[str]:
     """Units that do something, in the order of their work."""
     return sorted(
         (unit for unit, count in report.busy.items() if count),
@@ -132,7 +132,7 @@ def shares(cycles: Mapping[str, int], total: int) -> str:
     )
 
 
-def _macs(report: Report) -> str:
+def _macs(report: Account) -> str:
     text = f"{report.macs:,}" if report.macs else "none"
     if report.peak_macs_per_cycle and report.macs:
         place = report.roofline
@@ -144,7 +144,7 @@ def _macs(report: Report) -> str:
     return text
 
 
-def _traffic(report: Report, memory: Memory) -> str:
+def _traffic(report: Account, memory: Memory) -> str:
     """Bytes read and written, by kind."""
     parts = []
     for direction, verb in zip(DIRECTIONS, ("read", "written"), strict=True):
@@ -157,7 +157,7 @@ def _traffic(report: Report, memory: Memory) -> str:
     return ", ".join(parts)
 
 
-def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
+def _table(report: Account, operators: list[OperatorReport]) -> list[str]:
     """Cycles by cause in percent of the operator's."""
     spent = report.causes
     causes = [cause for cause in CAUSES if spent[cause]]
@@ -191,7 +191,7 @@ def _table(report: Report, operators: list[OperatorReport]) -> list[str]:
     return [table[0], rule, *table[1:-1], rule, table[-1], note]
 
 
-def _cells(report: Report, operator: OperatorReport, causes: list[str]) -> list[str]:
+def _cells(report: Account, operator: OperatorReport, causes: list[str]) -> list[str]:
     peak = report.peak_macs_per_cycle * operator.total
     return [
         operator.unit,
@@ -215,3 +215,16 @@ def tenths(share: float) -> str:
 
 def _peak(share: float, macs: int) -> str:
     return tenths(share) + " %" if macs else ""
+
+
+def named(report: Account) -> str:
+    """The program and the machine of a report."""
+    return f"{plain(report.program)} on {plain(report.machine)}"
+
+
+def names(reports: Sequence[Account]) -> list[str]:
+    """What tells reports apart: machines, programs or both."""
+    machines, programs = ({getattr(r, field) for r in reports} for field in ("machine", "program"))
+    if len(machines) == len(reports) or len(programs) == 1:
+        return [plain(report.machine) for report in reports]
+    return [plain(r.program) if len(machines) == 1 else named(r) for r in reports]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.report.files import write_text
-from sim.report.report import CAUSES, Report, Span
+from sim.report.values import CAUSES, Account, Span
 from tiling.words import plain
 
 LIMIT = 100_000
@@ -23,7 +23,7 @@ TRACKS = 10_000
 Event = dict[str, Any]
 
 
-def trace(*reports: Report, limit: int = LIMIT) -> dict[str, Any]:
+def trace(*reports: Account, limit: int = LIMIT) -> dict[str, Any]:
     """The timelines of reports, a process for each: tracks for units and operators, and counters."""
     events: list[Event] = []
     for process, report in enumerate(reports, 1):
@@ -42,7 +42,7 @@ def trace(*reports: Report, limit: int = LIMIT) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
 
 
-def write_trace(path: str | Path, *reports: Report) -> None:
+def write_trace(path: str | Path, *reports: Account) -> None:
     """A file that https://ui.perfetto.dev opens: an event a line."""
     data = trace(*reports)
     events = data.pop("traceEvents")
@@ -51,7 +51,7 @@ def write_trace(path: str | Path, *reports: Report) -> None:
     write_text(path, f'{{{head}, "traceEvents": [\n{rows}\n]}}\n')
 
 
-def _events(report: Report, process: int, limit: int) -> Iterator[Event]:
+def _events(report: Account, process: int, limit: int) -> Iterator[Event]:
     """All of one report."""
     clock = _Clock(report.clock_hz)
     number = (process - 1) * TRACKS
@@ -88,7 +88,7 @@ Slice = tuple[int, int, str, str, dict[str, Any]]
 Count = tuple[str, int, dict[str, float]]
 
 
-def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
+def _tracks(report: Account, limit: int) -> Iterator[tuple[str, list[Slice]]]:
     """Names of tracks with what is on them: (first, end, name, category, arguments)."""
     yield "operators", list(_operators(report))
     units: dict[str, list[Slice]] = defaultdict(list)
@@ -103,7 +103,7 @@ def _tracks(report: Report, limit: int) -> Iterator[tuple[str, list[Slice]]]:
     yield from units.items()
 
 
-def _operators(report: Report) -> Iterator[Slice]:
+def _operators(report: Account) -> Iterator[Slice]:
     """Operators from when their work starts, not from when data for it are first loaded."""
     works: dict[str, int] = {}
     for span in report.timeline:
@@ -162,7 +162,7 @@ def expanded(timeline: Sequence[Span], limit: int = LIMIT) -> Iterator[Span]:
                 yield replace(span, first=span.first + number * span.period, period=0, count=1)
 
 
-def flows(report: Report, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:
+def flows(report: Account, limit: int = LIMIT) -> Iterator[tuple[int, int, float]]:
     """Off-chip bytes between two cycles.
 
     Those of transfers are known. What units move themselves is spread evenly over their work and,
@@ -213,7 +213,7 @@ def _lanes(slices: list[Slice]) -> list[list[Slice]]:
     return lanes
 
 
-def _occupancy(report: Report) -> Iterator[Count]:
+def _occupancy(report: Account) -> Iterator[Count]:
     step = -(-len(report.occupancy) // POINTS) or 1
     for start in range(0, len(report.occupancy), step):
         part = report.occupancy[start : start + step]
@@ -222,7 +222,7 @@ def _occupancy(report: Report) -> Iterator[Count]:
         yield "scratchpad", report.cycles, {"bytes": report.occupancy[-1][1]}
 
 
-def _bandwidth(report: Report, limit: int) -> Iterator[Count]:
+def _bandwidth(report: Account, limit: int) -> Iterator[Count]:
     """Off-chip bytes a second, at most what there is."""
     changes: dict[int, float] = defaultdict(float)
     for first, end, size in flows(report, limit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from sim.report import OperatorReport, Report, Span
-from sim.report.report import summed
+from sim.report.values import summed
 
 UNITS = ("array", "vector", "reduction", "dma")
 

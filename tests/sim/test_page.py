@@ -20,8 +20,8 @@ from sim.report import Report, ReportError, Span
 from sim.report.page import exploration_page, reports_page
 from sim.report.page.document import embedded
 from sim.report.page.folding import folded
-from sim.report.report import CAUSES
 from sim.report.style import CAUSE_MEANINGS, PAGE_DARK, PAGE_LIGHT, TRACK_COLOURS
+from sim.report.values import CAUSES
 from tests.browser.explorations import exploration
 from tests.sim.reports import report
 

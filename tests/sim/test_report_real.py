@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from sim.report.report import moved
 from sim.report.text import WIDTH
 from sim.report.trace import flows
+from sim.report.values import moved
 from tests.sim.test_report_trace import check
 from tosajit import ops
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.report import Comparison, Report, ReportError
-from sim.report.report import Mode
 from sim.report.text import report_text
+from sim.report.values import Mode
 from tosajit.cli.arguments import FAULTS, USAGE, print_error
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from sim.report.page.document import document
-from sim.report.report import ReportError
+from sim.report.values import ReportError
 
 SCRIPTS = ("points", "scatter", "parallel", "heatmap", "findings", "exploration")
 COLUMNS = ("number", "reason", "front", "confirmed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from sim.report.report import Span
+from sim.report.values import Span
 
 Key = Callable[[Span], Hashable]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from sim.report.page.document import document
 from sim.report.page.folding import folded
-from sim.report.report import CAUSES, OperatorReport, Report, Span, moved
 from sim.report.style import CONTENT_COLOURS
-from sim.report.text import headline, inferences, summary
+from sim.report.text import headline, inferences, named, summary
+from sim.report.values import CAUSES, Account, OperatorReport, Span, moved
 from sim.report.words import percent, scaled, short, size, title
 from tiling.words import plain
 
@@ -26,7 +26,7 @@ SCRIPTS = ("spans", "timeline", "scratchpad", "roofline", "causes", "report", "c
 
 
 def reports_page(
-    reports: Sequence[Report], operators: Sequence[tuple[str, Sequence[int | None]]] = ()
+    reports: Sequence[Account], operators: Sequence[tuple[str, Sequence[int | None]]] = ()
 ) -> str:
     """A page of one report or of several; `operators` are cycles on each, to be shown side by side."""
     data: dict[str, object] = {"reports": [_report(report, len(reports)) for report in reports]}
@@ -36,16 +36,12 @@ def reports_page(
             "cycles": [list(cycles) for _, cycles in operators],
         }
     if len(reports) == 1:
-        return document(_name(reports[0]), headline(reports[0]), data, SCRIPTS)
+        return document(named(reports[0]), headline(reports[0]), data, SCRIPTS)
     programs = ", ".join(dict.fromkeys(plain(report.program) for report in reports))
     return document("Comparison", short(f"{len(reports)} reports of {programs}", 300), data, SCRIPTS)
 
 
-def _name(report: Report) -> str:
-    return f"{plain(report.program)} on {plain(report.machine)}"
-
-
-def _report(report: Report, share: int) -> dict[str, object]:
+def _report(report: Account, share: int) -> dict[str, object]:
     """What the scripts show of a report, which has its share of the page."""
     names = {label: number for number, label in enumerate(_labels(report))}
     return {
@@ -71,11 +67,11 @@ def _report(report: Report, share: int) -> dict[str, object]:
     }
 
 
-def _labels(report: Report) -> Iterable[str]:
+def _labels(report: Account) -> Iterable[str]:
     return (operator.label for operator in report.operators)
 
 
-def _figures(report: Report) -> Iterable[tuple[str, str, str]]:
+def _figures(report: Account) -> Iterable[tuple[str, str, str]]:
     """Names, values and notes of the figures at the top."""
     yield "latency", scaled(report.latency_seconds, "s"), inferences(report)
     yield "cycles", f"{report.cycles:,}", f"at {scaled(report.clock_hz, 'Hz')}, {_mode(report)}"
@@ -90,11 +86,11 @@ def _figures(report: Report) -> Iterable[tuple[str, str, str]]:
         yield "energy", scaled(report.joules, "J"), f"{scaled(report.average_watts, 'W')} on average"
 
 
-def _mode(report: Report) -> str:
+def _mode(report: Account) -> str:
     return "event by event" if report.mode == "events" else "in closed form"
 
 
-def _operators(report: Report) -> dict[str, object]:
+def _operators(report: Account) -> dict[str, object]:
     """A column for each thing that is shown of operators."""
     tiles: Counter[str] = Counter()
     for span in report.timeline:
@@ -143,7 +139,7 @@ def _spans(spans: Sequence[Span], operators: dict[str, int]) -> dict[str, object
     }
 
 
-def _occupancy(report: Report, most: int) -> dict[str, list[int]]:
+def _occupancy(report: Account, most: int) -> dict[str, list[int]]:
     """When how much is in use; of too many points, the highest of each few."""
     step = -(-len(report.occupancy) // most) or 1
     parts = [report.occupancy[start : start + step] for start in range(0, len(report.occupancy), step)]
@@ -153,7 +149,7 @@ def _occupancy(report: Report, most: int) -> dict[str, list[int]]:
     }
 
 
-def _contents(report: Report, most: int) -> dict[str, object]:
+def _contents(report: Account, most: int) -> dict[str, object]:
     """Columns of what the scratchpad holds, as far as it is large enough to be seen."""
     kept = sorted(report.contents, key=lambda one: -one.bytes * (one.last - one.first))[:most]
     names = list(dict.fromkeys(one.name for one in kept))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sim.report.report import Report
+    from sim.report.values import Account
     from tiling.program import Program
 
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Plots:
     """What can be drawn of a report: each method returns a matplotlib Figure, which notebooks show."""
 
-    report: Report
+    report: Account
 
     def roofline(self) -> Any:
         """Operators below the roof of peak and bandwidth."""

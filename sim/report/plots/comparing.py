@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.report.compare import names
 from sim.report.plots.figure import clean, figure, time_axis
 from sim.report.plots.stalls import stacked
-from sim.report.report import Report
+from sim.report.text import names
+from sim.report.values import Account
 from sim.report.words import scaled, short
 
 
-def comparing(reports: Sequence[Report]) -> Any:
+def comparing(reports: Sequence[Account]) -> Any:
     """A bar of time for each report, by cause."""
     longest = max(report.latency_seconds for report in reports)
     factor, unit = time_axis(longest)

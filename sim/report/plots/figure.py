@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.report.report import ReportError
+from sim.report.values import ReportError
 
 GRID = {"color": "#b0b0b0", "linewidth": 0.6, "alpha": 0.6}
 

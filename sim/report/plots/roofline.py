@@ -6,16 +6,16 @@ from math import atan, degrees, log10
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, shifted, tidy
-from sim.report.report import OperatorReport, Report, ReportError
 from sim.report.style import OTHER, unit_colour
 from sim.report.text import headline
+from sim.report.values import Account, OperatorReport, ReportError
 from sim.report.words import percent, title
 
 NAMED = 12
 """Operators that have a number in the picture and a name beside it."""
 
 
-def roofline(report: Report) -> Any:
+def roofline(report: Account) -> Any:
     """MACs a cycle over MACs an off-chip byte, points as large as the share of the time."""
     ranked = sorted(report.operators, key=lambda operator: -operator.total)
     points = [one for one in ranked if one.macs and one.total]
@@ -38,7 +38,7 @@ def roofline(report: Report) -> Any:
     return made
 
 
-def _range(report: Report, points: list[OperatorReport]) -> tuple[float, float]:
+def _range(report: Account, points: list[OperatorReport]) -> tuple[float, float]:
     """Intensities from the smallest to the largest, and the ridge of the roof."""
     found = [report.roofline_of(one).intensity for one in points]
     known = [value for value in found if value is not None]
@@ -48,7 +48,7 @@ def _range(report: Report, points: list[OperatorReport]) -> tuple[float, float]:
     return min(known) / 3, max(known) * (3 if None not in found else 9)
 
 
-def _roof(axes: Any, report: Report, left: float, right: float) -> None:
+def _roof(axes: Any, report: Account, left: float, right: float) -> None:
     peak, rate = report.peak_macs_per_cycle, report.offchip_bytes_per_cycle
     steps = [left * (right / left) ** (number / 200) for number in range(201)]
     roof = [min(peak, x * rate) if rate else peak for x in steps]
@@ -69,7 +69,7 @@ def _roof(axes: Any, report: Report, left: float, right: float) -> None:
         )
 
 
-def _points(axes: Any, report: Report, points: list[OperatorReport], right: float) -> None:
+def _points(axes: Any, report: Account, points: list[OperatorReport], right: float) -> None:
     """All points, small ones above large ones; those without off-chip traffic at the right edge."""
     places = [report.roofline_of(one) for one in points]
     x = [right / 2 if place.intensity is None else place.intensity for place in places]
@@ -96,7 +96,7 @@ def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
         axes.annotate(text, (x, y), beside, textcoords="offset points", va="top", fontsize=8)
 
 
-def _labels(made: Any, axes: Any, report: Report, left: float, right: float) -> None:
+def _labels(made: Any, axes: Any, report: Account, left: float, right: float) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, right)

@@ -6,15 +6,15 @@ from typing import Any
 
 from sim.report.contents import contents
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
-from sim.report.report import Content, Report
 from sim.report.style import CONTENT_COLOURS, CONTENT_NAMES
 from sim.report.text import headline
+from sim.report.values import Account, Content
 from sim.report.words import size
 from tiling.program import Program
 from tiling.words import plain
 
 
-def scratchpad(report: Report, program: Program) -> Any:
+def scratchpad(report: Account, program: Program) -> Any:
     """A box for all that is kept there; tiles that pass through are hatched."""
     boxes = contents(report, program)
     made = figure(11, 5)

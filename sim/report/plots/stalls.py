@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, tidy, time_axis
-from sim.report.report import CAUSES, Report
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, slowest
+from sim.report.values import CAUSES, Account
 from sim.report.words import title
 
 
-def stalls(report: Report, operators: int = 24) -> Any:
+def stalls(report: Account, operators: int = 24) -> Any:
     """A bar for each of the slowest operators, in the order of the program, and one for all others."""
     rows = [(title(one.label, len(one.members), 36), one.cycles) for one in slowest(report, operators)]
     made = figure(10, 1.6 + 0.27 * max(len(rows), 4))

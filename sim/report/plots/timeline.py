@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
-from sim.report.report import UNITS, Report, ReportError, Span
 from sim.report.style import OPERATOR_COLOURS, OTHER, UNIT_COLOURS
 from sim.report.text import headline
 from sim.report.trace import expanded, flows
+from sim.report.values import UNITS, Account, ReportError, Span
 from sim.report.words import size, title
 from tiling.words import plain
 
@@ -20,7 +20,7 @@ BINS = 400
 """Steps of the bandwidth."""
 
 
-def timeline(report: Report, first: int = 0, last: int | None = None) -> Any:
+def timeline(report: Account, first: int = 0, last: int | None = None) -> Any:
     """Tracks of the operators and units, and two curves below them."""
     last = report.cycles if last is None else last
     if not report.cycles:
@@ -49,7 +49,7 @@ def _rank(unit: str) -> tuple[int, str]:
 
 
 def _tracks(
-    axes: Any, report: Report, spans: list[Span], tracks: list[str], scale: float, window: tuple[int, int]
+    axes: Any, report: Account, spans: list[Span], tracks: list[str], scale: float, window: tuple[int, int]
 ) -> None:
     colours = {
         one.label: OPERATOR_COLOURS[number % len(OPERATOR_COLOURS)]
@@ -100,7 +100,7 @@ def _fitting(label: str, members: int, letters: int) -> str:
     return node if len(node) <= letters else ""
 
 
-def _owned(report: Report) -> list[tuple[int, int, str, int]]:
+def _owned(report: Account) -> list[tuple[int, int, str, int]]:
     """The operators one after another, each as long as its cycles."""
     boxes, now = [], 0
     for one in report.operators:
@@ -109,7 +109,7 @@ def _owned(report: Report) -> list[tuple[int, int, str, int]]:
     return boxes
 
 
-def _occupancy(axes: Any, report: Report, scale: float) -> None:
+def _occupancy(axes: Any, report: Account, scale: float) -> None:
     points = [*report.occupancy, (report.cycles, report.occupancy[-1][1] if report.occupancy else 0)]
     times = [cycle * scale for cycle, _ in points]
     sizes = [count / 1024 for _, count in points]
@@ -121,7 +121,7 @@ def _occupancy(axes: Any, report: Report, scale: float) -> None:
     tidy(axes)
 
 
-def _bandwidth(axes: Any, report: Report, scale: float, window: tuple[int, int]) -> None:
+def _bandwidth(axes: Any, report: Account, scale: float, window: tuple[int, int]) -> None:
     """The mean of each step of time."""
     first, last = window
     step = (last - first) / BINS

@@ -16,7 +16,8 @@ from sim.explore.space import Space
 from sim.explore.values import Range
 from sim.explore.work import Figures, Impossible
 from sim.machine.machine import Machine
-from sim.report.report import OperatorReport, Report
+from sim.report.report import Report
+from sim.report.values import OperatorReport
 
 SPACE = Space(
     "systolic-16",
