@@ -14,9 +14,22 @@ traces of its own.
 every function of `tosajit.ops` calls. May import `runtime` and all below it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from tosajit.errors import TraceError
-from tosajit.tracing.compiled import Jitted, jit, trace
 from tosajit.tracing.structured import Variable
 from tosajit.tracing.tensor import Tensor
 
+if TYPE_CHECKING:
+    from tosajit.tracing.compiled import Jitted, jit, trace
+
 __all__ = ["Jitted", "Tensor", "TraceError", "Variable", "jit", "trace"]
+
+
+def __getattr__(name: str) -> Any:
+    """What runs traced functions is imported when it is first used: recording alone needs none of it."""
+    if name in ("Jitted", "jit", "trace"):
+        from tosajit.tracing import compiled
+
+        return getattr(compiled, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

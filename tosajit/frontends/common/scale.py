@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, frexp
 
 import numpy as np
 
@@ -18,30 +17,35 @@ _ALLOWED = 1 << 29
 """RESCALE by `1 << 30` takes what stays below this."""
 
 
+def multipliers_of(scales: float | Sequence[float] | Array, bits: int = 32) -> tuple[Array, Array]:
+    """`multiplier * 2.0 ** -shift` for scales from 0, with 31 bits of them, or 15 of those."""
+    mantissas, exponents = np.frexp(np.atleast_1d(np.array(scales, np.float64)))
+    multipliers = np.floor(mantissas * 2.0**31 + 0.5).astype(np.int64)
+    full = multipliers == 1 << 31
+    multipliers, shifts = np.where(full, 1 << 30, multipliers), 31 - exponents - full
+    small, large = shifts > _GREATEST_SHIFT, shifts < _LEAST_SHIFT
+    multipliers = np.where(small, 0, np.where(large, (1 << 31) - 1, multipliers))
+    shifts = np.where(small, 31, np.where(large, _LEAST_SHIFT, shifts))
+    if bits == 16:
+        multipliers, shifts = np.minimum((multipliers + (1 << 15)) >> 16, 0x7FFF), shifts - 16
+    return multipliers, shifts
+
+
 def multiplier_of(scale: float) -> tuple[int, int]:
-    """`multiplier * 2 ** -shift` for a scale from 0, with 31 bits of it."""
-    mantissa, exponent = frexp(scale)
-    multiplier = floor(mantissa * 2**31 + 0.5)
-    if multiplier == 1 << 31:
-        multiplier, exponent = multiplier // 2, exponent + 1
-    shift = 31 - exponent
-    if shift > _GREATEST_SHIFT:
-        return 0, 31
-    if shift < _LEAST_SHIFT:
-        return (1 << 31) - 1, _LEAST_SHIFT
-    return multiplier, shift
+    """The same for one scale."""
+    multipliers, shifts = multipliers_of(scale)
+    return int(multipliers[0]), int(shifts[0])
 
 
 def narrow_multiplier_of(scale: float) -> tuple[int, int]:
-    """The same with 15 bits of the scale, rounded from those of `multiplier_of`."""
-    multiplier, shift = multiplier_of(scale)
-    reduced = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + (1 << 15)) >> 16
-    return reduced, shift - 16
+    """The same for one scale, with 15 bits of it."""
+    multipliers, shifts = multipliers_of(scale, 16)
+    return int(multipliers[0]), int(shifts[0])
 
 
 def rescale(
     value: Tensor,
-    scale: float | Sequence[float],
+    scale: float | Sequence[float] | Array,
     dtype: DType,
     *,
     input_zp: int = 0,
@@ -49,17 +53,16 @@ def rescale(
     rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,
 ) -> Tensor:
     """`(value - input_zp) * scale + output_zp`, saturated to a type; a scale for each channel, or one."""
-    scales = [scale] if isinstance(scale, int | float) else list(scale)
-    if len(set(scales)) == 1:
-        scales = scales[:1]
-    narrow = value.dtype is INT48
-    pairs = [(narrow_multiplier_of if narrow else multiplier_of)(one) for one in scales]
+    multipliers, shifts = multipliers_of(scale, 16 if value.dtype is INT48 else 32)
+    if np.all(multipliers == multipliers[0]) and np.all(shifts == shifts[0]):
+        multipliers, shifts = multipliers[:1], shifts[:1]
+    pairs = np.stack([multipliers, shifts], axis=-1)
     return scaled(value, pairs, dtype, input_zp=input_zp, output_zp=output_zp, rounding=rounding)
 
 
 def scaled(
     value: Tensor,
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]] | Array,
     dtype: DType,
     *,
     input_zp: int = 0,
@@ -68,12 +71,11 @@ def scaled(
 ) -> Tensor:
     """RESCALE by multipliers with shifts; those of INT48 have 16 bits."""
     narrow = value.dtype is INT48
-    multipliers: Array = np.array([one for one, _ in pairs], np.int16 if narrow else np.int32)
-    shifts = np.array([shift for _, shift in pairs], np.int8)
+    multipliers, shifts = np.array(pairs).T
     return ops.rescale(
         value,
-        multipliers,
-        shifts,
+        multipliers.astype(np.int16 if narrow else np.int32),
+        shifts.astype(np.int8),
         zero_point(input_zp, value.dtype),
         zero_point(output_zp, dtype),
         dtype=dtype,

@@ -114,10 +114,10 @@ class Declarations(Mapping[str, Declaration]):
         """Import every module of the package: each declares a family."""
         if self._complete:
             return
-        self._complete = True
         package = import_module(self._package)
         for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
             import_module(f"{self._package}.{module}")
+        self._complete = True
 
 
 def columns(

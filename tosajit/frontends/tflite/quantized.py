@@ -77,7 +77,7 @@ def activated(value: Tensor, activation: Activation) -> Tensor:
 
 def finished(
     total: Tensor,
-    scales: float | Sequence[float],
+    scales: float | Sequence[float] | Array,
     result: Described,
     activation: Activation = Activation.NONE,
     rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,

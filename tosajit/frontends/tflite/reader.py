@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import inf, prod
 from typing import Any
 
 import ml_dtypes
@@ -229,14 +229,14 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     if not scale:
         return None
     axis = found.i32("quantized_dimension")
-    if not all(isfinite(one) and one >= 0 for one in scale):
+    if not 0 <= min(scale) <= max(scale) < inf or any(one != one for one in scale):
         found.fail("scale", "expected finite scales from 0")
     if len(scale) > 1 and not (0 <= axis < len(shape) and len(scale) == shape[axis]):
         found.fail("scale", f"expected one scale, or one for each index along a dimension of {list(shape)}, "
                    f"found {len(scale)} along {axis}")  # fmt: skip
     if len(points) not in (0, 1, len(scale)):
         found.fail("zero_point", f"expected {len(scale)} zero points, found {len(points)}")
-    if not all(-_LARGEST <= one < _LARGEST for one in points):
+    if points and not -_LARGEST <= min(points) <= max(points) < _LARGEST:
         found.fail("zero_point", "expected zero points of 32 bits")
     whole = points or (0,)
     return Quantization(scale, whole if len(whole) == len(scale) else whole * len(scale), axis)

@@ -150,7 +150,7 @@ def scaled_sums(node: Node, total: Tensor, activation: Activation, channels: sli
     if not value.quantized:
         return activated(total, activation)
     own = weight.scales[channels] if len(weight.scales) > 1 else weight.scales
-    scales = [float(value.scale) * float(one) / float(result.scale) for one in own]
+    scales = np.array(own) * value.scale / result.scale
     bias = node.optional(2)
     if total.dtype is INT48 and bias is not None and bias.type is Type.INT32:
         total = scaled(total, [(1 << 14, 14)], INT32)  # these sums are kept in 32 bits
