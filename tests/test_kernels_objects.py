@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from tosajit.kernels import cache, crew, objects
+from tosajit.kernels import cache, helpers, objects
 from tosajit.kernels.inline import inline_calls
 
 SOURCE = """
@@ -273,7 +273,7 @@ def test_what_cannot_be_inlined_is_an_error(body, message):
 
 def test_prepared_kernels_are_compiled_by_a_helper(monkeypatch):
     objects.prepare([variant(20)])
-    crew.finish([objects.digest(variant(20))])
+    helpers.finish([objects.digest(variant(20))])
     assert run(objects.compile_kernel(variant(20)), 1) == 22
 
 
@@ -281,7 +281,7 @@ def test_helpers_take_part():
     names = [objects.digest(variant(n)) for n in range(30, 34)]
     objects.prepare([variant(n) for n in range(30, 34)])
     deadline = time.monotonic() + 60
-    while crew.unfinished(names) and time.monotonic() < deadline:
+    while helpers.unfinished(names) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert {entry.digest for entry in cache.cached_objects()} >= set(names) or objects.cores() == 1
 

@@ -60,7 +60,7 @@ class Image:
     `level` counts the outer loops that move the box; further in, it stays where it is. With `copies`, boxes
     take turns in so many places behind each other, so that the next one can come while this one is used:
     box number n, counted over all tiles of the section, is at `address + n % copies * pitch`. With `steps`,
-    the box has only every so manieth index of each dimension, those that the section meets.
+    the box has only every n-th index of each dimension (`steps` says which n), those that the section meets.
     """
 
     address: int

@@ -15,7 +15,7 @@ ARRAYS = (
     "tests/test_float_depthwise.py",
     "tests/test_host.py",
     "tests/test_simplify.py",
-    "tests/test_turning.py",
+    "tests/test_transposing.py",
     "tests/test_models.py",
 )
 SIMULATOR = ("tests/sim", "tests/test_npu.py")

@@ -11,7 +11,7 @@ MARK = "'"
 """Ends the names that are changed; no name of ours ends so."""
 
 
-def apart(block: Block) -> Block:
+def distinct(block: Block) -> Block:
     """The block with a mark behind each name that begins with another tensor's name and a dot."""
     names = {name: name + MARK for name in block.values if _is_within(name, block.values)}
     if not names:

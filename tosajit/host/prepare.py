@@ -16,7 +16,7 @@ from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.reasons import Reason
-from tosajit.host.turn import turn
+from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
 from tosajit.kernels.link import Unit
@@ -57,8 +57,8 @@ def _contraction(
 
 
 def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
-    """The unit of a group that turns matrices or looks up bytes, for itself or for a contraction."""
-    return turn(group, isa) or (lookup(group, constants, isa) if isa.byte_tables else None)
+    """The unit of a group that transposes matrices or looks up bytes, for itself or for a contraction."""
+    return transpose(group, isa) or (lookup(group, constants, isa) if isa.byte_tables else None)
 
 
 def supports(group: Nest) -> bool:

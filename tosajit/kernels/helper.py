@@ -1,4 +1,4 @@
-"""A helper process: compiles kernels into the cache as its standard input asks for them (see `crew.py`)."""
+"""A helper process: compiles kernels into the cache as its standard input asks for them."""
 
 import contextlib
 import json

@@ -63,12 +63,12 @@ def compile_kernels(
 
 def prepare(sources: Sequence[str]) -> None:
     """Begin to compile what the cache lacks, in another process; `compile_kernels` will want it soon."""
-    from tosajit.kernels import crew
+    from tosajit.kernels import helpers
 
     names = {digest(source): source for source in sources}
     missing = {n: s for n, s in names.items() if n not in _loaded and not cache.has(f"{n}.o")}
     if missing and cores() > 1 and not cache.cache_fault():
-        crew.offer(missing, _weight, 1)
+        helpers.offer(missing, _weight, 1)
 
 
 def digest(source: str) -> str:
@@ -88,18 +88,18 @@ LIBRARY = Path(__file__).parent
 
 
 def _compile_missing(missing: dict[str, str], progress: Progress, processes: int) -> None:
-    from tosajit.kernels import crew
+    from tosajit.kernels import helpers
 
     total, began = len(missing), perf_counter()
     alone = bool(cache.cache_fault())  # helpers hand over what they make in the cache
-    crew.offer(missing, _weight, 0 if alone else min(processes - 1, cores() - 1, total // HELPER_WORTH))
+    helpers.offer(missing, _weight, 0 if alone else min(processes - 1, cores() - 1, total // HELPER_WORTH))
     try:
-        while name := crew.take(missing):
-            progress(total - crew.unfinished(missing) - 1, total)
+        while name := helpers.take(missing):
+            progress(total - helpers.unfinished(missing) - 1, total)
             _link(name, compile_into_cache(name, missing[name]))
-        crew.finish(missing)
+        helpers.finish(missing)
     finally:
-        crew.withdraw(missing)
+        helpers.withdraw(missing)
     helped = [name for name in missing if name not in _loaded and _load(name)]
     for name in missing:
         if name not in _loaded:

@@ -7,7 +7,7 @@ of each r of them (Cooley and Tukey 1965), and leaves them where the next step w
     next[j, s * l + k] = sum over q < r of last[q, j, k] * exp(-2i * pi * q * (s * l + k) / (r * l))
 
 Numbers along the other dimension lie between, so that all of them are done alike: for the transforms of its
-rows an image is turned, and turned back for those of its columns.
+rows an image is transposed, and transposed back for those of its columns.
 
 The factors are constants. Each output takes r products a step, so that a transform takes n * log(n); other
 lengths are errors. Rounding errors are far below the bounds of a sum of as many products as the image has
@@ -123,7 +123,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Transposition:
     """Turning images, [batch][rows][columns], of which the first rows are kept."""
 
     name: str
@@ -145,14 +145,19 @@ def steps(name: str, batch: int, length: int, inner: int, wanted: int) -> Iterat
         done *= radix
 
 
-def stages(N: int, H: int, W: int, OW: int) -> list[Step | Turn]:
+def stages(N: int, H: int, W: int, OW: int) -> list[Step | Transposition]:
     """What is done one after the other; a last turn only cuts off what is not asked for."""
     rows, columns = [*steps("row", N, W, H, OW)], [*steps("column", N, H, OW, H)]
     width = rows[-1].parts * rows[-1].length if rows else OW
     if rows and columns:
-        return [Turn("lying", N, H, W, H), *rows, Turn("standing", N, width, H, OW), *columns]
-    done: list[Step | Turn] = [*rows, *columns]
-    return done if done and width == OW else [*done, Turn("cut", N, width, H, OW)]
+        return [
+            Transposition("lying", N, H, W, H),
+            *rows,
+            Transposition("standing", N, width, H, OW),
+            *columns,
+        ]
+    done: list[Step | Transposition] = [*rows, *columns]
+    return done if done and width == OW else [*done, Transposition("cut", N, width, H, OW)]
 
 
 def transforms(use: Lowering, source: Plane, inverse: bool) -> list[Nest]:
@@ -168,7 +173,7 @@ def transforms(use: Lowering, source: Plane, inverse: bool) -> list[Nest]:
         if isinstance(stage, Step):
             nests += combined(use, stage, source, target, 1 if inverse else -1)
         else:
-            nests += turned(use, stage, source, target)
+            nests += transposed(use, stage, source, target)
         source = target
     return nests
 
@@ -203,15 +208,15 @@ def combined(use: Lowering, step: Step, source: Plane, target: Plane, sign: int)
     return nests
 
 
-def turned(use: Lowering, turn: Turn, source: Plane, target: Plane) -> list[Nest]:
+def transposed(use: Lowering, step: Transposition, source: Plane, target: Plane) -> list[Nest]:
     """Copies of both parts; an imaginary part that there is none of is zero."""
     nests = []
     for name, output in ((source.real, target.real), (source.imag, target.imag)):
         if output is None:
             continue
-        at = space({"n": turn.batch, "i": turn.columns, "j": turn.kept})
-        whole = Access(name or "", "f32", (turn.batch, turn.rows, turn.columns), (at(n=1), at(j=1), at(i=1)))
+        at = space({"n": step.batch, "i": step.columns, "j": step.kept})
+        whole = Access(name or "", "f32", (step.batch, step.rows, step.columns), (at(n=1), at(j=1), at(i=1)))
         taken = whole if name else number(use, "zero", 0.0, "float32", 3)
-        place = Access(output, "f32", (turn.batch, turn.columns, turn.kept), (at(n=1), at(i=1), at(j=1)))
+        place = Access(output, "f32", (step.batch, step.columns, step.kept), (at(n=1), at(i=1), at(j=1)))
         nests.append(Nest("move", at.axes, (taken,), (Write(place, element(0, taken)),), None, (use.name,)))
     return nests

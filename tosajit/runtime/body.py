@@ -8,7 +8,7 @@ from typing import Any
 
 from tosajit.arrays import Array
 from tosajit.compiler.journal import Journal
-from tosajit.compiler.names import apart
+from tosajit.compiler.names import distinct
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, runs, split
 from tosajit.compiler.segment import Groups
@@ -111,7 +111,7 @@ class Body:
         regions: Mapping[str, Body],
         journal: Journal | None,
     ) -> None:
-        self.name, self.block = name, (block := apart(block))
+        self.name, self.block = name, (block := distinct(block))
         self._options, self._regions, self._journal = options, regions, journal
         self._constants = constants_of(block)
         self.steps: list[Step] = list(self._make_steps())

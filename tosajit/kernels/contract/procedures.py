@@ -14,7 +14,7 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from tosajit.kernels.contract import fused, interleave, packing, products, requant, rows, tile, turning
+from tosajit.kernels.contract import fused, interleave, packing, products, requant, rows, tile, transposing
 from tosajit.kernels.sets.registry import required
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -50,10 +50,10 @@ PROCEDURES: Mapping[str, Procedure] = {
     "depthwise_rescale_i8": Procedure(interleave.depthwise_rescale_i8),
     "pack_i8": Procedure(packing.pack_i8),
     "pack_halves": Procedure(packing.pack_halves),
-    "turn_8": Procedure(partial(turning.turn, "i8")),
-    "turn_16": Procedure(partial(turning.turn, "i16")),
-    "turn_32": Procedure(partial(turning.turn, "i32")),
-    "lookup_i8": Procedure(turning.lookup_i8),
+    "transpose_8": Procedure(partial(transposing.transpose, "i8")),
+    "transpose_16": Procedure(partial(transposing.transpose, "i16")),
+    "transpose_32": Procedure(partial(transposing.transpose, "i32")),
+    "lookup_i8": Procedure(transposing.lookup_i8),
 }
 
 

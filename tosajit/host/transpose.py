@@ -1,4 +1,4 @@
-"""Recognising groups that do nothing but turn matrices, which are moved in squares."""
+"""Recognising groups that do nothing but transpose matrices, which are moved in squares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
 
-HEAD = '''"""Matrices of {bits} bits, turned."""
+HEAD = '''"""Matrices of {bits} bits, transposed."""
 
 from tosajit.kernels.intrinsics import *
 {imports}
@@ -37,7 +37,7 @@ MATRIX = """for column in range(column0, column1, {line}):
             start = source{around} + row * source_pitch + part * {bytes}
             place = target{around} + part * target_pitch + row * {bytes}
             if row + {side} <= row1 and part + {side} <= last:
-                turn_{bits}(start, place, source_pitch, target_pitch)
+                transpose_{bits}(start, place, source_pitch, target_pitch)
             else:
                 for i in range(min({side}, row1 - row)):
                     for j in range(min({side}, last - part)):
@@ -49,7 +49,7 @@ FIRST, EACH = 8, 4
 """The slot of the first axis outside, and how many each has."""
 
 
-def turn(group: Nest, isa: InstructionSet) -> Unit | None:
+def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
     """The unit for a group that copies an operand whose rows become columns."""
     if group.reduction is not None or len(group.reads) != 1 or len(group.writes) != 1:
         return None
@@ -87,7 +87,7 @@ def _text(loops: int, size: int, isa: InstructionSet) -> str:
     parts = [LOOP.format(axis=n, slot=FIRST + EACH * n, around=n - 1 if n else "") for n in range(loops)]
     numbers = {"bits": 8 * size, "bytes": size, "side": SIDE, "line": LINE // size}
     parts.append(MATRIX.format(around=loops - 1 if loops else "", **numbers))
-    imports = vector_imports(isa, [f"turn_{8 * size}"])
+    imports = vector_imports(isa, [f"transpose_{8 * size}"])
     return HEAD.format(imports=imports, **numbers) + "".join(
         indent(part, "    " * n) for n, part in enumerate(parts, 1)
     )

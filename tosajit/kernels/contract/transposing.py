@@ -9,7 +9,7 @@ from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
 
-def turn(
+def transpose(
     kind: str, v: Vectors, source: Value, target: Value, source_pitch: Value, target_pitch: Value
 ) -> None:
     """Turn a square; pitches in bytes."""

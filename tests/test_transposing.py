@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tosajit as tj
 from tosajit import ops
 from tosajit.dtypes import BF16, BOOL, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
-from tosajit.host.turn import turn
+from tosajit.host.transpose import transpose
 from tosajit.kernels.sets.registry import instruction_set
 
 TYPES = (BOOL, INT8, INT16, INT32, FP32, FP16, BF16, FP8E5M2)
@@ -65,5 +65,5 @@ def test_rows_that_stay_rows_or_are_few_are_copied_as_they_were(
 ) -> None:
     x = drawn(INT8, shape)
     nests = [section.nest for section in transposed(x, perms).program.sections]
-    assert [turn(nest, instruction_set()) is not None for nest in nests] == [squares]
+    assert [transpose(nest, instruction_set()) is not None for nest in nests] == [squares]
     assert_turned(x, perms)
