@@ -9,6 +9,11 @@ from tosajit.frontends.tflite.options import Pool2DOptions
 from tosajit.frontends.tflite.schema import Type
 
 
+@case("L2_POOL_2D", "float32")
+def roots(sketch: Sketch, kind: Type) -> None:
+    pool(sketch, kind)
+
+
 @case("AVERAGE_POOL_2D MAX_POOL_2D", "float32 int8 uint8 int16")
 def pool(sketch: Sketch, kind: Type) -> None:
     kernel, stride, _, padding, image = window(sketch)

@@ -16,3 +16,12 @@ def soft_max(sketch: Sketch, kind: Type) -> None:
     scale, point = results.get(kind, (0, 0))
     fixed = {"scale": (scale,), "zero_point": (point,)} if scale else {}
     sketch.add([value], sketch.result(kind, shape, **fixed), SoftmaxOptions(beta))
+
+
+@case("LOG_SOFTMAX", "float32 int8 uint8")
+def log_soft_max(sketch: Sketch, kind: Type) -> None:
+    shape = (*sketch.shape(0, 3, 5), sketch.random.choice([1, 2, 7, 40, 300]))
+    results = {Type.INT8: 127, Type.UINT8: 255}
+    drawn = {"scale": (sketch.scale(1e-3, 4.0),)} if kind in results else {}
+    fixed = {"scale": (1 / 16,), "zero_point": (results[kind],)} if kind in results else {}
+    sketch.add([sketch.operand(kind, shape, **drawn)], sketch.result(kind, shape, **fixed), version=1)

@@ -10,6 +10,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, DType
+from tosajit.frontends.common.fixed import divided, less, logarithm, normal, plus, reciprocal
 from tosajit.frontends.common.scale import multiplier_of, number_like, rescale, scaled, wide
 from tosajit.frontends.common.tables import interpolated, looked_up, sampled, saturated
 from tosajit.tracing.tensor import Tensor
@@ -34,7 +35,7 @@ def softmax_bytes(value: Tensor, axis: int, scale: float, dtype: DType) -> Tenso
     terms = ops.arithmetic_right_shift(powers, number_like(powers, _SUM_BITS), round=True)
     total = ops.reduce_sum(terms, axis=axis)
     zeros = ops.clz(total)
-    parts = ops.mul(powers, _reciprocal(total, zeros), [30])
+    parts = ops.mul(powers, reciprocal(normal(total, zeros)), [30])
     shift = less(zeros, _SUM_BITS + 31 - dtype.bits)
     if value.shape[axis] >= 512:  # only then can it be more than TOSA shifts by
         shift = ops.minimum(shift, number_like(shift, 31))
@@ -51,38 +52,50 @@ def softmax_words(value: Tensor, axis: int, scale: float) -> Tensor:
     powers = interpolated(saturated(ops.add(places, number_like(places, 32767))), _word_tables()[0])
     total = ops.reduce_sum(powers, axis=axis)
     zeros = ops.clz(total)
-    normal = ops.logical_left_shift(total, ops.sub(zeros, number_like(zeros, 1)))
-    place = ops.arithmetic_right_shift(normal, number_like(normal, 14), round=True)
+    place = ops.arithmetic_right_shift(normal(total, zeros), number_like(total, 14), round=True)
     index = saturated(ops.sub(place, number_like(place, (1 << 15) + (1 << 16))))
     parts = ops.mul(powers, interpolated(index, _word_tables()[1]))
     rounded = ops.arithmetic_right_shift(parts, less(zeros, 31), round=True)
     return saturated(rounded, INT16)
 
 
-def less(value: Tensor, number: int) -> Tensor:
-    """A number less a tensor."""
-    difference: Tensor = ops.const(number_like(value, number)) - value
-    return difference
+def log_softmax(value: Tensor, axis: int) -> Tensor:
+    """Differences from the logarithm of the sum of exponentials, of floating-point numbers."""
+    below = ops.sub(value, ops.reduce_max(value, axis=axis))
+    return ops.sub(below, ops.log(ops.reduce_sum(ops.exp(below), axis=axis)))
 
 
-def _reciprocal(total: Tensor, zeros: Tensor) -> Tensor:
-    """One over a sum, scaled to the interval from one half to one, with 30 bits of fraction: by Newton."""
-    half = ops.logical_left_shift(total, ops.sub(zeros, number_like(zeros, 1)))
-    guess = ops.add(ops.mul(half, number_like(half, -1010580540), [31]), number_like(half, 1515870810))
-    for _ in range(3):
-        error = less(ops.mul(half, guess, [31]), 1 << 29)
-        step = ops.logical_left_shift(ops.mul(guess, error, [31]), number_like(half, 2))
-        guess = ops.add(guess, step)
-    return guess
+def log_softmax_bytes(value: Tensor, axis: int, scale: float) -> Tensor:
+    """The same of INT8 numbers of a scale: in sixteenths, from -128 to 127 for zero."""
+    multiplier, left, least = _differences(scale)
+    below = ops.sub(wide(value), wide(ops.reduce_max(value, axis=axis)))
+    powers = looked_up(scaled(below, [(1 << 30, 30)], INT8, output_zp=127), _exponentials(scale))
+    terms = ops.arithmetic_right_shift(powers, number_like(powers, _SUM_BITS), round=True)
+    logs = logarithm(ops.reduce_sum(terms, axis=axis), _SUM_BITS, _DIFFERENCE_BITS)
+    reverse = 2.0 ** (31 - left) / multiplier
+    limit = rescale(plus(logs, -(1 << 31)), reverse, INT32)
+    limit = ops.maximum(limit, number_like(limit, least - 1))
+    inside = ops.maximum(below, plus(limit, 1))
+    places = ops.mul(inside, number_like(inside, multiplier), [31 - left])
+    found = divided(ops.sub(places, logs), 31 - _DIFFERENCE_BITS - 4)
+    least_ones = np.full((1,) * value.ndim, -128, np.int8)
+    return ops.select(
+        ops.greater(below, limit), scaled(found, [(1 << 30, 30)], INT8, output_zp=127), least_ones
+    )
+
+
+def _differences(scale: float) -> tuple[int, int, int]:
+    """The multiplier of differences, the bits that they are moved up by before, and the least that counts."""
+    bits = 31 - _DIFFERENCE_BITS
+    multiplier, shift = multiplier_of(min(scale * (1 << bits), (1 << 31) - 1.0))
+    left = 31 - shift
+    return multiplier, left, -int((((1 << _DIFFERENCE_BITS) - 1) * (1 << bits)) / 2.0**left)
 
 
 @cache
 def _exponentials(scale: float) -> Array:
     """The exponentials of the differences -255, …, 0, with 31 bits of fraction."""
-    bits = 31 - _DIFFERENCE_BITS
-    multiplier, shift = multiplier_of(min(scale * (1 << bits), (1 << 31) - 1.0))
-    left = 31 - shift
-    least = -int((((1 << _DIFFERENCE_BITS) - 1) * (1 << bits)) / 2.0**left)
+    multiplier, left, least = _differences(scale)
     differences = range(-255, 1)
     return np.array(
         [_exponential(_product(one << left, multiplier)) if one >= least else 0 for one in differences],

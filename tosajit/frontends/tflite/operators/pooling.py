@@ -44,6 +44,19 @@ def max_pool_2d(node: Node, options: Pool2DOptions) -> Tensor:
     return _finished(node, most, options.fused_activation_function)
 
 
+@operator("L2_POOL_2D", Pool2DOptions, types="float32")
+def l2_pool_2d(node: Node, options: Pool2DOptions) -> Tensor:
+    """The root of the mean of squares of each window; padding does not count."""
+    value, found = node[0].tensor, _spans(node, options)
+    mean = ops.avg_pool2d(
+        trimmed(ops.mul(value, value), found),
+        kernel=(options.filter_height, options.filter_width),
+        stride=(options.stride_h, options.stride_w),
+        pad=padding(found),
+    )
+    return activated(ops.reciprocal(ops.rsqrt(mean)), options.fused_activation_function)
+
+
 def _spans(node: Node, options: Pool2DOptions) -> tuple[Span, ...]:
     shape = node[0].shape
     if len(shape) != 4:

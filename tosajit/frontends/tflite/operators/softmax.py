@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.softmax import softmax, softmax_bytes, softmax_words
+from tosajit.frontends.common.softmax import (
+    log_softmax,
+    log_softmax_bytes,
+    softmax,
+    softmax_bytes,
+    softmax_words,
+)
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import SoftmaxOptions
@@ -27,3 +33,12 @@ def soft_max(node: Node, options: SoftmaxOptions) -> Tensor:
     if value.type is Type.INT16:
         return softmax_words(value.tensor, axis, scale)
     return softmax_bytes(value.tensor, axis, scale, node.result.dtype)
+
+
+@operator("LOG_SOFTMAX", types="float32 int8 uint8", versions=2)
+def log_soft_max(node: Node) -> Tensor:
+    """The logarithm of exponentials over their sum, along the last dimension."""
+    value = node[0]
+    if value.type is Type.FLOAT32:
+        return log_softmax(value.tensor, value.rank - 1)
+    return log_softmax_bytes(value.tensor, value.rank - 1, float(value.scale))
