@@ -82,5 +82,7 @@ def followed(graph: tj.Graph, machine: sim.Machine) -> Iterator[str]:
     for one in report.operators:
         causes = " ".join(f"{cause} {count}" for cause, count in one.cycles.items() if count)
         traffic = " ".join(f"{' '.join(key)} {size}" for key, size in sorted(one.traffic.items()) if size)
+        busy = " ".join(f"{unit} {count}" for unit, count in one.busy.items())
         energy = " ".join(f"{part} {joules * 1e9:.2f}" for part, joules in one.energy.items() if joules)
-        yield f"  {one.label} [{one.unit}] from {one.start}: {causes}; {traffic}; {energy} nJ"
+        where = f"{one.label} [{one.unit}] from {one.start} to {one.end}"
+        yield f"  {where}: {causes}; {busy} busy; {traffic}; {energy} nJ"
