@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 
 import tosajit as tj
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
@@ -158,3 +159,23 @@ def test_mutated_files_are_read_or_refused() -> None:
             tj.load(bytes(data[: rng.randrange(len(data))] if rng.random() < 0.2 else data))
         except tj.TosaError:
             pass
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "fault"),
+    [
+        ((2, ((0, 1, 3), [0, 1, 7])), "within"),
+        ((2, ((0, 1), [0, 1, 2])), "expected 3 segments"),
+        ((2, ((0, 9, 3), [0, 1, 2])), "segments of 3 indices"),
+        ((2, ((0, 2, 1), [0, 1, 2])), "at most 8 elements"),
+        ((2, 1 << 30), "at most 8 elements"),
+        ((2, 4), "expected 8 elements, found 3"),
+    ],
+)
+def test_a_damaged_sparse_constant_is_told(dimensions: Any, fault: str) -> None:
+    data = np.ones(3, np.float32).tobytes()
+    sparse = RawTensor("w", Type.FLOAT32, (2, 4), data, sparsity=RawSparsity((0, 1), (), dimensions))
+    result = RawTensor("y", Type.FLOAT32, (2, 4))
+    model = RawModel([RawSubgraph([sparse, result], [RawOperator("DENSIFY", (0,), (1,))], [], [1])])
+    with pytest.raises(tj.FileError, match=fault):
+        tj.load(model.bytes())

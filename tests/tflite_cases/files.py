@@ -26,6 +26,14 @@ _FORMS = {
 
 
 @dataclass(frozen=True)
+class RawSparsity:
+    order: tuple[int, ...]
+    blocks: tuple[int, ...]
+    dimensions: tuple[int | tuple[Sequence[int], Sequence[int]], ...]
+    """A size, or segments and indices, for each dimension in order."""
+
+
+@dataclass(frozen=True)
 class RawTensor:
     name: str
     type: Type
@@ -36,6 +44,7 @@ class RawTensor:
     axis: int = 0
     variable: bool = False
     signature: tuple[int, ...] = ()
+    sparsity: RawSparsity | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,19 @@ class _Writer:
         signature = self.builder.numbers("i", one.signature) if one.signature else 0
         quantization = self.quantization(one) if one.scale else 0
         first = (("o", shape), ("b", one.type), ("I", number), ("o", name), ("o", quantization))
-        return self.table(*first, ("?", one.variable), ("o", 0), ("o", signature))
+        sparsity = self.sparsity(one.sparsity) if one.sparsity else 0
+        return self.table(*first, ("?", one.variable), ("o", sparsity), ("o", signature))
+
+    def sparsity(self, one: RawSparsity) -> int:
+        order, blocks = self.builder.numbers("i", one.order), self.builder.numbers("i", one.blocks)
+        dimensions = self.builder.offsets([self.dimension(dimension) for dimension in one.dimensions])
+        return self.table(("o", order), ("o", blocks), ("o", dimensions))
+
+    def dimension(self, one: int | tuple[Sequence[int], Sequence[int]]) -> int:
+        if isinstance(one, int):
+            return self.table(("b", 0), ("i", one))
+        vectors = [self.table(("o", self.builder.numbers("i", tuple(numbers)))) for numbers in one]
+        return self.table(("b", 1), ("i", 0), ("B", 1), ("o", vectors[0]), ("B", 1), ("o", vectors[1]))
 
     def quantization(self, one: RawTensor) -> int:
         scale = self.builder.numbers("f", one.scale)

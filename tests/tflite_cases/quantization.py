@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tflite_cases import Sketch, case
+from tflite_cases.files import RawSparsity
 from tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.options import CastOptions, FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
@@ -79,3 +80,20 @@ def casts(sketch: Sketch, kind: Type) -> None:
     )
     result = sketch.result(wanted, shape, **plain if wanted in QUANTIZED else {})
     sketch.add([value], result, CastOptions(kind, wanted), version=VERSIONS["CAST"])
+
+
+@case("DENSIFY", "float32 float16 int8")
+def sparse_constants(sketch: Sketch, kind: Type) -> None:
+    blocks = sketch.random.choice([(1, 1), (1, 4), (2, 2), (4, 1)])
+    counts = sketch.random.randint(1, 5), sketch.random.randint(1, 6)
+    kept = sketch.numbers.random(counts) < 0.4
+    kept[0, 0] = True
+    shape = tuple(count * block for count, block in zip(counts, blocks, strict=True))
+    segments = (0, *np.cumsum(kept.sum(axis=1)).tolist())
+    sparse = segments, np.nonzero(kept)[1].tolist()
+    levels = (counts[0], sparse, *blocks) if blocks != (1, 1) else (counts[0], sparse)
+    sparsity = RawSparsity(tuple(range(len(levels))), (0, 1) if len(levels) == 4 else (), levels)
+    elements = sketch.elements(kind, (int(kept.sum()) * blocks[0] * blocks[1],))
+    quantized = {"scale": (0.5,), "zero_point": (0,)} if kind is Type.INT8 else {}
+    value = sketch.tensor(kind, shape, elements.tobytes(), sparsity=sparsity, **quantized)
+    sketch.add([value], sketch.result(kind, shape, **quantized), version=1)

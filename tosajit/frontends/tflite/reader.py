@@ -25,10 +25,13 @@ from tosajit.frontends.tflite.records import (
     Tensor,
 )
 from tosajit.frontends.tflite.schema import OPERATORS, Type
+from tosajit.frontends.tflite.sparse import dense
 
 _HIGHEST_RANK = 64  # that of NumPy
 _MOST_ELEMENTS = 1 << 40
 _LARGEST = 1 << 31  # no extent is this large
+_SPARSEST = 4
+"""Elements of a sparse constant that cost as much as one visit."""
 
 STORAGE: dict[Type, np.dtype[Any]] = {
     Type.FLOAT32: np.dtype("<f4"), Type.FLOAT16: np.dtype("<f2"), Type.FLOAT64: np.dtype("<f8"),
@@ -160,9 +163,13 @@ class _Reader:
         if not size or (kind not in STORAGE and kind not in _NARROW):
             return None
         data = np.frombuffer(table.source.data, np.uint8, size, start)
-        if sparsity is not None:
-            return _elements(data, kind)
         count = prod(shape)
+        if sparsity is not None:
+            table.charge(count // _SPARSEST, "buffer")
+            try:
+                return dense(_elements(data, kind), shape, sparsity)
+            except ValueError as error:
+                table.fail("sparsity", str(error))
         expected = _bytes(kind, count)
         if size != expected:
             table.fail("buffer", f"expected {expected} bytes for {kind.label}{list(shape)}, found {size}")

@@ -55,7 +55,7 @@ class Tensor:
     signature: tuple[int, ...] = ()
     """The shape with -1 for open extents, where the file has one."""
     data: Array | None = field(default=None, repr=False)
-    """The elements of a constant; the stored ones in order where it is sparse."""
+    """The elements of a constant, with zeros between them where it is sparse."""
     quantization: Quantization | None = None
     is_variable: bool = False
     sparsity: Sparsity | None = None

@@ -58,6 +58,12 @@ def dequantize(node: Node) -> Tensor:
     return ops.mul(real, along(value, value.scales, value.rank))
 
 
+@operator("DENSIFY", types="float32 float16 int8", fold=lambda node: node[0].raw)
+def densify(node: Node) -> Array:
+    """A sparse constant with its zeros, which all constants get when a model is read."""
+    return node[0].raw
+
+
 def along(described: Described, numbers: Sequence[float] | Array, rank: int) -> Array:
     """One number, or one for each index along the dimension of a tensor's scales, as an operand."""
     shape = [1] * rank
