@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fcntl import LOCK_EX, flock
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tosajit.conformance.suite import Test
 
 os.environ.setdefault("TOSAJIT_VERIFY", "1")
 
@@ -23,6 +28,26 @@ GOLDEN = Path(__file__).parent / "tests" / "golden"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare our own option."""
     parser.addoption("--rewrite-golden", action="store_true", help="write the texts of tests/golden anew")
+
+
+@pytest.fixture(scope="session")
+def conformance_sample(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[tuple[Test, Path]]]:
+    """The tests of each archive of Arm's suite, unpacked once for all processes of a run, to be read only."""
+    from tosajit.conformance import sample
+
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "conformance"
+    place.mkdir(exist_ok=True)
+    found = {}
+    for archive in sample.ARCHIVES:
+        folder = place / archive.name
+        with open(place / "lock", "w") as lock:
+            flock(lock, LOCK_EX)
+            if not folder.exists():
+                sample.unpack(part := place / "part", archive)
+                part.rename(folder)
+        found[archive] = sample.unpacked(folder)
+    return found
 
 
 @pytest.fixture

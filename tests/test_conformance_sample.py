@@ -16,13 +16,9 @@ NAMES = [name for archive in sample.ARCHIVES for name in sample.names(archive)]
 
 
 @pytest.fixture(scope="module")
-def tests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    """Unpack the samples."""
-    folders = [Path(tmp_path_factory.mktemp("conformance")) for _ in sample.ARCHIVES]
-    unpacked = [
-        found for pair in zip(folders, sample.ARCHIVES, strict=True) for found in sample.unpack(*pair)
-    ]
-    return {test.name: Job(test, results) for test, results in unpacked}
+def tests(conformance_sample: dict[Path, list[tuple[Test, Path]]]) -> dict[str, Job]:
+    """The tests of all archives by their names."""
+    return {test.name: Job(test, results) for found in conformance_sample.values() for test, results in found}
 
 
 @pytest.mark.parametrize("name", NAMES)

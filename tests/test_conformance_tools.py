@@ -30,8 +30,8 @@ from workers import run_jobs
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Test, Path]]:
-    return sample.unpack(tmp_path_factory.mktemp("sample"))
+def unpacked(conformance_sample: dict[Path, list[tuple[Test, Path]]]) -> list[tuple[Test, Path]]:
+    return conformance_sample[sample.ARCHIVE]
 
 
 def test_equal_arrays_do_not_differ() -> None:

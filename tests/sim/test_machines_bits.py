@@ -18,6 +18,7 @@ from tests.strategies import Drawn, graphs
 from tosajit.conformance import sample
 from tosajit.conformance.arm import ArmToolsMissing, arm_tools
 from tosajit.conformance.check import Job, check
+from tosajit.conformance.suite import Test
 
 MACHINES = ("tiny", "ethos-u55-32", "systolic-16")
 SETTINGS: dict[str, Any] = {
@@ -43,9 +44,8 @@ def test_a_model_gives_its_golden_bits(name: str, machine: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def tests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    unpacked = sample.unpack(Path(tmp_path_factory.mktemp("machines")))
-    return {test.name: Job(test, results) for test, results in unpacked}
+def tests(conformance_sample: dict[Path, list[tuple[Test, Path]]]) -> dict[str, Job]:
+    return {test.name: Job(test, results) for test, results in conformance_sample[sample.ARCHIVE]}
 
 
 def one_of_each_kind() -> list[str]:

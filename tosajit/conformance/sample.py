@@ -7,6 +7,7 @@ import re
 import tarfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from tosajit.conformance.suite import Test, find_tests
@@ -91,11 +92,17 @@ def unpack(folder: Path, archive: Path = ARCHIVE) -> list[tuple[Test, Path]]:
         # Python before 3.11.4 has no filters, and needs none for an archive of ours.
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder)
+    return unpacked(folder)
+
+
+def unpacked(folder: Path) -> list[tuple[Test, Path]]:
+    """The tests of an archive that was unpacked here, each with the folder of its results."""
     tests = folder / "tests"
     return [(test, folder / "results" / test.folder.relative_to(tests)) for test in find_tests(tests)]
 
 
-def names(archive: Path = ARCHIVE) -> list[str]:
+@cache
+def names(archive: Path = ARCHIVE) -> tuple[str, ...]:
     """List the names of the archive's tests without unpacking it."""
     with tarfile.open(archive) as tar:
-        return [Path(name).parent.name for name in tar.getnames() if name.endswith("/desc.json")]
+        return tuple(Path(name).parent.name for name in tar.getnames() if name.endswith("/desc.json"))
