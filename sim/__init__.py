@@ -14,7 +14,8 @@ larger = npu.replace({"scratchpad.bytes": 1 << 20, "name": "larger"})
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sim.machine.catalog import configurations, machine, machines
+from sim.machine.catalog import configurations, machines
+from sim.machine.finding import machine
 
 if TYPE_CHECKING:
     from sim.explore.errors import SpaceError

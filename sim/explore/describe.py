@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sim.explore.values import Axis, Choices, Range
-from sim.machine.show import value_text
+from sim.machine.words import value_text
 
 if TYPE_CHECKING:
     from sim.explore.space import Space

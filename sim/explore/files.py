@@ -11,9 +11,9 @@ from sim.explore.area import AREA, Area
 from sim.explore.errors import SpaceError
 from sim.explore.values import Choices
 from sim.files import write_whole
-from sim.machine.catalog import machine
 from sim.machine.errors import Fault, MachineError, shown
-from sim.machine.files import SUFFIXES, parsed, yaml_text
+from sim.machine.finding import machine
+from sim.machine.formats import SUFFIXES, parsed, yaml_text
 from sim.machine.machine import Machine
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from sim.explore.expression import Constraint, Symbol, constraint
 from sim.explore.fields import Fields
 from sim.explore.making import machines
 from sim.explore.values import Axis, Choices, Numbers, Range, Value
-from sim.machine.catalog import machine as machine_by_name
 from sim.machine.errors import Fault, MachineError
+from sim.machine.finding import machine as machine_by_name
 from sim.machine.machine import Machine
 
 Candidate = tuple[Value, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,16 +34,8 @@ def configurations(name: str | None = None) -> tuple[str, ...]:
     return tuple(full for one in ((name,) if name else machines()) for full in _full_names(one))
 
 
-def machine(name: str | Path) -> Machine:
-    """A machine by name, such as `ethos-u55-128` or `ethos-u85-256/sys-dram-mid/sram-only`, or from a file.
-
-    A configuration or a memory mode can be left out, and Vela's spellings are understood. Raises
-    `UnknownMachineError` with the nearest names, and what `load_machine` raises.
-    """
-    from sim.machine.files import SUFFIXES, load_machine
-
-    if isinstance(name, Path) or name.lower().endswith(SUFFIXES):
-        return load_machine(name)
+def known(name: str) -> Machine:
+    """A machine by name; raises `UnknownMachineError` with the nearest names."""
     base, rest = _split(name)
     if base in _OTHERS:
         from sim.machine.generic import generic

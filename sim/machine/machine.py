@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -25,8 +26,10 @@ from sim.machine.parts import (
     Scratchpad,
     VectorUnit,
 )
-from sim.machine.paths import merged, named, paths
+from sim.machine.paths import leaves, merged, named, paths
+from sim.machine.words import value_text
 from tiling.target import Target
+from tiling.words import isolated, plain
 
 MOST_BYTES_PER_CYCLE = 1e9
 """Beyond this a bandwidth is a slip of the pen."""
@@ -148,27 +151,98 @@ class Machine(Part):
 
     def to_yaml(self) -> str:
         """The machine as the text of a file; needs PyYAML."""
-        from sim.machine.files import yaml_text
+        from sim.machine.formats import yaml_text
 
         return yaml_text(self.to_dict())
 
     def save(self, path: str | Path) -> None:
         """Write a file: .json, .yaml or .yml. Raises `MachineFileError` if it cannot be written."""
-        from sim.machine.files import save
+        from sim.machine.formats import is_json, write
 
-        save(self, Path(path))
+        write(Path(path), self.to_json() if is_json(Path(path)) else self.to_yaml())
 
     def __repr__(self) -> str:
-        from sim.machine.show import line
-
         return f"Machine({line(self)})"
 
     def __str__(self) -> str:
-        from sim.machine.show import text
-
         return text(self)
 
     def _repr_html_(self) -> str:
-        from sim.machine.show import html
-
         return html(self)
+
+
+def line(machine: Machine) -> str:
+    """The machine in a line."""
+    figures = (
+        plain(machine.name),
+        value_text("clock_hz", machine.clock_hz),
+        array_text(machine),
+        f"{value_text('bytes', machine.scratchpad.bytes)} scratchpad",
+        offchip_text(machine),
+        mode_text(machine),
+    )
+    return ", ".join(figures)
+
+
+def array_text(machine: Machine) -> str:
+    """The array in a few words."""
+    if machine.array is None:
+        return "no array"
+    times = f"{machine.cores} × " if machine.cores > 1 else ""
+    return times + machine.array.describe()
+
+
+def offchip_text(machine: Machine) -> str:
+    """The off-chip memory in a few words."""
+    rate = machine.offchip.bandwidth_bytes_per_second
+    return f"{machine.offchip.kind} {value_text('bytes_per_second', rate)}"
+
+
+def mode_text(machine: Machine) -> str:
+    """What lives in the scratchpad all the time."""
+    memory = machine.memory
+    places = {
+        "weights": memory.weights,
+        "constants": memory.constants,
+        "activations": memory.activations,
+    }
+    inside = [name for name, place in places.items() if place == "scratchpad"]
+    if len(inside) == len(places):
+        return "all in scratchpad"
+    return f"{' and '.join(inside)} in scratchpad" if inside else "all off-chip"
+
+
+def rows(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    """Field, figure with its unit, and source."""
+    for path, value, default in leaves(machine):
+        name = path.rpartition(".")[2]
+        source = "default" if value == default and path not in machine.sources else machine.source(path)
+        if isinstance(value, dict):
+            for key, one in value.items():
+                yield f"{path}.{key}", value_text(name, one), machine.source(f"{path}.{key}") or source
+        else:
+            yield path, value_text(name, value), source
+
+
+def text(machine: Machine) -> str:
+    """A table for a terminal."""
+    table = list(rows(machine))
+    widths = [max(len(row[column]) for row in table) for column in range(2)]
+    lines = [
+        f"{path.ljust(widths[0])}  {figure.rjust(widths[1])}  {source}" for path, figure, source in table
+    ]
+    name, description = plain(machine.name), plain(machine.description, None)
+    head = f"{name}: {description}" if description else name
+    return "\n".join([head, *(one.rstrip() for one in lines)])
+
+
+def html(machine: Machine) -> str:
+    """A table for a notebook."""
+    left, right = "<td style='text-align:left'>", "<td style='text-align:right'>"
+    cells = "".join(
+        f"<tr>{left}{escape(path)}</td>{right}{escape(figure)}</td>{left}{escape(source)}</td></tr>"
+        for path, figure, source in rows(machine)
+    )
+    head = "<tr><th>field</th><th>figure</th><th>source</th></tr>"
+    caption = f"<b>{isolated(machine.name)}</b> {escape(plain(machine.description, None))}"
+    return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{cells}</tbody></table>"

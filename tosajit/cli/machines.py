@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from sim import Machine, MachineError, configurations, machine, machines
 from sim.machine.catalog import matching
-from sim.machine.files import SUFFIXES
-from sim.machine.show import array_text, mode_text, offchip_text, value_text
+from sim.machine.formats import SUFFIXES
+from sim.machine.machine import array_text, mode_text, offchip_text
+from sim.machine.words import value_text
 from tosajit.cli.output import print_json
 from tosajit.display.columns import aligned
 from tosajit.errors import InputError
