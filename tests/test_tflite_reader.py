@@ -11,6 +11,7 @@ import pytest
 from tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 
 import tosajit as tj
+from tosajit.frontends.tflite import lowering
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
 from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions
 from tosajit.frontends.tflite.reader import read_model
@@ -179,3 +180,10 @@ def test_a_damaged_sparse_constant_is_told(dimensions: Any, fault: str) -> None:
     model = RawModel([RawSubgraph([sparse, result], [RawOperator("DENSIFY", (0,), (1,))], [], [1])])
     with pytest.raises(tj.FileError, match=fault):
         tj.load(model.bytes())
+
+
+def test_a_graph_is_in_proportion_to_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "_FREE_NODES", 1)
+    monkeypatch.setattr(lowering, "_NODES", 1)
+    with pytest.raises(tj.FileError, match=r"y \(ADD\): expected a graph in proportion to its file"):
+        tj.load(sum_of().bytes())

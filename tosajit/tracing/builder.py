@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,13 @@ from tosajit.graph.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
 Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many more nodes a graph may have, with all its regions."""
+
+    nodes: float = inf
 
 
 class GraphBuilder:
@@ -40,6 +48,7 @@ class GraphBuilder:
         self._outputs: list[str] = []
         self._constants: dict[str, Array] = {}
         self._regions: dict[str, GraphBuilder] = {name: self}
+        self.budget = Budget()
         self._numbers: dict[str, int] = {}
         self._stem, self._location = "", ""
 
@@ -110,7 +119,7 @@ class GraphBuilder:
         """Declare a variable."""
         data = None if initial is None else np.array(initial, dtype.storage)
         tensor = self._declare(self._free(name, len(self._values)), dtype, tuple(shape), data, name)
-        self._nodes.append(Node(VARIABLE(name=name), (), (tensor,)))
+        self._append(Node(VARIABLE(name=name), (), (tensor,)))
 
     def read(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
         """The tensor that a variable holds."""
@@ -118,7 +127,7 @@ class GraphBuilder:
 
     def write(self, name: str, value: str) -> None:
         """Store a tensor in a variable."""
-        self._nodes.append(Node(VARIABLE_WRITE(name=name), (value,), (), self._location))
+        self._append(Node(VARIABLE_WRITE(name=name), (value,), (), self._location))
 
     def add(
         self,
@@ -149,7 +158,7 @@ class GraphBuilder:
     def region(self, name: str) -> GraphBuilder:
         """The builder of a region that COND_IF or WHILE_LOOP can name."""
         builder = GraphBuilder(name, self.version)
-        builder._regions = self._regions
+        builder._regions, builder.budget = self._regions, self.budget
         builder._location = self._location
         self._regions[name] = builder
         return builder
@@ -184,13 +193,13 @@ class GraphBuilder:
         for number, output in enumerate(outputs):
             name = names[number] if names else self._next(operator.opcode.lower())
             written.append(self._declare(name, *output))
-        self._nodes.append(Node(operator, tuple(inputs), tuple(written), self._location))
+        self._append(Node(operator, tuple(inputs), tuple(written), self._location))
         return tuple(written)
 
     def _constant(self, operator: Operator, name: str, dtype: DType, data: Array) -> str:
         declared = self._declare(name or self._next("const"), dtype, data.shape, data)
         self._constants[declared] = data
-        self._nodes.append(Node(operator, (), (declared,)))
+        self._append(Node(operator, (), (declared,)))
         return declared
 
     def _declare(
@@ -200,6 +209,12 @@ class GraphBuilder:
             raise ValueError(f"{name} is declared twice")
         self._values[name] = Value(name, dtype, shape, data, variable)
         return name
+
+    def _append(self, node: Node) -> None:
+        self.budget.nodes -= 1
+        if self.budget.nodes < 0:
+            raise OverflowError("the graph has more nodes than it may have")
+        self._nodes.append(node)
 
     def _next(self, opcode: str) -> str:
         """A name for the result of an operator."""

@@ -46,6 +46,10 @@ class Refusals:
             raise
         except TosaError as error:
             self.add(node, operator, Refused(str(error)))
+        except (MemoryError, OverflowError) as error:
+            raise FileError(
+                f"{node} ({operator}): expected a graph in proportion to its file: {error}"
+            ) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             text = f"its attributes or operands make no sense ({type(error).__name__}: {error})"
             self.add(node, operator, Refused(text))

@@ -29,6 +29,9 @@ _DEEPEST = 32
 _REPEATED = 16
 """How often the operators of a file may be lowered on average: subgraphs may call others many times."""
 
+_FREE_NODES, _NODES = 50_000, 200
+"""How many nodes a graph may have, and how many more for each operator of its file."""
+
 Named = Sequence[tuple[str, int]]
 
 
@@ -37,6 +40,7 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
     model = read_model(data)
     subgraph, inputs, outputs = _entry(model, signature)
     trace, lowering = Trace(), Lowering(model)
+    trace.builder.budget.nodes = _FREE_NODES + _NODES * sum(len(one.operators) for one in model.subgraphs)
     walk = Walk(lowering, subgraph, trace)
     with recording(trace):
         for name, place in inputs:

@@ -141,11 +141,14 @@ def _product(value: Tensor, axis: int) -> Tensor:
     """The product along a dimension; of integers, which TOSA has no reduction for, by halves."""
     if value.dtype is not INT32:
         return ops.reduce_product(value, axis=axis)
-    parts = [part(value, axis, place, 1) for place in range(value.shape[axis])]
-    while len(parts) > 1:
-        pairs = list(zip(parts[::2], parts[1::2], strict=False))
-        parts = [ops.mul(one, other) for one, other in pairs] + parts[2 * len(pairs) :]
-    return parts[0]
+    rest: list[Tensor] = []
+    while (extent := value.shape[axis]) > 1:
+        half = extent // 2
+        rest += [part(value, axis, extent - 1, 1)] if extent % 2 else []
+        value = ops.mul(part(value, axis, 0, half), part(value, axis, half, half))
+    for one in rest:
+        value = ops.mul(value, one)
+    return value
 
 
 def _place(node: Node, value: Tensor) -> Tensor:

@@ -213,6 +213,8 @@ def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
     value = node[0]
     (axis,) = axes_of([options.axis], value.rank)
     shape = (*value.shape[:axis], *value.shape[axis + 1 :])
+    if value.shape[axis] != len(node.results):
+        raise Refused(f"it has {len(node.results)} results, but its operand {value.shape[axis]} parts")
     return tuple(reshaped(part(value.tensor, axis, place, 1), shape) for place in range(value.shape[axis]))
 
 
