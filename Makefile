@@ -102,7 +102,7 @@ fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point, with the 
 fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --type int8'
 	$(RUN) tools/fuzz_tflite.py $(ARGS)
 
-fuzz-files: $(READY)    ## Read 10,000 damaged files
+fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)
 
 mutants: $(READY) $(ARM)    ## Put small faults into the sources and see whether tests notice: ARGS='--seed 2 --mutants 50'

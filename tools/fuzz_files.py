@@ -1,4 +1,4 @@
-"""Damages valid .tosa and .npy files, and reads them: each ends in an error of ours or in a graph.
+"""Damages valid .tosa, .tflite and .npy files, and reads them: each ends in an error of ours or in a graph.
 
 A case is a number: with the seed it names the file and the damage, so that it can be played again by --case.
 """
@@ -27,11 +27,16 @@ from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
 from workers import run_jobs
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from tflite_cases import draw, drawn
+
 from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES
-from tosajit.errors import FileError, TosaError
+from tosajit.errors import FileError, ModelError, TosaError
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
+from tosajit.frontends import load
 from tosajit.graph import Graph
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +44,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
+KINDS = ("tosa", "tflite", "npy")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -110,7 +116,7 @@ def attempt(job: Job, limited: bool = True) -> Outcome:
         limit_memory()
     started = time.process_time()
     try:
-        end, message = read_tosa(data, job.run) if kind == "tosa" else read_npy(data)
+        end, message = read(kind, data, job.run)
     except BaseException as error:
         first = traceback.format_exception_only(error)[0].splitlines()[0]
         end, message = "failed", f"{first}\n{traceback.format_exc()}"
@@ -137,6 +143,27 @@ def limit_memory() -> None:
         return
     limit = int(sizes.read_text().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
+    """Read a file of a kind: how that ended."""
+    match kind:
+        case "tosa":
+            return read_tosa(data, run)
+        case "tflite":
+            return read_tflite(data)
+    return read_npy(data)
+
+
+def read_tflite(data: bytes) -> tuple[str, str]:
+    """Read, check and write a model of another format."""
+    try:
+        graph = load(data)
+        faults = validate(graph)
+        to_bytes(graph)
+    except (FileError, ModelError) as error:
+        return "refused", str(error)
+    return ("faulty", str(faults[0])) if faults else ("valid", "")
 
 
 def read_tosa(data: bytes, run: bool) -> tuple[str, str]:
@@ -194,9 +221,9 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
     random = Random(f"{job.seed}/{job.case}")
-    kind = "npy" if random.random() < 0.15 else "tosa"
-    files = npy_files() if kind == "npy" else tosa_files()
-    mutations = MUTATIONS if kind == "npy" else MUTATIONS | {"edit": edit, "edit again": edit}
+    kind = random.choices(KINDS, (0.55, 0.3, 0.15))[0]
+    files = {"npy": npy_files, "tosa": tosa_files, "tflite": tflite_files}[kind]()
+    mutations = MUTATIONS | {"edit": edit, "edit again": edit} if kind == "tosa" else MUTATIONS
     data, mutation = damage(random, random.choice(files), files, mutations)
     return kind, data, mutation
 
@@ -208,6 +235,15 @@ def tosa_files() -> tuple[bytes, ...]:
     return tuple(
         [to_bytes(graph) for graph in seeds().values()] + [m for m in models if len(m) < LARGEST_MODEL]
     )
+
+
+@cache
+def tflite_files() -> tuple[bytes, ...]:
+    """A model of each operator that is lowered, in one of its types, and the smaller samples."""
+    operators = [draw(name, one.types[number % len(one.types)], number).model
+                 for number, (name, one) in enumerate(drawn().items())]  # fmt: skip
+    models = [samples.path(name, "model.tflite").read_bytes() for name in samples.names()]
+    return (*operators, *(model for model in models if len(model) < LARGEST_MODEL))
 
 
 @cache
@@ -244,7 +280,7 @@ def keep(outcome: Outcome) -> None:
 def table(outcomes: Sequence[Outcome]) -> str:
     """How the cases of each damage ended."""
     rows: list[tuple[str, ...]] = [("damage", "files", *ENDS, "slowest")]
-    for kind in ("tosa", "npy"):
+    for kind in KINDS:
         names = sorted({outcome.mutation for outcome in outcomes if outcome.kind == kind})
         rows += [
             _row(f".{kind} {name}", [o for o in outcomes if (o.kind, o.mutation) == (kind, name)])
@@ -264,7 +300,7 @@ def replay(job: Job) -> int:
     """Play a case again, in this process and without limits."""
     kind, data, mutation = damaged(job)
     print(f"{len(data)} bytes of .{kind}, {mutation}")
-    print(*(read_tosa(data, job.run) if kind == "tosa" else read_npy(data)), sep=": ")
+    print(*read(kind, data, job.run), sep=": ")
     return 0
 
 
@@ -274,7 +310,7 @@ def atheris() -> int:
 
     corpus = ROOT / "build" / "fuzz-files" / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate((*tosa_files(), *npy_files())):
+    for number, data in enumerate((*tosa_files(), *tflite_files(), *npy_files())):
         (corpus / f"seed{number}").write_bytes(data)
     atheris.instrument_all()
     flags = [f"-max_len={LARGEST_MODEL}", f"-timeout={SECONDS:.0f}", f"-rss_limit_mb={MEMORY >> 20}"]
@@ -288,6 +324,8 @@ def one_input(data: bytes) -> None:
     """What atheris calls."""
     if data[:1] == b"\x93":
         read_npy(data)
+    elif data[4:8] == b"TFL3":
+        read_tflite(data)
     else:
         read_tosa(data, run=False)
 

@@ -213,7 +213,7 @@ class GraphBuilder:
     def _append(self, node: Node) -> None:
         self.budget.nodes -= 1
         if self.budget.nodes < 0:
-            raise OverflowError("the graph has more nodes than it may have")
+            raise MemoryError("the graph has more nodes than it may have")
         self._nodes.append(node)
 
     def _next(self, opcode: str) -> str:

@@ -46,7 +46,7 @@ class Refusals:
             raise
         except TosaError as error:
             self.add(node, operator, Refused(str(error)))
-        except (MemoryError, OverflowError) as error:
+        except MemoryError as error:
             raise FileError(
                 f"{node} ({operator}): expected a graph in proportion to its file: {error}"
             ) from None

@@ -138,7 +138,7 @@ class Walk:
         node = self.node(operator)
         typed = node.optional(declared.typed)
         declared.check(operator.version, None if typed is None else typed.type.label)
-        with self.trace.builder.at(name, self.location(operator)) as rename:
+        with self.trace.builder.at(name, self.location(operator)) as rename, np.errstate(all="ignore"):
             values = _values(declared, node)
             if len(values) != len(operator.outputs):
                 raise Refused(f"it has {len(operator.outputs)} results, but must have {len(values)}")
