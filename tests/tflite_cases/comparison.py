@@ -60,7 +60,9 @@ def choices(sketch: Sketch, kind: Type) -> None:
     if sketch.name == "SELECT":
         condition, first, second = sketch.random.choice([shape, (), shape[:1]]), shape, shape
     else:
-        condition, first, second = shape, sketch.broadcast(shape), sketch.broadcast(shape)
+        shapes = [shape, sketch.broadcast(shape), sketch.broadcast(shape)]
+        sketch.random.shuffle(shapes)
+        condition, first, second = shapes
     places = [
         sketch.operand(Type.BOOL, condition, constant=False),
         sketch.operand(kind, first, **alike),
