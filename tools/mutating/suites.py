@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-PLANNING = ("tests/planning", "tests/sim/test_golden_plans.py", "tests/sim/test_planner.py")
+PLANNING = (
+    "tests/planning/test_menu.py",
+    "tests/planning/test_normal.py",
+    "tests/planning/test_share.py",
+    "tests/planning/test_golden_groups.py",
+    "tests/sim/test_golden_machines.py",
+    "tests/planning",
+    "tests/sim/test_golden_plans.py",
+)
 KERNELS = (
     "tests/test_emit.py",
     "tests/test_scalars.py",
@@ -18,7 +26,28 @@ ARRAYS = (
     "tests/test_transposing.py",
     "tests/test_models.py",
 )
-SIMULATOR = ("tests/sim", "tests/test_npu.py")
+SIMULATOR = (
+    "tests/sim/test_golden_costs.py",
+    "tests/sim/test_golden_machines.py",
+    "tests/sim",
+    "tests/test_npu.py",
+)
+MODELS = (
+    "tests/sim/test_golden_costs.py",
+    "tests/sim/test_golden_machines.py",
+    "tests/sim/test_costs.py",
+    "tests/sim/test_geometry.py",
+    "tests/sim/test_vector.py",
+    "tests/sim/test_transfer.py",
+    "tests/sim/test_systolic.py",
+    "tests/sim/test_block.py",
+    "tests/sim/test_passes.py",
+    "tests/sim/test_rows.py",
+    "tests/sim/test_array_kinds.py",
+    "tests/sim/test_events.py",
+    "tests/sim/test_analytic.py",
+    "tests/sim/test_golden_plans.py",
+)
 EXPLORING = ("tests/sim/explore", "tests/test_explore.py", "tests/test_cli_explore.py")
 OPERATORS = (
     "tests/test_operators.py",
@@ -31,8 +60,15 @@ OPERATORS = (
 
 SUITES = {
     "sim/": SIMULATOR,
+    "sim/analytic/": MODELS,
+    "sim/cost/": MODELS,
+    "sim/events/": MODELS,
     "sim/explore/": EXPLORING,
-    "tiling/": (*PLANNING, "tests/test_host.py"),
+    "tiling/": PLANNING,
+    "tiling/expr.py": (*PLANNING, "tests/test_vocabulary.py"),
+    "tiling/scalars.py": ("tests/test_vocabulary.py", *PLANNING),
+    "tiling/text.py": ("tests/test_text.py", *PLANNING),
+    "tiling/words.py": ("tests/test_text.py", "tests/test_names.py", *PLANNING),
     "tosajit/accuracy/": (
         "tests/test_accuracy.py",
         "tests/test_accuracy_sets.py",
@@ -55,6 +91,7 @@ SUITES = {
         "tests/test_validate.py",
         "tests/test_ops.py",
     ),
+    "tosajit/host/scale.py": ("tests/test_simplify.py",),
     "tosajit/host/": (*ARRAYS, "tests/test_conformance_sample.py"),
     "tosajit/kernels/": (*KERNELS, "tests/test_kernels_objects.py", "tests/test_threads.py"),
     "tosajit/kernels/contract/": ARRAYS,
