@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from tosajit.conformance.suite import Test
@@ -20,6 +20,9 @@ settings.register_profile(
     "default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("random", parent=settings.get_profile("default"), derandomize=False)
+settings.register_profile(  # for those who only want to know whether something fails
+    "verdict", parent=settings.get_profile("default"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 GOLDEN = Path(__file__).parent / "tests" / "golden"

@@ -84,3 +84,11 @@ def test_explained_mutants_are_still_there() -> None:
         for m in mutants(path, (ROOT / path).read_text())
     }
     assert tool.equivalents().keys() <= known
+
+
+def test_a_suite_runs_in_its_order_and_each_file_once(tmp_path: Path) -> None:
+    for name in ("a/test_1.py", "a/test_2.py", "a/helper.py", "test_3.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = tool.files_of(("a/test_2.py", "gone.py", "a", "test_3.py", "a/test_1.py"), tmp_path)
+    assert found == ["a/test_2.py", "a/test_1.py", "test_3.py"]

@@ -134,13 +134,14 @@ def _tried(mutant: Mutant, copy: Path, timeout: float) -> Verdict:
     """Run the tests of a file with the mutant in it."""
     path = copy / mutant.path
     text = path.read_text(encoding="utf-8")
-    tests = [test for test in suite_of(mutant.path) if (copy / test).exists()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    command += files_of(suite_of(mutant.path), copy)
     environment = {
         **os.environ,
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
         "TOSAJIT_CACHE": _cache(copy),
+        "HYPOTHESIS_PROFILE": "verdict",
     }
     began = time.monotonic()
     path.write_text(mutant.applied(text), encoding="utf-8")
@@ -157,6 +158,16 @@ def _tried(mutant: Mutant, copy: Path, timeout: float) -> Verdict:
     finally:
         path.write_text(text, encoding="utf-8")
     return Verdict(mutant, fate, time.monotonic() - began)
+
+
+def files_of(tests: Sequence[str], root: Path) -> list[str]:
+    """The files of a suite in its order, those of folders behind those that it names itself."""
+    found: dict[str, None] = {}
+    for test in tests:
+        place = root / test
+        files = sorted(place.rglob("test_*.py")) if place.is_dir() else [place] * place.exists()
+        found.update(dict.fromkeys(str(file.relative_to(root)) for file in files))
+    return list(found)
 
 
 def _fate(process: subprocess.Popen[bytes], timeout: float) -> str:
