@@ -76,6 +76,22 @@ SUITES = {
     ),
     "tosajit/checks/": ("tests/test_validate.py", "tests/test_validate_rules.py", "tests/test_variables.py"),
     "tosajit/cli/": ("tests/test_cli.py", "tests/test_cli_simulate.py", "tests/test_cli_explore.py"),
+    "tosajit/compiler/": (
+        "tests/test_stages.py",
+        "tests/test_explain.py",
+        "tests/test_log.py",
+        "tests/planning/test_verify.py",
+        "tests/test_npu.py",
+        "tests/planning/test_golden_groups.py",
+        "tests/sim/test_golden_machines.py",
+        "tests/test_models.py",
+    ),
+    "tosajit/frontends/": ("tests/test_frontends.py",),
+    "tosajit/frontends/tflite/": (
+        "tests/test_tflite_reader.py",
+        "tests/test_tflite_operators.py",
+        "tests/test_tflite_models.py",
+    ),
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
@@ -108,6 +124,7 @@ SUITES = {
         "tests/test_models.py",
         "tests/planning",
     ),
+    "tosajit/samples/": ("tests/test_samples.py",),
     "tosajit/tracing/": ("tests/test_tracing.py", "tests/test_ops.py", "tests/test_control_flow.py"),
 }
 
