@@ -10,7 +10,7 @@ from tflite_cases import Sketch, case
 from tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.schema import Type
 
-NUMBERS = "float32 int8 uint8 int16 int32 int64"
+NUMBERS = "float32 float16 int8 uint8 int16 int32 int64"
 
 
 @case("EQUAL NOT_EQUAL", f"{NUMBERS} bool")

@@ -16,7 +16,7 @@ def bilinear(sketch: Sketch, kind: Type) -> None:
     images(sketch, kind, ResizeBilinearOptions(0, 0, aligned, half))
 
 
-@case("RESIZE_NEAREST_NEIGHBOR", "float32 int8 uint8 int16 int32")
+@case("RESIZE_NEAREST_NEIGHBOR", "float32 float16 int8 uint8 int16 int32")
 def neighbours(sketch: Sketch, kind: Type) -> None:
     images(sketch, kind, ResizeNearestNeighborOptions(sketch.chance(0.3), sketch.chance(0.4)))
 

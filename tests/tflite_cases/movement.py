@@ -12,7 +12,7 @@ from tosajit.frontends.tflite.fields import MirrorPadMode
 from tosajit.frontends.tflite.options import BlockOptions, MirrorPadOptions
 from tosajit.frontends.tflite.schema import Type
 
-TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
 @case("PAD PADV2", TYPES)
@@ -74,7 +74,7 @@ def reversals(sketch: Sketch, kind: Type) -> None:
     finish(sketch, [value, sketch.constant(Type.INT32, signed)], kind, shape, alike)
 
 
-@case("DYNAMIC_UPDATE_SLICE", "float32 int8 int16 int32 int64 bool")
+@case("DYNAMIC_UPDATE_SLICE", TYPES)
 def updates(sketch: Sketch, kind: Type) -> None:
     alike = same_scale(sketch, kind)
     value, shape = moved(sketch, kind, alike)
@@ -96,7 +96,7 @@ def channels(sketch: Sketch, kind: Type) -> None:
     finish(sketch, [value], kind, result, alike, BlockOptions(block))
 
 
-@case("SPACE_TO_BATCH_ND BATCH_TO_SPACE_ND", "float32 int8 uint8 int16 int32 int64")
+@case("SPACE_TO_BATCH_ND BATCH_TO_SPACE_ND", TYPES)
 def batches(sketch: Sketch, kind: Type) -> None:
     alike, rank = same_scale(sketch, kind), sketch.random.randint(1, 2)
     blocks = [sketch.random.randint(1, 3) for _ in range(rank)]

@@ -15,6 +15,8 @@ from tosajit.frontends.tflite.operators.padding import borders_of
 from tosajit.frontends.tflite.options import BlockOptions
 from tosajit.tracing.tensor import Tensor
 
+_MOVED = "float32 float16 int8 uint8 int16 int32 int64 bool"
+
 
 @operator("SPACE_TO_DEPTH", BlockOptions, types="float32 int8 uint8 int32 int64", versions=3)
 def to_depth(node: Node, options: BlockOptions) -> Tensor:
@@ -30,7 +32,7 @@ def from_depth(node: Node, options: BlockOptions) -> Tensor:
     return depth_to_space(node[0].tensor, options.block_size)
 
 
-@operator("SPACE_TO_BATCH_ND", types="float32 int8 uint8 int16 int32 int64", versions=4)
+@operator("SPACE_TO_BATCH_ND", types=_MOVED, versions=4)
 def to_batch(node: Node) -> Tensor:
     """Blocks of images, after a border of zeros, as more images."""
     blocks = node[1].ints
@@ -41,7 +43,7 @@ def to_batch(node: Node) -> Tensor:
     return space_to_batch(value, blocks)
 
 
-@operator("BATCH_TO_SPACE_ND", types="float32 int8 uint8 int16 int32 int64", versions=4)
+@operator("BATCH_TO_SPACE_ND", types=_MOVED, versions=4)
 def from_batch(node: Node) -> Tensor:
     """Images as blocks of larger ones, less a border."""
     blocks, crops = node[1].ints, borders_of(node[2], len(node[1].ints))

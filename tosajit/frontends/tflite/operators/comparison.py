@@ -21,7 +21,7 @@ from tosajit.tracing.tensor import Tensor
 
 Binary = Callable[[Tensor, Tensor], Tensor]
 
-_NUMBERS = "float32 int8 uint8 int16 int32 int64"
+_NUMBERS = "float32 float16 int8 uint8 int16 int32 int64"
 _SCALED_BITS = 8
 """Bits by which quantised numbers are moved up before they are scaled to be compared."""
 

@@ -25,7 +25,7 @@ _UNIT = 1 << 10
 @operator(
     "RESIZE_NEAREST_NEIGHBOR",
     ResizeNearestNeighborOptions,
-    types="float32 int8 uint8 int16 int32",
+    types="float32 float16 int8 uint8 int16 int32",
     versions=4,
 )
 def resize_nearest_neighbor(node: Node, options: ResizeNearestNeighborOptions) -> Tensor:

@@ -13,7 +13,7 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import MirrorPadOptions
 from tosajit.tracing.tensor import Tensor
 
-_TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+_TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
 def _folded(node: Node) -> Array | None:

@@ -17,7 +17,7 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.reader import STORAGE
 from tosajit.tracing.tensor import Tensor
 
-_TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+_TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
 @operator("TILE", types=_TYPES, versions=4, fold=lambda node: np.tile(node[0].raw, node[1].ints))
@@ -58,7 +58,7 @@ def reverse_v2(node: Node) -> Tensor:
     return value
 
 
-@operator("DYNAMIC_UPDATE_SLICE", types="float32 int8 int16 int32 int64 bool", versions=4)
+@operator("DYNAMIC_UPDATE_SLICE", types=_TYPES, versions=4)
 def dynamic_update_slice(node: Node) -> Tensor:
     """A tensor with a part replaced that begins where another tensor says."""
     value, update = node[0], node[1]
