@@ -146,3 +146,21 @@ def test_an_operator_is_declared_once() -> None:
         declarations.refuse("WHERE", "again")
     with pytest.raises(Refused, match="its result has no bound"):
         declarations["WHERE"].check(1, None)
+
+
+def test_a_tensor_can_be_several_outputs_of_a_signature() -> None:
+    tensors = [RawTensor(name, Type.FLOAT32, (2,)) for name in "ab"]
+    subgraph = RawSubgraph(tensors, [RawOperator("ADD", (0, 0), (1,))], [0], [1])
+    model = RawModel([subgraph], [("twice", 0, {"x": 0}, {"first": 1, "second": 1})])
+    graph = tj.load(model.bytes(), signature="twice")
+    assert [value.name for value in graph.outputs] == ["first", "second"]
+    for found in tj.compile(graph)(np.ones(2, np.float32)):
+        np.testing.assert_array_equal(found, [2, 2])
+
+
+def test_outputs_without_sign_have_the_names_of_the_model() -> None:
+    tensors = [RawTensor(name, Type.UINT8, (4,), scale=(0.5,), zero_point=(100,)) for name in "xy"]
+    model = RawModel([RawSubgraph(tensors, [RawOperator("ADD", (0, 0), (1,), AddOptions())], [0], [1])])
+    graph = tj.load(model.bytes())
+    assert [value.name for value in (*graph.inputs, *graph.outputs)] == ["x", "y"]
+    assert all(node.location for node in graph.nodes if node.inputs)

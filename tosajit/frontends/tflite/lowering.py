@@ -99,7 +99,8 @@ class Walk:
         with self.lowering.refusals.collecting(name, "input"):
             given = self.trace.input(name, described.dtype, described.record.shape)
             if described.type is Type.UINT8:
-                given = _moved(given, input_unsigned=True)
+                with self.trace.builder.at(f"{name}/int8", f"input {name}"):
+                    given = _moved(given, input_unsigned=True)
             self.values[place] = given
 
     def give(self, place: int, name: str) -> None:
@@ -109,13 +110,24 @@ class Walk:
         with self.lowering.refusals.collecting(name, "output"):
             tensor = found.tensor
             if found.type is Type.UINT8:
-                tensor = _moved(tensor, output_unsigned=True)
+                tensor = self.called(tensor, f"{name}/int8")
+                with builder.at(name, f"output {name}"):
+                    tensor = _moved(tensor, output_unsigned=True)
             elif tensor.value.data is not None or tensor.name in self.given or builder.is_input(tensor.name):
-                tensor = ops.identity(tensor)
-            with builder.at("", "", 0) as rename:
-                called = rename(tensor.name, name)
-            self.given.add(called)
-            builder.output(called)
+                with builder.at(name, f"output {name}"):
+                    tensor = ops.identity(tensor)
+            tensor = self.called(tensor, name)
+            self.given.add(tensor.name)
+            builder.output(tensor.name)
+
+    def called(self, tensor: Tensor, name: str) -> Tensor:
+        """A tensor that is computed under another name, also where it is held."""
+        with self.trace.builder.at("", "", 0) as rename:
+            found = Tensor(tensor.trace, tensor.trace.builder.value(rename(tensor.name, name)))
+        for place, value in self.values.items():
+            if isinstance(value, Tensor) and value.name == tensor.name:
+                self.values[place] = found
+        return found
 
     def run(self) -> None:
         """Lower every operator; results of what is refused are stood in for, so that all is found."""
