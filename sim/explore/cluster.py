@@ -14,8 +14,9 @@ from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
+from sim.explore.candidates import Candidate
 from sim.explore.errors import WorkerError
-from sim.explore.work import Candidate, Evaluator, Mode, Outcomes
+from sim.explore.work import Evaluator, Mode, Outcomes
 from sim.explore.workers import died_text, packed
 
 if TYPE_CHECKING:

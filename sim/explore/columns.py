@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from sim.explore.area import column, macs
+from sim.explore.candidates import Candidate
 from sim.explore.expression import ABSENT, NOTHING, Column, Symbol
 from sim.explore.fields import Fields
-
-if TYPE_CHECKING:
-    from sim.explore.space import Candidate, Space
+from sim.explore.varied import Varied
 
 MISSING = object()
 
@@ -37,7 +36,7 @@ def symbols(fields: Fields, bases: Sequence[str], varied: Sequence[str]) -> dict
 class Columns(Mapping[str, Column]):
     """Columns by name, made when they are asked for."""
 
-    def __init__(self, space: Space, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, space: Varied, candidates: Sequence[Candidate]) -> None:
         self.space = space
         self.varied = dict(zip(space.names, zip(*candidates, strict=True), strict=True))
         self.made: dict[str, Column] = {}

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.explore.values import Axis, Choices, Range
+from sim.explore.varied import Varied
 from sim.machine.words import value_text
-
-if TYPE_CHECKING:
-    from sim.explore.space import Space
 
 SHOWN = 8
 """Values of a list that are shown."""
 
 
-def line(space: Space) -> str:
+def line(space: Varied) -> str:
     """The space in a line."""
     names = ", ".join(space.names)
     held = f", {len(space.constraints)} constraints" if space.constraints else ""
@@ -30,13 +28,13 @@ def count(size: int | None) -> str:
     return f"{size:,} machine{'s' if size != 1 else ''}" if size < 10**15 else f"about {size:.2g} machines"
 
 
-def rows(space: Space) -> Iterator[tuple[str, str, str]]:
+def rows(space: Varied) -> Iterator[tuple[str, str, str]]:
     """Name, values and how many they are."""
     for name, axis, given in zip(space.names, space.axes, space.ranges, strict=True):
         yield name, _values(name, axis, given), "continuous" if axis.size is None else f"{axis.size:,}"
 
 
-def text(space: Space) -> str:
+def text(space: Varied) -> str:
     """A table for a terminal."""
     table = [("field", "values", "number"), *rows(space)]
     widths = [max(len(row[column]) for row in table) for column in range(3)]
@@ -45,7 +43,7 @@ def text(space: Space) -> str:
     return "\n".join([_head(space), *lines])
 
 
-def html(space: Space) -> str:
+def html(space: Varied) -> str:
     """A table for a notebook."""
     left, right = "<td style='text-align:left'>", "<td style='text-align:right'>"
     cells = "".join(
@@ -62,7 +60,7 @@ def html(space: Space) -> str:
     )
 
 
-def _head(space: Space) -> str:
+def _head(space: Varied) -> str:
     return f"{count(space.size)} around {' or '.join(one.name for one in space.bases)}"
 
 

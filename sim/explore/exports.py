@@ -18,7 +18,7 @@ from sim.files import write_whole
 from sim.tables import csv_text
 
 if TYPE_CHECKING:
-    from sim.explore.exploration import Exploration
+    from sim.explore.explored import Explored
 
 FORMAT, VERSION = "tosajit exploration", 1
 
@@ -26,7 +26,7 @@ Column = Sequence[Any] | NDArray[Any]
 """A NumPy array, or plain values that have no common type."""
 
 
-def columns(exploration: Exploration) -> dict[str, Column]:
+def columns(exploration: Explored) -> dict[str, Column]:
     """A value for each point: its number, fields, objectives and other figures, and what was confirmed."""
     count = len(exploration)
     table: dict[str, Column] = {"number": np.arange(count)}
@@ -43,7 +43,7 @@ def columns(exploration: Exploration) -> dict[str, Column]:
     return table
 
 
-def to_pandas(exploration: Exploration) -> Any:
+def to_pandas(exploration: Explored) -> Any:
     """A data frame with the number of a point as its index."""
     try:
         import pandas
@@ -52,7 +52,7 @@ def to_pandas(exploration: Exploration) -> Any:
     return pandas.DataFrame(columns(exploration)).set_index("number")
 
 
-def to_parquet(exploration: Exploration, path: str | Path) -> None:
+def to_parquet(exploration: Explored, path: str | Path) -> None:
     """Write a Parquet file; what is not a column is JSON in its metadata, under `exploration`."""
     try:
         import pyarrow
@@ -66,13 +66,13 @@ def to_parquet(exploration: Exploration, path: str | Path) -> None:
     _write(path, file.getvalue())
 
 
-def to_csv(exploration: Exploration) -> str:
+def to_csv(exploration: Explored) -> str:
     """A line for each point; nothing for numbers that are not known, JSON for values that are parts."""
     table = columns(exploration)
     return csv_text(chain([table], zip(*(_cells(values) for values in table.values()), strict=True)))
 
 
-def to_json(exploration: Exploration) -> str:
+def to_json(exploration: Explored) -> str:
     """The columns, the space, the objectives and how it was explored; null for what is no finite number."""
     data = about(exploration)
     lines = [f"{json.dumps(name)}: {_json(value)}" for name, value in data.items()]
@@ -82,7 +82,7 @@ def to_json(exploration: Exploration) -> str:
     return "{" + ",\n".join([*lines, f'"columns": {{\n {rows}\n}}']) + "}\n"
 
 
-def about(exploration: Exploration) -> dict[str, Any]:
+def about(exploration: Explored) -> dict[str, Any]:
     """All that is not of one point."""
     return {
         "format": FORMAT,
@@ -130,7 +130,7 @@ def _typed(values: Sequence[Any]) -> Column:
     return list(values)
 
 
-def _confirmed(exploration: Exploration) -> Iterator[tuple[str, Column]]:
+def _confirmed(exploration: Explored) -> Iterator[tuple[str, Column]]:
     """The event simulator's figures; nan for points that it was not asked for."""
     for objective in exploration.objectives:
         values = np.full(len(exploration), np.nan)

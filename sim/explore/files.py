@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from sim.explore.area import AREA, Area
 from sim.explore.errors import SpaceError
 from sim.explore.values import Choices
+from sim.explore.varied import Varied
 from sim.files import write_whole
 from sim.machine.errors import Fault, MachineError, shown
 from sim.machine.finding import machine
 from sim.machine.formats import SUFFIXES, parsed, yaml_text
 from sim.machine.machine import Machine
 
-if TYPE_CHECKING:
-    from sim.explore.space import Space
-
+Some = TypeVar("Some", bound=Varied)
 WORDS = {"base": str | list | dict, "fields": dict, "constraints": list | str, "area": dict}
 """What a file may say."""
 EXAMPLE = "base, fields, constraints, area"
 
 
-def load(path: Path) -> Space:
-    """The space of a file; a base that is a file is looked for beside it."""
+def load(make: Callable[..., Some], path: Path) -> Some:
+    """The space of a file, made from its parts; a base that is a file is looked for beside it."""
     try:
         tree = parsed(path, "space", EXAMPLE)
-        return space_of(tree, path.parent)
+        return space_of(make, tree, path.parent)
     except MachineError as error:
         where = str(path)
         raise SpaceError(error.faults, error.where if error.where.startswith(where) else where) from None
 
 
-def save(space: Space, path: Path) -> None:
+def save(space: Varied, path: Path) -> None:
     """Write a file, all of it or nothing."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -47,10 +46,8 @@ def save(space: Space, path: Path) -> None:
         raise SpaceError(f"cannot be written: {error.strerror}", str(path)) from None
 
 
-def space_of(tree: Mapping[str, Any], folder: Path = Path()) -> Space:
-    """The space that a dictionary says."""
-    from sim.explore.space import Space
-
+def space_of(make: Callable[..., Some], tree: Mapping[str, Any], folder: Path = Path()) -> Some:
+    """The space that a dictionary says, made from base, fields, constraints and area."""
     faults = [Fault(name, text) for name in ("base", "fields") if name not in tree for text in ("missing",)]
     for name, value in tree.items():
         if name not in WORDS:
@@ -61,10 +58,10 @@ def space_of(tree: Mapping[str, Any], folder: Path = Path()) -> Space:
         raise SpaceError(faults)
     base = tree["base"]
     bases = [_base(one, folder) for one in base] if isinstance(base, list) else _base(base, folder)
-    return Space(bases, tree["fields"], tree.get("constraints", ()), _area(tree.get("area", {})))
+    return make(bases, tree["fields"], tree.get("constraints", ()), _area(tree.get("area", {})))
 
 
-def tree_of(space: Space) -> dict[str, Any]:
+def tree_of(space: Varied) -> dict[str, Any]:
     """The space as a dictionary; what is as usual is left out."""
     fields: dict[str, Any] = {}
     for name, axis, given in zip(space.names, space.axes, space.ranges, strict=True):

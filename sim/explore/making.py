@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sim.explore.candidates import Candidate
 from sim.explore.fields import Fields
 from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
 from sim.machine.paths import merged, named
 from sim.machine.variants import variants
-
-if TYPE_CHECKING:
-    from sim.explore.space import Candidate
 
 CHOSEN = "chosen in an exploration"
 """The source of a figure that a space varies."""

@@ -12,13 +12,13 @@ import numpy as np
 
 from sim.explore.area import AREA, Area
 from sim.explore.errors import SpaceError
+from sim.explore.figures import Figures
 from sim.explore.values import Numbers
 from sim.machine.errors import shown
 from sim.machine.machine import Machine
 from tiling.words import plain
 
 if TYPE_CHECKING:
-    from sim.explore.work import Figures
     from sim.report.report import Report
 
 Goal = Literal["min", "max"]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim.explore.candidates import PATIENCE, Candidate, key_of
 from sim.explore.errors import SpaceError
-from sim.explore.strategies import PATIENCE, key_of
 from sim.explore.values import Axis, Numbers
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
     from optuna.trial import FrozenTrial
 
-    from sim.explore.space import Candidate, Space
+    from sim.explore.space import Space
 
 GENERATION = 50
 """Candidates that are asked for at once; half as many for TPE, which learns from each."""

@@ -14,20 +14,20 @@ from sim.explore.wording import part_text
 from tiling.words import plain
 
 if TYPE_CHECKING:
-    from sim.explore.exploration import Exploration
+    from sim.explore.explored import Explored
 
 POINTS = 10_000
 """Points of a page; those of the front, the confirmed and the best ones are on it in any case."""
 
 
-def to_html(exploration: Exploration) -> str:
+def to_html(exploration: Explored) -> str:
     """A page of its own."""
     from sim.report.page import exploration_page
 
     return exploration_page(page_data(exploration))
 
 
-def page_data(exploration: Exploration, most: int = POINTS) -> dict[str, Any]:
+def page_data(exploration: Explored, most: int = POINTS) -> dict[str, Any]:
     """What the page shows: columns of the points that are chosen, and what is known of all."""
     numbers = chosen(exploration, most)
     objectives = exploration.objectives
@@ -56,7 +56,7 @@ def page_data(exploration: Exploration, most: int = POINTS) -> dict[str, Any]:
     }
 
 
-def chosen(exploration: Exploration, most: int) -> NDArray[np.intp]:
+def chosen(exploration: Explored, most: int) -> NDArray[np.intp]:
     """Numbers of the points that are shown: those that matter, and others spread evenly over all."""
     matters = np.zeros(len(exploration), np.bool_)
     matters[exploration.distinct_numbers] = True
@@ -69,7 +69,7 @@ def chosen(exploration: Exploration, most: int) -> NDArray[np.intp]:
     return np.flatnonzero(matters)
 
 
-def _summary(exploration: Exploration, count: int) -> Iterator[tuple[str, str]]:
+def _summary(exploration: Explored, count: int) -> Iterator[tuple[str, str]]:
     yield from summary(exploration)
     if count < len(exploration):
         yield (
@@ -80,7 +80,7 @@ def _summary(exploration: Exploration, count: int) -> Iterator[tuple[str, str]]:
 
 
 def _events(
-    exploration: Exploration, objective: str, numbers: Sequence[int] | NDArray[np.intp]
+    exploration: Explored, objective: str, numbers: Sequence[int] | NDArray[np.intp]
 ) -> Iterator[Any]:
     """Values of the event simulator."""
     for number in numbers:

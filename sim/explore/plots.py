@@ -16,7 +16,7 @@ from sim.report.plots.figure import clean, figure, tidy
 from sim.report.words import percent, short
 
 if TYPE_CHECKING:
-    from sim.explore.exploration import Exploration
+    from sim.explore.explored import Explored
     from sim.explore.objectives import Objective
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -34,7 +34,7 @@ WRITTEN = 120
 class Plots:
     """What can be drawn of an exploration: each method returns a matplotlib Figure, which notebooks show."""
 
-    exploration: Exploration
+    exploration: Explored
 
     def pareto(self, x: str | None = None, y: str | None = None) -> Any:
         """All points by two objectives (the first two), with the front and what was confirmed."""
@@ -68,7 +68,7 @@ class Plots:
         return _sensitivity(self.exploration)
 
 
-def _pareto(exploration: Exploration, x: Objective, y: Objective) -> Any:
+def _pareto(exploration: Explored, x: Objective, y: Objective) -> Any:
     made = figure(9, 5.4)
     axes = made.subplots()
     columns = [exploration.outcomes.columns[one.name] for one in (x, y)]
@@ -100,7 +100,7 @@ def _pareto(exploration: Exploration, x: Objective, y: Objective) -> Any:
 
 
 def _events(
-    exploration: Exploration,
+    exploration: Explored,
     axes: Any,
     objectives: Sequence[Objective],
     columns: Sequence[NDArray[np.float64]],
@@ -116,7 +116,7 @@ def _events(
     axes.plot(*found, "x", ms=5.5, mew=1.2, color=EVENTS, label="the same, by events")
 
 
-def _parallel(exploration: Exploration, objective: Objective) -> Any:
+def _parallel(exploration: Explored, objective: Objective) -> Any:
     numbers = _shown(exploration)
     fields = [
         (name, scale_of(name, [values[n] for n in numbers])) for name, values in exploration.fields.items()
@@ -171,7 +171,7 @@ def _lines(
 
 
 def _heat_map(
-    exploration: Exploration, fields: Sequence[str], objective: Objective, over: Literal["best", "median"]
+    exploration: Explored, fields: Sequence[str], objective: Objective, over: Literal["best", "median"]
 ) -> Any:
     from sim.explore.cells import cells, groups
 
@@ -218,7 +218,7 @@ def _mesh(made: Any, axes: Any, table: NDArray[np.float64], objective: Objective
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
 
 
-def _sensitivity(exploration: Exploration) -> Any:
+def _sensitivity(exploration: Explored) -> Any:
     found = exploration.sensitivity()
     names = [one.name for one in exploration.objectives]
     shares = {(one.field, one.objective): one for one in found}
@@ -249,14 +249,14 @@ def _sensitivity(exploration: Exploration) -> Any:
     return made
 
 
-def _feasible(exploration: Exploration) -> NDArray[np.bool_]:
+def _feasible(exploration: Explored) -> NDArray[np.bool_]:
     """Which points can be drawn; an error if none can."""
     if not exploration.feasible.any():
         exploration.best()  # says why
     return exploration.feasible
 
 
-def _shown(exploration: Exploration) -> NDArray[np.intp]:
+def _shown(exploration: Explored) -> NDArray[np.intp]:
     """Points of the front and others: all, or some that are spread evenly."""
     others = np.flatnonzero(_feasible(exploration) & ~exploration.on_front)
     return np.sort(np.concatenate([_spread(others, LINES), _spread(exploration.distinct_numbers, THICK)]))
@@ -268,7 +268,7 @@ def _spread(numbers: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     return numbers[np.arange(count) * (len(numbers) - 1) // max(count - 1, 1)]
 
 
-def _fields(exploration: Exploration, given: Sequence[str | None], objective: Objective) -> list[str]:
+def _fields(exploration: Explored, given: Sequence[str | None], objective: Objective) -> list[str]:
     """Two fields: those given, then those that matter most to the objective."""
     names = exploration.space.names
     for name in given:
@@ -303,7 +303,7 @@ def _arrow(direction: float | None, share: float) -> str:
     return " ↑" if direction > 0 else " ↓"
 
 
-def _headline(exploration: Exploration) -> str:
+def _headline(exploration: Explored) -> str:
     from sim.explore.summary import exploration_line
 
     return clean(exploration_line(exploration))

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from sim.explore import pareto
+from sim.explore.candidates import Candidate
 from sim.explore.errors import StoreError
 from sim.explore.objectives import Objective
 from sim.explore.progress import Display, Tally
 from sim.explore.store import Known, Store, candidate_text
 from sim.explore.strategies import Strategy
-from sim.explore.work import Candidate, Evaluator, Mode, Numbers, Outcomes
+from sim.explore.work import Evaluator, Mode, Numbers, Outcomes
 from sim.explore.workers import Pool
 
 CHUNK = 256

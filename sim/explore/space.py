@@ -7,50 +7,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from sim.explore.area import AREA, Area
+from sim.explore.candidates import Candidate
 from sim.explore.columns import Columns, symbols
 from sim.explore.errors import SpaceError
 from sim.explore.expression import Constraint, Symbol, constraint
 from sim.explore.fields import Fields
 from sim.explore.making import machines
 from sim.explore.values import Axis, Choices, Numbers, Range, Value
+from sim.explore.varied import Varied
 from sim.machine.errors import Fault, MachineError
 from sim.machine.finding import machine as machine_by_name
 from sim.machine.machine import Machine
 
-Candidate = tuple[Value, ...]
-"""A value for each name of a space."""
 Base = str | Path | Machine
 Given = Range | Sequence[Value] | Mapping[str, Any]
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class Space:
+class Space(Varied):
     """Machines: a base, lists or ranges of values for its fields by path, and constraints.
 
     A list of bases is one more thing to choose, called `base`. A part may be chosen as a whole:
     `{"array": [{"kind": "systolic", …}, {"kind": "block", …}]}`; what it does not say has its default.
     Constraints are expressions over fields, such as `scratchpad_bytes * 2e-6 + macs * 0.0004 <= 5`.
     """
-
-    bases: tuple[Machine, ...]
-    names: tuple[str, ...]
-    """What varies: fields by path, in the order given; `base` comes first."""
-    axes: tuple[Axis, ...]
-    """The values of each name."""
-    ranges: tuple[Range | None, ...]
-    """The range of each name that was given one."""
-    constraints: tuple[Constraint, ...]
-    area: Area
-    """The coefficients of the name `area` in constraints, and of the objective."""
-    symbols: Mapping[str, Symbol]
-    """The names that expressions may have."""
 
     def __init__(
         self,
@@ -79,14 +65,14 @@ class Space:
         """The space that a file says: `{base: tiny, fields: {…}, constraints: […]}`."""
         from sim.explore.files import space_of
 
-        return space_of(tree)
+        return space_of(Space, tree)
 
     @staticmethod
     def load(path: str | Path) -> Space:
         """The space of a file: .json, .yaml or .yml."""
         from sim.explore.files import load
 
-        return load(Path(path))
+        return load(Space, Path(path))
 
     def save(self, path: str | Path) -> None:
         """Write a file: .json, .yaml or .yml."""
@@ -99,17 +85,6 @@ class Space:
         from sim.explore.files import tree_of
 
         return tree_of(self)
-
-    @property
-    def base(self) -> Machine:
-        """The machine, or the first of those, that the space is around."""
-        return self.bases[0]
-
-    @cached_property
-    def size(self) -> int | None:
-        """How many machines there are, also those that a constraint refuses; None for infinitely many."""
-        sizes = [axis.size for axis in self.axes]
-        return None if None in sizes else prod(one for one in sizes if one is not None)
 
     @cached_property
     def digest(self) -> str:

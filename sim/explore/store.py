@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sim.explore.candidates import Candidate
 from sim.explore.errors import StoreError
-from sim.explore.work import Candidate, Outcomes
+from sim.explore.work import Outcomes
 from sim.files import destination
 
 Result = TypeVar("Result")

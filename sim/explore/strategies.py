@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sim.explore.candidates import PATIENCE, Candidate, key_of
 from sim.explore.errors import SpaceError
 from sim.explore.values import Numbers
 from sim.machine.errors import shown
 
 if TYPE_CHECKING:
-    from sim.explore.space import Candidate, Space
+    from sim.explore.space import Space
 
 BATCH = 2048
 """Candidates that are drawn and asked for at once, where nothing is learnt from them; a power of two."""
-PATIENCE = 16
-"""So many batches in a row may have nothing new."""
 SHUFFLED = 1 << 20
 """Spaces of up to so many machines are put in a random order as a whole."""
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
@@ -175,15 +174,6 @@ def _fitting(space: Space, blocks: Iterator[list[Candidate]]) -> Iterator[Candid
         raise SpaceError(
             f"no machine was found that fits; of the first, {why}; loosen it, or widen the space"
         )
-
-
-def key_of(candidate: Candidate) -> object:
-    """What tells candidates apart: themselves, or their text where a part is a dictionary."""
-    try:
-        hash(candidate)
-    except TypeError:
-        return repr(candidate)
-    return candidate
 
 
 def _orders(space: Space, seed: int) -> Iterator[list[Candidate]]:

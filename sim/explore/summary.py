@@ -16,7 +16,7 @@ from sim.report.words import aligned, percent, short
 from tiling.words import plain
 
 if TYPE_CHECKING:
-    from sim.explore.exploration import Exploration, Point
+    from sim.explore.explored import Explored, Point
 
 WIDTH = 110
 """Columns that a text may have."""
@@ -28,7 +28,7 @@ FRONT = 12
 """Points of the front that are shown."""
 
 
-def exploration_line(exploration: Exploration) -> str:
+def exploration_line(exploration: Explored) -> str:
     """The exploration in a line."""
     count, feasible = len(exploration), int(exploration.feasible.sum())
     parts = [
@@ -40,14 +40,7 @@ def exploration_line(exploration: Exploration) -> str:
     return ", ".join(parts)
 
 
-def point_line(point: Point) -> str:
-    """The point in a line."""
-    takes = [f"{name} {with_unit(value, point.units[name])}" for name, value in point.objectives.items()]
-    end = f"cannot be: {plain(point.reason)}" if point.reason else ", ".join(takes)
-    return f"{point.number}: {values_text(point.values)}; {end}"
-
-
-def exploration_text(exploration: Exploration) -> str:
+def exploration_text(exploration: Explored) -> str:
     """What came of it, and the first points of the front."""
     rows = list(summary(exploration))
     indent = max(len(name) for name, _ in rows) + 2
@@ -60,7 +53,7 @@ def exploration_text(exploration: Exploration) -> str:
     return "\n".join(lines)
 
 
-def exploration_html(exploration: Exploration) -> str:
+def exploration_html(exploration: Explored) -> str:
     """The same as a part of a page."""
     rows = "".join(
         f'<tr><th class="left">{escape(name)}</th><td class="wide">{escape(text)}</td></tr>'
@@ -75,7 +68,7 @@ def exploration_html(exploration: Exploration) -> str:
     return framed(parts)
 
 
-def summary(exploration: Exploration) -> Iterator[tuple[str, str]]:
+def summary(exploration: Explored) -> Iterator[tuple[str, str]]:
     """Names and texts of what came of it."""
     yield "space", _space(exploration)
     how = _how(exploration)
@@ -101,7 +94,7 @@ def summary(exploration: Exploration) -> Iterator[tuple[str, str]]:
             yield f"{plain(objective.name)} depends on", text
 
 
-def front_table(exploration: Exploration, most: int = FRONT) -> list[list[str]]:
+def front_table(exploration: Explored, most: int = FRONT) -> list[list[str]]:
     """A head, and a row for each different point of the front: spread evenly, if they are many."""
     names = exploration.space.names
     rows = [["point", *(plain(one.name) for one in exploration.objectives), *names]]
@@ -114,7 +107,7 @@ def front_table(exploration: Exploration, most: int = FRONT) -> list[list[str]]:
     return rows
 
 
-def _front_lines(exploration: Exploration) -> tuple[str, str, list[str]]:
+def _front_lines(exploration: Explored) -> tuple[str, str, list[str]]:
     """Two lines of heads, and one for each point shown: as many fields as there is room for."""
     head, *rows = front_table(exploration)
     first = len(head) - len(exploration.space.names)
@@ -140,7 +133,7 @@ def kinds_of_reasons(reasons: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _space(exploration: Exploration) -> str:
+def _space(exploration: Explored) -> str:
     space = exploration.space
     base = ", ".join(plain(one.name) for one in space.bases)
     size = "infinitely many" if space.size is None else f"{space.size:,}"
@@ -149,7 +142,7 @@ def _space(exploration: Exploration) -> str:
     return f"{text}; {held}" if held else text
 
 
-def _how(exploration: Exploration) -> str:
+def _how(exploration: Explored) -> str:
     settings = exploration.settings
     words = [f"{name} {settings[name]}" for name in ("strategy", "seed", "mode") if name in settings]
     models = settings.get("models")
@@ -164,14 +157,14 @@ def _name(model: object) -> object:
     return model.get("name", "?") if isinstance(model, Mapping) else model
 
 
-def _reasons(exploration: Exploration) -> str:
+def _reasons(exploration: Explored) -> str:
     kinds = kinds_of_reasons(exploration.reasons())
     words = kinds[:REASONS]
     words += [f"{len(kinds) - REASONS:,} more kinds"] if len(kinds) > REASONS else []
     return "; ".join(words)
 
 
-def _front(exploration: Exploration) -> str:
+def _front(exploration: Explored) -> str:
     count = len(exploration.front_numbers)
     different = len(exploration.distinct_numbers)
     names = " and ".join(plain(one.name) for one in exploration.objectives)
@@ -188,7 +181,7 @@ def _best(point: Point, name: str) -> str:
     return f"{text}): {values_text(point.values)}"
 
 
-def _confirmed(exploration: Exploration) -> str:
+def _confirmed(exploration: Explored) -> str:
     count = len(exploration.confirmed)
     words = [f"{count:,} point{'' if count == 1 else 's'} by the event simulator"]
     for one in exploration.differences():
@@ -205,13 +198,13 @@ def _confirmed(exploration: Exploration) -> str:
     return "; ".join(words)
 
 
-def _matters(exploration: Exploration, objective: str) -> str:
+def _matters(exploration: Explored, objective: str) -> str:
     """The fields that explain most of an objective's variance."""
     found = [one for one in exploration.sensitivity() if one.objective == objective and one.share >= 0.01]
     found.sort(key=lambda one: -one.share)
     return ", ".join(f"{one.field} {percent(one.share)}" for one in found[:FIELDS])
 
 
-def _left_out(exploration: Exploration, shown: int) -> list[str]:
+def _left_out(exploration: Explored, shown: int) -> list[str]:
     left = len(exploration.distinct_numbers) - shown
     return [f"and {left:,} more points of the front, between these"] if left else []

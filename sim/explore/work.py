@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost.support import UnsupportedError
+from sim.explore.candidates import Candidate
+from sim.explore.figures import FIGURES, Figures
 from sim.machine.arrays import ARRAYS, MacArray
 from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
@@ -19,47 +21,12 @@ if TYPE_CHECKING:
     from sim.explore.space import Space
     from sim.report.report import Report
 
-Candidate = tuple[Any, ...]
-"""A value for each name of a space, as JSON has them."""
 Numbers = NDArray[np.float64]
 Mode = Literal["analytic", "events"]
-
-FIGURES = ("seconds", "cycles", "joules", "offchip_bytes")
-"""What is kept of each workload, besides the objectives."""
 
 
 class Impossible(Exception):
     """A workload cannot be done by a machine; says why."""
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What a workload takes on machines: a column each, nan where it cannot be, with the reason."""
-
-    cycles: Numbers
-    seconds: Numbers
-    joules: Numbers
-    offchip_bytes: Numbers
-    reasons: tuple[str, ...]
-    """Empty where it can be."""
-    reports: tuple[Report | None, ...] = ()
-    """Of the event simulator, if that was asked; the closed form makes none."""
-
-    def __len__(self) -> int:
-        return len(self.reasons)
-
-    @staticmethod
-    def of(reports: Sequence[Report | str]) -> Figures:
-        """Those of reports; a text is the reason why there is none."""
-        found = [None if isinstance(one, str) else one for one in reports]
-        rows = [
-            (np.nan,) * 4 if one is None else (one.cycles, one.latency_seconds, one.joules, one.offchip_bytes)
-            for one in found
-        ]
-        columns = np.array(rows, np.float64).reshape(len(rows), 4).T
-        reasons = tuple(one if isinstance(one, str) else "" for one in reports)
-        cycles, seconds, joules, offchip = columns
-        return Figures(cycles, seconds, joules, offchip, reasons, tuple(found))
 
 
 class Work(Protocol):

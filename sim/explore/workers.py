@@ -20,8 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sim.explore.candidates import Candidate
 from sim.explore.errors import WorkerError
-from sim.explore.work import Candidate, Evaluator, Mode, Outcomes
+from sim.explore.work import Evaluator, Mode, Outcomes
 from sim.machine.arrays import ARRAYS
 from sim.processes import python
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.explore.work import Figures, Impossible, Mode
+from sim.explore.figures import Figures
+from sim.explore.work import Impossible, Mode
 from tosajit.errors import InputError, PlanError
 from tosajit.kernels.cores import cores
 from tosajit.version import VERSION

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from sim.explore.explore import Question
+from sim.explore.figures import Figures
 from sim.explore.objectives import objectives
 from sim.explore.space import Space
 from sim.explore.values import Range
-from sim.explore.work import Figures, Impossible
+from sim.explore.work import Impossible
 from sim.machine.machine import Machine
 from sim.report.report import Report
 from sim.report.values import OperatorReport
