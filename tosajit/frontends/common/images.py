@@ -9,6 +9,7 @@ from math import gcd
 import numpy as np
 
 from tosajit import ops
+from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped
 from tosajit.graph import Array
 from tosajit.operators import ResizeMode
@@ -92,7 +93,7 @@ def picked(value: Tensor, axis: int, places: Array) -> Tensor:
     if np.array_equal(places, np.arange(shape[axis])):
         return value
     outer, inner = int(np.prod(shape[:axis])), int(np.prod(shape[axis + 1 :]))
-    indices = np.tile(places.astype(np.int32), (outer, 1))
+    indices = expanded(ops.const(places.astype(np.int32).reshape(1, -1)), (outer, len(places)))
     found = ops.gather(reshaped(value, (outer, shape[axis], inner)), indices)
     return reshaped(found, (*shape[:axis], len(places), *shape[axis + 1 :]))
 

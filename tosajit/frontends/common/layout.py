@@ -12,6 +12,13 @@ from tosajit.arrays import Array
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
+_SMALL = 1 << 16
+
+
+def small(shape: Sequence[int]) -> bool:
+    """Whether constants of a shape may be made when a model is read: few numbers can ask for many."""
+    return prod(shape) <= _SMALL
+
 
 def constant_of(value: Tensor | Array) -> Array | None:
     """The elements of a constant, None for what is computed."""

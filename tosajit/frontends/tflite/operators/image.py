@@ -7,6 +7,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import FP32, INT16, INT32, INT48
 from tosajit.frontends.common.images import Sampling, blended, picked, resized
+from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.scale import multiplier_of, number_like, scaled, wide
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
@@ -65,6 +66,10 @@ def _extents(node: Node) -> list[tuple[int, int]]:
     if len(shape) != 4 or len(size) != 2 or min(size) < 1:
         raise Refused(
             f"it makes {list(shape)} {list(size)} large, but must make 4 dimensions 2 extents large"
+        )
+    if not small(size[:1]) or not small(size[1:]):
+        raise Refused(
+            f"it makes images {list(size)} large, which are more places than one dimension may have"
         )
     return list(zip(shape[1:3], size, strict=True))
 

@@ -9,9 +9,10 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.fixed import divided, inverse_root, less, plus, times
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.common.tables import saturated
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.arithmetic import centred
@@ -48,6 +49,8 @@ def local_response_normalization(node: Node, options: LocalResponseNormalization
     """Elements over a power of the sum of squares of neighbouring channels."""
     value = node[0].tensor
     shape, radius = value.shape, min(options.radius, value.shape[-1] - 1)
+    if not small((2 * radius + 1,)):
+        raise Refused(f"its windows of {2 * radius + 1} channels are too large")
     columns = (prod(shape[:-1]), shape[-1], 1, 1)
     squares = reshaped(ops.mul(value, value), columns)
     window = np.full((1, 2 * radius + 1, 1, 1), 1, np.float32)

@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import Border, mirrored, padded
+from tosajit.frontends.common.layout import small
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import MirrorPadMode
 from tosajit.frontends.tflite.node import Node, Operand
@@ -20,7 +21,9 @@ def _folded(node: Node) -> Array | None:
     """Plain numbers with a border of zeros, such as a shape."""
     if node[0].quantized or len(node.operands) > 2:
         return None
-    return np.pad(node[0].raw, borders_of(node[1], node[0].rank))
+    borders = borders_of(node[1], node[0].rank)
+    whole = [extent + sum(border) for extent, border in zip(node[0].shape, borders, strict=True)]
+    return np.pad(node[0].raw, borders) if small(whole) else None
 
 
 @operator("PAD", types=_TYPES, versions=6, fold=_folded)

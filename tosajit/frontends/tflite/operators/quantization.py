@@ -77,6 +77,8 @@ def fake_quant(node: Node, options: FakeQuantOptions) -> Tensor:
     """Real numbers as their nearest ones of a grid."""
     if options.narrow_range:
         raise Refused("it is of a narrow range, which is for weights alone")
+    if not 1 < options.num_bits <= 16:
+        raise Refused(f"it counts in {options.num_bits} bits, but must in 2 to 16")
     low, high, step = _grid(options)
     ones = np.ones((1,) * node[0].rank, np.float32)
     inside = ops.clamp(node[0].tensor, min_val=float(low), max_val=float(high))

@@ -10,7 +10,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8
 from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
@@ -20,31 +20,46 @@ from tosajit.tracing.tensor import Tensor
 _TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
-@operator("TILE", types=_TYPES, versions=4, fold=lambda node: np.tile(node[0].raw, node[1].ints))
+def _tiled(node: Node) -> Array | None:
+    multiples = node[1].ints
+    whole = [extent * one for extent, one in zip(node[0].shape, multiples, strict=True)]
+    return np.tile(node[0].raw, multiples) if small(whole) else None
+
+
+@operator("TILE", types=_TYPES, versions=4, fold=_tiled)
 def tile(node: Node) -> Tensor:
     """A tensor repeated along its dimensions."""
     multiples = node[1].ints
     return node[0].tensor if all(one == 1 for one in multiples) else ops.tile(node[0].tensor, multiples)
 
 
-@operator(
-    "BROADCAST_TO", types=_TYPES, versions=3, fold=lambda node: np.broadcast_to(node[0].raw, node[1].ints)
-)
+def _broadcast(node: Node) -> Array | None:
+    return np.broadcast_to(node[0].raw, node[1].ints) if small(node[1].ints) else None
+
+
+@operator("BROADCAST_TO", types=_TYPES, versions=3, fold=_broadcast)
 def broadcast_to(node: Node) -> Tensor:
     """A tensor whose dimensions of one element are repeated to fill a shape."""
     return expanded(node[0].tensor, node[1].ints)
 
 
-@operator("FILL", types=_TYPES, versions=4, typed=1, fold=lambda node: np.full(node[0].ints, node[1].raw))
+def _filled(node: Node) -> Array | None:
+    return np.full(node[0].ints, node[1].raw) if small(node[0].ints) else None
+
+
+@operator("FILL", types=_TYPES, versions=4, typed=1, fold=_filled)
 def fill(node: Node) -> Tensor:
     """A tensor of a shape, all of whose elements are one number."""
     return expanded(node[1].tensor, node[0].ints)
 
 
 @operator("ZEROS_LIKE", types="float32 int32 int64", versions=2)
-def zeros_like(node: Node) -> Array:
+def zeros_like(node: Node) -> Tensor | Array:
     """Zeros in the shape of a tensor."""
-    return np.zeros(node[0].shape, STORAGE[node.result.type])
+    shape, storage = node[0].shape, STORAGE[node.result.type]
+    if small(shape):
+        return np.zeros(shape, storage)
+    return expanded(ops.const(np.zeros((1,) * len(shape), node.result.dtype.storage)), shape)
 
 
 @operator("REVERSE_V2", types=_TYPES, versions=4)
@@ -79,6 +94,8 @@ def dynamic_update_slice(node: Node) -> Tensor:
 
 def _rows(start: Operand, shape: tuple[int, ...], size: tuple[int, ...], axes: range) -> Tensor:
     """The places of the elements of a part, counted along some dimensions."""
+    if not small([size[axis] for axis in axes]):
+        raise Refused(f"its update {list(size)} leaves gaps in too many places")
     steps = np.array([prod(shape[axis + 1 : axes.stop]) for axis in axes], np.int32)
     grid = np.indices([size[axis] for axis in axes]).reshape(len(axes), -1)
     places = (steps @ grid).astype(np.int32).reshape(1, -1)
