@@ -114,7 +114,7 @@ def nests() -> tuple[Nest, ...]:
     for maker in (residual, attention, moving, resized):
         found += groups(maker())
     found += groups(recurrent())[:4]
-    return (*found, *groups(tj.trace(mixture, *INPUTS)))
+    return (*found, *groups(tj.trace(mixture, *INPUTS)), *groups(tj.trace(kinds, *INPUTS)))
 
 
 INPUTS = np.zeros((2, 9, 31), np.float32), np.zeros((2, 9, 31), np.int16), np.zeros((2, 9, 31), np.int8)
@@ -134,6 +134,26 @@ def mixture(real, short, small):
         ops.cast(real, dtype=tj.INT8),
         ops.clamp(small, min_val=-3, max_val=9),
     )
+
+
+def kinds(real, short, small):
+    """The same few operators in every type that they have."""
+    narrow = [ops.cast(real, dtype=dtype) for dtype in (tj.FP16, tj.BF16)]
+    bytes_ = [ops.cast(one, dtype=tj.FP8E4M3) for one in narrow[1:]]
+    wide, small_wide = ops.cast(short, dtype=tj.INT32), ops.cast(small, dtype=tj.INT32)
+    results = tj.FP32, tj.FP32, tj.FP16, tj.INT48
+    products = [
+        ops.matmul(one, ops.transpose(one, perms=(0, 2, 1)), dtype=dtype)
+        for one, dtype in zip((*narrow, *bytes_, short), results, strict=True)
+    ]
+    products += [
+        ops.mul(wide, small_wide),
+        ops.mul(short, short),
+        ops.mul(narrow[0], narrow[0]),
+    ]
+    sums = [ops.reduce_sum(one, axis=1) for one in (*narrow, wide)]
+    functions = [ops.exp(narrow[0]), ops.abs(narrow[1]), ops.clz(wide), ops.maximum(wide, wide)]
+    return (*products, *sums, *functions, ops.add(ops.mul(wide, wide), small_wide), *bytes_)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
