@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
 
@@ -94,3 +95,23 @@ def test_stripes_are_few() -> None:
 def test_a_target_without_a_scratchpad_is_left_alone() -> None:
     nests, operands = layers(6, 256)
     assert choose(nests, operands, Target("host"))[0] == tuple(nests)
+
+
+def test_chains_and_stripes_are_those_that_were_chosen(golden: Callable[[str, str], None]) -> None:
+    golden("stripes", "\n".join(chosen()))
+
+
+def chosen() -> Iterator[str]:
+    """For stacks of layers and scratchpads of many sizes: how often each layer runs, and what is sure."""
+    stacks = (2, 40, 3, 32), (5, 64, 3, 32), (6, 250, 5, 8), (16, 96, 1, 16), (9, 33, 7, 64)
+    for count, rows, taps, lanes in stacks:
+        nests, operands = layers(count, rows, taps, lanes)
+        for eighths in (1, 2, 3, 4, 5, 6, 7, 9, 12, 15, 17, 24):
+            values: tuple[Place, Place] = ("scratchpad", "offchip")
+            for place in values:
+                target = Target("npu", operands["v0"].bytes * eighths // 8, values=place)
+                found, known, surely = weighed(nests, operands, target)
+                times = [sum(one.members == nest.members for one in found) for nest in nests]
+                buffers = sum(known[name].bytes for name in known.keys() - operands.keys())
+                runs = " ".join(map(str, times)) + " surely" * surely
+                yield f"{count} of {rows} {place} {eighths}/8: {runs}; {buffers} bytes"
