@@ -49,7 +49,14 @@ def bits(sketch: Sketch, kind: Type) -> None:
 @case("MAXIMUM MINIMUM", NUMBERS)
 def extremes(sketch: Sketch, kind: Type) -> None:
     alike = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
-    pair(sketch, kind, kind, **alike)
+    if sketch.chance(0.7):
+        pair(sketch, kind, kind, **alike)
+        return
+    shape = sketch.shape()
+    bound = sketch.random.choice([(), (1,), (1,) * len(shape)])
+    operands = [sketch.operand(kind, shape, **alike), sketch.operand(kind, bound, constant=True, **alike)]
+    sketch.random.shuffle(operands)
+    sketch.add(operands, sketch.result(kind, shape, **alike), version=1)
 
 
 @case("SELECT SELECT_V2", f"{NUMBERS} bool")

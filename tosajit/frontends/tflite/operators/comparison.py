@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 
@@ -139,13 +140,15 @@ def _within(value: Tensor, most: int) -> Tensor:
 @operator("MAXIMUM", types=_NUMBERS, versions=4, fold=folded(np.maximum))
 def maximum(node: Node) -> Tensor:
     """The greater elements of two tensors."""
-    return _extreme(node, ops.maximum)
+    value, bound = _bounded(node)
+    return _extreme(node, ops.maximum) if value is None else _clamped(value, low=bound)
 
 
 @operator("MINIMUM", types=_NUMBERS, versions=4, fold=folded(np.minimum))
 def minimum(node: Node) -> Tensor:
     """The lesser elements of two tensors."""
-    return _extreme(node, ops.minimum)
+    value, bound = _bounded(node)
+    return _extreme(node, ops.minimum) if value is None else _clamped(value, high=bound)
 
 
 def _extreme(node: Node, choose: Binary) -> Tensor:
@@ -155,6 +158,22 @@ def _extreme(node: Node, choose: Binary) -> Tensor:
         return _both(node, choose)
     chosen = choose(*aligned(*(wide(operand.tensor) for operand in node.inputs)))
     return saturated(chosen, narrow)
+
+
+def _bounded(node: Node) -> tuple[Operand | None, float]:
+    """The operand that CLAMP takes, where the other one is a constant number that bounds it."""
+    first, second = node.inputs
+    for value, other in ((first, second), (second, first)):
+        single = other.is_constant and other.raw.size == 1 and other.rank <= value.rank
+        if single and not value.is_constant and value.dtype is not INT32 and not np.any(np.isnan(other.raw)):
+            return value, other.array.reshape(-1)[0].item()
+    return None, 0.0
+
+
+def _clamped(value: Operand, low: float | None = None, high: float | None = None) -> Tensor:
+    least, most = (-inf, inf) if value.dtype.is_float else value.bounds
+    bounds = least if low is None else low, most if high is None else high
+    return ops.clamp(value.tensor, min_val=bounds[0], max_val=bounds[1])
 
 
 @operator("SELECT_V2", types=f"{_NUMBERS} bool", versions=2, typed=1, fold=folded(np.where))
