@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 SEED ?= 42
 VENV := .venv
+# Tests start hundreds of processes: none of them should compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 export TOSAJIT_ARM ?= $(CURDIR)/.venv-arm
 export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
