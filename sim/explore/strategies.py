@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import count as numbers
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
@@ -191,8 +192,7 @@ def _uniform(space: Space, seed: int) -> Iterator[list[Candidate]]:
 
 def _sobol(space: Space, seed: int) -> Iterator[list[Candidate]]:
     sequence = _scipy().Sobol(len(space.names), scramble=True, rng=seed)
-    while True:
-        yield space.at(sequence.random(BATCH))
+    return (space.at(sequence.random(BATCH)) for _ in numbers())
 
 
 def _latin(space: Space, points: int, seed: int) -> Numbers:

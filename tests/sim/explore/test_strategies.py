@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -222,3 +223,11 @@ def test_strategies_that_cannot_be_are_refused(given: Any, said: str) -> None:
     with pytest.raises(sim.SpaceError) as caught:
         strategy(*given, 2)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["latin", "sobol"])
+def test_what_needs_scipy_says_so_before_anything_is_stored(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    space = sim.Space("tiny", {"array.rows": [2, 4]})
+    with pytest.raises(sim.SpaceError, match="need scipy"):
+        strategy(name, space, 2, 0, 1)
