@@ -19,7 +19,6 @@ import sim
 import tosajit as tj
 from sim.explore.store import Store
 from sim.files import destination, write_whole
-from sim.report.data import from_json
 from tosajit.cli import main
 from tosajit.files import load_npy, save_npy
 
@@ -70,7 +69,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "space": ("a.yaml", tj.Space.load),
     "model": ("a.tosa", tj.load),
     "array": ("a.npy", load_npy),
-    "report": ("a.json", from_json),
+    "report": ("a.json", tj.Report.from_json),
     "store": ("points.sqlite", Store.reading),
     "store to be continued": ("points.sqlite", lambda path: Store.open(path, {}, ["latency"])),
 }
