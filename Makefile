@@ -38,15 +38,14 @@ test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 	$(RUN) -m pytest -n 2 $(ARGS)
 
 test-slow: $(READY)     ## Run the tests that take long or much memory
-	$(RUN) -m pytest -m slow $(ARGS)
+	$(RUN) -m pytest -m slow -n 2 $(ARGS)
 
 test-packages: $(READY) ## Build the sdist and the wheel, and test what they hold
 	$(RUN) -m pytest -m slow tests/test_packages.py $(ARGS)
 
 # Tests that see most of what another version can break. Warnings of old packages about each other are not ours.
-ELSEWHERE := $(addprefix tests/,test_cli.py test_docs.py test_exports.py test_files.py test_kernels_objects.py \
-    test_models.py test_readme.py test_samples.py test_validate.py sim/explore sim/test_machines.py \
-    sim/test_machines_files.py)
+ELSEWHERE := $(addprefix tests/,test_cli.py test_exports.py test_files.py test_kernels_objects.py test_models.py \
+    test_samples.py sim/explore/test_space.py sim/explore/test_run.py sim/test_machines.py sim/test_machines_files.py)
 
 test-lowest: $(LOWEST)  ## Run some tests with the lowest versions that pyproject.toml allows
 	$(<D)/bin/python -m pytest -n 2 -o filterwarnings=default $(ELSEWHERE) $(ARGS)
