@@ -134,7 +134,7 @@ def _tried(mutant: Mutant, copy: Path, timeout: float) -> Verdict:
     """Run the tests of a file with the mutant in it."""
     path = copy / mutant.path
     text = path.read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     command += files_of(suite_of(mutant.path), copy)
     environment = {
         **os.environ,

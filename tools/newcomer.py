@@ -109,7 +109,7 @@ def first_result(copy: Path, environment: dict[str, str]) -> float:
     """Seconds from the first cell of the first notebook to its first result."""
     notebook = copy / "notebooks" / "1_quickstart.ipynb"
     (copy / "build").mkdir(exist_ok=True)
-    command = [str(copy / ".venv" / "bin" / "python"), "-c", FIRST_CELLS, str(notebook)]
+    command = [str(copy / ".venv" / "bin" / "python"), "-P", "-c", FIRST_CELLS, str(notebook)]
     done = subprocess.run(
         command, cwd=copy / "build", env=environment, check=True, stdout=subprocess.PIPE, text=True
     )

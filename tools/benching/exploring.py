@@ -63,7 +63,7 @@ def scaling(plan: Plan) -> Iterator[Row]:
 
 def _counting(processes: int) -> float:
     """Seconds that so many processes take to count, each as far."""
-    command = [sys.executable, "-c", "for _ in range(40_000_000): pass"]
+    command = [sys.executable, "-P", "-c", "for _ in range(40_000_000): pass"]
     start = time.perf_counter()
     running = [subprocess.Popen(command) for _ in range(processes)]
     for process in running:

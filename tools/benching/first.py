@@ -131,6 +131,7 @@ def _litert_once(python: Path, folder: Path) -> float:
     start = time.monotonic()
     command = [
         str(python),
+        "-P",
         "-c",
         LITERT,
         str(folder / "model.tflite"),

@@ -105,7 +105,7 @@ def _versions(engine: str) -> dict[str, str]:
         return {package: importlib.metadata.version(package) for package in packages if package != "tosajit"}
     script = "import sys, importlib.metadata as m; print(*(m.version(p) for p in sys.argv[1:]))"
     try:
-        command = [str(interpreter(engine)), "-c", script, *packages]
+        command = [str(interpreter(engine)), "-P", "-c", script, *packages]
         found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     except (Unavailable, subprocess.CalledProcessError):
         return {}
