@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import tosajit as tj
+from sim.report.values import DIRECTIONS, moved
 from tests.golden_networks import networks
 from tiling.target import Target
 from tosajit.compiler.options import Options
@@ -37,15 +38,10 @@ def lines(graph: tj.Graph) -> Iterator[str]:
             yield f"{machine:14}{type(error).__name__}: {error}"
             continue
         closed = tj.simulate(graph, machine, mode="analytic").cycles
-        read, written = (offchip(report, direction) for direction in ("read", "write"))
+        groups = report.operators
+        read, written = (sum(moved(one.traffic, "offchip", way) for one in groups) for way in DIRECTIONS)
         peak = report.peak_scratchpad_bytes
         yield f"{machine:14}{report.cycles:>12}{closed:>12}{read:>10}{written:>10}{peak:>9}"
-
-
-def offchip(report: tj.Report, direction: str) -> int:
-    """The bytes that go off-chip one way."""
-    traffic = [item for one in report.operators for item in one.traffic.items()]
-    return sum(size for (memory, way, _), size in traffic if (memory, way) == ("offchip", direction))
 
 
 @pytest.mark.parametrize("name", networks())
