@@ -28,9 +28,6 @@ BY_HAND = {
 }
 """What takes Python functions, or makes something else than a tensor of tensors."""
 
-OPTIONAL = frozenset({"bias", "pad_const"})
-"""Operands, beside zero points, that are zero if they are not given."""
-
 HEAD = '''"""The operators of TOSA 1.0.1 as functions of arrays and traced tensors.
 
 In a function that `tj.jit` or `tj.trace` traces, a call is recorded; outside, on NumPy arrays, it runs at
@@ -151,7 +148,7 @@ def _parameter(operand: Operand, first: bool) -> str:
         return f"{name}: T"
     if operand.type == "shape_t":
         return f"{name}: Shape"
-    if name.endswith("_zp") or name in OPTIONAL or (operand.type == "i8_t" and operand.dims == (1,)):
+    if operand.or_zero:
         return f"{name}: Vector | None = None"
     return f"{name}: Vector" if operand.dims is not None and len(operand.dims) == 1 else f"{name}: Operand"
 
@@ -185,7 +182,7 @@ def _shown(default: object) -> str:
 
 def _has_dtype(operator: type[Operator]) -> bool:
     """Whether the types of the operands leave a choice for the output."""
-    read = {operand.type for operand in operator.operands_read if not operand.name.endswith("_zp")}
+    read = {operand.type for operand in operator.operands_read if not operand.or_zero}
     written = operator.operands_written[0].type
     columns = [name for name in operator.modes[0].types if name in read | {"acc_t"} and name != written]
     if operator.selects is not Operator.selects and "acc_t" not in operator.modes[0].types:

@@ -77,14 +77,23 @@ class Operand:
     is_list: bool = False
     constant_in: tuple[str, ...] = ()
     """The profiles in which it must be a compile-time constant, unless EXT-DYNAMIC is there."""
+    or_zero: bool = False
+    """Whether a call in Python may leave it out; it is then zero."""
+    unsigned_if: str = ""
+    """The attribute that, if it is true, makes the bits of this zero point an unsigned number."""
     name: str = ""
 
 
 def read(
-    type: str, pattern: str, rank: tuple[int, int | None] = (0, None), *, ctc: tuple[str, ...] = ()
+    type: str,
+    pattern: str,
+    rank: tuple[int, int | None] = (0, None),
+    *,
+    ctc: tuple[str, ...] = (),
+    or_zero: bool = False,
 ) -> Operand:
     """An input: `pattern` names its dimensions (`"N,H,C"`), or its whole shape (`"shape1"`)."""
-    return _operand(type, pattern, rank, is_output=False, constant_in=ctc)
+    return replace(_operand(type, pattern, rank, is_output=False), constant_in=ctc, or_zero=or_zero)
 
 
 def write(type: str, pattern: str, rank: tuple[int, int | None] = (0, None)) -> Operand:
@@ -102,18 +111,11 @@ def writes() -> Operand:
     return replace(_operand("", "", (0, None), is_output=True), is_list=True)
 
 
-def _operand(
-    type: str,
-    pattern: str,
-    rank: tuple[int, int | None],
-    *,
-    is_output: bool,
-    constant_in: tuple[str, ...] = (),
-) -> Operand:
+def _operand(type: str, pattern: str, rank: tuple[int, int | None], *, is_output: bool) -> Operand:
     if pattern == pattern.lower() and not pattern.isdigit():
-        return Operand(type, None, pattern, rank, is_output, constant_in=constant_in)
+        return Operand(type, None, pattern, rank, is_output)
     dims = tuple(int(term) if term.isdigit() else term for term in pattern.split(","))
-    return Operand(type, dims, "", (len(dims), len(dims)), is_output, constant_in=constant_in)
+    return Operand(type, dims, "", (len(dims), len(dims)), is_output)
 
 
 @dataclass(frozen=True, slots=True)

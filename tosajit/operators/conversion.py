@@ -21,7 +21,7 @@ from tosajit.operators.lowering import (
     scalar,
     shape_of,
 )
-from tosajit.operators.types import RoundingMode, Shape
+from tosajit.operators.types import RoundingMode, Shape, zero_point
 
 _CTC = ("PRO-INT",)
 
@@ -118,8 +118,8 @@ class RESCALE(Unary):
     input = read("in_t", "shape")
     multiplier = read("mul_t", "NC", ctc=_CTC)
     shift = read("i8_t", "NC", ctc=_CTC)
-    input_zp = read("in_t", "1", ctc=_CTC)
-    output_zp = read("out_t", "1", ctc=_CTC)
+    input_zp = zero_point("in_t", _CTC, unsigned_if="input_unsigned")
+    output_zp = zero_point("out_t", _CTC, unsigned_if="output_unsigned")
     output = write("out_t", "shape")
 
     left_out: ClassVar[Mapping[str, Any]] = {"scale32": None, "per_channel": None}

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tiling.nest import Access, Affine, Nest, Write
-from tosajit.arrays import Array
-from tosajit.dtypes import DType
 from tosajit.graph import Value
 from tosajit.graph.operator import Dims, error_if, level_check, read, table, write
 from tosajit.operators.lowering import (
@@ -26,7 +24,6 @@ from tosajit.operators.lowering import (
     zero_of,
 )
 from tosajit.operators.types import (
-    CTC,
     AccType,
     Accumulating,
     Pair,
@@ -34,8 +31,9 @@ from tosajit.operators.types import (
     Six,
     Triple,
     beyond,
-    misplaced,
+    no_zero_point,
     steps,
+    zero_point,
 )
 from tosajit.profiles import Level
 
@@ -69,20 +67,13 @@ class Convolution(Accumulating):
 
     input = read("in_t", "N,IH,IW,IC")
     weight = read("weight_t", "OC,KH,KW,IC")
-    bias = read("out_t", "BC")
-    input_zp = read("in_t", "1", ctc=CTC)
-    weight_zp = read("weight_t", "1", ctc=CTC)
+    bias = read("out_t", "BC", or_zero=True)
+    input_zp = zero_point("in_t")
+    weight_zp = zero_point("weight_t")
     output = write("out_t", "N,OH,OW,OC")
 
-    @error_if("input_zp")
-    def misplaced_input_zp(self, in_t: DType, input_zp: Array) -> bool:
-        """It is {input_zp[0]}, but must be 0 for {in_t}."""
-        return misplaced(input_zp, in_t)
-
-    @error_if("weight_zp")
-    def misplaced_weight_zp(self, weight_t: DType, weight_zp: Array) -> bool:
-        """It is {weight_zp[0]}, but must be 0 for {weight_t}."""
-        return misplaced(weight_zp, weight_t)
+    misplaced_input_zp = no_zero_point("in_t", "input_zp")
+    misplaced_weight_zp = no_zero_point("weight_t", "weight_zp")
 
     @error_if("bias")
     def bias_length(self, BC: int, OC: int) -> bool:

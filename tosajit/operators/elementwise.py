@@ -140,7 +140,7 @@ class MUL(Binary):
 
     input1 = read("in_t", "shape1")
     input2 = read("in_t", "shape2")
-    shift = read("i8_t", "1", ctc=CTC)
+    shift = read("i8_t", "1", ctc=CTC, or_zero=True)
     output = write("out_t", "shape")
 
     @require("shift")

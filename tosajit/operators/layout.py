@@ -93,7 +93,7 @@ class PAD(Operator):
 
     input1 = read("in_out_t", "shape1", rank=(1, None))
     padding = read("shape_t", "P", ctc=CTC)
-    pad_const = read("in_out_t", "1", ctc=CTC)
+    pad_const = read("in_out_t", "1", ctc=CTC, or_zero=True)
     output = write("in_out_t", "shape", rank=(1, None))
 
     def infer(self, shape1: Shape, padding: Shape) -> Dims:

@@ -10,8 +10,6 @@ import numpy as np
 
 from tiling.expr import Expr, acc, apply, call, const
 from tiling.nest import Access, Nest, Reduction
-from tosajit.arrays import Array
-from tosajit.dtypes import DType
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
 from tosajit.operators.forms import with_nan
 from tosajit.operators.lowering import (
@@ -31,7 +29,6 @@ from tosajit.operators.lowering import (
     zero_of,
 )
 from tosajit.operators.types import (
-    CTC,
     AccType,
     Accumulating,
     Int32,
@@ -40,9 +37,10 @@ from tosajit.operators.types import (
     Quad,
     Shape,
     beyond,
-    misplaced,
+    no_zero_point,
     out_of_range,
     steps,
+    zero_point,
 )
 from tosajit.profiles import Level
 
@@ -177,20 +175,13 @@ class AVG_POOL2D(Pool, Accumulating):
 
     left_out: ClassVar[Mapping[str, Any]] = {**Pool.left_out, "acc_type": None}
 
-    input_zp = read("in_out_t", "1", ctc=CTC)
-    output_zp = read("in_out_t", "1", ctc=CTC)
+    input_zp = zero_point("in_out_t")
+    output_zp = zero_point("in_out_t")
 
     acc_type: AccType
 
-    @error_if("input_zp")
-    def misplaced_input_zp(self, in_out_t: DType, input_zp: Array) -> bool:
-        """It is {input_zp[0]}, but must be 0 for {in_out_t}."""
-        return misplaced(input_zp, in_out_t)
-
-    @error_if("output_zp")
-    def misplaced_output_zp(self, in_out_t: DType, output_zp: Array) -> bool:
-        """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
-        return misplaced(output_zp, in_out_t)
+    misplaced_input_zp = no_zero_point("in_out_t", "input_zp")
+    misplaced_output_zp = no_zero_point("in_out_t", "output_zp")
 
     def lower(self, use: Lowering) -> list[Nest]:
         """One nest that adds up windows; how many elements count is a product of two tables."""
@@ -239,19 +230,12 @@ class MATMUL(Operator):
 
     A = read("in_t", "N,H,C")
     B = read("in_t", "N,C,W")
-    A_zp = read("in_t", "1", ctc=CTC)
-    B_zp = read("in_t", "1", ctc=CTC)
+    A_zp = zero_point("in_t")
+    B_zp = zero_point("in_t")
     output = write("out_t", "N,H,W")
 
-    @error_if("A_zp")
-    def misplaced_A_zp(self, in_t: DType, A_zp: Array) -> bool:
-        """It is {A_zp[0]}, but must be 0 for {in_t}."""
-        return misplaced(A_zp, in_t)
-
-    @error_if("B_zp")
-    def misplaced_B_zp(self, in_t: DType, B_zp: Array) -> bool:
-        """It is {B_zp[0]}, but must be 0 for {in_t}."""
-        return misplaced(B_zp, in_t)
+    misplaced_A_zp = no_zero_point("in_t", "A_zp")
+    misplaced_B_zp = no_zero_point("in_t", "B_zp")
 
     def lower(self, use: Lowering) -> list[Nest]:
         """One contraction."""

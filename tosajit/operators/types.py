@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT8, DType
-from tosajit.graph.operator import Mode, Operator, ShapeFault, table
+from tosajit.graph.operator import Mode, Operand, Operator, Rule, ShapeFault, read, table
 
 
 class _Named(IntEnum):
@@ -207,6 +208,16 @@ def out_of_range(axis: int, shape: Shape) -> bool:
     return not 0 <= axis < len(shape)
 
 
-def misplaced(zero_point: Array, dtype: DType) -> bool:
-    """Whether there is a zero point, but the type has none."""
-    return dtype is not INT8 and bool(zero_point.any())
+def zero_point(type: str, ctc: tuple[str, ...] = CTC, *, unsigned_if: str = "") -> Operand:
+    """An input that is a zero point of elements of a type."""
+    return replace(read(type, "1", ctc=ctc, or_zero=True), unsigned_if=unsigned_if)
+
+
+def no_zero_point(type: str, operand: str) -> Rule:
+    """An ERROR_IF: the zero point must be 0 where the elements are not INT8."""
+
+    def misplaced(operator: Operator, dtype: DType, zero_point: Array) -> bool:
+        return dtype is not INT8 and bool(zero_point.any())
+
+    message = f"it is {{{operand}[0]}}, but must be 0 for {{{type}}}"
+    return Rule("error_if", operand, misplaced, f"misplaced_{operand}", (type, operand), message)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from tiling.expr import Expr, apply
-from tosajit.arrays import Array
-from tosajit.dtypes import DType
-from tosajit.graph.operator import error_if, read, table, write
+from tosajit.graph.operator import read, table, write
 from tosajit.operators.forms import Unary, elementwise
 from tosajit.operators.lowering import is_float
-from tosajit.operators.types import BOOLEAN, CTC, FLOAT, INT32_INTEGER_FLOAT, INTEGER, misplaced
+from tosajit.operators.types import (
+    BOOLEAN,
+    FLOAT,
+    INT32_INTEGER_FLOAT,
+    INTEGER,
+    no_zero_point,
+    zero_point,
+)
 
 
 @elementwise("2.6.1", INT32_INTEGER_FLOAT)
@@ -82,25 +87,18 @@ class NEGATE(Unary):
     )
 
     input1 = read("in_out_t", "shape")
-    input1_zp = read("in_out_t", "1", ctc=CTC)
-    output_zp = read("in_out_t", "1", ctc=CTC)
+    input1_zp = zero_point("in_out_t")
+    output_zp = zero_point("in_out_t")
     output = write("in_out_t", "shape")
+
+    misplaced_input1_zp = no_zero_point("in_out_t", "input1_zp")
+    misplaced_output_zp = no_zero_point("in_out_t", "output_zp")
 
     def compute(self, input1: Expr, input1_zp: Expr, output_zp: Expr) -> Expr:
         """The negated difference to one zero point, moved to the other."""
         if is_float(input1):
             return apply("neg", input1)
         return apply("negate", input1, input1_zp, output_zp)
-
-    @error_if("input1_zp")
-    def misplaced_input1_zp(self, in_out_t: DType, input1_zp: Array) -> bool:
-        """It is {input1_zp[0]}, but must be 0 for {in_out_t}."""
-        return misplaced(input1_zp, in_out_t)
-
-    @error_if("output_zp")
-    def misplaced_output_zp(self, in_out_t: DType, output_zp: Array) -> bool:
-        """It is {output_zp[0]}, but must be 0 for {in_out_t}."""
-        return misplaced(output_zp, in_out_t)
 
 
 @elementwise("2.6.11", FLOAT)

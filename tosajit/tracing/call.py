@@ -70,7 +70,7 @@ def complete(
     derived, said = operator.completed(named, known, sizes)
     known = {**said, **known}
     filled = tuple(
-        _from_numbers(operator, operand, value, known, _unsigned(operand, derived))
+        _from_numbers(operator, operand, value, known, bool(derived.get(operand.unsigned_if)))
         if found is None
         else found
         for (operand, value), found in zip(slots, given, strict=True)
@@ -128,11 +128,6 @@ def _raised(operand: Operand, array: Array) -> Array:
     return (
         array.reshape(1) if operand.dims is not None and len(operand.dims) == 1 and array.ndim == 0 else array
     )
-
-
-def _unsigned(operand: Operand, attributes: Mapping[str, Any]) -> bool:
-    """Whether an attribute of RESCALE says that this zero point has no sign."""
-    return bool(attributes.get(operand.name.replace("_zp", "_unsigned")))
 
 
 def _from_numbers(
