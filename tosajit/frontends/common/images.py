@@ -9,12 +9,16 @@ from math import gcd
 import numpy as np
 
 from tosajit import ops
+from tosajit.dtypes import INT32
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped
 from tosajit.graph import Array
 from tosajit.operators import ResizeMode
 from tosajit.operators.image import MAX_EXTENT, MAX_NUMERATOR, nearest, positions
 from tosajit.tracing.tensor import Tensor
+
+Extents = tuple[int, int]
+"""How many elements a dimension has before and after."""
 
 _SMALLEST = 16
 """RESIZE makes images less than this times smaller."""
@@ -73,6 +77,54 @@ class Sampling:
     def nearest(self) -> Array:
         """For each output the input that is nearest, the one behind it where two are."""
         return nearest(*self.places, self.numerator)
+
+
+def nearest_image(value: Tensor, extents: Sequence[Extents], aligned: bool, half: bool) -> Tensor:
+    """Images in another size, each element the nearest one; `extents` are heights and widths."""
+    places = [_nearest(*one, aligned, half) for one in extents]
+    samplings = [_halved(exactly(*one, aligned, half), aligned, half).reduced for one in extents]
+    same = all(np.array_equal(one.nearest, place) for one, place in zip(samplings, places, strict=True))
+    if same and all(one.allowed for one in samplings) and value.dtype is not INT32:
+        return resized(value, samplings, ResizeMode.NEAREST)
+    for axis, place in enumerate(places, 1):
+        value = picked(value, axis, place)
+    return value
+
+
+def _nearest(inputs: int, outputs: int, aligned: bool, half: bool) -> Array:
+    """The places of the nearest elements as TFLite computes them, in float32."""
+    number, one = np.arange(outputs).astype(np.float32), np.float32
+    scale = one(inputs - 1) / one(outputs - 1) if aligned and outputs > 1 else one(inputs) / one(outputs)
+    place = (number + one(0.5 if half else 0)) * scale
+    whole: Array = np.floor(place + one(0.5)) if aligned else np.floor(place)
+    return np.minimum(whole, inputs - 1).astype(np.int64)
+
+
+def exactly(inputs: int, outputs: int, aligned: bool, half: bool) -> Sampling:
+    """Where outputs are."""
+    if aligned and outputs > 1:
+        return Sampling(inputs, outputs, outputs - 1, inputs - 1)
+    if half:
+        return Sampling(inputs, outputs, 2 * outputs, 2 * inputs, inputs - outputs)
+    return Sampling(inputs, outputs, outputs, inputs)
+
+
+def _halved(sampling: Sampling, aligned: bool, half: bool) -> Sampling:
+    """The places whose nearest elements are those at or before the given ones, unless corners are aligned."""
+    if aligned or half:  # the half pixel is what rounding to the nearest one adds
+        return sampling
+    doubled = sampling.doubled
+    return Sampling(
+        doubled.inputs, doubled.outputs, doubled.numerator, doubled.denominator, -sampling.numerator
+    )
+
+
+def bilinear_image(value: Tensor, samplings: Sequence[Sampling]) -> Tensor:
+    """Images of real numbers in another size, each element between four ones."""
+    if all(one.allowed for one in samplings):
+        return resized(value, samplings, ResizeMode.BILINEAR)
+    parts = np.float32(1 / (samplings[0].numerator * samplings[1].numerator))
+    return ops.mul(blended(value, samplings), np.full((1,) * 4, parts, np.float32))
 
 
 def resized(value: Tensor, samplings: Sequence[Sampling], mode: ResizeMode) -> Tensor:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from tosajit.frontends.common.layout import reshaped
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import BOOL, INT32
+from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.scale import number_like
 from tosajit.tracing.tensor import Tensor
 
 
@@ -36,6 +41,33 @@ def reduced(
         if is_reduced and result.shape[place] != 1:
             result = reduce(result, place)
     return reshaped(result, shape_without(value.shape, axes, keep))
+
+
+def product(value: Tensor, axis: int) -> Tensor:
+    """The product along a dimension; of integers, which TOSA has no reduction for, by halves."""
+    if value.dtype is not INT32:
+        return ops.reduce_product(value, axis=axis)
+    rest: list[Tensor] = []
+    while (extent := value.shape[axis]) > 1:
+        half = extent // 2
+        rest += [part(value, axis, extent - 1, 1)] if extent % 2 else []
+        value = ops.mul(part(value, axis, 0, half), part(value, axis, half, half))
+    for one in rest:
+        value = ops.mul(value, one)
+    return value
+
+
+def place_of_greatest(value: Tensor, axis: int) -> Tensor:
+    """Where the greatest element along a dimension is, the first of them."""
+    if value.dtype not in (INT32, BOOL):
+        return ops.argmax(value, axis=axis)
+    numbers = ops.cast(value, dtype=INT32) if value.dtype is BOOL else value
+    extent = value.shape[axis]
+    shape = [extent if place == axis else 1 for place in range(value.ndim)]
+    places = np.arange(extent, dtype=np.int32).reshape(shape)
+    greatest = ops.equal(numbers, ops.reduce_max(numbers, axis=axis))
+    first = ops.reduce_min(ops.select(greatest, places, number_like(value, extent)), axis=axis)
+    return reshaped(first, shape_without(value.shape, (axis,), keep=False))
 
 
 def _size(shape: Sequence[int], places: Sequence[int]) -> int:

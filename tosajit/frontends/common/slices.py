@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.frontends.common.layout import constant_of, like, reshaped, sliced
+from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 
@@ -32,11 +34,73 @@ class Range:
         return slice(self.start, stop, self.step)
 
 
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """What bit `i` says about number `i` of begin, end and step, as TensorFlow has it."""
+
+    begin: int = 0
+    end: int = 0
+    ellipsis: int = 0
+    new_axis: int = 0
+    shrink_axis: int = 0
+
+
+def masked(
+    extents: Sequence[int], begin: Sequence[int], end: Sequence[int], step: Sequence[int], masks: Masks
+) -> tuple[list[Range], tuple[int, ...]]:
+    """The range of each dimension, and the shape of the result."""
+    ranges: list[Range] = []
+    shape: list[int] = []
+    for number in _places(masks, len(begin), len(extents)):
+        axis = len(ranges)
+        if number is None:
+            ranges.append(Range(0, extents[axis]))
+            shape.append(extents[axis])
+        elif masks.new_axis >> number & 1:
+            shape.append(1)
+        else:
+            found = _range(masks, number, extents[axis], begin[number], end[number], step[number])
+            ranges.append(found)
+            shape += [] if masks.shrink_axis >> number & 1 else [found.count]
+    return ranges, tuple(shape)
+
+
+def _places(masks: Masks, count: int, rank: int) -> list[int | None]:
+    """The numbers of begin, end and step in order; None for dimensions that are taken whole."""
+    found: list[int | None] = []
+    real = [number for number in range(count) if not (masks.new_axis | masks.ellipsis) >> number & 1]
+    for number in range(count):
+        whole = masks.ellipsis >> number & 1
+        found += [None] * (rank - len(real)) if whole else [number]
+    return found if masks.ellipsis else found + [None] * (rank - len(real))
+
+
+def _range(masks: Masks, number: int, extent: int, begin: int, end: int, step: int) -> Range:
+    if step == 0:
+        raise Refused(f"its step along dimension {number} is 0")
+    least, most = (0, extent) if step > 0 else (-1, extent - 1)
+    start = begin + extent if begin < 0 else begin
+    if masks.begin >> number & 1:
+        start = 0 if step > 0 else extent - 1
+    start = min(max(start, least), most)
+    if masks.shrink_axis >> number & 1:
+        return Range(start, start + 1)
+    stop = end + extent if end < 0 else end
+    if masks.end >> number & 1:
+        stop = extent if step > 0 else -1
+    return Range(start, min(max(stop, least), most), step)
+
+
+def cut(data: Array, ranges: Sequence[Range]) -> Array:
+    """The elements of an array at ranges."""
+    return np.ascontiguousarray(data[tuple(one.slice for one in ranges)])
+
+
 def strided(value: Tensor, ranges: Sequence[Range]) -> Tensor:
     """The elements at ranges: turned where steps are negative, cut, and of each group of a step the first."""
     data = constant_of(value)
     if data is not None:
-        return like(value, np.ascontiguousarray(data[tuple(one.slice for one in ranges)]))
+        return like(value, cut(data, ranges))
     turned, forward = _turned(value, ranges)
     reaches = [min(one.count * one.step, extent - one.start) if one.count else 0
                for one, extent in zip(forward, turned.shape, strict=True)]  # fmt: skip

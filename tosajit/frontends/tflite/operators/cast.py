@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import BOOL, FP32, INT8, INT32, DType
+from tosajit.frontends.common.numbers import is_not_zero, towards_zero
 from tosajit.frontends.common.scale import wide
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
@@ -44,10 +45,9 @@ def _from_real(value: Tensor, wanted: Type, dtype: DType) -> Tensor:
     if wanted in _REAL:
         return _to(value, dtype)
     value = _to(value, FP32)
-    zero = np.zeros((1,) * value.ndim, np.float32)
     if wanted is Type.BOOL:
-        return ops.logical_not(ops.equal(value, zero))
-    whole = ops.select(ops.greater_equal(value, zero), ops.floor(value), ops.ceil(value))
+        return is_not_zero(value)
+    whole = towards_zero(value)
     if wanted is Type.UINT8:
         return _unsigned(_to(ops.cast(ops.clamp(whole, min_val=0.0, max_val=255.0), dtype=INT32), INT8))
     return _to(whole, dtype)

@@ -6,7 +6,14 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import FP32, INT16, INT32, INT48
-from tosajit.frontends.common.images import Sampling, blended, picked, resized
+from tosajit.frontends.common.images import (
+    Sampling,
+    bilinear_image,
+    blended,
+    exactly,
+    nearest_image,
+    resized,
+)
 from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.scale import multiplier_of, number_like, scaled, wide
 from tosajit.frontends.common.tables import saturated
@@ -15,7 +22,6 @@ from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import ResizeBilinearOptions, ResizeNearestNeighborOptions
 from tosajit.frontends.tflite.schema import Type
-from tosajit.graph import Array
 from tosajit.operators import ResizeMode, RoundingMode
 from tosajit.tracing.tensor import Tensor
 
@@ -31,16 +37,7 @@ _UNIT = 1 << 10
 )
 def resize_nearest_neighbor(node: Node, options: ResizeNearestNeighborOptions) -> Tensor:
     """Images in another size, each element the nearest one."""
-    value, flags = node[0].tensor, (options.align_corners, options.half_pixel_centers)
-    extents = _extents(node)
-    places = [_nearest(*one, *flags) for one in extents]
-    samplings = [_halved(_exact(*one, *flags), *flags).reduced for one in extents]
-    same = all(np.array_equal(one.nearest, place) for one, place in zip(samplings, places, strict=True))
-    if same and all(one.allowed for one in samplings) and value.dtype is not INT32:
-        return resized(value, samplings, ResizeMode.NEAREST)
-    for axis, place in enumerate(places, 1):
-        value = picked(value, axis, place)
-    return value
+    return nearest_image(node[0].tensor, _extents(node), options.align_corners, options.half_pixel_centers)
 
 
 @operator("RESIZE_BILINEAR", ResizeBilinearOptions, types="float32 int8 uint8 int16", versions=4)
@@ -50,11 +47,11 @@ def resize_bilinear(node: Node, options: ResizeBilinearOptions) -> Tensor:
     if all(flags):
         raise Refused("it has both aligned corners and centres at half pixels, which exclude each other")
     extents, value = _extents(node), node[0]
-    exact = [_exact(*one, *flags).reduced for one in extents]
+    exact = [exactly(*one, *flags).reduced for one in extents]
     if all(one.identical for one in exact):
         return value.tensor
     if value.type is Type.FLOAT32:
-        return _real(value.tensor, exact)
+        return bilinear_image(value.tensor, exact)
     if value.type is Type.UINT8:
         return _unsigned(value.tensor, exact)
     return _signed(value.tensor, [_rounded(*one, *flags).reduced for one in extents])
@@ -74,34 +71,6 @@ def _extents(node: Node) -> list[tuple[int, int]]:
     return list(zip(shape[1:3], size, strict=True))
 
 
-def _nearest(inputs: int, outputs: int, aligned: bool, half: bool) -> Array:
-    """The places of the nearest elements as TFLite computes them, in float32."""
-    number, one = np.arange(outputs).astype(np.float32), np.float32
-    scale = one(inputs - 1) / one(outputs - 1) if aligned and outputs > 1 else one(inputs) / one(outputs)
-    place = (number + one(0.5 if half else 0)) * scale
-    whole: Array = np.floor(place + one(0.5)) if aligned else np.floor(place)
-    return np.minimum(whole, inputs - 1).astype(np.int64)
-
-
-def _exact(inputs: int, outputs: int, aligned: bool, half: bool) -> Sampling:
-    """Where outputs are."""
-    if aligned and outputs > 1:
-        return Sampling(inputs, outputs, outputs - 1, inputs - 1)
-    if half:
-        return Sampling(inputs, outputs, 2 * outputs, 2 * inputs, inputs - outputs)
-    return Sampling(inputs, outputs, outputs, inputs)
-
-
-def _halved(sampling: Sampling, aligned: bool, half: bool) -> Sampling:
-    """The places whose nearest elements are those at or before the given ones, unless corners are aligned."""
-    if aligned or half:  # the half pixel is what rounding to the nearest one adds
-        return sampling
-    doubled = sampling.doubled
-    return Sampling(
-        doubled.inputs, doubled.outputs, doubled.numerator, doubled.denominator, -sampling.numerator
-    )
-
-
 def _rounded(inputs: int, outputs: int, aligned: bool, half: bool) -> Sampling:
     """Where outputs are as TFLite computes it for integers."""
     above, below = (inputs - 1, outputs - 1) if aligned and outputs > 1 else (inputs, outputs)
@@ -109,18 +78,11 @@ def _rounded(inputs: int, outputs: int, aligned: bool, half: bool) -> Sampling:
     return Sampling(inputs, outputs, _UNIT, step, step // 2 - _UNIT // 2 if half else 0)
 
 
-def _real(value: Tensor, samplings: list[Sampling]) -> Tensor:
-    if all(one.allowed for one in samplings):
-        return resized(value, samplings, ResizeMode.BILINEAR)
-    parts = np.float32(1 / (samplings[0].numerator * samplings[1].numerator))
-    return ops.mul(blended(value, samplings), np.full((1,) * 4, parts, np.float32))
-
-
 def _unsigned(value: Tensor, samplings: list[Sampling]) -> Tensor:
     """Bytes without sign: TFLite interpolates them in float32, and rounds halves up."""
     parts = samplings[0].numerator * samplings[1].numerator
     if not all(one.allowed for one in samplings):
-        real = _real(ops.cast(value, dtype=FP32), samplings)
+        real = bilinear_image(ops.cast(value, dtype=FP32), samplings)
         nearest = ops.floor(ops.add(real, np.full((1,) * 4, 0.5, np.float32)))
         return ops.cast(nearest, dtype=value.dtype)
     total = resized(value, samplings, ResizeMode.BILINEAR)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from tosajit import ops
 from tosajit.dtypes import FP32
-from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.layout import transposed
+from tosajit.frontends.common.matrices import multiplied
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
@@ -22,18 +19,12 @@ def batch_matmul(node: Node, options: BatchMatMulOptions) -> Tensor:
     """The products of matrices, one for each index of the other dimensions."""
     left, right, result = node[0], node[1], node.result
     first, second = _matrices(left, left, options.adj_x), _matrices(left, right, options.adj_y)
-    shared = _shared(first.shape[:-2], second.shape[:-2])
-    matrices = [
-        reshaped(expanded(one, (*shared, *one.shape[-2:])), (prod(shared), *one.shape[-2:]))
-        for one in (first, second)
-    ]
-    points = [one.zero_point if left.quantized else 0 for one in (left, right)]
-    total = ops.matmul(*matrices, *points)
-    shape = (*shared, first.shape[-2], second.shape[-1])
     if not left.quantized:
-        return reshaped(total, shape)
-    scale = float(left.scale) * float(right.scale) / float(result.scale)
-    return reshaped(finished(total, scale, result), shape)
+        return multiplied(first, second)
+    points, scale = (left.zero_point, right.zero_point), float(left.scale) * float(right.scale)
+    return multiplied(
+        first, second, points, lambda total: finished(total, scale / float(result.scale), result)
+    )
 
 
 def _matrices(left: Operand, operand: Operand, adjoint: bool) -> Tensor:
@@ -45,10 +36,3 @@ def _matrices(left: Operand, operand: Operand, adjoint: bool) -> Tensor:
         tensor = operand.trace.constant(operand.real, FP32, operand.name)
     order = [*range(operand.rank - 2), operand.rank - 1, operand.rank - 2]
     return transposed(tensor, order) if adjoint else tensor
-
-
-def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    """The other dimensions of both, after broadcasting."""
-    rank = max(len(first), len(second))
-    raised = [(1,) * (rank - len(one)) + one for one in (first, second)]
-    return tuple(other if one == 1 else one for one, other in zip(*raised, strict=True))

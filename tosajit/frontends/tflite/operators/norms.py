@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.fixed import divided, inverse_root, less, plus, times
-from tosajit.frontends.common.layout import reshaped, small
+from tosajit.frontends.common.norms import response_normalized
 from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.common.tables import saturated
-from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.arithmetic import centred
@@ -47,14 +44,6 @@ def l2_normalization(node: Node, options: FusedOptions) -> Tensor:
 @operator("LOCAL_RESPONSE_NORMALIZATION", LocalResponseNormalizationOptions, types="float32")
 def local_response_normalization(node: Node, options: LocalResponseNormalizationOptions) -> Tensor:
     """Elements over a power of the sum of squares of neighbouring channels."""
-    value = node[0].tensor
-    shape, radius = value.shape, min(options.radius, value.shape[-1] - 1)
-    if not small((2 * radius + 1,)):
-        raise Refused(f"its windows of {2 * radius + 1} channels are too large")
-    columns = (prod(shape[:-1]), shape[-1], 1, 1)
-    squares = reshaped(ops.mul(value, value), columns)
-    window = np.full((1, 2 * radius + 1, 1, 1), 1, np.float32)
-    sums = reshaped(ops.conv2d(squares, window, pad=(radius, radius, 0, 0)), shape)
-    ones = np.ones((1,) * value.ndim, np.float32)
-    base = ops.add(ops.mul(sums, ones * np.float32(options.alpha)), ones * np.float32(options.bias))
-    return ops.mul(value, ops.pow(base, ones * np.float32(-options.beta)))
+    return response_normalized(
+        node[0].tensor, options.radius, float(options.bias), float(options.alpha), float(options.beta)
+    )

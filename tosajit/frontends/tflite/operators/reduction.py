@@ -9,9 +9,8 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import BOOL, INT32
-from tosajit.frontends.common.layout import part, reshaped
-from tosajit.frontends.common.reduce import axes_of, reduced, shape_without
+from tosajit.dtypes import INT32
+from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
 from tosajit.frontends.common.scale import number_like, scaled, wide
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
@@ -97,13 +96,13 @@ def reduce_all(node: Node, options: ReducerOptions) -> Tensor:
 @operator("REDUCE_PROD", ReducerOptions, types="float32 int32 int64", versions=2, fold=folded(np.prod))
 def reduce_prod(node: Node, options: ReducerOptions) -> Tensor:
     """The product along dimensions."""
-    return _reduced(node, options, _product)
+    return _reduced(node, options, product)
 
 
 @operator("ARG_MAX", ArgOptions, types="float32 int8 uint8 int32 bool", versions=3)
 def arg_max(node: Node, options: ArgOptions) -> Tensor:
     """The place of the greatest element along a dimension, the first of them."""
-    return _place(node, node[0].tensor)
+    return place_of_greatest(node[0].tensor, _axis(node))
 
 
 @operator("ARG_MIN", ArgOptions, types="float32 int8 uint8 int32 bool", versions=3)
@@ -111,7 +110,7 @@ def arg_min(node: Node, options: ArgOptions) -> Tensor:
     """The place of the least element along a dimension, the first of them."""
     value = node[0]
     turned = ~value.tensor if value.type.label != "float32" else -value.tensor
-    return _place(node, turned)
+    return place_of_greatest(turned, _axis(node))
 
 
 def _reduced(node: Node, options: ReducerOptions, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
@@ -137,29 +136,6 @@ def _mean_pair(scale: float, count: int) -> tuple[int, int]:
     return (multiplier << bits) // count, 31 - exponent + bits
 
 
-def _product(value: Tensor, axis: int) -> Tensor:
-    """The product along a dimension; of integers, which TOSA has no reduction for, by halves."""
-    if value.dtype is not INT32:
-        return ops.reduce_product(value, axis=axis)
-    rest: list[Tensor] = []
-    while (extent := value.shape[axis]) > 1:
-        half = extent // 2
-        rest += [part(value, axis, extent - 1, 1)] if extent % 2 else []
-        value = ops.mul(part(value, axis, 0, half), part(value, axis, half, half))
-    for one in rest:
-        value = ops.mul(value, one)
-    return value
-
-
-def _place(node: Node, value: Tensor) -> Tensor:
-    """Where the greatest element is."""
-    (axis,) = axes_of(node[1].ints, value.ndim)
-    if value.dtype not in (INT32, BOOL):
-        return ops.argmax(value, axis=axis)
-    numbers = ops.cast(value, dtype=INT32) if value.dtype is BOOL else value
-    extent = value.shape[axis]
-    shape = [extent if place == axis else 1 for place in range(value.ndim)]
-    places = np.arange(extent, dtype=np.int32).reshape(shape)
-    greatest = ops.equal(numbers, ops.reduce_max(numbers, axis=axis))
-    first = ops.reduce_min(ops.select(greatest, places, number_like(value, extent)), axis=axis)
-    return reshaped(first, shape_without(value.shape, (axis,), keep=False))
+def _axis(node: Node) -> int:
+    (axis,) = axes_of(node[1].ints, node[0].rank)
+    return axis

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.reduce import axes_of
-from tosajit.frontends.common.slices import Range, strided
+from tosajit.frontends.common.slices import Masks, Range, cut, masked, strided
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
@@ -93,7 +91,7 @@ def rank(node: Node) -> Array:
     return np.array(node[0].rank, np.int32)
 
 
-@operator("SLICE", types=_TYPES, versions=6, fold=lambda node: _cut(node[0].raw, _slice_ranges(node)))
+@operator("SLICE", types=_TYPES, versions=6, fold=lambda node: cut(node[0].raw, _slice_ranges(node)))
 def slice_(node: Node) -> Tensor:
     """A part of a tensor."""
     return strided(node[0].tensor, _slice_ranges(node))
@@ -102,10 +100,6 @@ def slice_(node: Node) -> Tensor:
 def _slice_ranges(node: Node) -> list[Range]:
     ones = zip(node[0].shape, node[1].ints, node[2].ints, strict=True)
     return [Range(start, extent if size < 0 else start + size) for extent, start, size in ones]
-
-
-def _cut(data: Array, ranges: Sequence[Range]) -> Array:
-    return np.ascontiguousarray(data[tuple(one.slice for one in ranges)])
 
 
 @operator("STRIDED_SLICE", StridedSliceOptions, types=_TYPES, versions=8,
@@ -118,57 +112,23 @@ def strided_slice(node: Node, options: StridedSliceOptions) -> Tensor:
 
 def _strided_parts(node: Node, data: Array) -> Array:
     ranges, shape = _strided_ranges(node)
-    return _cut(data, ranges).reshape(shape)
+    return cut(data, ranges).reshape(shape)
 
 
 def _strided_ranges(node: Node) -> tuple[list[Range], tuple[int, ...]]:
-    """The range of each dimension, and the shape of the result, by the masks of the attributes."""
-    options, extents = node.attributes(StridedSliceOptions), node[0].shape
+    """The range of each dimension, and the shape of the result."""
+    options = node.attributes(StridedSliceOptions)
     begin, end, step = (node[number].ints for number in (1, 2, 3))
-    ranges: list[Range] = []
-    shape: list[int] = []
-    places = _places(options, len(begin), len(extents))
-    for number in places:
-        axis = len(ranges)
-        if number is None:
-            ranges.append(Range(0, extents[axis]))
-            shape.append(extents[axis])
-        elif options.new_axis_mask >> number & 1:
-            shape.append(1)
-        else:
-            found = _range(options, number, extents[axis], begin[number], end[number], step[number])
-            ranges.append(found)
-            shape += [] if options.shrink_axis_mask >> number & 1 else [found.count]
-    return ranges, tuple(shape)
-
-
-def _places(options: StridedSliceOptions, count: int, rank: int) -> list[int | None]:
-    """The numbers of begin, end and step in order; None for dimensions that are taken whole."""
-    found: list[int | None] = []
-    real = [
-        number for number in range(count) if not (options.new_axis_mask | options.ellipsis_mask) >> number & 1
-    ]
-    for number in range(count):
-        whole = options.ellipsis_mask >> number & 1
-        found += [None] * (rank - len(real)) if whole else [number]
-    return found if options.ellipsis_mask else found + [None] * (rank - len(real))
-
-
-def _range(options: StridedSliceOptions, number: int, extent: int, begin: int, end: int, step: int) -> Range:
-    if step == 0:
-        raise Refused(f"its step along dimension {number} is 0")
-    end = begin + end if options.offset else end
-    least, most = (0, extent) if step > 0 else (-1, extent - 1)
-    start = begin + extent if begin < 0 else begin
-    if options.begin_mask >> number & 1:
-        start = 0 if step > 0 else extent - 1
-    start = min(max(start, least), most)
-    if options.shrink_axis_mask >> number & 1:
-        return Range(start, start + 1)
-    stop = end + extent if end < 0 else end
-    if options.end_mask >> number & 1:
-        stop = extent if step > 0 else -1
-    return Range(start, min(max(stop, least), most), step)
+    if options.offset:
+        end = tuple(one + other for one, other in zip(begin, end, strict=True))
+    masks = Masks(
+        options.begin_mask,
+        options.end_mask,
+        options.ellipsis_mask,
+        options.new_axis_mask,
+        options.shrink_axis_mask,
+    )
+    return masked(node[0].shape, begin, end, step, masks)
 
 
 @operator("CONCATENATION", ConcatenationOptions, types=_TYPES, versions=4,

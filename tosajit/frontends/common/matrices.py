@@ -1,0 +1,34 @@
+"""Products of matrices, one for each index of the dimensions before the last two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from tosajit import ops
+from tosajit.frontends.common.broadcast import expanded
+from tosajit.frontends.common.layout import reshaped
+from tosajit.tracing.tensor import Tensor
+
+
+def multiplied(
+    first: Tensor,
+    second: Tensor,
+    zero_points: Sequence[int] = (0, 0),
+    finish: Callable[[Tensor], Tensor] = lambda total: total,
+) -> Tensor:
+    """The products of matrices, whose other dimensions are broadcast; `finish` takes the sums of products."""
+    shared = _shared(first.shape[:-2], second.shape[:-2])
+    left, right = (
+        reshaped(expanded(one, (*shared, *one.shape[-2:])), (prod(shared), *one.shape[-2:]))
+        for one in (first, second)
+    )
+    total = finish(ops.matmul(left, right, *zero_points))
+    return reshaped(total, (*shared, first.shape[-2], second.shape[-1]))
+
+
+def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """The other dimensions of both, after broadcasting."""
+    rank = max(len(first), len(second))
+    raised = [(1,) * (rank - len(one)) + one for one in (first, second)]
+    return tuple(other if one == 1 else one for one, other in zip(*raised, strict=True))

@@ -1,0 +1,26 @@
+"""Elements over a norm of their neighbours."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.layout import reshaped, small
+from tosajit.frontends.common.numbers import number
+from tosajit.frontends.frame import Refused
+from tosajit.tracing.tensor import Tensor
+
+
+def response_normalized(value: Tensor, radius: int, bias: float, alpha: float, beta: float) -> Tensor:
+    """Elements over a power of the sum of squares of neighbouring channels."""
+    shape, radius = value.shape, min(radius, value.shape[-1] - 1)
+    if not small((2 * radius + 1,)):
+        raise Refused(f"its windows of {2 * radius + 1} channels are too large")
+    columns = (prod(shape[:-1]), shape[-1], 1, 1)
+    squares = reshaped(ops.mul(value, value), columns)
+    window = np.full((1, 2 * radius + 1, 1, 1), 1, value.dtype.storage)
+    sums = reshaped(ops.conv2d(squares, window, pad=(radius, radius, 0, 0)), shape)
+    base = ops.add(ops.mul(sums, number(value, alpha)), number(value, bias))
+    return ops.mul(value, ops.pow(base, number(value, -beta)))
