@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +35,12 @@ class Case:
     absolute: float = 1e-6
     optimised: bool = False
     """Whether LiteRT's optimised kernels say what is right."""
+    known: bytes | None = None
+    """A model that LiteRT runs in place of this one, where it has no kernel."""
 
 
 class Sketch:
-    """A model that is being drawn."""
+    """A model that is being drawn: what is added belongs to the subgraph that is open."""
 
     def __init__(self, name: str, seed: object) -> None:
         self.name = name
@@ -49,8 +52,11 @@ class Sketch:
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.arrays: list[Array] = []
+        self.subgraphs: list[RawSubgraph] = []
+        """Those beside the first."""
         self.steps, self.relative, self.absolute = 0, 1e-5, 1e-6
         self.calls, self.optimised = 1, False
+        self.known: RawSubgraph | None = None
 
     def shape(self, least: int = 1, most: int = 4, extent: int = 7) -> tuple[int, ...]:
         """Extents of a random rank."""
@@ -146,13 +152,31 @@ class Sketch:
         written = (outputs,) if isinstance(outputs, int) else tuple(outputs)
         self.operators.append(RawOperator(name or self.name, tuple(inputs), written, options, version))
 
+    @contextmanager
+    def subgraph(self, name: str) -> Iterator[None]:
+        """Draw another subgraph inside of `with`: its number is how many there are behind that."""
+        outside = self.tensors, self.operators, self.inputs, self.outputs, self.arrays
+        self.tensors, self.operators, self.inputs, self.outputs, self.arrays = [], [], [], [], []
+        yield
+        self.subgraphs.append(self.drawn(name))
+        self.tensors, self.operators, self.inputs, self.outputs, self.arrays = outside
+
+    def drawn(self, name: str) -> RawSubgraph:
+        """The subgraph that is open."""
+        return RawSubgraph(self.tensors, self.operators, self.inputs, self.outputs, name)
+
     def case(self) -> Case:
         """The model, with its inputs; behind the first call, others have new ones."""
-        subgraph = RawSubgraph(self.tensors, self.operators, self.inputs, self.outputs, "main")
         calls = [tuple(self.arrays)]
         for _ in range(self.calls - 1):
-            calls.append(
-                tuple(self.numbers.permuted(array.reshape(-1)).reshape(array.shape) for array in self.arrays)
-            )
+            calls.append(tuple(map(self.again, self.arrays)))
         bounds = self.steps, self.relative, self.absolute
-        return Case(RawModel([subgraph]).bytes(), tuple(calls), *bounds, self.optimised)
+        model = RawModel([self.drawn("main"), *self.subgraphs]).bytes()
+        known = None if self.known is None else RawModel([self.known]).bytes()
+        return Case(model, tuple(calls), *bounds, self.optimised, known)
+
+    def again(self, array: Array) -> Array:
+        """Other elements like those of an array."""
+        if array.dtype == np.bool_:
+            return self.elements(Type.BOOL, array.shape)
+        return self.numbers.permuted(array.reshape(-1)).reshape(array.shape)

@@ -238,7 +238,7 @@ def _region(
 ) -> tuple[Trace, Tree, int]:
     """Trace a function into a region that takes `tensors`, and behind them what another one has captured."""
     region = trace.region(name)
-    names = zip(_parameters(function, len(tensors)), tensors, strict=True)
+    names = zip(_parameters(function, tensors), tensors, strict=True)
     parameters = [region.input(called, tensor.dtype, tensor.shape) for called, tensor in names]
     _capture(trace, region, captured)
     leaves: list[Tensor] = []
@@ -250,14 +250,15 @@ def _region(
     return region, tree, len(leaves)
 
 
-def _parameters(function: Function, count: int) -> list[str]:
-    """What a function calls its arguments, as far as it says so."""
+def _parameters(function: Function, tensors: Sequence[Tensor]) -> list[str]:
+    """What a function calls its arguments, as far as it says so; else what they are called outside."""
     try:
         named = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         named = {}.values()
     positional = [one.name for one in named if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    return [*positional[:count], *(f"input_{number}" for number in range(len(positional), count))]
+    said = positional[: len(tensors)]
+    return [*said, *(tensor.name for tensor in tensors[len(said) :])]
 
 
 def _capture(trace: Trace, region: Trace, names: dict[str, Tensor]) -> None:

@@ -172,7 +172,7 @@ class Walk:
         """An operator with its operands."""
         operands = tuple(None if place < 0 else self.operand(place, "inputs") for place in operator.inputs)
         results = tuple(Described(self.subgraph.tensors[place]) for place in operator.outputs)
-        return Node(operator, operands, results, self.trace, self.call)
+        return Node(operator, operands, results, self.trace, self)
 
     def operand(self, place: int, field: str) -> Operand:
         """A tensor that has been computed, or is a constant."""
@@ -187,21 +187,37 @@ class Walk:
             )
         return Operand(record, self.trace, value, self.labels[place])
 
-    def call(self, number: int, operands: Sequence[Operand]) -> tuple[Tensor, ...]:
+    def call(self, number: int, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Lower another subgraph of the model on operands, into the trace that is being recorded."""
-        model, trace = self.lowering.model, current_trace()
-        if not 0 <= number < len(model.subgraphs):
-            raise Refused(f"it runs subgraph {number}, but there are {len(model.subgraphs)}")
+        subgraph, trace = self.called_subgraph(number), current_trace()
         if self.depth == _DEEPEST:
             raise FileError(f"expected subgraphs that call each other to a depth of {_DEEPEST}")
-        subgraph = model.subgraphs[number]
         if len(operands) != len(subgraph.inputs):
             raise Refused(f"subgraph {number} takes {len(subgraph.inputs)} tensors, not {len(operands)}")
         assert trace is not None
         walk = Walk(self.lowering, subgraph, trace, self.depth + 1)
         walk.values |= {place: one.value for place, one in zip(subgraph.inputs, operands, strict=True)}
         walk.run()
-        return tuple(walk.operand(place, "outputs").tensor for place in subgraph.outputs)
+        for place in walk.refused.intersection(subgraph.outputs):  # the graph will not be built
+            walk.take(place, walk.labels[place])
+        return tuple(walk.operand(place, "outputs") for place in subgraph.outputs)
+
+    def kept(self, number: int) -> tuple[bool, ...]:
+        """Which of its operands a subgraph gives back, each in its own place."""
+        subgraph = self.called_subgraph(number)
+        written = {place for one in subgraph.operators for place in one.outputs}
+        inputs = dict(enumerate(subgraph.inputs))
+        return tuple(
+            inputs.get(number) == place and place not in written
+            for number, place in enumerate(subgraph.outputs)
+        )
+
+    def called_subgraph(self, number: int) -> records.Subgraph:
+        """A subgraph that an operator names."""
+        subgraphs = self.lowering.model.subgraphs
+        if not 0 <= number < len(subgraphs):
+            raise Refused(f"it runs subgraph {number}, but there are {len(subgraphs)}")
+        return subgraphs[number]
 
     def stand_in(self, operator: records.Operator) -> None:
         """Let what uses the results of a refused operator be looked at as well."""

@@ -6,9 +6,9 @@ points and constants moved by 128, and int64 is int32 where its numbers allow it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -191,6 +191,16 @@ def stored(raw: Array, record: records.Tensor, dtype: DType) -> Array:
     return raw if raw.dtype == dtype.storage else raw.astype(dtype.storage)
 
 
+class Subgraphs(Protocol):
+    """The subgraphs of a model, as an operator sees them that runs some."""
+
+    def call(self, number: int, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+        """Lower a subgraph on operands, into the trace that is being recorded."""
+
+    def kept(self, number: int) -> tuple[bool, ...]:
+        """Which of its operands a subgraph gives back, each in its own place."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """A use of an operator, as its lowering sees it."""
@@ -199,8 +209,7 @@ class Node:
     operands: tuple[Operand | None, ...]
     results: tuple[Described, ...]
     trace: Trace
-    call: Callable[[int, Sequence[Operand]], tuple[Tensor, ...]]
-    """Lowers another subgraph of the model on operands, in place."""
+    subgraphs: Subgraphs
 
     @property
     def options(self) -> Any:

@@ -1,0 +1,85 @@
+"""Control flow: other subgraphs of the model as regions of the graph, or in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tosajit import ops
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.options import CallOptions, IfOptions, WhileOptions
+from tosajit.graph import Array
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("CALL", CallOptions)
+def call(node: Node, options: CallOptions) -> tuple[Tensor | Array, ...]:
+    """What another subgraph gives, in place."""
+    return _values(node.subgraphs.call(options.subgraph, node.inputs))
+
+
+@operator("IF", IfOptions)
+def if_(node: Node, options: IfOptions) -> tuple[Tensor | Array, ...]:
+    """What one of two subgraphs gives, by a truth."""
+    condition, operands = node[0], node.inputs[1:]
+    branches = options.then_subgraph_index, options.else_subgraph_index
+    if condition.is_constant:
+        return _values(node.subgraphs.call(branches[not condition.raw.all()], operands))
+    results: tuple[Tensor, ...] = ops.cond_if(
+        condition.tensor,
+        lambda: _tensors(node.subgraphs.call(branches[0], operands)),
+        lambda: _tensors(node.subgraphs.call(branches[1], operands)),
+    )
+    return results
+
+
+@operator("WHILE", WhileOptions)
+def while_(node: Node, options: WhileOptions) -> tuple[Tensor | Array, ...]:
+    """What a subgraph gives that runs as long as another one says so.
+
+    What it gives back as it has taken it does not go round: the regions capture it.
+    """
+    start, kept = node.inputs, node.subgraphs.kept(options.body_subgraph_index)
+    if len(kept) != len(start):
+        raise Refused(f"its body gives {len(kept)} tensors, but must give {len(start)}")
+    places = [place for place, one in enumerate(kept) if not one]
+    if not places:
+        raise Refused("nothing changes from one turn to the next")
+
+    def turn(tensors: Sequence[Tensor]) -> list[Operand]:
+        operands = list(start)
+        for place, tensor in zip(places, tensors, strict=True):
+            operands[place] = replace(operands[place], value=tensor)
+        return operands
+
+    def goes_on(*tensors: Tensor) -> Tensor:
+        return _tensors(node.subgraphs.call(options.cond_subgraph_index, turn(tensors)))[0]
+
+    def body(*tensors: Tensor) -> tuple[Tensor, ...]:
+        given = _tensors(node.subgraphs.call(options.body_subgraph_index, turn(tensors)))
+        for place in places:
+            _unchanged(start[place], given[place])
+        return tuple(given[place] for place in places)
+
+    results = ops.while_loop(goes_on, body, *(start[place].tensor for place in places))
+    return _values(turn((results,) if isinstance(results, Tensor) else results))
+
+
+def _unchanged(operand: Operand, given: Tensor) -> None:
+    """Refuse what does not keep its shape from turn to turn."""
+    if given.shape != operand.shape:
+        raise Refused(
+            f"{operand.name} is {list(operand.shape)}, but {list(given.shape)} behind a turn, "
+            "and TOSA has no extents that change",
+            "convert the model with fixed shapes",
+        )
+
+
+def _values(operands: Sequence[Operand]) -> tuple[Tensor | Array, ...]:
+    return tuple(one.value for one in operands)
+
+
+def _tensors(operands: Sequence[Operand]) -> tuple[Tensor, ...]:
+    return tuple(one.tensor for one in operands)
