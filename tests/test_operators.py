@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tosajit.dtypes import INT32, INT48
-from tosajit.graph.operator import OPERATORS, Operator, error_if, read, table, write
+from tosajit.graph.operator import OPERATORS, Operator, error_if, known_names, read, table, write
 from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, AccType, NanMode
 from tosajit.operators.table import markdown, rows, text
 from tosajit.profiles import EXTENSIONS, PROFILES
@@ -198,3 +198,14 @@ def test_the_table_of_operators_has_a_row_for_each():
         "EXT-BF16, EXT-DYNAMIC, EXT-FP8E4M3, EXT-FP8E5M2, EXT-INT16, EXT-INT4 | 9 |" in markdown()
     )
     assert len(text().splitlines()) == 75
+
+
+def test_the_executor_carries_out_control_flow_variables_and_custom_operators() -> None:
+    executed = {name for name, operator in OPERATORS.items() if operator.is_executed}
+    assert executed == {"COND_IF", "WHILE_LOOP", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE", "CUSTOM"}
+
+
+@pytest.mark.parametrize("operator", [one for one in OPERATORS.values() if one.regions or one.products])
+def test_declared_regions_are_attributes_and_declared_products_are_extents(operator: type[Operator]) -> None:
+    assert set(operator.regions) <= {attribute.name for attribute in operator.attributes}
+    assert set(operator.products.split()) <= known_names(operator)

@@ -11,7 +11,6 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ from benching.client import model_files
 from benching.rows import duration
 
 import tosajit as tj
+from tosajit.display.summary import macs
+from tosajit.graph.binding import use_of
 
 Array = np.ndarray[Any, Any]
 
@@ -59,20 +60,10 @@ def described(graph: tj.Graph, number: int, runs: Sequence[tuple[str, float]]) -
     """A group with what its name says of the graph's nodes: operators, last shape, multiplications."""
     makers = {name: node for node in graph.main.nodes for name in node.outputs}
     members = [name for name in runs[0][0].split(", ") if name in makers]
-    values = graph.main.values
-    macs = 0
-    for name in members:
-        node, extents = makers[name], values[name].shape or ()
-        match node.operator.opcode:
-            case "CONV2D" | "CONV3D" | "TRANSPOSE_CONV2D":
-                macs += prod(extents) * prod((values[node.inputs[1]].shape or ())[1:])
-            case "DEPTHWISE_CONV2D":
-                macs += prod(extents) * prod((values[node.inputs[1]].shape or ())[:2])
-            case "MATMUL":
-                macs += prod(extents) * (values[node.inputs[0]].shape or (1,))[-1]
-    shape = values[members[-1]].type if members else ""
+    count = sum(macs(use_of(makers[name], graph.main, {})) for name in members)
+    shape = graph.main.values[members[-1]].type if members else ""
     operators = " ".join(makers[name].operator.opcode for name in members) or runs[0][0]
-    return Group(number, statistics.median(seconds for _, seconds in runs), operators, shape, macs)
+    return Group(number, statistics.median(seconds for _, seconds in runs), operators, shape, count)
 
 
 def show(groups: Sequence[Group], in_order: bool, top: int | None) -> None:

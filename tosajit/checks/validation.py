@@ -15,7 +15,6 @@ from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
 from tosajit.graph.given import as_graph
 from tosajit.graph.operator import Operator, shown
 from tosajit.graph.order import cycle
-from tosajit.operators import COND_IF, CONST, CONST_SHAPE, WHILE_LOOP
 from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES, Level, LevelName, supported
 
 _SEVERE = frozenset({"error_if", "type", "structure"})
@@ -125,15 +124,7 @@ def _nesting(scope: Scope) -> Iterator[Violation]:
 
 
 def _called(region: Region) -> list[tuple[Node, str]]:
-    found = []
-    for block in region.blocks:
-        for node in block.nodes:
-            match node.operator:
-                case COND_IF(then_graph=one, else_graph=other):
-                    found += [(node, one), (node, other)]
-                case WHILE_LOOP(cond_graph=one, body_graph=other):
-                    found += [(node, one), (node, other)]
-    return found
+    return [(node, name) for block in region.blocks for node in block.nodes for name in node.runs]
 
 
 def _block(block: Block, scope: Scope) -> list[Violation]:
@@ -188,7 +179,7 @@ def _tensors(block: Block, producers: Mapping[str, Node | None], scope: Scope) -
         elif (size := prod(shape) * value.dtype.bytes) >= limit:
             text = f"it takes {size} bytes, but must take less than {limit}"
             yield scope.fault("level", name, "tensor_size", text, "1.11.1")
-        if producer is not None and isinstance(producer.operator, CONST | CONST_SHAPE):
+        if producer is not None and producer.operator.holds_data:
             yield from _data(value, scope)
 
 
@@ -296,7 +287,7 @@ def _check_constants(binder: Binder, use: Use, producers: Mapping[str, Node | No
         if dynamic and not is_shape:
             continue
         producer = producers.get(value.name)
-        if producer is not None and isinstance(producer.operator, CONST | CONST_SHAPE):
+        if producer is not None and producer.operator.holds_data:
             continue
         if is_shape or scope.available.intersection(operand.constant_in):
             wanted = "CONST_SHAPE" if is_shape else "CONST, or the graph needs EXT-DYNAMIC"

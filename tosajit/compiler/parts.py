@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_operands
 from tosajit.graph import Block, Node
 from tosajit.graph.order import topological
-
-EXECUTED = frozenset({"COND_IF", "WHILE_LOOP", "VARIABLE", "VARIABLE_READ", "VARIABLE_WRITE", "CUSTOM"})
-DATA = frozenset({"CONST", "CONST_SHAPE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +27,12 @@ class Part:
     @property
     def is_executed(self) -> bool:
         """Whether this is one node that the executor carries out."""
-        return self.nodes[0].operator.opcode in EXECUTED
-
-
-def runs(node: Node) -> tuple[str, ...]:
-    """The names of the regions that a node runs."""
-    operator: Any = node.operator
-    match operator.opcode:
-        case "COND_IF":
-            return operator.then_graph, operator.else_graph
-        case "WHILE_LOOP":
-            return operator.cond_graph, operator.body_graph
-    return ()
+        return self.nodes[0].operator.is_executed
 
 
 def split(name: str, block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
     """The parts of a block, in order, named after it."""
-    nodes = [node for node in block.nodes if node.operator.opcode not in DATA]
+    nodes = [node for node in block.nodes if not node.operator.holds_data]
     groups = _runs_of(topological(nodes), constants)
     read_later: list[set[str]] = [set(block.outputs)]
     for group in reversed(groups):
@@ -74,7 +59,7 @@ def _runs_of(nodes: Sequence[Node], constants: Mapping[str, Array]) -> list[list
     groups: list[list[Node]] = []
     open_group = False
     for node in nodes:
-        alone = node.operator.opcode in EXECUTED
+        alone = node.operator.is_executed
         if alone or not open_group or late_operands(node, constants):
             groups.append([node])
         else:

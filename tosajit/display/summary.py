@@ -13,15 +13,6 @@ from tosajit.graph import Block, Graph, Value
 from tosajit.graph.binding import Use, constants_of, use_of
 from tosajit.profiles import EXTENSIONS
 
-PRODUCTS = {
-    "CONV2D": "N OH OW OC KH KW IC",
-    "CONV3D": "N OD OH OW OC KD KH KW IC",
-    "DEPTHWISE_CONV2D": "N OH OW C M KH KW",
-    "TRANSPOSE_CONV2D": "N IH IW OC KH KW IC",
-    "MATMUL": "N H W C",
-}
-"""The extents whose product is the number of multiplications; products with padding count."""
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -66,7 +57,7 @@ def summarize(graph: Graph) -> Summary:
 
 def macs(use: Use) -> int:
     """Multiplications of a convolution or a matrix product."""
-    names = PRODUCTS.get(use.operator.opcode, "").split()
+    names = use.operator.products.split()
     if not names or any(name not in use.dims for name in names):
         return 0
     return prod(int(use.dims[name]) for name in names)
@@ -80,9 +71,9 @@ def _uses(block: Block) -> Iterator[Use]:
 
 def _constants(block: Block) -> Iterator[int]:
     for node in block.nodes:
-        if node.operator.opcode == "CONST":
+        if node.operator.holds_data:
             for value in _values(block, node.outputs):
-                if value.shape is not None:
+                if value.shape is not None and value.dtype.kind != "shape":
                     yield -(-prod(value.shape) * value.dtype.bits // 8)
 
 

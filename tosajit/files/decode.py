@@ -12,7 +12,7 @@ from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.operator import Operator
-from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, OPERATORS
+from tosajit.operators import IDENTITY, OPERATORS
 
 _HIGHEST_RANK = 64  # that of NumPy; PAD takes two numbers for each dimension
 _PADDING = 8  # some writers fill constants up to a multiple of this with zeros
@@ -77,7 +77,7 @@ def _block(table: Table) -> Block:
     sources = {value.name: source for value, source in found}
     nodes = tuple(_node(operator, values) for operator in table.tables("operators", schema.OPERATOR))
     for node in nodes:
-        if isinstance(node.operator, CONST | CONST_SHAPE):
+        if node.operator.holds_data:
             for name in node.outputs:
                 values[name] = replace(values[name], data=_constant(values[name], sources[name]))
     for value, source in found:

@@ -11,7 +11,7 @@ from tosajit.files.builder import Builder
 from tosajit.files.constants import out_of_range, pack
 from tosajit.files.variables import VARIABLES, store_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operators import CONST, CONST_SHAPE, IDENTITY
+from tosajit.operators import IDENTITY
 
 _ALIGNMENT = 8
 _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their constants behind it
@@ -168,7 +168,7 @@ class _Writer:
 
 def _with_stored_data(block: Block) -> list[Value]:
     """The values as a file holds them: constants must have data, and only they and variables have."""
-    nodes = [node for node in block.nodes if isinstance(node.operator, CONST | CONST_SHAPE)]
+    nodes = [node for node in block.nodes if node.operator.holds_data]
     constants = {name for node in nodes for name in node.outputs}
     for name in constants:
         if block.values[name].data is None:

@@ -62,7 +62,7 @@ def constants_of(block: Block) -> dict[str, Array]:
     """The well-formed constants of a block by name."""
     found: dict[str, Array] = {}
     for node in block.nodes:
-        if node.operator.opcode in ("CONST", "CONST_SHAPE"):
+        if node.operator.holds_data:
             for name in node.outputs:
                 value = block.values.get(name)
                 if value is not None and value.data is not None and is_well_formed(value):

@@ -69,6 +69,11 @@ class Node:
         """What messages call this node: its first output."""
         return self.outputs[0] if self.outputs else self.operator.opcode
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the regions that it runs."""
+        return tuple(getattr(self.operator, attribute) for attribute in self.operator.regions)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -270,6 +270,12 @@ class Operator(BaseModel):
 
     left_out: ClassVar[Mapping[str, Any]] = {}
     """Attributes that a call in Python may leave out, and what they are then; None: `completed` says it."""
+    holds_data: ClassVar[bool] = False
+    """Whether its output is data of the graph."""
+    regions: ClassVar[tuple[str, ...]] = ()
+    """The attributes that name regions it runs."""
+    products: ClassVar[str] = ""
+    """The extents whose product is the number of its multiplications, such as `N H W C`; padding counts."""
 
     opcode: ClassVar[str] = ""
     number: ClassVar[int] = 0
@@ -280,6 +286,8 @@ class Operator(BaseModel):
     operands_written: ClassVar[tuple[Operand, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
     attributes: ClassVar[tuple[Attribute, ...]] = ()
+    is_executed: ClassVar[bool] = False
+    """Whether the executor carries it out between programs, because there are no loop nests for it."""
 
     @classmethod
     def completed(
@@ -310,6 +318,7 @@ class Operator(BaseModel):
             if name not in cls.not_in_file
         )
         cls.schema_name = _schema_name(cls.opcode)
+        cls.is_executed = not cls.holds_data and not hasattr(cls, "lower")
         _check_declaration(cls)
         _register(cls)
 

@@ -25,6 +25,8 @@ class COND_IF(Operator):
     input_list = reads()
     output_list = writes()
 
+    regions = "then_graph", "else_graph"
+
     then_graph: str
     else_graph: str
 
@@ -54,6 +56,8 @@ class WHILE_LOOP(Operator):
 
     input_list = reads()
     output_list = writes()
+
+    regions = "cond_graph", "body_graph"
 
     cond_graph: str
     body_graph: str

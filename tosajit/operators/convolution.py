@@ -156,6 +156,7 @@ class CONV2D(DirectConvolution):
     """Convolution of images, with a bias for each output channel."""
 
     section = "2.3.3"
+    products = "N OH OW OC KH KW IC"
 
     pad: Quad
     stride: Pair
@@ -176,6 +177,7 @@ class CONV3D(DirectConvolution):
     """Convolution of volumes, with a bias for each output channel."""
 
     section = "2.3.4"
+    products = "N OD OH OW OC KD KH KW IC"
     left_out: ClassVar[Mapping[str, Any]] = {
         "pad": (0,) * 6,
         "stride": (1,) * 3,
@@ -211,6 +213,7 @@ class DEPTHWISE_CONV2D(DirectConvolution):
     """Convolution of each channel on its own, with M results a channel."""
 
     section = "2.3.5"
+    products = "N OH OW C M KH KW"
 
     weight = read("weight_t", "KH,KW,C,M")
     input = read("in_t", "N,IH,IW,C")
@@ -241,6 +244,7 @@ class TRANSPOSE_CONV2D(Convolution):
     """The transpose of a convolution: every input element spreads the kernel over the output."""
 
     section = "2.3.10"
+    products = "N IH IW OC KH KW IC"
     because = "stride, out_pad and kernel give"
     left_out: ClassVar[Mapping[str, Any]] = {"out_pad": (0,) * 4, "stride": (1, 1), "acc_type": None}
 

@@ -26,6 +26,7 @@ class CONST(Operator):
     """A constant tensor; its elements are the data of the output."""
 
     section, modes = "2.14.1", table("out_t", _ROWS)
+    holds_data = True
 
     output = write("out_t", "shape")
 
@@ -60,5 +61,6 @@ class CONST_SHAPE(Operator):
     """A constant shape; its components are the data of the output."""
 
     section, modes = "2.18.1", table("", "PRO-INT or PRO-FP | shape")
+    holds_data = True
 
     output = write("shape_t", "R")

@@ -214,6 +214,7 @@ class MATMUL(Operator):
     """Products of N pairs of matrices."""
 
     section = "2.3.7"
+    products = "N H W C"
     modes = table(
         "in_t out_t",
         """

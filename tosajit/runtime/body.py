@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tosajit.arrays import Array
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.names import distinct
 from tosajit.compiler.options import Options
-from tosajit.compiler.parts import Part, runs, split
+from tosajit.compiler.parts import Part, split
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
 from tosajit.graph import Block, Graph, Node
 from tosajit.graph.binding import constants_of
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.runner import Runner
+from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE_WRITE, WHILE_LOOP
 from tosajit.runtime.context import Context
 from tosajit.runtime.steps import CheckLate, Declare, Frame, ReadVariable, Step, WriteVariable, custom_call
 
@@ -87,10 +87,10 @@ def build(graph: Graph, options: Options, journal: Journal | None = None) -> Bod
     """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
     blocks = {region.name: region.blocks[0] for region in graph.regions}
     bodies: dict[str, Body] = {}
-    waiting = [name for node in graph.main.nodes for name in runs(node)]
+    waiting = [name for node in graph.main.nodes for name in node.runs]
     while waiting:
         name = waiting[-1]
-        inner = [found for node in blocks[name].nodes for found in runs(node) if found not in bodies]
+        inner = [found for node in blocks[name].nodes for found in node.runs if found not in bodies]
         if name not in bodies and inner:
             waiting += inner
             continue
@@ -156,17 +156,18 @@ class Body:
 
     def _executed(self, part: Part) -> Step:
         (node,), values = part.nodes, self.block.values
-        operator: Any = node.operator
-        match operator.opcode:
-            case "COND_IF" | "WHILE_LOOP":
-                made = Branch if operator.opcode == "COND_IF" else Loop
-                return made(node, *(self._regions[name] for name in runs(node)))
-            case "VARIABLE":
+        regions = [self._regions[name] for name in node.runs]
+        match node.operator:
+            case COND_IF():
+                return Branch(node, *regions)
+            case WHILE_LOOP():
+                return Loop(node, *regions)
+            case VARIABLE():
                 return Declare(node, values[node.outputs[0]])
-            case "CUSTOM":
-                return custom_call(node, values, self._options)
-            case "VARIABLE_READ":
+            case VARIABLE_READ():
                 return ReadVariable(node, values[node.outputs[0]])
-            case "VARIABLE_WRITE":
+            case VARIABLE_WRITE():
                 return WriteVariable(node, values[node.inputs[0]])
-        raise AssertionError(operator.opcode)
+            case CUSTOM():
+                return custom_call(node, values, self._options)
+        raise AssertionError(node.operator.opcode)
