@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tiling.words import plain
-from tosajit.checks.validation import validate
+from tosajit.checks.validation import check
 from tosajit.cli.output import print_json
-from tosajit.errors import GraphError, InputError
+from tosajit.errors import InputError
 from tosajit.files import save
 from tosajit.frontends import load
 
@@ -16,10 +16,7 @@ def run(options: Namespace) -> int:
     """Write a model as a `.tosa` file."""
     if options.output.suffix != ".tosa":
         raise InputError(f"{options.output}: only .tosa files are written; name the result MODEL.tosa")
-    graph = load(options.model, signature=options.signature)
-    violations = validate(graph)
-    if violations:
-        raise GraphError(violations)
+    graph = check(load(options.model, signature=options.signature))
     save(graph, options.output)
     nodes, size = sum(1 for _ in graph.nodes), options.output.stat().st_size
     if options.json:

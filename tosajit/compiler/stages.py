@@ -16,7 +16,7 @@ from tiling.fuse import fuse as fused
 from tiling.target import Target
 from tiling.text import members_text
 from tosajit.arrays import Array
-from tosajit.checks.validation import validate as violations_of
+from tosajit.checks.validation import check
 from tosajit.compiler.constants import precomputed
 from tosajit.compiler.dump import dump_of
 from tosajit.compiler.journal import Journal
@@ -25,7 +25,6 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
 from tosajit.compiler.segment import Groups, Planned, Segment, Written
 from tosajit.compiler.verify import verified
-from tosajit.errors import GraphError
 from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
@@ -50,10 +49,7 @@ class Stage:
 
 def validate(graph: Graph, options: Options) -> Graph:
     """The graph, or a GraphError with all of its violations."""
-    violations = violations_of(graph, **options.limits)
-    if violations:
-        raise GraphError(violations)
-    return graph
+    return check(graph, **options.limits)
 
 
 def precompute(segment: Segment, options: Options) -> Segment:
