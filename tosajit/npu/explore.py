@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from sim.explore.figures import Figures
 from sim.explore.work import Impossible, Mode
 from tosajit.errors import InputError, PlanError
 from tosajit.kernels.cores import cores
+from tosajit.npu.steps import Choice, Repeat, Steps, mapped
 from tosajit.version import VERSION
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from sim.machine.machine import Machine
     from sim.report.report import Report
     from tosajit.compiler.segment import Groups
-    from tosajit.graph import Graph, Node, Value
-    from tosajit.npu.simulate import Network
+    from tosajit.graph import Graph
+    from tosajit.npu.simulate import Copy, Network
     from tosajit.profiles import LevelName
-    from tosajit.runtime.body import Body
     from tosajit.runtime.executable import Executable
 
     Model = Graph | Executable | str | Path
@@ -42,31 +42,6 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 SMALL = 1000
 """So few points are sooner done here than workers are ready."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A part of a graph without control flow."""
-
-    workload: Workload
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Two bodies, of which the slower one is taken."""
-
-    bodies: tuple[Steps, Steps]
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """A condition, and so many times a body and the condition again."""
-
-    condition: Steps
-    body: Steps
-
-
-Steps = tuple[Table | Choice | Repeat, ...]
 
 
 class GraphWork:
@@ -78,7 +53,7 @@ class GraphWork:
         self.name, self.weight = name, weight
         self.digest = sha256(b"%b %d " % (level.encode(), loop_trips) + data).hexdigest()
         self._data, self._level, self._trips = data, level, loop_trips
-        self._steps: dict[str, Steps] = {}
+        self._steps: dict[str, Steps[Workload]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "network"}
@@ -121,67 +96,41 @@ class GraphWork:
         cycles, seconds, joules, offchip = columns
         return Figures(cycles, seconds, joules, offchip, tuple(reasons))
 
-    def _steps_for(self, machine: Machine) -> Steps:
+    def _steps_for(self, machine: Machine) -> Steps[Workload]:
         from sim.cost.weights import coding
 
         kind = coding(machine)
         if kind not in self._steps:
-            self._steps[kind] = _steps(self.network.body, machine)
+            self._steps[kind] = mapped(self.network.steps, partial(_table, machine=machine))
         return self._steps[kind]
 
-    def _sums(self, steps: Steps, machines: Sequence[Machine]) -> _Sums:
+    def _sums(self, steps: Steps[Workload], machines: Sequence[Machine]) -> _Sums:
         from sim.analytic.search import evaluate
 
         total = _Sums.none(len(machines))
         for step in steps:
             match step:
-                case Table(workload):
-                    total += _Sums.of(evaluate(workload, machines))
-                case Choice((one, other)):
+                case Choice(one, other):
                     total += self._sums(one, machines).slower(self._sums(other, machines), machines)
                 case Repeat(condition, body):
                     asked = self._sums(condition, machines)
                     total += asked
                     if self._trips:
                         total += (self._sums(body, machines) + asked).times(self._trips)
+                case _:
+                    total += _Sums.of(evaluate(step, machines))
         return total
 
 
-def _steps(body: Body, machine: Machine) -> Steps:
-    """Tables of all parts of a body; of weights as such machines store them."""
-    from tosajit.npu.simulate import uncounted
-    from tosajit.runtime.body import Branch, Compute, Loop
-    from tosajit.runtime.steps import CustomCall, ReadVariable, WriteVariable
-
-    found: list[Table | Choice | Repeat] = []
-    for step in body.steps:
-        match step:
-            case Compute(groups):
-                found.append(_table(groups, machine))
-            case Branch():
-                found.append(Choice((_steps(step.then_body, machine), _steps(step.else_body, machine))))
-            case Loop():
-                found.append(Repeat(_steps(step.condition, machine), _steps(step.body, machine)))
-            case ReadVariable(node, value) | WriteVariable(node, value):
-                found.append(_copied(node, value))
-            case CustomCall(node):
-                raise uncounted(node)
-    return tuple(found)
-
-
-def _table(groups: Groups, machine: Machine) -> Table:
+def _table(part: Groups | Copy, machine: Machine) -> Workload:
+    """The table of a part; of weights as such machines store them."""
     from sim.analytic.workload import Workload
     from tosajit.compiler.planning import stored_operands
+    from tosajit.npu.simulate import Copy
 
-    return Table(Workload.of(groups.nests, stored_operands(groups, machine)))
-
-
-def _copied(node: Node, value: Value) -> Table:
-    from sim.analytic.workload import Workload
-    from tosajit.npu.simulate import copy_of
-
-    nest, operands = copy_of(node, value)
-    return Table(Workload.of([nest], operands))
+    if isinstance(part, Copy):
+        return Workload.of([part.nest], part.operands)
+    return Workload.of(part.nests, stored_operands(part, machine))
 
 
 @dataclass(frozen=True)

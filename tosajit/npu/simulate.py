@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,15 +14,16 @@ from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
-from tosajit.checks.validation import validate
+from tosajit.checks.validation import check
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.verify import verified
-from tosajit.errors import CompileError, GraphError, PlanError
+from tosajit.errors import CompileError, PlanError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.given import as_graph
+from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Branch, Compute, Loop, build
 from tosajit.runtime.executable import Executable, machine_of
@@ -87,14 +89,16 @@ class Network:
     """A graph, checked and fused once, to be planned for any machine."""
 
     def __init__(self, graph: Graph, level: LevelName = "8K") -> None:
-        violations = validate(graph, level=level)
-        if violations:
-            raise GraphError(violations)
-        self.body = build(graph, Options(ROOMY, run=False))
+        self.body = build(check(graph, level=level), Options(ROOMY, run=False))
         nodes = sorted(graph.nodes, key=_rank)
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
         self._programs: dict[Groups, tuple[Machine, Program]] = {}
+
+    @cached_property
+    def steps(self) -> Steps[Groups | Copy]:
+        """What takes time."""
+        return steps_of(self.body)
 
     @classmethod
     def of(cls, graph: Graph, level: LevelName = "8K") -> Network:
@@ -108,7 +112,7 @@ class Network:
         """Time all programs, one after another."""
         from sim import Report
 
-        times = list(_Timing(self, machine, mode, loop_trips).block(self.body))
+        times = list(_Timing(self, machine, mode, loop_trips).times(self.steps))
         if not times:
             return Report(machine.name, name, mode, machine.clock_hz, 0, ())
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
@@ -139,26 +143,20 @@ class _Timing:
         self.network, self.mode, self.trips = network, mode, trips
         self.machine = self._next = machine
 
-    def block(self, body: Body) -> Iterator[Timed]:
-        """The reports of a block's steps; the machine is launched once."""
-        for step in body.steps:
+    def times(self, steps: Steps[Groups | Copy]) -> Iterator[Timed]:
+        """The reports of the steps; the machine is launched once."""
+        for step in steps:
             match step:
-                case Compute(groups):
-                    yield self._timed(self.network.program(groups, self.machine)), 1
-                case Branch():
-                    yield from max(
-                        (list(self.block(side)) for side in (step.then_body, step.else_body)), key=_cycles
-                    )
-                case Loop():
-                    yield from self.block(step.condition)
-                    again = chain(self.block(step.body), self.block(step.condition)) if self.trips else ()
+                case Choice(one, other):
+                    yield from max(list(self.times(one)), list(self.times(other)), key=_cycles)
+                case Repeat(condition, body):
+                    yield from self.times(condition)
+                    again = chain(self.times(body), self.times(condition)) if self.trips else ()
                     yield from ((report, n * self.trips) for report, n in again)
-                case ReadVariable(node, value):
-                    yield self._timed(self._copy(node, value)), 1
-                case WriteVariable(node, value):
-                    yield self._timed(self._copy(node, value)), 1
-                case CustomCall(node):
-                    raise uncounted(node)
+                case Copy():
+                    yield self._timed(self._planned(step)), 1
+                case Groups():
+                    yield self._timed(self.network.program(step, self.machine)), 1
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
@@ -169,33 +167,52 @@ class _Timing:
         timed = simulate if self.mode == "events" else estimate
         return timed(program, machine, self.network.labels)
 
-    def _copy(self, node: Node, value: Value) -> Program:
-        """Moving a variable from or to its memory."""
-        nest, operands = copy_of(node, value)
-        program = plan([nest], operands, self.machine.target)
+    def _planned(self, copy: Copy) -> Program:
+        program = plan([copy.nest], copy.operands, self.machine.target)
         if isinstance(program, Infeasible):
             raise PlanError(str(program))
         return program
 
 
-def copy_of(node: Node, value: Value) -> tuple[Nest, dict[str, Operand]]:
-    """What moves a variable from or to its memory."""
+@dataclass(frozen=True)
+class Copy:
+    """The nest that moves a variable from or to its memory, and its operands."""
+
+    nest: Nest
+    operands: Mapping[str, Operand]
+
+
+def steps_of(body: Body) -> Steps[Groups | Copy]:
+    """What takes time in a body; raises `CompileError` for a CUSTOM operator."""
+    found: list[Groups | Copy | Choice[Groups | Copy] | Repeat[Groups | Copy]] = []
+    for step in body.steps:
+        match step:
+            case Compute(groups):
+                found.append(groups)
+            case Branch():
+                found.append(Choice(steps_of(step.then_body), steps_of(step.else_body)))
+            case Loop():
+                found.append(Repeat(steps_of(step.condition), steps_of(step.body)))
+            case ReadVariable(node, value) | WriteVariable(node, value):
+                found.append(_copy(node, value))
+            case CustomCall(node):
+                text = "nothing says what it takes on an NPU; time the graph without it"
+                raise CompileError(f"{node.name} (CUSTOM): {text}")
+    return tuple(found)
+
+
+def _copy(node: Node, value: Value) -> Copy:
     shape, kind = value.shape or (), value.dtype.compute
     axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
     names = (f"{node.name}.from", f"{node.name}.to")
     one, other = (Access(name, kind, shape, identity(len(shape))) for name in names)
     nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node.name,))
     elements = int(nest.points)
-    return nest, {
+    operands = {
         names[0]: Operand(names[0], kind, elements, "input"),
         names[1]: Operand(names[1], kind, elements, "output"),
     }
-
-
-def uncounted(node: Node) -> CompileError:
-    """Why a graph with an operator of somebody else cannot be timed."""
-    text = "nothing says what it takes on an NPU; time the graph without it"
-    return CompileError(f"{node.name} (CUSTOM): {text}")
+    return Copy(nest, operands)
 
 
 def _cycles(times: list[Timed]) -> int:
