@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benching.client import Timing, Unavailable, Worker, by_turns
+from benching.graphs import ELEMENTS, GRAPHS, conv_chain
+from benching.mlir import module_text
+from benching.npu import Peer, known
+from benching.npu_ours import long_graph
+from benching.ours import same
+from benching.peak import build_peak
+from benching.report import closing, verdict
+from benching.rows import Case, Plan, Row, duration, measured
+from benching.worker import timed
+from peers import SciPy
 
 TOOLS = Path(__file__).parents[1] / "tools"
-sys.path.append(str(TOOLS))
-
-from benching.client import Timing, Unavailable, Worker, by_turns  # noqa: E402
-from benching.graphs import ELEMENTS, GRAPHS, conv_chain  # noqa: E402
-from benching.mlir import module_text  # noqa: E402
-from benching.npu import Peer, known  # noqa: E402
-from benching.npu_ours import long_graph  # noqa: E402
-from benching.ours import same  # noqa: E402
-from benching.peak import build_peak  # noqa: E402
-from benching.report import closing, verdict  # noqa: E402
-from benching.rows import Case, Plan, Row, duration, measured  # noqa: E402
-from benching.worker import timed  # noqa: E402
-from peers import SciPy  # noqa: E402
 
 
 def test_a_ratio_is_the_median_over_the_rounds_so_that_a_disturbed_round_does_not_count() -> None:

@@ -91,12 +91,10 @@ def same(one: tj.Exploration, other: tj.Exploration) -> bool:
 
 
 def test_errors_come_back_and_the_cluster_goes_on(client: Any) -> None:
-    sys.path.append(str(ROOT / "tests" / "sim" / "explore"))
-    from works import Failing, Wrong, question
-
     from sim.explore.cluster import Cluster
     from sim.explore.explore import explore
     from sim.explore.workers import Here
+    from tests.sim.explore.works import Failing, Wrong, question
 
     with pytest.raises(Wrong, match="too many"):
         explore(question(Failing()), Cluster(client))

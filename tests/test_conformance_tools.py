@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+import arm_suite
+import conformance
 import numpy as np
 import pytest
-import reference
+from workers import run_jobs
 
 import tosajit as tj
+from tests import reference
 from tosajit.conformance import sample
 from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
 from tosajit.graph.binding import use_of
 from tosajit.profiles import EXTENSIONS
-
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-import arm_suite
-import conformance
-from workers import run_jobs
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import docs_hooks
 import pytest
 
 import sim
 import tosajit as tj
 from sim.machine.arrays import ARRAYS
 from tests.pages import PAGES, ROOT, Block, Reading, assert_says, blocks
-from tools import docs_hooks
 from tosajit import accuracy, samples
 from tosajit.compiler import options
 from tosajit.graph.operator import OPERATORS

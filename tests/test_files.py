@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
-import sys
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_files import RawFile, RawOperator, RawShape, RawTensor
+from file_seeds import constant, constants, counter, graph_of, region, seeds, tensor
 
 import tosajit as tj
+from tests.raw_files import RawFile, RawOperator, RawShape, RawTensor
 from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
@@ -26,9 +26,6 @@ from tosajit.files.variables import store_variables
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import CLAMP, COND_IF, CONST, OPERATORS, VARIABLE, VARIABLE_READ
-
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-from file_seeds import constant, constants, counter, graph_of, region, seeds, tensor
 
 DIGESTS = {
     "autoencoder": "abcaa4f65d162ba4",

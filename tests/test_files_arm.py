@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -12,16 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
+from file_seeds import constants, counter, seeds
 
+from tests import reference
 from tosajit import samples
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
-
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-from file_seeds import constants, counter, seeds
 
 OF_ARM = Path(__file__).parent / "data" / "variables_of_arm.tosa"
 SEEDS = seeds()

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from random import Random
 
 import pytest
+from file_edits import edit
+from file_mutations import MUTATIONS, damage
+from file_seeds import graph_of, region, shape, tensor
+from fuzz_files import SECONDS, Job, attempt, damaged, npy_files, read_npy, read_tosa, table, tosa_files
 
 from tosajit.dtypes import BOOL, INT8
 from tosajit.files import to_bytes
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import COND_IF, IDENTITY
-
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-from file_edits import edit
-from file_mutations import MUTATIONS, damage
-from file_seeds import graph_of, region, shape, tensor
-from fuzz_files import SECONDS, Job, attempt, damaged, npy_files, read_npy, read_tosa, table, tosa_files
 
 CASES, SHARE = 600, 50
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 
 import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.frontends.frame import Declarations, Refused
 from tosajit.frontends.tflite.options import AddOptions
 from tosajit.frontends.tflite.schema import Type

@@ -5,11 +5,12 @@ Where Arm's reference model is there, every operator is held against it too.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
+import fuzz_floating
+import graph_fuzzer
 import numpy as np
 import pytest
 
@@ -20,10 +21,6 @@ from tests.floating_graphs import FloatingGraph
 from tests.floating_steps import OPERATORS_DRAWN, draw
 from tosajit.dtypes import DTYPES
 from tosajit.operators import OPERATORS
-
-sys.path.append(str(Path(__file__).parents[1] / "tools"))
-import fuzz_floating
-import graph_fuzzer
 
 # The same graphs in every run, so that their kernels are in the cache; `make fuzz` has other seeds.
 SEEDS = [range(start, start + 20) for start in range(0, 200, 20)]

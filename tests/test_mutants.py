@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import sys
 from pathlib import Path
 
+import mutants as tool
 import pytest
+from mutating.mutations import mutants
+from mutating.suites import SUITES, suite_of
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import mutants as tool  # noqa: E402
-from mutating.mutations import mutants  # noqa: E402
-from mutating.suites import SUITES, suite_of  # noqa: E402
 
 
 def changes(text: str) -> list[tuple[str, str]]:

@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import newcomer
 import pytest
-
-from tools import newcomer
-from tools.newcomer import FIRST_CELLS, Wait
+from newcomer import FIRST_CELLS, Wait
 
 ROOT = Path(__file__).parents[1]
 

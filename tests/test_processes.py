@@ -94,8 +94,8 @@ if __name__ == "__main__":
 
 JOBS = """
 import sys
-sys.path.append({root!r})
-from tools.workers import run_jobs
+sys.path.append({tools!r})
+from workers import run_jobs
 
 if __name__ == "__main__":
     print(sorted(run_jobs(abs, [-1, -2], lambda job, why: 0, 2, lambda job: 60.0)))
@@ -112,7 +112,7 @@ def test_workers_find_modules_beside_the_user_behind_all_others(folder: Path) ->
 
 def test_jobs_of_tools(folder: Path) -> None:
     script = folder.parent / "script.py"
-    script.write_text(JOBS.format(root=str(ROOT)))
+    script.write_text(JOBS.format(tools=str(ROOT / "tools")))
     assert started(folder, script) == "[1, 2]\n"
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_cases import Sketch
 
 import tosajit as tj
+from tests.tflite_cases import Sketch
 from tosajit.frontends.tflite.options import (
     FakeQuantOptions,
     LocalResponseNormalizationOptions,

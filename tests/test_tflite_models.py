@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import models
 import numpy as np
 import pytest
 
 import tosajit as tj
+from tests import models
 from tosajit.graph import Graph
 
 # The golden outputs are those of another converter's graph. Its softmax of int16 wraps around, which is no

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tflite_cases import draw, drawn
-from tflite_cases.running import LiteRT, fault
+from litert import LiteRT
 
+from tests.tflite_cases import draw, drawn
+from tests.tflite_cases.running import fault
 from tosajit.frontends.tflite.operators import DECLARATIONS
 
 SEEDS = range(3)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 
 import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 from tosajit.frontends.tflite import lowering
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
 from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,8 +88,8 @@ def test_a_forked_process_starts_workers_of_its_own():
     code = f"""
 import os, sys, warnings
 warnings.simplefilter("ignore")
-sys.path.insert(0, {os.path.dirname(__file__)!r})
-from test_threads import share
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from tests.test_threads import share
 assert share(2)
 child = os.fork()
 if child == 0:

@@ -3,9 +3,9 @@
 from math import prod
 
 import pytest
-from validate_cases import CASES, LEGAL
-from validate_samples import SAMPLES
 
+from tests.validate_cases import CASES, LEGAL
+from tests.validate_samples import SAMPLES
 from tosajit.checks.validation import validate
 from tosajit.dtypes import INT8
 from tosajit.graph import Block, Graph, Node, Region, Value

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from validate_samples import SAMPLES, Constant
 
 import tosajit as tj
+from tests.validate_samples import SAMPLES, Constant
 from tosajit.checks.validation import validate
 from tosajit.dtypes import BOOL, DTYPES, INT8, SHAPE, DType
 from tosajit.graph import Block, Graph, Node, Region, Value

@@ -3,8 +3,8 @@
 from math import nan
 
 import numpy as np
-from validate_samples import IMAGE, WEIGHT, Constant, shape, zero
 
+from tests.validate_samples import IMAGE, WEIGHT, Constant, shape, zero
 from tosajit.dtypes import BF16, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE
 
 I16 = dict(input=(INT16, (2, 3)), output=(INT16, (2, 3)), input_zp=zero(INT16), output_zp=zero(INT16))

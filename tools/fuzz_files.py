@@ -27,10 +27,9 @@ from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
 from workers import run_jobs
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).parents[1]))
 
-from tflite_cases import draw, drawn
-
+from tests.tflite_cases import draw, drawn
 from tosajit import samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES

@@ -8,12 +8,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tflite_cases import draw, drawn
-from tflite_cases.running import LiteRT, fault
+from litert import LiteRT
 
 import tosajit as tj
+from tests.tflite_cases import draw, drawn
+from tests.tflite_cases.running import fault
 
 
 def main() -> int:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from litert_server import receive, send
 
 Array = np.ndarray[Any, Any]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import pytest
+import validate
+from validating import facts, page
+from validating.figures import Explanation, Figure, Table, closing
+from validating.systolic import TOTALS, formula
 
 TOOLS = Path(__file__).parents[2] / "tools"
-sys.path.append(str(TOOLS))
-
-import validate  # noqa: E402
-from validating import facts, page  # noqa: E402
-from validating.figures import Explanation, Figure, Table, closing  # noqa: E402
-from validating.systolic import TOTALS, formula  # noqa: E402
 
 QUICK = argparse.Namespace(quick=True, only="", page=validate.PAGE)
 

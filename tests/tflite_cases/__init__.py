@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from tflite_cases.sketch import Case, Sketch
+from tests.tflite_cases.sketch import Case, Sketch
 from tosajit.frontends.tflite.schema import Type
 
 __all__ = ["Case", "Sketch", "case", "draw", "drawn"]

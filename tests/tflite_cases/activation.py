@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tflite_cases import Sketch, case
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.options import LeakyReluOptions
 from tosajit.frontends.tflite.schema import Type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflite_cases import Sketch, case
+from tests.tflite_cases import Sketch, case
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
 from tosajit.frontends.tflite.schema import Type

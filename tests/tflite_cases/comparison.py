@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.schema import Type
 
 NUMBERS = "float32 float16 int8 uint8 int16 int32 int64"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.arithmetic import ACTIVATIONS
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.arithmetic import ACTIVATIONS
 from tosajit.frontends.tflite.fields import Padding
 from tosajit.frontends.tflite.options import Conv2DOptions, DepthwiseConv2DOptions, FullyConnectedOptions
 from tosajit.frontends.tflite.schema import Type

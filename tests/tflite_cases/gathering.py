@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.shape import same
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.shape import same
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.options import GatherOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tflite_cases import Sketch, case
-from tflite_cases.movement import same_scale
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.movement import same_scale
 from tosajit.frontends.tflite.options import ResizeBilinearOptions, ResizeNearestNeighborOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tflite_cases import Sketch, case
-from tflite_cases.arithmetic import ACTIVATIONS
-from tflite_cases.convolution import out_size, window
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.arithmetic import ACTIVATIONS
+from tests.tflite_cases.convolution import out_size, window
 from tosajit.frontends.tflite.options import Pool2DOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.files import RawSparsity
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.files import RawSparsity
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.options import CastOptions, FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
 

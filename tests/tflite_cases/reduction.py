@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import reference
+from litert import LiteRT
 
 import tosajit as tj
-from tflite_cases.sketch import Array, Case
+from tests import reference
+from tests.tflite_cases.sketch import Array, Case
 from tosajit.operators import VARIABLE
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
-from litert import LiteRT
 
 
 def fault(case: Case, litert: LiteRT, *, ours: bool = False) -> str | None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases import Sketch, case
-from tflite_cases.arithmetic import ACTIVATIONS
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.arithmetic import ACTIVATIONS
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import (
     ConcatenationOptions,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
 

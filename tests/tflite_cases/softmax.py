@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflite_cases import Sketch, case
+from tests.tflite_cases import Sketch, case
 from tosajit.frontends.tflite.options import SoftmaxOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tflite_cases import Sketch, case
-from tflite_cases.arithmetic import ACTIVATIONS
-from tflite_cases.convolution import TYPES, out_size, weighted
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.arithmetic import ACTIVATIONS
+from tests.tflite_cases.convolution import TYPES, out_size, weighted
 from tosajit.frontends.tflite.fields import Activation, Padding
 from tosajit.frontends.tflite.options import Conv3DOptions, TransposeConvOptions
 from tosajit.frontends.tflite.schema import Type

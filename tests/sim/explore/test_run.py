@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from works import SPACE, Counting, Deadly, Failing, Product, Wrong, lives, question
 
 from sim.explore.errors import StoreError, WorkerError
 from sim.explore.exploration import Exploration
@@ -23,6 +22,7 @@ from sim.explore.progress import Progress, Silent
 from sim.explore.run import Job, best, run
 from sim.explore.work import Evaluator
 from sim.explore.workers import Here, Local
+from tests.sim.explore.works import SPACE, Counting, Deadly, Failing, Product, Wrong, lives, question
 
 ROOT = Path(__file__).parents[3]
 
@@ -315,7 +315,7 @@ def test_progress_counts_and_ends_at_the_total(whole: Exploration) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from works import question
+from tests.sim.explore.works import question
 from sim.explore.explore import explore
 from sim.explore.workers import Local
 pool = Local(2)
@@ -327,7 +327,7 @@ explore(question(points=int(sys.argv[2])), pool, Path(sys.argv[1]), lambda p: pr
 
 def script(folder: Path, points: int) -> subprocess.Popen[str]:
     """A script that explores."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", SCRIPT, str(folder), str(points)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from works import question
 
 from sim.explore.errors import StoreError
 from sim.explore.explore import explore
 from sim.explore.store import FILE, Store, candidate_text, differences
 from sim.explore.work import Outcomes
 from sim.explore.workers import Here
+from tests.sim.explore.works import question
 
 NUMBERS = st.floats(width=64)
 
