@@ -16,9 +16,9 @@ import pytest
 from sim.cost.vector import CYCLES
 from tests.scalar_oracle import ANYTHING, FORBIDDEN, INTEGERS, ORACLES, bounds, rounded
 from tiling.expr import Expr, acc, apply, axis, call, const, read
-from tiling.fold import ASSOCIATIVE
 from tiling.nest import Reduction
 from tiling.scalars import SCALARS, TABLE, Cost, Family, Scalar, ScalarError
+from tiling.substitute import ASSOCIATIVE
 from tiling.text import SYMBOLS
 from tosajit.host.ranges import AMOUNTS, CORNERS, SCALES
 from tosajit.host.simplify import CHEAP
@@ -206,7 +206,7 @@ PARSES = {
     "removesuffix",
 }
 SETS: Mapping[str, Iterable[str]] = {
-    "tiling.fold.ASSOCIATIVE": ASSOCIATIVE,
+    "tiling.substitute.ASSOCIATIVE": ASSOCIATIVE,
     "tiling.text.SYMBOLS": SYMBOLS,
     "tosajit.host.ranges.CORNERS": CORNERS,
     "tosajit.host.ranges.AMOUNTS": AMOUNTS,

@@ -13,9 +13,9 @@ from itertools import pairwise
 from math import gcd, lcm
 
 from tiling.expr import read
-from tiling.fold import identity_write
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, dense_strides, map_accesses, with_axes
 from tiling.program import Operand
+from tiling.substitute import identity_write
 
 Span = tuple[int, int]
 """A first one and an end: rows of an axis, or elements of a tensor."""

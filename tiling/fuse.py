@@ -7,9 +7,9 @@ from dataclasses import replace
 from math import prod
 
 from tiling.expr import BYTES, walk
-from tiling.fold import attach, inline, is_permutation, merge_reductions, pure_move, renamed
 from tiling.nest import Access, Nest, map_accesses, nest_exprs
 from tiling.normal import normalise, split_dimensions
+from tiling.substitute import attach, inline, is_permutation, merge_reductions, pure_move, renamed
 
 MAX_OPERANDS = 48
 """How many operands a group may have: each needs an address, and a stream of the memory system."""

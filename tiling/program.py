@@ -16,7 +16,7 @@ from tiling.nest import Access, Affine, Nest
 from tiling.target import Place, Target
 from tiling.words import plain
 
-Kind = Literal["input", "output", "constant", "temporary"]
+OperandKind = Literal["input", "output", "constant", "temporary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Operand:
     name: str
     type: str
     elements: int
-    kind: Kind
+    kind: OperandKind
     offset: int = 0
     place: Place = "offchip"
     stored_bytes: int | None = None

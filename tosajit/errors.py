@@ -21,7 +21,7 @@ from typing import Literal
 
 from tiling.words import TextError, paragraph, plain
 
-Kind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant", "internal"]
+RuleKind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant", "internal"]
 """`internal` is a rule that failed itself: a fault of tosajit, reported so that it is found."""
 
 
@@ -29,7 +29,7 @@ Kind = Literal["error_if", "level", "require", "type", "profile", "structure", "
 class Violation:
     """One fault of a graph."""
 
-    kind: Kind
+    kind: RuleKind
     node: str
     operator: str
     operand: str

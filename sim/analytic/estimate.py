@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sim.events.model import Model, Slot
+from sim.events.model import SectionModel, Slot
 from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
 from sim.events.simulate import Simulator
@@ -51,7 +51,7 @@ class Time:
     """Of the off-chip memory, for the last stores."""
 
     @staticmethod
-    def of(model: Model) -> Time:
+    def of(model: SectionModel) -> Time:
         """Sums over the tiles of a section."""
         time = Time()
         for classes, count in model.tiles.combinations(model.depth):
@@ -68,7 +68,7 @@ class Time:
             time._moves(model, slot, number < len(model.loads))
         return time
 
-    def _moves(self, model: Model, slot: Slot, load: bool) -> None:
+    def _moves(self, model: SectionModel, slot: Slot, load: bool) -> None:
         cycles = boxes = 0
         for classes, count in model.tiles.combinations(slot.image.level):
             moved = model.moved(slot, classes)
@@ -117,7 +117,7 @@ class Front:
         self.far = self.near = run.launch
         """By when the memories could have moved all bytes that were asked for."""
 
-    def advance(self, model: Model) -> None:
+    def advance(self, model: SectionModel) -> None:
         """Run a section; every cycle by which the front moves gets a cause."""
         time, causes = Time.of(model), Counter[int]()
         total, waits = time.cycles(self.channels)
@@ -146,7 +146,7 @@ class Front:
         self.run.ran.append(Ran(min(start, issued), end, [causes[place] for place in CAUSES.values()], []))
         self._leave(model, time, end, total)
 
-    def _leave(self, model: Model, time: Time, end: int, total: int) -> None:
+    def _leave(self, model: SectionModel, time: Time, end: int, total: int) -> None:
         """Note when units and channels are free, and what is written when."""
         self.free[model.unit_name] = end
         if sum(time.loads.values()):
@@ -172,7 +172,7 @@ class Front:
         for low, high in ranges:
             self.run.pad.write(low, high, owner, self.began, end)
 
-    def _depends(self, model: Model) -> int:
+    def _depends(self, model: SectionModel) -> int:
         """When everything that is used in place is written, and the places of results are free."""
         pad = self.run.pad
         times = [self.written.get(name, 0) for name in model.read_in_place]

@@ -14,9 +14,9 @@ from math import prod
 from sim.cost.geometry import roles_of
 from tiling.contraction import Contraction, unwrapped
 from tiling.expr import BYTES, Expr, walk
-from tiling.fold import pure_move
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
 from tiling.scalars import Cost
+from tiling.substitute import pure_move
 
 Axes = tuple[int, ...]
 REMEMBERED = 1 << 15

@@ -12,7 +12,7 @@ from tiling.contraction import Contraction, Position, contraction
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 
-Kind = Literal["contract", "depthwise", "window", "channel"]
+ProductKind = Literal["contract", "depthwise", "window", "channel"]
 """Products over channels, or in each channel; reductions over a window of each channel, or over channels."""
 Pair = tuple[int, int]
 Answer = TypeVar("Answer")
@@ -29,7 +29,7 @@ class Geometry:
     `kernel` × `in_channels` products (or elements, for a reduction).
     """
 
-    kind: Kind
+    kind: ProductKind
     op: str
     """How values are combined: `add` for contractions."""
     groups: int
@@ -129,12 +129,14 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Contraction) -> Geometry
     places = [_place(nest, one, tile) for one in spatial]
     windows = [tile[axis] for axis in roles.windows]
     if len(places) < 2 and all(place[1] == 1 for place in places):
-        high, wide = folded(extent([one.axis for one in spatial]))
+        high, wide = squarest(extent([one.axis for one in spatial]))
         places = [(high, 1, 1, 1, high), (wide, 1, 1, 1, wide)]
     elif len(places) == 1:
         places.insert(0, (1, 1, 1, 1, 1))
     (high, kernel_h, stride_h, apart_h, rows), (wide, kernel_w, stride_w, apart_w, columns) = places
-    more_h, more_w = folded(windows[0]) if len(windows) == 1 and kernel_h * kernel_w == 1 else _split(windows)
+    more_h, more_w = (
+        squarest(windows[0]) if len(windows) == 1 and kernel_h * kernel_w == 1 else _split(windows)
+    )
     channels = extent(roles.channels)
     if (depth := _channels_of_columns(nest, access, roles)) > 1:
         channels, kernel_w = min(depth, kernel_w), ceil(kernel_w / depth)
@@ -174,7 +176,7 @@ def _channels_of_columns(nest: Nest, access: Access, roles: Contraction) -> int:
     return gcd(abs(roles.steps[last.axis]), nest.axes[last.window].extent)
 
 
-def _kind(roles: Contraction) -> Kind:
+def _kind(roles: Contraction) -> ProductKind:
     if roles.weights is None:
         return "channel" if roles.channels else "window"
     return "depthwise" if roles.depthwise else "contract"
@@ -198,7 +200,7 @@ def _place(nest: Nest, position: Position, tile: Sequence[int]) -> tuple[int, in
 
 
 @lru_cache(maxsize=1 << 12)
-def folded(length: int) -> Pair:
+def squarest(length: int) -> Pair:
     """Rows and columns, as square as divisors allow, for positions whose shape does not matter."""
     rows = next(rows for rows in range(isqrt(length), 0, -1) if length % rows == 0)
     return rows, length // rows

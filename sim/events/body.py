@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.events.model import Classes, Model
+from sim.events.model import Classes, SectionModel
 from sim.events.stalls import attribute, wait
 from sim.events.state import (
     CAUSES,
@@ -33,12 +33,12 @@ REMEMBERED = 1 << 12
 SUMS = (OFFCHIP, PAD, *CAUSES.values())
 
 
-class Body:
+class SectionRun:
     """A section that runs: the state, which copy of each buffer is in use, and what has happened."""
 
     __slots__ = ("current", "ended", "events", "fold", "model", "started", "state", "turns")
 
-    def __init__(self, model: Model, state: list[int], fold: bool = True) -> None:
+    def __init__(self, model: SectionModel, state: list[int], fold: bool = True) -> None:
         self.model, self.state, self.fold = model, state, fold
         self.turns = [0] * len(model.slots)
         self.current = list(model.tiles.first)

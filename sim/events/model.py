@@ -26,7 +26,7 @@ from sim.events.state import (
 )
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
-from sim.report.values import Kind
+from sim.report.values import DataKind
 from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
@@ -133,7 +133,7 @@ class Slot:
     """What the first tile asks for."""
 
 
-class Model:
+class SectionModel:
     """A section on a machine."""
 
     def __init__(
@@ -319,7 +319,7 @@ class Model:
         return INPUT if self.kinds[number] == "activations" else WEIGHTS
 
 
-def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[Kind]:
+def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[DataKind]:
     """What each access moves."""
     weights = weights_of(nest, operands)
     return [

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.events.model import Model
+from sim.events.model import SectionModel
 from sim.events.sections import Ran, Run
 from sim.events.state import CAUSES
 from sim.events.timeline import Spans
@@ -36,14 +36,14 @@ class Group:
 class Summary:
     """What a report says of a program that has nothing to do with time."""
 
-    models: tuple[Model, ...]
+    models: tuple[SectionModel, ...]
     groups: tuple[Group, ...]
     totals: Totals
     stay: frozenset[str]
     """Operands that are in the scratchpad until the end."""
 
     @staticmethod
-    def of(machine: Machine, program: Program, models: Sequence[Model]) -> Summary:
+    def of(machine: Machine, program: Program, models: Sequence[SectionModel]) -> Summary:
         """The summary of a program whose sections ask for this."""
         found: dict[tuple[str, ...], list[int]] = {}
         for number, model in enumerate(models):
@@ -58,7 +58,9 @@ class Summary:
         return Summary(tuple(models), groups, Totals.sum([group.totals for group in groups]), stay)
 
 
-def _group(machine: Machine, members: tuple[str, ...], numbers: list[int], models: Sequence[Model]) -> Group:
+def _group(
+    machine: Machine, members: tuple[str, ...], numbers: list[int], models: Sequence[SectionModel]
+) -> Group:
     parts = [(models[number], Totals.of(models[number])) for number in numbers]
     units = Counter[str]()
     for model, totals in parts:
@@ -130,7 +132,7 @@ def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorR
     )
 
 
-def _spans(label: str, number: int, model: Model, ran: Ran) -> list[Span]:
+def _spans(label: str, number: int, model: SectionModel, ran: Ran) -> list[Span]:
     spans = Spans(label, model.tracks, number)
     spans.add(ran.events)
     return spans.spans

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.events.body import Body, Events, transfer
+from sim.events.body import Events, SectionRun, transfer
 from sim.events.memory import Scratchpad
-from sim.events.model import Model, Order, Rates, Slot
+from sim.events.model import Order, Rates, SectionModel, Slot
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
 from tiling.program import Program
 
@@ -32,8 +32,8 @@ class Ran:
 class Last:
     """The section whose last tile is pending."""
 
-    model: Model
-    body: Body
+    model: SectionModel
+    body: SectionRun
     starts: dict[int, int]
     """When the first load of each slot started."""
     computed: int
@@ -67,7 +67,7 @@ class Run:
                 size = operand.bytes if operand.stored_bytes is None else operand.stored_bytes
                 self.pad.write(operand.offset, operand.offset + min(size, operand.bytes), operand.name, 0, 0)
 
-    def section(self, model: Model, fold: bool) -> None:
+    def section(self, model: SectionModel, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
         last = self.last
         first = _First([], {}, {}, 0)
@@ -80,7 +80,7 @@ class Run:
             self._first_loads(model, beside, first)
             self._store(last)
         self._first_loads(model, behind, first)
-        body = Body(model, self._entry(model, first), fold)
+        body = SectionRun(model, self._entry(model, first), fold)
         body.events = first.events
         computed = self._first_start(model, body)
         self.state = body.state
@@ -100,7 +100,7 @@ class Run:
         self.cycles = max(state[FRONT], state[LOAD], state[STORE])
         self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
 
-    def _first_loads(self, model: Model, numbers: Sequence[int], first: _First) -> None:
+    def _first_loads(self, model: SectionModel, numbers: Sequence[int], first: _First) -> None:
         """Issue the first loads of some slots."""
         state, last = self.state, self.last
         for number in numbers:
@@ -117,7 +117,7 @@ class Run:
             if move.bytes:
                 first.events.append((1, start, end - start, move.bytes))
 
-    def _entry(self, model: Model, first: _First) -> list[int]:
+    def _entry(self, model: SectionModel, first: _First) -> list[int]:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
         issued = self.launch if self.last is None else self.last.body.started
@@ -131,7 +131,7 @@ class Run:
                 state[slot.ready + copy] = self.pad.free(low, high)
         return state
 
-    def _depends(self, model: Model) -> int:
+    def _depends(self, model: SectionModel) -> int:
         """When everything that is used in place is written, and the places of results are free."""
         times = [self.written.get(name, 0) for name in model.read_in_place]
         times += [self.pad.written(low, high) for low, high in model.pad_reads]
@@ -139,7 +139,7 @@ class Run:
         return max(times, default=0)
 
     @staticmethod
-    def _first_start(model: Model, body: Body) -> int:
+    def _first_start(model: SectionModel, body: SectionRun) -> int:
         state = body.state
         return max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots))
 
@@ -173,7 +173,7 @@ class Run:
         self.ran[-1].end, self.ran[-1].cycles = end, state[COMPUTE : DEPENDENCY + 1]
 
 
-def _order(last: Model, model: Model) -> Order:
+def _order(last: SectionModel, model: SectionModel) -> Order:
     """First loads that the last section does not hold up, that its last tile does, and that its stores do."""
     known = model.orders.get(id(last))
     if known is None:

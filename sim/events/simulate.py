@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from sim.events.model import CostModel, Model, Rates
+from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
 from sim.machine.machine import Machine
@@ -50,7 +50,8 @@ class Simulator:
         known = self._programs.get(id(program))
         if known is None:
             models = [
-                Model(section, program.operands, self.rates, self.costs) for section in program.sections
+                SectionModel(section, program.operands, self.rates, self.costs)
+                for section in program.sections
             ]
             known = self._programs[id(program)] = Summary.of(self.machine, program, models)
             weakref.finalize(program, self._programs.pop, id(program), None)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.events.model import Model
+from sim.events.model import SectionModel
 from sim.machine.parts import Energy
-from sim.report.values import Direction, Kind, Memory, Traffic, summed
+from sim.report.values import DataKind, Direction, Memory, Traffic, summed
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Totals:
     detail: Mapping[str, int]
 
     @staticmethod
-    def of(model: Model) -> Totals:
+    def of(model: SectionModel) -> Totals:
         """Those of a section: each class of tiles times how many there are."""
         busy: Counter[str] = Counter()
-        traffic: Counter[tuple[Memory, Direction, Kind]] = Counter()
+        traffic: Counter[tuple[Memory, Direction, DataKind]] = Counter()
         detail: Counter[str] = Counter()
         macs = operations = 0
         extents: Counter[tuple[int, ...]] = Counter()

@@ -14,7 +14,7 @@ import numpy as np
 from sim.explore.exploration import Exploration
 from sim.explore.objectives import Objective
 from sim.explore.progress import Watch, display_for
-from sim.explore.run import Job, run
+from sim.explore.run import Setup, run
 from sim.explore.space import Space
 from sim.explore.store import Store
 from sim.explore.strategies import USUAL
@@ -85,10 +85,10 @@ def explore(
             kept = Store.open(store, question.about, evaluator.names)
             _note(kept, question)
         total = _total(question)
-        job = Job(
+        setup = Setup(
             evaluator, chosen, pool, display_for(progress), total, question.mode, kept, question.confirm
         )
-        found = run(job)
+        found = run(setup)
         seconds = time.monotonic() - started
         if kept:
             seconds += kept.about.get("seconds", 0.0)

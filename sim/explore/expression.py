@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sim.explore.errors import SpaceError
 from sim.machine.errors import Fault, shown
 
-Kind = Literal["number", "truth", "text"]
+ValueKind = Literal["number", "truth", "text"]
 Values = NDArray[Any]
 Trouble = NDArray[np.int8]
 Column = tuple[Values, Trouble]
@@ -32,7 +32,7 @@ MOST_DEPTH = 64
 NOTHING, DIVISION, UNREAL, HUGE, ABSENT = range(5)
 TROUBLES = ("", "division by zero", "no real number", "a number too large", "a field that is not there")
 
-_WORDS: dict[Kind, str] = {"number": "a number", "truth": "true or false", "text": "text"}
+_WORDS: dict[ValueKind, str] = {"number": "a number", "truth": "true or false", "text": "text"}
 _CONSTANTS: dict[str, bool] = {"true": True, "false": False}
 _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[..., Values]]] = {
     ast.Add: ("+", np.add),
@@ -72,7 +72,7 @@ _SHOWN = (
 class Symbol:
     """What a name stands for."""
 
-    kind: Kind
+    kind: ValueKind
     path: str = ""
     """Of the field, empty for derived names."""
     choices: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Node:
     """An operation on the values of others."""
 
     operation: str
-    kind: Kind
+    kind: ValueKind
     inputs: tuple[Node, ...] = ()
     value: Any = None
     """A constant, a name, or the operations between the inputs of a comparison."""
@@ -287,7 +287,7 @@ class _Reader:
             self.refuse(tree, f"{name} takes {wanted}")
         return Node(name, "number", self.inputs(tree.args, depth, "number", name))
 
-    def inputs(self, trees: Sequence[ast.expr], depth: int, kind: Kind, word: str) -> tuple[Node, ...]:
+    def inputs(self, trees: Sequence[ast.expr], depth: int, kind: ValueKind, word: str) -> tuple[Node, ...]:
         """The inputs of an operation, all of a kind."""
         found = []
         for tree in trees:

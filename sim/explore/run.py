@@ -38,7 +38,7 @@ POLL = 0.2
 
 
 @dataclass
-class Job:
+class Setup:
     """What an exploration is of, and who does it."""
 
     evaluator: Evaluator
@@ -61,22 +61,22 @@ class Found:
     finished: bool
 
 
-def run(job: Job) -> Found:
+def run(setup: Setup) -> Found:
     """Explore until the strategy asks no more, or until Ctrl-C."""
-    job.pool.begin(job.evaluator)
+    setup.pool.begin(setup.evaluator)
     at_once = True
     try:
         with Stop() as stop:
-            driver = _Driver(job, stop)
+            driver = _Driver(setup, stop)
             driver.points()
             found = driver.found()
-            if job.confirm and not stop.asked:
+            if setup.confirm and not stop.asked:
                 found.confirmed = driver.confirm(found)
             found.finished = not stop.asked
         at_once = False
     finally:
-        job.display.close()
-        job.pool.close(at_once)
+        setup.display.close()
+        setup.pool.close(at_once)
     return found
 
 
@@ -116,7 +116,7 @@ class _Chunk:
 
 @dataclass
 class _Driver:
-    job: Job
+    setup: Setup
     stop: Stop
     candidates: list[Candidate] = field(default_factory=list)
     parts: dict[int, Outcomes] = field(default_factory=dict)
@@ -124,22 +124,24 @@ class _Driver:
     under_way: dict[Future[Outcomes], _Chunk] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        job = self.job
-        self.names = job.evaluator.names
-        self.known = job.store.read() if job.store else Known()
-        self.tally = Tally(job.display, job.total, {one.name: one.goal for one in job.evaluator.objectives})
+        setup = self.setup
+        self.names = setup.evaluator.names
+        self.known = setup.store.read() if setup.store else Known()
+        self.tally = Tally(
+            setup.display, setup.total, {one.name: one.goal for one in setup.evaluator.objectives}
+        )
 
     def points(self) -> None:
         """Ask and evaluate; chunks are given out in order, so that what is there has no holes."""
         chunks = self._chunks()
         more = True
         while True:
-            while more and not self.stop.asked and len(self.under_way) < self.job.pool.ahead:
+            while more and not self.stop.asked and len(self.under_way) < self.setup.pool.ahead:
                 chunk = next(chunks, None)
                 more = chunk is not None
                 if chunk is None or not chunk.candidates:
                     break
-                self.under_way[self.job.pool.submit(chunk.candidates, self.job.mode)] = chunk
+                self.under_way[self.setup.pool.submit(chunk.candidates, self.setup.mode)] = chunk
             if not self.under_way and (not more or self.stop.asked):
                 break
             self._collect()
@@ -147,7 +149,7 @@ class _Driver:
 
     def _chunks(self) -> Iterator[_Chunk]:
         """What is not known yet; an empty chunk where the strategy has to be told first."""
-        strategy = self.job.strategy
+        strategy = self.setup.strategy
         while batch := strategy.ask():
             low = len(self.candidates)
             self.candidates += batch
@@ -165,9 +167,9 @@ class _Driver:
                 strategy.tell(batch, self._values(low))
 
     def _size(self, count: int) -> int:
-        if self.job.mode == "events":
+        if self.setup.mode == "events":
             return FEW
-        return min(CHUNK, max(LEAST, -(-count // SHARE))) if self.job.strategy.learns else CHUNK
+        return min(CHUNK, max(LEAST, -(-count // SHARE))) if self.setup.strategy.learns else CHUNK
 
     def _recall(self, chunk: _Chunk) -> None:
         """Take what the store has."""
@@ -179,9 +181,9 @@ class _Driver:
         for number, candidate in zip(chunk.numbers, chunk.candidates, strict=True):
             kept = self.known.candidates.pop(number, None)
             if kept is not None and kept != (asked := candidate_text(candidate)):
-                where = self.job.store.path if self.job.store else ""
+                where = self.setup.store.path if self.setup.store else ""
                 raise StoreError(
-                    f"{where}: point {number} is {kept}, but {self.job.strategy.name} asks for {asked}; "
+                    f"{where}: point {number} is {kept}, but {self.setup.strategy.name} asks for {asked}; "
                     f"take the number of points that it was made with, or another store"
                 )
 
@@ -192,9 +194,9 @@ class _Driver:
             chunk = self.under_way.pop(future)
             found = future.result()
             self.parts[chunk.first] = found
-            if self.job.store:
+            if self.setup.store:
                 texts = [candidate_text(one) for one in chunk.candidates]
-                self.job.store.write(chunk.first, texts, found)
+                self.setup.store.write(chunk.first, texts, found)
             self.tally.add(found)
         if not done:
             self.tally.tell()
@@ -202,7 +204,7 @@ class _Driver:
     def _values(self, low: int) -> Numbers:
         """What the strategy is told of the points from one on."""
         parts = [self.parts[first] for first in sorted(self.parts) if first >= low]
-        return told(Outcomes.joined(self.names, parts), self.job.evaluator.objectives)
+        return told(Outcomes.joined(self.names, parts), self.setup.evaluator.objectives)
 
     def found(self) -> Found:
         """All points, in order."""
@@ -213,26 +215,26 @@ class _Driver:
 
     def confirm(self, found: Found) -> dict[int, Outcomes]:
         """The best points by the event simulator; what the store has of them is not done again."""
-        job = self.job
-        known = job.store.confirmed() if job.store else {}
-        numbers = best(told(found.outcomes, job.evaluator.objectives), job.confirm)
+        setup = self.setup
+        known = setup.store.confirmed() if setup.store else {}
+        numbers = best(told(found.outcomes, setup.evaluator.objectives), setup.confirm)
         confirmed = {number: known[number] for number in numbers if number in known}
-        goals = {one.name: one.goal for one in job.evaluator.objectives}
-        tally = Tally(job.display, len(numbers), goals, "confirm")
+        goals = {one.name: one.goal for one in setup.evaluator.objectives}
+        tally = Tally(setup.display, len(numbers), goals, "confirm")
         for outcome in confirmed.values():
             tally.add(outcome, fresh=False)
         waiting = [number for number in numbers if number not in confirmed]
         under_way: dict[Future[Outcomes], int] = {}
         while under_way or (waiting and not self.stop.asked):
-            while waiting and len(under_way) < job.pool.ahead and not self.stop.asked:
+            while waiting and len(under_way) < setup.pool.ahead and not self.stop.asked:
                 number = waiting.pop(0)
-                under_way[job.pool.submit([found.candidates[number]], "events")] = number
+                under_way[setup.pool.submit([found.candidates[number]], "events")] = number
             done, _ = wait(under_way, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:
                 number, outcome = under_way.pop(future), future.result()
                 confirmed[number] = outcome
-                if job.store:
-                    job.store.confirm(number, outcome)
+                if setup.store:
+                    setup.store.confirm(number, outcome)
                 tally.add(outcome)
         tally.tell(last=True)
         return {number: confirmed[number] for number in numbers if number in confirmed}

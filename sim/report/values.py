@@ -15,8 +15,8 @@ from tiling.words import TextError
 Mode = Literal["events", "analytic"]
 Memory = Literal["offchip", "scratchpad"]
 Direction = Literal["read", "write"]
-Kind = Literal["weights", "activations", "constants"]
-Traffic = Mapping[tuple[Memory, Direction, Kind], int]
+DataKind = Literal["weights", "activations", "constants"]
+Traffic = Mapping[tuple[Memory, Direction, DataKind], int]
 """Bytes by memory, direction and kind of data."""
 
 CAUSES = ("compute", "fill", "input", "weights", "output", "dependency", "launch")
@@ -24,7 +24,7 @@ CAUSES = ("compute", "fill", "input", "weights", "output", "dependency", "launch
 UNITS = ("array", "vector", "reduction", "dma")
 MEMORIES: tuple[Memory, ...] = ("offchip", "scratchpad")
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
-KINDS: tuple[Kind, ...] = ("weights", "activations", "constants")
+KINDS: tuple[DataKind, ...] = ("weights", "activations", "constants")
 ENERGIES = ("macs", "operations", "scratchpad", "offchip", "leakage")
 
 
@@ -268,7 +268,7 @@ def moved(
     traffic: Traffic,
     memory: Memory | None = None,
     direction: Direction | None = None,
-    kind: Kind | None = None,
+    kind: DataKind | None = None,
 ) -> int:
     """Bytes of the traffic that is selected."""
     wanted = (memory, direction, kind)

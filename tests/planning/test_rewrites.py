@@ -13,8 +13,8 @@ from tests.planning.drawing import Chain, chains
 from tests.planning.interpreter import interpret
 from tests.planning.test_fuse import arrays
 from tiling.expr import Expr, apply, const, read, rewrite, walk
-from tiling.fold import reshape_read
 from tiling.nest import Nest, along, nest_exprs, split_axis, with_axes
+from tiling.substitute import reshape_read
 
 
 def computes_the_same(chain: Chain, number: int, other: Nest) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sim.cost.ethos.blocks import chosen
-from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
-from sim.cost.ethos.parts import Choice, Job, Op, Part55, Part85, Shape, part
+from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
+from sim.cost.ethos.parts import Choice, Layer, Op, Part55, Part85, Shape, part
 from sim.cost.ethos.u55 import part_kernel as part_kernel_u55
 from sim.cost.ethos.u85 import part_kernel as part_kernel_u85
 from tosajit import samples, simulate
@@ -31,7 +31,7 @@ ACCELERATORS = (
 )
 
 
-def estimates(accelerator: str) -> Iterator[tuple[dict[str, str], Job, Choice, Cycles]]:
+def estimates(accelerator: str) -> Iterator[tuple[dict[str, str], Layer, Choice, Cycles]]:
     """Rows of an accelerator with what we say of them, all in SRAM."""
     family, macs = accelerator.split("-")[1:]
     hardware = part(family, int(macs))
@@ -40,12 +40,12 @@ def estimates(accelerator: str) -> Iterator[tuple[dict[str, str], Job, Choice, C
         found = [row for row in csv.DictReader(file) if row["accelerator"] == accelerator]
     for row, following in pairwise(found):
         if row["operator"] in OPS and row["memory_mode"] == "Sram_Only":
-            job = job_of(row)
-            choice = chosen(hardware, job)
+            layer = layer_of(row)
+            choice = chosen(hardware, layer)
             # Rows whose number is left out are additions that the U85 chains behind a convolution.
             chained = row["operator"] == "Conv2D" and number(following) - number(row) > 1
             rate = hardware.output_cycles[0] if chained and isinstance(hardware, Part85) else 0.0
-            yield row, job, choice, job_cycles(hardware, job, choice, memory, rate)
+            yield row, layer, choice, layer_cycles(hardware, layer, choice, memory, rate)
 
 
 def number(row: dict[str, str]) -> int:
@@ -53,7 +53,7 @@ def number(row: dict[str, str]) -> int:
     return int("".join(filter(str.isdigit, row["name"])))
 
 
-def job_of(row: dict[str, str]) -> Job:
+def layer_of(row: dict[str, str]) -> Layer:
     """The work that a row is about."""
 
     def shape(name: str) -> Shape:
@@ -62,7 +62,7 @@ def job_of(row: dict[str, str]) -> Job:
     def pair(name: str) -> tuple[int, int]:
         return int(row[f"kernel_{name}_y"]), int(row[f"kernel_{name}_x"])
 
-    return Job(OPS[row["operator"]], shape("ofm"), shape("ifm"), pair("size"), pair("stride"))
+    return Layer(OPS[row["operator"]], shape("ofm"), shape("ifm"), pair("size"), pair("stride"))
 
 
 @pytest.mark.parametrize("accelerator", ACCELERATORS)
@@ -97,8 +97,8 @@ def test_blocks_are_those_that_vela_chooses(accelerator: str) -> None:
 
 @pytest.mark.parametrize("accelerator", ACCELERATORS)
 def test_the_order_of_kernel_and_channels_is_that_of_vela(accelerator: str) -> None:
-    for row, job, choice, _ in estimates(accelerator):
-        if job.op == "convolution":
+    for row, layer, choice, _ in estimates(accelerator):
+        if layer.op == "convolution":
             assert choice.part_kernel == (row["traversal"] == "PartKernel")
 
 
@@ -115,8 +115,8 @@ def test_a_block_fits_into_the_buffers(accelerator: str) -> None:
 
 
 def test_the_order_follows_which_fills_the_array_better() -> None:
-    shallow = Job("convolution", Shape(8, 8, 16), Shape(8, 8, 3), (3, 3))
-    deep = Job("convolution", Shape(8, 8, 16), Shape(8, 8, 64), (1, 1))
+    shallow = Layer("convolution", Shape(8, 8, 16), Shape(8, 8, 3), (3, 3))
+    deep = Layer("convolution", Shape(8, 8, 16), Shape(8, 8, 64), (1, 1))
     for prefers_kernel in (part_kernel_u55, part_kernel_u85):
         assert prefers_kernel(shallow)
         assert not prefers_kernel(deep)
@@ -130,10 +130,10 @@ def test_the_order_follows_which_fills_the_array_better() -> None:
 def test_every_kind_of_work_has_a_block(family: str, op: Op, bits: int) -> None:
     shape = Shape(7, 5, 19)
     hardware, memory = part(family, 128), Memory(8, 32, 32, 32, 32)
-    job = Job(op, shape._replace(depth=1) if op == "sum" else shape, shape, bits=bits)
-    choice = chosen(hardware, job)
+    layer = Layer(op, shape._replace(depth=1) if op == "sum" else shape, shape, bits=bits)
+    choice = chosen(hardware, layer)
     assert min(choice.output) >= 1
-    assert job_cycles(hardware, job, choice, memory).total > 0
+    assert layer_cycles(hardware, layer, choice, memory).total > 0
 
 
 def test_more_work_takes_more_cycles() -> None:
@@ -141,8 +141,8 @@ def test_more_work_takes_more_cycles() -> None:
     hardware = part("u55", 128)
     totals = []
     for channels in (8, 16, 64, 256):
-        job = Job("convolution", Shape(16, 16, channels), Shape(16, 16, channels), (3, 3))
-        totals.append(job_cycles(hardware, job, chosen(hardware, job), memory).total)
+        layer = Layer("convolution", Shape(16, 16, channels), Shape(16, 16, channels), (3, 3))
+        totals.append(layer_cycles(hardware, layer, chosen(hardware, layer), memory).total)
     assert totals == sorted(totals)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.events import Simulator
-from sim.events.model import Model, Rates
+from sim.events.model import Rates, SectionModel
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
 from sim.planning import SPARED, estimator
@@ -89,7 +89,7 @@ def test_bytes_are_those_of_the_boxes_that_the_driver_moves(program: Program) ->
             if at == (0 if number < len(section.nest.reads) else period - 1):
                 size = prod(max(end - first, 0) for first, end in operand_box(access, box))
                 expected += size * BYTES[access.type]
-    model = Model(section, program.operands, Rates.of(machine_of()), SimpleCosts())
+    model = SectionModel(section, program.operands, Rates.of(machine_of()), SimpleCosts())
     moved = sum(
         model.moved(slot, classes).bytes * count
         for slot in model.slots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.cost.geometry import Geometry, folded, geometry
+from sim.cost.geometry import Geometry, geometry, squarest
 from tests.sim.nests import convolution, groups, zero
 from tiling.nest import Nest
 from tosajit.dtypes import INT8, INT32
@@ -127,4 +127,4 @@ def test_elementwise_work_has_no_geometry() -> None:
 
 
 def test_folding_is_exact_and_as_square_as_can_be() -> None:
-    assert [folded(n) for n in (1, 12, 49, 125, 13)] == [(1, 1), (3, 4), (7, 7), (5, 25), (1, 13)]
+    assert [squarest(n) for n in (1, 12, 49, 125, 13)] == [(1, 1), (3, 4), (7, 7), (5, 25), (1, 13)]

@@ -13,8 +13,8 @@ import sim
 import tosajit as tj
 from sim.cost.costs import Costs
 from sim.cost.ethos.blocks import chosen
-from sim.cost.ethos.cycles import Memory, job_cycles
-from sim.cost.ethos.parts import Job, Op, Shape, part
+from sim.cost.ethos.cycles import Memory, layer_cycles
+from sim.cost.ethos.parts import Layer, Op, Shape, part
 from sim.cost.support import UnsupportedError
 from tests.golden_networks import attention, moving, recurrent, residual, resized
 from tests.sim.nests import convolution, groups
@@ -37,7 +37,7 @@ MACHINES = (
 OPS: tuple[Op, ...] = ("convolution", "convolution", "depthwise", "pool", "sum")
 
 
-def job(chance: Random) -> Job:
+def layer(chance: Random) -> Layer:
     """Work of any kind and size."""
     op = chance.choice(OPS)
     kernel = (1, 1) if op == "sum" else (chance.choice((1, 1, 2, 3, 5, 7)), chance.choice((1, 2, 3, 5, 7)))
@@ -50,7 +50,7 @@ def job(chance: Random) -> Job:
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip((high, wide), stride, kernel, dilation, strict=True)
     )
-    return Job(
+    return Layer(
         op,
         Shape(high, wide, deep),
         Shape(rows, columns, read),
@@ -76,7 +76,7 @@ def jobs(accelerator: str) -> Iterator[str]:
     family, macs = accelerator.split("-")[1:]
     hardware, chance = part(family, int(macs)), Random(accelerator)
     for _ in range(JOBS):
-        drawn = job(chance)
+        drawn = layer(chance)
         choice = chosen(hardware, drawn)
         memory = Memory(
             chance.choice((None, 1.5, 16)), *(chance.choice((0, 32, 200)) for _ in range(2)), 64, 100
@@ -85,7 +85,7 @@ def jobs(accelerator: str) -> Iterator[str]:
         if choice is None:
             yield f"{what}: no block"
             continue
-        cycles = job_cycles(hardware, drawn, choice, memory, chance.choice((0.0, 0.5)))
+        cycles = layer_cycles(hardware, drawn, choice, memory, chance.choice((0.0, 0.5)))
         blocks = f"{tuple(choice.output)} {tuple(choice.input)} {'kernel' if choice.part_kernel else 'depth'}"
         yield (
             f"{what}: {blocks}: {cycles.total} = {cycles.products} {cycles.results} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tosajit.accuracy.formats import Format, Kind, format_of
+from tosajit.accuracy.formats import Format, TypeLike, format_of
 from tosajit.accuracy.result import Result, summarised
 from tosajit.dtypes import FP8E4M3
 
@@ -13,7 +13,7 @@ from tosajit.dtypes import FP8E4M3
 def check(
     result: npt.ArrayLike,
     reference: npt.ArrayLike,
-    dtype: Kind,
+    dtype: TypeLike,
     ulps: float,
     lower_ulps: float | None = None,
 ) -> Result:
@@ -27,13 +27,15 @@ def check(
     return bounded(result, reference, kind, ulp * ulps, f"{ulps:g} ulp of {kind.name}", lower)
 
 
-def check_bound(result: npt.ArrayLike, reference: npt.ArrayLike, dtype: Kind, bound: npt.ArrayLike) -> Result:
+def check_bound(
+    result: npt.ArrayLike, reference: npt.ArrayLike, dtype: TypeLike, bound: npt.ArrayLike
+) -> Result:
     """Check that results are within absolute errors (`tosa_reference_check_fp_bnd`)."""
     kind = format_of(dtype)
     return bounded(result, reference, kind, bound, f"the bounds of {kind.name}")
 
 
-def reference_ulp(reference: npt.ArrayLike, dtype: Kind) -> np.ndarray:
+def reference_ulp(reference: npt.ArrayLike, dtype: TypeLike) -> np.ndarray:
     """The unit in the last place of numbers in fp64 for a type (`tosa_reference_ulp`)."""
     kind, wide = format_of(dtype), np.abs(np.asarray(reference, np.float64))
     normal = np.isfinite(wide) & (wide >= np.finfo(np.float64).tiny)
@@ -45,7 +47,7 @@ def reference_ulp(reference: npt.ArrayLike, dtype: Kind) -> np.ndarray:
 def absolute_bound(
     magnitude: npt.ArrayLike,
     value: npt.ArrayLike,
-    dtype: Kind,
+    dtype: TypeLike,
     lower_bound: npt.ArrayLike = 0.0,
     normal_divisor: float = 1.0,
 ) -> np.ndarray:

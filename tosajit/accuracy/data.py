@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from tosajit.accuracy.formats import Kind, format_of
+from tosajit.accuracy.formats import TypeLike, format_of
 from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, DType
 
 SETS = range(6)
@@ -114,8 +114,8 @@ def data_set(
     operator: str,
     number: int,
     shapes: Sequence[tuple[int, ...]],
-    types: Sequence[Kind],
-    output: Kind,
+    types: Sequence[TypeLike],
+    output: TypeLike,
     *,
     axis: int = 0,
     kernel: tuple[int, int] = (1, 1),

@@ -7,20 +7,20 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from tosajit.accuracy.formats import Kind, format_of
+from tosajit.accuracy.formats import TypeLike, format_of
 from tosajit.accuracy.result import Result, summarised
 
 UNBIASED = (3, 4, 5)
 """The test sets whose errors have to cancel out."""
 
 
-def kernel_size_bound(kernel_size: int, dtype: Kind, acc_type: Kind, bias: bool = False) -> int:
+def kernel_size_bound(kernel_size: int, dtype: TypeLike, acc_type: TypeLike, bias: bool = False) -> int:
     """How many roundings a dot product may make (`ksb`), of inputs, weights and a bias that is not zero."""
     spare = format_of(acc_type).fraction - format_of(dtype).fraction
     return ceil(kernel_size / 2 ** (spare / 2)) + bool(bias)
 
 
-def magnitudes(values: npt.ArrayLike, dtype: Kind, local_bound: bool = True) -> np.ndarray:
+def magnitudes(values: npt.ArrayLike, dtype: TypeLike, local_bound: bool = True) -> np.ndarray:
     """Make the operand in fp64 from which the reference calculates bounds.
 
     Without `local_bound` all elements of the input count as much as the greatest; weights and biases always
@@ -35,7 +35,7 @@ def check_dot_product(
     result: npt.ArrayLike,
     reference: npt.ArrayLike,
     bounds: npt.ArrayLike,
-    dtype: Kind,
+    dtype: TypeLike,
     ksb: int,
     test_set: int | None = None,
     *,

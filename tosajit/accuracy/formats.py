@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tosajit.dtypes import BF16, DTYPES, FP8E4M3, FP8E5M2, FP16, FP32, DType, dtype_of
 
-Kind = DType | str | npt.DTypeLike
+TypeLike = DType | str | npt.DTypeLike
 """A type: one of tosajit's, its name (`"FP16"`), or NumPy's."""
 
 
@@ -59,7 +59,7 @@ FORMATS: dict[DType, Format] = {
 """Every floating-point type."""
 
 
-def format_of(kind: Kind) -> Format:
+def format_of(kind: TypeLike) -> Format:
     """Find a format by its type."""
     match kind:
         case DType():

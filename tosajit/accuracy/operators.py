@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tosajit.accuracy.checks import absolute_bound, bounded, reference_ulp
-from tosajit.accuracy.formats import Format, Kind, format_of
+from tosajit.accuracy.formats import Format, TypeLike, format_of
 from tosajit.accuracy.result import Result
 from tosajit.dtypes import FP32
 
@@ -17,7 +17,7 @@ Bound = Callable[..., np.ndarray]
 
 
 def check_operator(
-    operator: str, result: npt.ArrayLike, reference: npt.ArrayLike, dtype: Kind, *inputs: npt.ArrayLike
+    operator: str, result: npt.ArrayLike, reference: npt.ArrayLike, dtype: TypeLike, *inputs: npt.ArrayLike
 ) -> Result:
     """Check the results of an operator against the reference that fp64 arithmetic gives for its inputs."""
     kind = format_of(dtype)
@@ -26,7 +26,7 @@ def check_operator(
     return bounded(result, reference, kind, allowed, f"the bounds of {operator} in {kind.name}", lower)
 
 
-def bound(operator: str, reference: npt.ArrayLike, dtype: Kind, *inputs: npt.ArrayLike) -> np.ndarray:
+def bound(operator: str, reference: npt.ArrayLike, dtype: TypeLike, *inputs: npt.ArrayLike) -> np.ndarray:
     """The error allowed for each result of an operator whose output has a type.
 
     Rules that depend on the input take it in fp64: EXP, SIN, REDUCE_PRODUCT, RESIZE and others. Dot products

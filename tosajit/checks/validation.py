@@ -9,7 +9,7 @@ from math import prod
 
 from tosajit.arrays import Array
 from tosajit.checks.variables import variable_faults
-from tosajit.errors import GraphError, Kind, Violation
+from tosajit.errors import GraphError, RuleKind, Violation
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
 from tosajit.graph.given import as_graph
@@ -30,7 +30,7 @@ class Scope:
     where: str = ""
     """Goes before the names of nodes that are not in the main region."""
 
-    def fault(self, kind: Kind, name: str, rule: str, message: str, section: str) -> Violation:
+    def fault(self, kind: RuleKind, name: str, rule: str, message: str, section: str) -> Violation:
         """A violation by a tensor, a block or a region."""
         return Violation(kind, self.where + name, "", "", rule, message, section)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, SHAPE, DType
-from tosajit.errors import GraphError, Kind, Violation
+from tosajit.errors import GraphError, RuleKind, Violation
 from tosajit.graph import Block, Graph, Node, Value
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator, Rule, ShapeFault, parameters_of, shown
 
@@ -115,7 +115,7 @@ class Binder:
             self._bind_operands(self.operator.operands_read, inputs)
         return inputs
 
-    def fault(self, kind: Kind, operand: str, rule: str, message: str, section: str = "") -> None:
+    def fault(self, kind: RuleKind, operand: str, rule: str, message: str, section: str = "") -> None:
         """Note a violation of this node."""
         name, operator = self.where + self._node.name, self.operator
         self.faults.append(

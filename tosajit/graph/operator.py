@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
-from tosajit.errors import Kind
+from tosajit.errors import RuleKind
 
 Dims = Mapping[str, int | tuple[int, ...]]
 Verdict = bool | str | None | Iterable[str]
@@ -174,7 +174,7 @@ _FORMAT = _Format()
 class Rule:
     """A check of an operator: the message is the docstring, filled in with the arguments."""
 
-    kind: Kind
+    kind: RuleKind
     operand: str
     function: Callable[..., Verdict]
     name: str
@@ -220,7 +220,7 @@ def type_check(operand: str = "") -> Decorator:
     return _decorator("type", operand)
 
 
-def _decorator(kind: Kind, operand: str) -> Decorator:
+def _decorator(kind: RuleKind, operand: str) -> Decorator:
     def decorate(function: Callable[..., Verdict]) -> Rule:
         name = function.__name__
         template = " ".join((function.__doc__ or name.replace("_", " ")).split()).rstrip(".")

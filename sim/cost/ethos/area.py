@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import inf, sqrt
 
-from sim.cost.ethos.parts import Job, Part85, Shape, up
+from sim.cost.ethos.parts import Layer, Part85, Shape, up
 
 GRANULE = 16
 """Channels that sums are stored in."""
@@ -15,31 +15,31 @@ ROUNDS = 25
 
 
 class Area:
-    """One search: the job, its limits, and what the buffers hold."""
+    """One search: the layer, its limits, and what the buffers hold."""
 
-    def __init__(self, part: Part85, job: Job, micro: Shape, deep: int) -> None:
-        self.part, self.job, self.micro, self.deep = part, job, micro, deep
+    def __init__(self, part: Part85, layer: Layer, micro: Shape, deep: int) -> None:
+        self.part, self.layer, self.micro, self.deep = part, layer, micro, deep
         self.granule = Shape(micro.height, micro.width, GRANULE)
-        self.whole = job.output.rounded(self.granule)
+        self.whole = layer.output.rounded(self.granule)
         self.limit = self.whole.within(LARGEST)
-        self.sums = part.sum_bytes * 8 // (64 if job.wide else 32)
-        self.maps = part.input_bytes * 8 // job.bits
+        self.sums = part.sum_bytes * 8 // (64 if layer.wide else 32)
+        self.maps = part.input_bytes * 8 // layer.bits
         self.column = micro.area * GRANULE
 
     def unit(self, depth: int) -> Shape:
         """The unit in which the map of a block is stored."""
-        return self.part.unit(self.deep or depth, self.job.bits, self.micro)
+        return self.part.unit(self.deep or depth, self.layer.bits, self.micro)
 
     def source(self, block: Shape) -> Shape:
         """The block of the map that a block of the result needs."""
         unit = self.unit(block.depth)
-        high, wide = self.job.needed(block)
+        high, wide = self.layer.needed(block)
         return Shape(high, wide, self.deep or block.depth).rounded(unit)
 
     def fitting(self, depth: int) -> Shape | None:
         """The largest block of a depth that the buffers hold."""
         room, before, left = self.sums, -1, ROUNDS
-        whole = self.job.input.rounded(self.unit(depth)).elements
+        whole = self.layer.input.rounded(self.unit(depth)).elements
         while True:
             block = self._rectangle(room // depth, depth)
             by_sums = self.sums / block.elements
@@ -76,7 +76,7 @@ class Area:
 
     def largest(self) -> Shape:
         """The block that covers most, over all depths."""
-        flat = self.job.spread == (1, 1)
+        flat = self.layer.spread == (1, 1)
         goal = self.whole.width * (self.whole.depth if flat else self.whole.height)
         found, least = None, inf
         deepest = min(max(self.part.macs, self.sums // self.column), self.limit.depth)
@@ -95,9 +95,9 @@ class Area:
         return self.granule if found is None else found
 
 
-def area_block(part: Part85, job: Job, micro: Shape, deep: int) -> tuple[Shape, Shape]:
+def area_block(part: Part85, layer: Layer, micro: Shape, deep: int) -> tuple[Shape, Shape]:
     """The blocks of the result and of the map; with more than one, another row of the map has to fit."""
-    area = Area(part, job, micro, deep)
+    area = Area(part, layer, micro, deep)
     high, wide, depth = area.largest()
     down, across, _ = area.granule
     force = 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
 
 from sim.cost.ethos import u55, u85
-from sim.cost.ethos.cycles import Cycles, Memory, job_cycles
-from sim.cost.ethos.parts import Choice, Job, Part55, Part85, Shape
+from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
+from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape
 from sim.cost.ethos.passes import (
     CHAIN,
     Core,
@@ -35,17 +35,17 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     hardware, memory = core.hardware, core.memory
     stages = stages_of(nest)
     assert stages.primary is not None
-    job = job_of(hardware, nest, shape, stages.primary)
-    repeats = shape.groups * (1 if job.op == "pool" else shape.images)
+    layer = layer_of(hardware, nest, shape, stages.primary)
+    repeats = shape.groups * (1 if layer.op == "pool" else shape.images)
     behind = _behind(hardware, stages.after)
     chained = _chained_rate(hardware, stages.after[:behind])
-    if isinstance(hardware, Part55) and job.dynamic:
-        cycles, choice = matmul(hardware, shape, job, memory)
+    if isinstance(hardware, Part55) and layer.dynamic:
+        cycles, choice = matmul(hardware, shape, layer, memory)
         repeats = 1
     else:
-        choice = chosen(hardware, job)
-        once = job.output.over(choice.output).area * shape.images == 1
-        cycles = job_cycles(hardware, job, choice, core.direct if once else memory, chained)
+        choice = chosen(hardware, layer)
+        once = layer.output.over(choice.output).area * shape.images == 1
+        cycles = layer_cycles(hardware, layer, choice, core.direct if once else memory, chained)
     before, _ = chains(hardware, memory, stages.before, tile, 0)
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)
@@ -56,7 +56,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         min(cycles.fill, cycles.total),
         macs,
         shape.macs - macs,
-        _traffic(nest, tile, shape, job, choice, memory),
+        _traffic(nest, tile, shape, layer, choice, memory),
         (
             ("mac_cycles", cycles.products * repeats),
             ("output_cycles", cycles.results * repeats),
@@ -82,67 +82,62 @@ def _chained_rate(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> float
 
 
 @lru_cache(maxsize=1 << 14)
-def chosen(hardware: Part55 | Part85, job: Job) -> Choice:
-    """The block for a job; where no block fits, one microblock."""
-    found = u85.choose(hardware, job) if isinstance(hardware, Part85) else u55.choose(hardware, job)
+def chosen(hardware: Part55 | Part85, layer: Layer) -> Choice:
+    """The block for a layer; where no block fits, one microblock."""
+    found = u85.choose(hardware, layer) if isinstance(hardware, Part85) else u55.choose(hardware, layer)
     if found is not None:
         return found
     micro = hardware.microblocks[0] if isinstance(hardware, Part85) else hardware.microblock
-    return Choice(micro, Shape(*job.needed(micro), min(job.input.depth, 8)), micro, False)
+    return Choice(micro, Shape(*layer.needed(micro), min(layer.input.depth, 8)), micro, False)
 
 
-def job_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: Stage) -> Job:
+def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: Stage) -> Layer:
     """What the array is asked for: for a contraction as it is, for a reduction as pooling."""
-    bits = min(shape.data_bits, 32) if shape.weights is None else min(shape.data_bits, 16)
-    common = {
-        "bits": bits,
-        "output_bits": min(8 * BYTES[primary.type], 64),
-        "wide": shape.sum_type == "i64" and shape.data_bits == 16 and shape.weights is not None,
-        "table": primary.table,
-    }
-    output = Shape(shape.height, shape.width, shape.columns)
+    plain = Layer(
+        "sum",
+        Shape(shape.height, shape.width, shape.columns),
+        Shape(*shape.input, shape.in_channels),
+        bits=min(shape.data_bits, 32 if shape.weights is None else 16),
+        output_bits=min(8 * BYTES[primary.type], 64),
+        wide=shape.sum_type == "i64" and shape.data_bits == 16 and shape.weights is not None,
+        table=primary.table,
+    )
+    window = replace(plain, kernel=shape.kernel, stride=shape.stride, dilation=shape.dilation)
+    of_channels = Shape(*shape.input, shape.columns)
+    if shape.weights is not None and shape.kind == "depthwise":
+        return replace(window, op="depthwise", input=of_channels)
     if shape.weights is not None:
-        depthwise = shape.kind == "depthwise"
-        source = Shape(*shape.input, shape.columns if depthwise else shape.in_channels)
-        dynamic = not depthwise and not contracts_constant(nest)
-        op = "depthwise" if depthwise else "convolution"
-        return Job(op, output, source, shape.kernel, shape.stride, shape.dilation, dynamic=dynamic, **common)  # type: ignore[arg-type]
+        return replace(window, op="convolution", dynamic=not contracts_constant(nest))
     if shape.kind == "window":
-        return _window(hardware, shape, output, common)
+        high, wide, depth = window.output
+        images = Shape(high * shape.images, wide, depth)
+        return replace(window, op="pool", output=images, input=of_channels, maximum=shape.op != "add")
     if shape.op == "add":
-        return Job("sum", output, Shape(*shape.input, shape.in_channels), **common)  # type: ignore[arg-type]
+        return plain
     # A maximum over channels is one over columns of a map of one channel.
-    rows = shape.rows
-    single = {**common, "bits": min(bits, 16)}
-    source = Shape(rows, shape.in_channels, 1)
-    return Job("pool", Shape(rows, 1, 1), source, (1, shape.in_channels), maximum=True, **single)  # type: ignore[arg-type]
+    output, source = Shape(shape.rows, 1, 1), Shape(shape.rows, shape.in_channels, 1)
+    kernel, bits = (1, shape.in_channels), min(plain.bits, 16)
+    return replace(plain, op="pool", output=output, input=source, kernel=kernel, bits=bits, maximum=True)
 
 
-def _window(hardware: Part55 | Part85, shape: Geometry, output: Shape, common: Mapping[str, object]) -> Job:
-    source = Shape(*shape.input, shape.columns)
-    maximum = shape.op != "add"
-    images = Shape(output.height * shape.images, output.width, output.depth)
-    return Job("pool", images, source, shape.kernel, shape.stride, shape.dilation, maximum=maximum, **common)  # type: ignore[arg-type]
-
-
-def matmul(hardware: Part55, shape: Geometry, job: Job, memory: Memory) -> tuple[Cycles, Choice]:
+def matmul(hardware: Part55, shape: Geometry, layer: Layer, memory: Memory) -> tuple[Cycles, Choice]:
     """A product of two feature maps, which parts without a second stream do column by column.
 
     A pass multiplies one map with a row of the other, and a sum over channels adds up the products.
     """
     rows, columns = sorted((shape.rows, shape.columns), reverse=True)
     count = shape.groups * rows
-    moved = 2 * job.bits // 8 + 4
+    moved = 2 * layer.bits // 8 + 4
     rate = hardware.output_cycles[2]
     if memory.bytes_per_cycle is not None:
         rate = max(rate, moved / memory.bytes_per_cycle / 2)
     product = ceil(rate * count * shape.window)
-    sums = Job(
+    sums = Layer(
         "sum", Shape(shape.groups, rows, 1), Shape(shape.groups, rows, shape.window), bits=32,
-        output_bits=job.output_bits,
+        output_bits=layer.output_bits,
     )  # fmt: skip
     choice = chosen(hardware, sums)
-    cycles = job_cycles(hardware, sums, choice, memory)
+    cycles = layer_cycles(hardware, sums, choice, memory)
     results = ceil(hardware.output_cycles[2] * count * shape.window) + cycles.results
     return (
         Cycles(
@@ -157,27 +152,27 @@ def matmul(hardware: Part55, shape: Geometry, job: Job, memory: Memory) -> tuple
 
 
 def _traffic(
-    nest: Nest, tile: tuple[int, ...], shape: Geometry, job: Job, choice: Choice, memory: Memory
+    nest: Nest, tile: tuple[int, ...], shape: Geometry, layer: Layer, choice: Choice, memory: Memory
 ) -> tuple[int, ...]:
     """Bytes of each access: the map once for each block of channels, weights for each block of positions.
 
     Single numbers come with the command.
     """
     found = []
-    blocks = job.output.over(choice.output.within(job.output))
-    deep = 1 if job.op in ("depthwise", "pool") else blocks.depth
-    source = choice.input.within(job.input)
+    blocks = layer.output.over(choice.output.within(layer.output))
+    deep = 1 if layer.op in ("depthwise", "pool") else blocks.depth
+    source = choice.input.within(layer.input)
     repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
     constants = scales(nest)
     for number, reach in enumerate(reaches(nest)):
         if number == shape.data:
             size = reach.touched(tile)
-            fetched = source.area * job.input.depth * blocks.area * repeats * reach.element
+            fetched = source.area * layer.input.depth * blocks.area * repeats * reach.element
             again = max(size, fetched * shape.groups * shape.images) * deep
-            found.append(size if job.op == "pool" else again)
+            found.append(size if layer.op == "pool" else again)
         elif number < len(nest.reads) and reach.bytes == reach.element:
             found.append(0)
-        elif number in constants or (number == shape.weights and not job.dynamic):
+        elif number in constants or (number == shape.weights and not layer.dynamic):
             found.append(reach.touched(tile) * blocks.area * shape.images)
         else:
             found.append(reach.spread(tile, memory.burst))

@@ -50,7 +50,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Layer:
     """One pass of the array over a feature map."""
 
     op: Op
@@ -89,7 +89,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How an array does a job: the blocks it works in, and in which order."""
+    """How an array does a layer: the blocks it works in, and in which order."""
 
     output: Shape
     input: Shape

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.cost.ethos.parts import Job, Shape
+from sim.cost.ethos.parts import Layer, Shape
 
 Array = np.ndarray[Any, Any]
 FLOAT = np.float32
@@ -15,13 +15,13 @@ FLOAT = np.float32
 class Candidates:
     """Blocks of the result, as arrays over depth × height × width, and the maps that they read."""
 
-    def __init__(self, job: Job, depths: list[int], heights: range, widths: range) -> None:
+    def __init__(self, layer: Layer, depths: list[int], heights: range, widths: range) -> None:
         self.depth = np.array(depths)[:, None, None]
         self.height = np.array(heights)[None, :, None]
         self.width = np.array(widths)[None, None, :]
-        high, wide = (min(covered, 8) for covered in job.spread)
-        self.rows: Array = (self.height - 1) * job.stride[0] + high
-        self.columns: Array = (self.width - 1) * job.stride[1] + wide
+        high, wide = (min(covered, 8) for covered in layer.spread)
+        self.rows: Array = (self.height - 1) * layer.stride[0] + high
+        self.columns: Array = (self.width - 1) * layer.stride[1] + wide
         self.shape = len(depths), len(heights), len(widths)
 
     def at(self, index: int) -> Shape:
@@ -33,23 +33,23 @@ class Candidates:
 
 
 def traffic(
-    job: Job, blocks: Candidates, read: tuple[Array, Array], height: Array, equal: bool, joint: bool
+    layer: Layer, blocks: Candidates, read: tuple[Array, Array], height: Array, equal: bool, joint: bool
 ) -> Array:
     """Elements of map and weights that are fetched for each element of the result.
 
     In single precision and in Vela's order (`joint`: rows × columns first), so that ties are found where Vela
     finds them. `read` has rows and columns of the map's blocks, `height` that of the result's.
     """
-    out, source = job.output, job.input
+    out, source = layer.output, layer.input
     down, across, deep = (
         FLOAT(whole) / part.astype(FLOAT)
         for whole, part in zip(out, (height, blocks.width, blocks.depth), strict=True)
     )
-    window = job.kernel[0] * job.kernel[1] if job.op in ("convolution", "depthwise") else 0
+    window = layer.kernel[0] * layer.kernel[1] if layer.op in ("convolution", "depthwise") else 0
     weights = FLOAT(window * source.depth) * (np.ceil(down) * np.ceil(across))
-    if job.op != "depthwise":
+    if layer.op != "depthwise":
         weights = weights * (deep * blocks.depth.astype(FLOAT))
-    repeats = -(-job.spread[0] // 8) * -(-job.spread[1] // 8)
+    repeats = -(-layer.spread[0] // 8) * -(-layer.spread[1] // 8)
     maps = (read[0] * read[1] * (source.depth * repeats)).astype(FLOAT)
     maps = maps * (across * down) if joint else maps * across * down
     if not equal:

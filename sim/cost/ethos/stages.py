@@ -15,7 +15,7 @@ from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
 from tiling.scalars import Family
 
-Kind = Literal["primary", "add", "multiply", "other", "copy"]
+StageKind = Literal["primary", "add", "multiply", "other", "copy"]
 SCALING: frozenset[Family] = frozenset({"rescale", "cast", "index", "negate"})
 NARROW = frozenset({"i8", "u8", "i16", "u16"})
 
@@ -36,7 +36,7 @@ class Source:
 class Stage:
     """One pass over all points of some axes."""
 
-    kind: Kind
+    kind: StageKind
     operands: tuple[Source, ...]
     axes: frozenset[int]
     type: str
@@ -156,7 +156,7 @@ class _Finder:
             return self._clamped(main, expr)
         if family == "add" and self._offset(main, given, sources):
             return main
-        kind: Kind = family if family == "add" or family == "multiply" else "other"
+        kind: StageKind = family if family == "add" or family == "multiply" else "other"
         operands = self._matched(given[:2])
         # A choice is a product with the condition, and another with its opposite that is added.
         times = (2 if family == "choose" else 1) * max(1, len(given) - 1)

@@ -19,7 +19,7 @@ from sim.explore.exploration import Exploration
 from sim.explore.explore import explore
 from sim.explore.objectives import Objective, objectives
 from sim.explore.progress import Progress, Silent
-from sim.explore.run import Job, best, run
+from sim.explore.run import Setup, best, run
 from sim.explore.work import Evaluator
 from sim.explore.workers import Here, Local
 from tests.sim.explore.works import SPACE, Counting, Deadly, Failing, Product, Wrong, lives, question
@@ -280,7 +280,7 @@ class Learner:
 def test_a_strategy_that_learns_is_told_of_each_batch_in_order(count: int) -> None:
     asked, learner = question(), Learner()
     evaluator = Evaluator(asked.space, asked.works, asked.objectives)
-    found = run(Job(evaluator, learner, Local(count) if count else Here(), Silent(), None))  # type: ignore[arg-type]
+    found = run(Setup(evaluator, learner, Local(count) if count else Here(), Silent(), None))  # type: ignore[arg-type]
     assert [candidates for candidates, _ in learner.told] == learner.batches
     values = np.concatenate([values for _, values in learner.told])
     lost = np.array([bool(reason) for reason in found.outcomes.reasons])
@@ -293,7 +293,7 @@ def test_what_is_to_be_large_is_told_with_its_sign() -> None:
     most = replace(asked.objectives[0], goal="max")
     learner = Learner()
     evaluator = Evaluator(asked.space, asked.works, (most,))
-    found = run(Job(evaluator, learner, Here(), Silent(), None))  # type: ignore[arg-type]
+    found = run(Setup(evaluator, learner, Here(), Silent(), None))  # type: ignore[arg-type]
     values = np.concatenate([values for _, values in learner.told])[:, 0]
     feasible = np.isfinite(values)
     assert np.array_equal(values[feasible], -found.outcomes.columns["latency"][feasible])

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from tosajit.frontends.frame.refusal import Refused
 
-Kind = Literal["lowered", "custom", "refused"]
+Treatment = Literal["lowered", "custom", "refused"]
 Lowering = TypeVar("Lowering", bound=Callable[..., Any])
 
 
@@ -30,7 +30,7 @@ class Declaration:
     """What a front end does with an operator of its source."""
 
     name: str
-    kind: Kind
+    kind: Treatment
     summary: str
     """What the operator does, or why it is refused."""
     types: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Declarations(Mapping[str, Declaration]):
         versions: int | tuple[int, int] = 1,
         typed: int = 0,
         fold: Callable[..., Any] | None = None,
-        kind: Kind = "lowered",
+        kind: Treatment = "lowered",
     ) -> Callable[[Lowering], Lowering]:
         """Declare operators that share a lowering; `names` and `types` are separated by spaces."""
 

@@ -7,5 +7,6 @@ works in registers is a function on `sets.vectors.Vectors` (`tile`, `products`, 
 `interleave`, `packing`, `turning`), which `procedures` has Numba call: the primitives of a set write LLVM's
 instructions. Arguments are records of int64 with names in `slots`. Widths, heights of tiles and what a CPU
 can do come from `sets.description`; `geometry` is a shape, `blocking` how a set works on it, `pack` what
-does not change between runs in the form that a set takes it. Begin with `convolution.kernel` and `tile.Body`.
+does not change between runs in the form that a set takes it. Begin with `convolution.kernel` and
+`tile.TileLoops`.
 """

@@ -49,14 +49,14 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
     def case(rows: int, columns: int) -> None:
         name = f"contract_tile_{product.name}_{rows}x{columns}"
-        v.call(name, partial(_stored, Body(product, rows, columns)), address)
+        v.call(name, partial(_stored, TileLoops(product, rows, columns)), address)
 
     choice = job[TileJob.PANELS] * 16 + job[TileJob.HEIGHT]
     sizes = [(rows, columns) for columns in range(1, panels + 1) for rows in v.isa.heights]
     v.switch(choice, {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes})
 
 
-def _stored(body: Body, v: Vectors, address: Value) -> None:
+def _stored(body: TileLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
     words, sums = job[TileJob.WORDS], body.sums(v, Operands.of(job), job[TileJob.INITIAL])
     for place, total in enumerate(sums):
@@ -65,7 +65,7 @@ def _stored(body: Body, v: Vectors, address: Value) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class TileLoops:
     """The loops of one size of tile."""
 
     product: Product
@@ -95,7 +95,7 @@ class Body:
 class _Walk:
     """The steps of a tile along rows of A; three rows share an address register."""
 
-    body: Body
+    body: TileLoops
     v: Vectors
     operands: Operands
     prepared: Register | None
