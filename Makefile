@@ -65,7 +65,7 @@ test-python-%: $(READY)
 lint: $(READY)      ## Check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/mypy $(MODULES) $(wildcard tools)
+	$(BIN)/mypy $(MODULES) $(wildcard tools tests conftest.py)
 
 format: $(READY)    ## Format the sources
 	$(BIN)/ruff format $(SOURCES)

@@ -66,7 +66,7 @@ class PlainVectors(Vectors):
             values = list(body(index, values))
         return values
 
-    def when(self, condition, yes, no=None):
+    def when(self, condition, yes, no=None) -> None:
         if condition:
             yes()
         elif no is not None:
@@ -75,16 +75,16 @@ class PlainVectors(Vectors):
     def usually(self, condition, value, otherwise):
         return value if condition else otherwise()
 
-    def switch(self, choice, cases):
+    def switch(self, choice, cases) -> None:
         cases[choice]()
 
-    def call(self, name, body, *arguments):
+    def call(self, name, body, *arguments) -> None:
         body(self, *arguments)
 
     def load(self, where, kind, lanes=None):
         return at(where, DTYPES[kind], self._lanes(kind, lanes)).copy()
 
-    def store(self, register, where):
+    def store(self, register, where) -> None:
         at(where, register.dtype, register.size)[...] = register
 
     def constant(self, value, kind, lanes=None):
@@ -125,7 +125,7 @@ class PlainVectors(Vectors):
                 register[lane] = at(where + lane * size, register.dtype, 1)[0]
         return register
 
-    def store_part(self, register, where, mask):
+    def store_part(self, register, where, mask) -> None:
         for lane in range(register.size):
             if mask >> lane & 1:
                 at(where + lane * register.itemsize, register.dtype, 1)[0] = register[lane]

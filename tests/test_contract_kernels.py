@@ -1,5 +1,7 @@
 """Contraction kernels against a plain oracle in 64-bit integers; nothing is written outside."""
 
+from __future__ import annotations
+
 import ctypes
 
 import numpy as np
@@ -35,7 +37,7 @@ zero_points = st.integers(-128, 127)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def run(source, args):
+def run(source, args) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
 
 
@@ -46,7 +48,7 @@ def address(source):
 class Guarded:
     """An array with canaries on both sides, and guesses for what the kernel may not read."""
 
-    def __init__(self, shape, dtype, fill=0x5A):
+    def __init__(self, shape, dtype, fill=0x5A) -> None:
         self.bytes = np.full(int(np.prod(shape)) * np.dtype(dtype).itemsize + 2 * CANARY, fill, np.uint8)
         self.array = self.bytes[CANARY:-CANARY].view(dtype).reshape(shape)
         self.address = self.array.ctypes.data
@@ -125,7 +127,7 @@ STORE = {
 
 def convolution(
     g, library, x, weights, bias, out_address, right="i8", zero_points=(0, 0), box=None, **numbers
-):
+) -> None:
     left = "i8" if g.element_bytes == 1 else "i16"
     spec = ContractSpec(named_set(library), "convolution", left, right)
     matrix = weights.reshape(g.out_channels, -1)
@@ -166,7 +168,7 @@ def convolution(
 @libraries
 @SOME
 @given(g=geometries(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
-def test_int8_convolutions_are_exact(library, g, seed, input_zp, weight_zp):
+def test_int8_convolutions_are_exact(library: str, g, seed, input_zp, weight_zp) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -184,7 +186,9 @@ def test_int8_convolutions_are_exact(library, g, seed, input_zp, weight_zp):
 @pytest.mark.parametrize(
     ("width", "channels", "kernel", "stride"), [(28, 16, 3, 1), (21, 4, 2, 2), (260, 68, 5, 1)]
 )
-def test_overlapping_rows_of_a_share_their_input(library, weight_zp, width, channels, kernel, stride):
+def test_overlapping_rows_of_a_share_their_input(
+    library: str, weight_zp: int, width: int, channels: int, kernel: int, stride: int
+) -> None:
     extent = extent_out(width, kernel, stride, 1, 1, 1)
     rows = extent_out(5, kernel, stride, 1, 1, 1)
     square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1)
@@ -205,7 +209,7 @@ def test_overlapping_rows_of_a_share_their_input(library, weight_zp, width, chan
     np.testing.assert_array_equal(out.array, expected)
 
 
-def test_padding_behind_the_input_alone_is_not_read_from_memory():
+def test_padding_behind_the_input_alone_is_not_read_from_memory() -> None:
     assert Geometry((1, 1, 1, 2), (1, 1, 1, 2), 16, 1).is_direct
     assert not Geometry((1, 1, 1, 1), (1, 1, 1, 2), 16, 1).is_direct
     assert not Geometry((1, 1, 3, 1), (1, 1, 3, 1), 16, 1, stride=(1, 2, 1)).is_direct
@@ -214,7 +218,7 @@ def test_padding_behind_the_input_alone_is_not_read_from_memory():
 @libraries
 @SOME
 @given(g=geometries(), seed=seeds, data=st.data())
-def test_a_box_writes_nothing_outside_itself(library, g, seed, data):
+def test_a_box_writes_nothing_outside_itself(library: str, g, seed, data) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -235,7 +239,7 @@ def test_a_box_writes_nothing_outside_itself(library, g, seed, data):
 @pytest.mark.parametrize("right", ["i8", "i16"])
 @SOME
 @given(g=geometries(element_bytes=2), seed=seeds)
-def test_int16_convolutions_are_exact(library, right, g, seed):
+def test_int16_convolutions_are_exact(library: str, right: str, g, seed) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     weights = integers(rng, HOST[right], (g.out_channels, *g.kernel, g.in_channels)).astype(np.int16)
@@ -248,7 +252,7 @@ def test_int16_convolutions_are_exact(library, right, g, seed):
 
 @libraries
 @pytest.mark.parametrize("right", ["i8", "i16"])
-def test_long_int16_sums_do_not_wrap_at_32_bits(library, right):
+def test_long_int16_sums_do_not_wrap_at_32_bits(library: str, right: str) -> None:
     g = Geometry((1, 1, 14, 1), (1, 1, 14, 1), 5001, 33, element_bytes=2)
     x, weights = (
         np.full((14, 5001), -32768, np.int16),
@@ -265,7 +269,7 @@ def test_long_int16_sums_do_not_wrap_at_32_bits(library, right):
 @given(
     sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds, zero_points=st.tuples(zero_points, zero_points)
 )
-def test_matrix_products_pack_b_at_run_time(library, type_, sizes, seed, zero_points):
+def test_matrix_products_pack_b_at_run_time(library: str, type_: str, sizes, seed, zero_points) -> None:
     height, depth, width = sizes
     rng, dtype = np.random.default_rng(seed), np.dtype(HOST[type_])
     a, b = integers(rng, dtype, (height, depth)), integers(rng, dtype, (depth, width))
@@ -318,7 +322,9 @@ def test_matrix_products_pack_b_at_run_time(library, type_, sizes, seed, zero_po
     zero_points=st.tuples(zero_points, zero_points),
     data=st.data(),
 )
-def test_transposed_convolutions_are_exact(library, sizes, channels, kernel, stride, seed, zero_points, data):
+def test_transposed_convolutions_are_exact(
+    library: str, sizes, channels, kernel, stride, seed, zero_points, data
+) -> None:
     (batch, ih, iw), (ic, oc) = sizes, channels
     pads = [data.draw(st.tuples(*[st.integers(1 - k, 3)] * 2)) for k in kernel]
     oh, ow = ((i - 1) * s + sum(p) + k for i, s, p, k in zip((ih, iw), stride, pads, kernel, strict=True))
@@ -378,7 +384,7 @@ def depthwise(x, weights, g, input_zp, weight_zp):
     return summed_by_channel(x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp, g)
 
 
-def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None, **numbers):
+def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None, **numbers) -> None:
     scratch = Guarded((DepthwiseBlocking(g, spec.isa).scratch_bytes,), np.uint8)
     source, operands = guarded(x), [guarded(packed), guarded(initial)]
     addresses = {
@@ -407,7 +413,7 @@ def padded(values, dtype):
 @libraries
 @SOME
 @given(data=st.data(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
-def test_int8_depthwise_convolutions_are_exact(library, data, seed, input_zp, weight_zp):
+def test_int8_depthwise_convolutions_are_exact(library: str, data, seed, input_zp, weight_zp) -> None:
     g = data.draw(depthwise_geometries(parts=3 if weight_zp else 1))
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
@@ -432,7 +438,7 @@ def test_int8_depthwise_convolutions_are_exact(library, data, seed, input_zp, we
 @libraries
 @SOME
 @given(g=depthwise_geometries(element_bytes=2), seed=seeds)
-def test_int16_depthwise_convolutions_are_exact(library, g, seed):
+def test_int16_depthwise_convolutions_are_exact(library: str, g, seed) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
@@ -464,8 +470,8 @@ def apply_scale_32(value, multiplier, shift, double_round):
     shifts=st.tuples(*[st.integers(32, 62)] * 2),
 )
 def test_vector_rescaling_is_exact_or_declined(
-    library, seed, double_round, output_zp, low, high, size, shifts
-):
+    library: str, seed, double_round, output_zp, low, high, size, shifts
+) -> None:
     rng = np.random.default_rng(seed)
     rows, columns = size
     # A depth of 0 leaves the bias alone: any 32-bit number can be rescaled.
@@ -514,7 +520,7 @@ def test_vector_rescaling_is_exact_or_declined(
 
 @libraries
 @pytest.mark.parametrize("kind", ["convolution", "depthwise"])
-def test_text_after_vector_rescaling_sees_int8(library, kind):
+def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
     rng = np.random.default_rng(5)
     channels, slots = 40, Slot if kind == "convolution" else DepthwiseSlot
     epilogue = Epilogue(

@@ -30,7 +30,9 @@ def runs(name: str) -> bool:
     return known().get(name, frozenset("?")) <= host().features
 
 
-def test_the_best_set_of_this_machine_is_chosen_unless_told_otherwise(monkeypatch) -> None:
+def test_the_best_set_of_this_machine_is_chosen_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("TOSAJIT_CPU", raising=False)
     chosen = instruction_set()
     assert cpu() == host()
@@ -46,7 +48,7 @@ def test_the_best_set_of_this_machine_is_chosen_unless_told_otherwise(monkeypatc
 
 
 @X86
-def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch) -> None:
+def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
     chosen = instruction_set()
     assert chosen is not None
@@ -59,7 +61,7 @@ def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch) -
 
 @X86
 @pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
-def test_machine_code_is_for_the_chosen_cpu_and_named_after_it(monkeypatch) -> None:
+def test_machine_code_is_for_the_chosen_cpu_and_named_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assemblies, names = {}, set()
     for choice in ("x86-64", "haswell", "haswell,-fma"):
         monkeypatch.setenv("TOSAJIT_CPU", choice)
@@ -80,7 +82,7 @@ def parsed(text: str):
 
 @X86
 @pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
-def test_features_are_added_and_taken_away(monkeypatch) -> None:
+def test_features_are_added_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", " -fma , haswell ,+adx")
     assert cpu().features == (known()["haswell"] | {"adx"}) - {"fma"}
     assert cpu().name == "haswell"
@@ -97,7 +99,7 @@ def test_features_are_added_and_taken_away(monkeypatch) -> None:
         ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),
     ],
 )
-def test_what_cannot_be_is_told_by_name(choice: str, fault: str, monkeypatch) -> None:
+def test_what_cannot_be_is_told_by_name(choice: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", choice)
     x = np.arange(3, dtype=np.int32)
     with pytest.raises(CompileError, match=fault):
@@ -105,7 +107,7 @@ def test_what_cannot_be_is_told_by_name(choice: str, fault: str, monkeypatch) ->
 
 
 @X86
-def test_a_set_that_its_cpu_lacks_is_told_by_name(monkeypatch) -> None:
+def test_a_set_that_its_cpu_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", "x86-64,avx512")
     with pytest.raises(CompileError, match="TOSAJIT_CPU: x86-64 does not have the instructions of avx512"):
         instruction_set()
@@ -119,7 +121,7 @@ def test_every_set_says_its_name() -> None:
 
 @X86
 @pytest.mark.skipif(not runs("haswell"), reason="this machine has no AVX2")
-def test_array_kernels_for_another_cpu_keep_within_its_registers(monkeypatch) -> None:
+def test_array_kernels_for_another_cpu_keep_within_its_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", "haswell")
     isa = instruction_set()
     assert isa is not None

@@ -1,5 +1,7 @@
 """Contractions of floating-point numbers against float64, within the bound of their rounding errors."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -41,14 +43,14 @@ def numbers(rng, shape):
     return (rng.standard_normal(shape) * 2.0 ** rng.integers(-12, 12, shape)).astype(np.float32)
 
 
-def near(found, left, right, product, depth):
+def near(found, left, right, product, depth) -> None:
     """Check that sums are as exact as a sum of rounded products is."""
     exact = product(left.astype(np.float64), right.astype(np.float64))
     reach = product(abs(left).astype(np.float64), abs(right).astype(np.float64))
     assert (abs(found - exact) <= (depth + 1) * EPSILON * reach).all()
 
 
-def convolution(g, library, x, packed, out, box=None):
+def convolution(g, library, x, packed, out, box=None) -> None:
     """Run the kernel; `packed` is the address of B."""
     spec = ContractSpec(named_set(library), "convolution", "f32", "f32")
     source, scratch = guarded(x), Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
@@ -73,7 +75,7 @@ def convolution(g, library, x, packed, out, box=None):
 @libraries
 @SOME
 @given(g=geometries(element_bytes=4), seed=seeds, data=st.data())
-def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, seed, data):
+def test_convolutions_are_within_the_bound_and_stay_in_their_box(library: str, g, seed, data) -> None:
     rng = np.random.default_rng(seed)
     x = numbers(rng, (*g.input, g.in_channels))
     weights = numbers(rng, (g.out_channels, *g.kernel, g.in_channels))
@@ -97,7 +99,7 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, see
 
 @libraries
 @pytest.mark.parametrize("width", [28, 60])
-def test_overlapping_rows_of_a_share_their_input(library, width):
+def test_overlapping_rows_of_a_share_their_input(library: str, width: int) -> None:
     g = Geometry((1, 1, 5, width), (1, 1, 5, width), 3, 40, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)
     assert Blocking(g, named_set(library)).segments == 3
     rng = np.random.default_rng(width)
@@ -125,7 +127,7 @@ def packed_at_run_time(library, matrix, right="f32"):
 @libraries
 @SOME
 @given(sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds)
-def test_matrix_products_pack_b_at_run_time(library, sizes, seed):
+def test_matrix_products_pack_b_at_run_time(library: str, sizes, seed) -> None:
     height, depth, width = sizes
     rng = np.random.default_rng(seed)
     a, b = numbers(rng, (height, depth)), numbers(rng, (depth, width))
@@ -141,7 +143,7 @@ def test_matrix_products_pack_b_at_run_time(library, sizes, seed):
 
 @libraries
 @pytest.mark.parametrize("height", [3, 50])
-def test_rows_of_whole_pages_are_gathered_with_room_between_them(library, height):
+def test_rows_of_whole_pages_are_gathered_with_room_between_them(library: str, height: int) -> None:
     g = Geometry((1, 1, height, 1), (1, 1, height, 1), 2048, 33, element_bytes=4, floating=True)
     assert g.is_direct == (height == 3)
     rng = np.random.default_rng(height)
@@ -153,7 +155,7 @@ def test_rows_of_whole_pages_are_gathered_with_room_between_them(library, height
 
 
 @libraries
-def test_infinities_and_nan_stay_in_their_row(library):
+def test_infinities_and_nan_stay_in_their_row(library: str) -> None:
     a, b = np.ones((5, 7), np.float32), np.ones((7, 20), np.float32)
     a[1, 3], a[2, 0], a[4, 6] = np.inf, np.nan, -np.inf
     g = Geometry((1, 1, 5, 1), (1, 1, 5, 1), 7, 20, element_bytes=4)

@@ -1,5 +1,7 @@
 """Depthwise convolutions of floating-point numbers against float64, within the bound of rounding errors."""
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 from typing import Any
@@ -30,14 +32,14 @@ from tosajit.kernels.sets.registry import named_set
 from tosajit.operators import CLAMP, DEPTHWISE_CONV2D
 
 
-def near(found, x, weights, g):
+def near(found, x, weights, g) -> None:
     """Check that sums are as exact as a sum of rounded products is."""
     exact = summed_by_channel(exactly(x), exactly(weights), g).reshape(found.shape)
     reach = summed_by_channel(abs(exactly(x)), abs(exactly(weights)), g).reshape(found.shape)
     assert (abs(found - exact) <= (g.kernel[0] * g.kernel[1] + 1) * EPSILON * reach).all()
 
 
-def kernel(g, library, x, weights, out, box=None, **numbers):
+def kernel(g, library, x, weights, out, box=None, **numbers) -> None:
     spec = ContractSpec(named_set(library), "depthwise", "f32", "f32")
     packed, parts = pack.pack_depthwise(named_set(library).lanes, weights, 0, 4)
     assert parts == 1
@@ -47,7 +49,9 @@ def kernel(g, library, x, weights, out, box=None, **numbers):
 @libraries
 @SOME
 @given(g=depthwise_geometries(element_bytes=4, multipliers=(1,)), seed=seeds, data=st.data())
-def test_depthwise_convolutions_are_within_the_bound_and_stay_in_their_box(library, g, seed, data):
+def test_depthwise_convolutions_are_within_the_bound_and_stay_in_their_box(
+    library: str, g, seed, data
+) -> None:
     rng = np.random.default_rng(seed)
     x = numbers(rng, (*g.input, g.in_channels))
     weights = numbers(rng, (*g.kernel, g.in_channels, 1))
@@ -82,7 +86,7 @@ WIDE = [
 
 @libraries
 @pytest.mark.parametrize("shape", WIDE)
-def test_rows_away_from_the_padding_are_read_in_place(library, shape):
+def test_rows_away_from_the_padding_are_read_in_place(library: str, shape) -> None:
     g = wide(*shape)
     rng = np.random.default_rng(shape)
     x, weights = numbers(rng, (*g.input, g.in_channels)), numbers(rng, (*g.kernel, g.in_channels, 1))
@@ -93,7 +97,7 @@ def test_rows_away_from_the_padding_are_read_in_place(library, shape):
 
 @libraries
 @pytest.mark.parametrize("channels", [3, 24, 32])
-def test_nothing_behind_the_input_is_read(library, channels):
+def test_nothing_behind_the_input_is_read(library: str, channels: int) -> None:
     g = wide(40, channels, 3, 1, 0)
     rng = np.random.default_rng(channels)
     x, weights = numbers(rng, (*g.input, channels)), numbers(rng, (3, 3, channels, 1))
@@ -112,7 +116,7 @@ def test_nothing_behind_the_input_is_read(library, channels):
 
 @libraries
 @pytest.mark.parametrize("width", [7, 40])
-def test_padding_is_a_zero_and_not_what_is_left_out(library, width):
+def test_padding_is_a_zero_and_not_what_is_left_out(library: str, width: int) -> None:
     g = wide(width, 20, 3, 1, 1)
     x, weights = np.ones((*g.input, 20), np.float32), np.ones((3, 3, 20, 1), np.float32)
     weights[0, 0, 3], weights[2, 1, 5], weights[1, 1, 6] = np.inf, np.nan, -np.inf

@@ -1,5 +1,7 @@
 """Floating-point scalars and narrow formats: kernels against NumPy and ml_dtypes."""
 
+from __future__ import annotations
+
 import ctypes
 import inspect
 import math
@@ -54,7 +56,7 @@ SPECIAL += [
 ]
 
 
-def run(body, *arrays):
+def run(body, *arrays) -> None:
     pointers = "".join(f"    p{k} = load_i64(args, {k + 1})\n" for k in range(len(arrays)))
     source = f"{HEADER}{body[0]}\n\ndef kernel(args):\n    n = load_i64(args, 0)\n{pointers}"
     source += f"    for i in range(n):\n        {body[1]}\n"
@@ -76,7 +78,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize(("kind", "half"), [*((kind, True) for kind in STORED), ("f16", False)])
-def test_stores_round_to_nearest_even(kind, half, monkeypatch):
+def test_stores_round_to_nearest_even(kind: str, half: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not half:
         monkeypatch.setattr(floats, "_has_half", lambda: False)
     stored, values = STORED[kind], numbers()
@@ -88,7 +90,7 @@ def test_stores_round_to_nearest_even(kind, half, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_loads_are_exact(kind):
+def test_loads_are_exact(kind: str) -> None:
     stored = STORED[kind]
     values = np.arange(1 << (8 * stored.itemsize)).astype(f"u{stored.itemsize}")
     found = np.zeros(values.size, np.float32)
@@ -97,7 +99,7 @@ def test_loads_are_exact(kind):
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_numbers_that_a_format_holds_are_put_as_they_are(kind):
+def test_numbers_that_a_format_holds_are_put_as_they_are(kind: str) -> None:
     stored = STORED[kind]
     values = np.arange(1 << (8 * stored.itemsize)).astype(f"u{stored.itemsize}")
     found = np.zeros_like(values)
@@ -106,7 +108,7 @@ def test_numbers_that_a_format_holds_are_put_as_they_are(kind):
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_nan_of_any_bits_stay_nan_in_casts(kind):
+def test_nan_of_any_bits_stay_nan_in_casts(kind: str) -> None:
     values = np.array([0x7FFFFFFF, -1, 0x7F800001, 0x7FFF8000, 0x7FC00000], np.int32).view(np.float32)
     found = np.zeros(values.size, f"u{STORED[kind].itemsize}")
     run((scalar_source([f"to_{kind}"]), f"put_{kind}(p1, i, to_{kind}(load_f32(p0, i)))"), values, found)
@@ -114,7 +116,7 @@ def test_nan_of_any_bits_stay_nan_in_casts(kind):
 
 
 @pytest.mark.parametrize("name", ["floor", "ceil"])
-def test_halves_are_rounded_to_integers(name):
+def test_halves_are_rounded_to_integers(name: str) -> None:
     values = np.arange(1 << 16).astype(np.uint16).view(np.float16)
     with np.errstate(all="ignore"):
         found = vectorised(f"{name}_f16")(values.astype(np.float32))
@@ -122,7 +124,7 @@ def test_halves_are_rounded_to_integers(name):
 
 
 @pytest.mark.parametrize("name", FLOATING)
-def test_compiled_equals_python(name):
+def test_compiled_equals_python(name: str) -> None:
     kind = name.rsplit("_", 1)[-1]
     count = len(inspect.signature(scalar(name)).parameters)
     generator = np.random.default_rng(len(name))
@@ -144,7 +146,7 @@ def test_compiled_equals_python(name):
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_are_within_three_quarters_of_their_bounds(name, kind):
+def test_functions_are_within_three_quarters_of_their_bounds(name: str, kind: str) -> None:
     generator = np.random.default_rng(11)
     even, normal = generator.uniform(-100, 100, 60_000), generator.standard_normal(60_000)
     with np.errstate(all="ignore"):
@@ -163,7 +165,7 @@ def test_functions_are_within_three_quarters_of_their_bounds(name, kind):
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", ["sin", "tanh", "erf"])
-def test_odd_functions_keep_the_sign_of_zero_and_of_the_smallest_numbers(name, kind):
+def test_odd_functions_keep_the_sign_of_zero_and_of_the_smallest_numbers(name: str, kind: str) -> None:
     tiny = accuracy.format_of(TYPES[kind]).normal_min * 2.0**-3
     x = np.array([0.0, -0.0, tiny, -tiny, 3.0, -3.0], np.float32)
     found = vectorised(f"{name}_{kind}")(x)
@@ -172,13 +174,13 @@ def test_odd_functions_keep_the_sign_of_zero_and_of_the_smallest_numbers(name, k
     assert (found[1::2] == -found[::2]).all()
 
 
-def test_no_hyperbolic_tangent_and_no_wave_is_beyond_one():
+def test_no_hyperbolic_tangent_and_no_wave_is_beyond_one() -> None:
     x = np.concatenate([np.linspace(-10, 10, 400_001), np.exp2(np.linspace(4, 127, 10_000))])
     for name in ("tanh_f32", "sin_f32", "cos_f32", "erf_f32"):
         assert np.abs(vectorised(name)(x.astype(np.float32))).max() <= 1, name
 
 
-def test_a_fused_sum_is_rounded_once():
+def test_a_fused_sum_is_rounded_once() -> None:
     generator = np.random.default_rng(2)
     a, b, near = generator.standard_normal((3, 3_000)).astype(np.float32)
     c = -a * b * np.float32(1 + 2.0**-22) + near * np.float32(2.0**-26)
@@ -207,7 +209,7 @@ def _nearest(value):
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
-def test_powers_are_within_three_quarters_of_their_bounds(kind):
+def test_powers_are_within_three_quarters_of_their_bounds(kind: str) -> None:
     generator = np.random.default_rng(5)
     x, y = np.exp(generator.uniform(-5, 5, 5_000)), generator.uniform(-8, 8, 5_000)
     x[:50], y[50:100] = 0, 0
@@ -224,7 +226,7 @@ def test_powers_are_within_three_quarters_of_their_bounds(kind):
     assert (found[50:100] == 1).all()
 
 
-def test_integers_are_rounded_once():
+def test_integers_are_rounded_once() -> None:
     generator = np.random.default_rng(3)
     numbers = generator.integers(-(2**31), 2**31, 20_000)
     halves = generator.integers(128, 256, 20_000) * 2 + 1 << generator.integers(1, 22, 20_000)
@@ -236,7 +238,9 @@ def test_integers_are_rounded_once():
 
 
 @pytest.mark.parametrize("core", ["fuses", "scales"])
-def test_cores_without_the_instructions_are_within_the_bounds_too(core, monkeypatch):
+def test_cores_without_the_instructions_are_within_the_bounds_too(
+    core: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plain, core, lambda: False)
     monkeypatch.setattr(floats, core, lambda: False)
     x = np.concatenate([np.linspace(-104, 89, 20_001), SPECIAL]).astype(np.float32)

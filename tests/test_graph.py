@@ -1,12 +1,28 @@
 """Graphs: values, building by hand, orders and printing."""
 
+from __future__ import annotations
+
 import pickle
 
 import numpy as np
 import pytest
 
 from tosajit.checks.validation import check, validate
-from tosajit.dtypes import BF16, BOOL, DTYPES, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE, dtype_of
+from tosajit.dtypes import (
+    BF16,
+    BOOL,
+    DTYPES,
+    FP16,
+    FP32,
+    INT4,
+    INT8,
+    INT16,
+    INT32,
+    INT48,
+    SHAPE,
+    DType,
+    dtype_of,
+)
 from tosajit.errors import GraphError, Violation
 from tosajit.graph import Node, Value
 from tosajit.graph.order import cycle, topological
@@ -29,22 +45,22 @@ from tosajit.tracing.builder import GraphBuilder
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)
-def test_types_are_the_same_after_pickling(dtype):
+def test_types_are_the_same_after_pickling(dtype: DType) -> None:
     assert pickle.loads(pickle.dumps(dtype)) is dtype
 
 
-def test_types_are_found_by_how_numpy_stores_them():
+def test_types_are_found_by_how_numpy_stores_them() -> None:
     assert dtype_of(np.int8) is INT8
     assert dtype_of(np.zeros(1, BF16.storage).dtype) is BF16
     with pytest.raises(TypeError, match="no type that is stored as"):
         dtype_of(np.float64)
 
 
-def test_sizes_of_elements_are_whole_bytes():
+def test_sizes_of_elements_are_whole_bytes() -> None:
     assert [dtype.bytes for dtype in (BOOL, INT4, INT16, INT48)] == [1, 1, 2, 6]
 
 
-def test_values_compare_by_their_data():
+def test_values_compare_by_their_data() -> None:
     one = Value("a", FP32, (2,), np.array([np.nan, 0], np.float32))
     other = Value("a", FP32, (2,), np.array([np.nan, 0], np.float32))
     assert one == other
@@ -66,14 +82,14 @@ def small():
     return builder.build()
 
 
-def test_types_and_shapes_follow_from_the_inputs():
+def test_types_and_shapes_follow_from_the_inputs() -> None:
     graph = small()
     assert [value.type for value in graph.outputs] == ["INT32[64, 4]"]
     assert graph.main.values["y"].type == "INT32[1, 8, 8, 4]"
     assert check(graph) is graph
 
 
-def test_a_graph_prints_a_line_for_each_node():
+def test_a_graph_prints_a_line_for_each_node() -> None:
     lines = str(small()).splitlines()
     assert lines == [
         "main(%x: INT8[1, 8, 8, 3]) -> (INT32[64, 4]) {",
@@ -90,7 +106,7 @@ def test_a_graph_prints_a_line_for_each_node():
     assert repr(small()) == "<Graph of TOSA 1.0.1: 6 nodes in 1 regions>"
 
 
-def test_the_table_for_notebooks_escapes_names():
+def test_the_table_for_notebooks_escapes_names() -> None:
     builder = GraphBuilder()
     builder.output(builder.add(IDENTITY(), [builder.input("<x>", INT8, ())], name="y"))
     html = builder.build()._repr_html_()
@@ -99,7 +115,7 @@ def test_the_table_for_notebooks_escapes_names():
     assert "section 2.14.2" in html
 
 
-def test_the_builder_copies_constants():
+def test_the_builder_copies_constants() -> None:
     builder = GraphBuilder()
     array = np.zeros(1, np.int8)
     name = builder.const(array)
@@ -107,7 +123,7 @@ def test_the_builder_copies_constants():
     assert builder.value(name).data[0] == 0
 
 
-def test_the_builder_says_what_is_wrong_at_once():
+def test_the_builder_says_what_is_wrong_at_once() -> None:
     builder = GraphBuilder()
     a, b = builder.input("a", INT32, (2, 3)), builder.input("b", INT32, (2, 4))
     with pytest.raises(GraphError, match=r"ADD \(ADD\) input2: dimension 1 is 4, but 3 in input1"):
@@ -119,7 +135,7 @@ def test_the_builder_says_what_is_wrong_at_once():
         builder.input("a", INT8, ())
 
 
-def test_modes_that_differ_in_the_output_need_a_choice():
+def test_modes_that_differ_in_the_output_need_a_choice() -> None:
     builder = GraphBuilder()
     x = builder.input("x", FP16, (1, 2, 2))
     zero = builder.const(np.zeros(1, np.float16))
@@ -129,7 +145,7 @@ def test_modes_that_differ_in_the_output_need_a_choice():
     assert builder.value(builder.add(CAST(), [x], dtype=INT16)).type == "INT16[1, 2, 2]"
 
 
-def test_the_output_type_of_rescale_is_that_of_its_zero_point():
+def test_the_output_type_of_rescale_is_that_of_its_zero_point() -> None:
     builder = GraphBuilder()
     x = builder.input("x", INT32, (3,))
     one, shift = builder.const([1 << 30], INT32), builder.const([30], INT8)
@@ -139,13 +155,13 @@ def test_the_output_type_of_rescale_is_that_of_its_zero_point():
     assert builder.value(y).type == "INT8[3]"
 
 
-def test_operators_can_have_several_outputs():
+def test_operators_can_have_several_outputs() -> None:
     builder = GraphBuilder()
     outputs = builder.add_all(RFFT2D(), [builder.input("x", FP32, (1, 4, 8))])
     assert [builder.value(name).type for name in outputs] == ["FP32[1, 4, 5]"] * 2
 
 
-def test_custom_operators_need_to_be_told_their_outputs():
+def test_custom_operators_need_to_be_told_their_outputs() -> None:
     builder = GraphBuilder()
     x = builder.input("x", INT8, (2,))
     custom = CUSTOM(operator_name="double", domain_name="example.org")
@@ -154,7 +170,7 @@ def test_custom_operators_need_to_be_told_their_outputs():
     assert validate(builder.build()) == ()
 
 
-def test_control_flow_gives_what_its_regions_give():
+def test_control_flow_gives_what_its_regions_give() -> None:
     builder = GraphBuilder()
     then, other = builder.region("then"), builder.region("else")
     for region in (then, other):
@@ -166,7 +182,7 @@ def test_control_flow_gives_what_its_regions_give():
     assert validate(builder.build()) == ()
 
 
-def test_a_loop_gives_what_it_takes():
+def test_a_loop_gives_what_it_takes() -> None:
     builder = GraphBuilder()
     test, body = builder.region("test"), builder.region("body")
     test.input("a", INT8, ())
@@ -179,7 +195,7 @@ def test_a_loop_gives_what_it_takes():
     assert validate(builder.build()) == ()
 
 
-def test_a_graph_without_constants_still_needs_shapes_to_be_constant():
+def test_a_graph_without_constants_still_needs_shapes_to_be_constant() -> None:
     builder = GraphBuilder()
     x, padding = builder.input("x", INT8, (2,)), builder.input("p", SHAPE, (2,))
     with pytest.raises(GraphError, match="its shape does not follow from the inputs"):
@@ -190,19 +206,19 @@ def chain(*pairs):
     return [Node(IDENTITY(), (source,), (target,)) for source, target in pairs]
 
 
-def test_nodes_are_put_in_order():
+def test_nodes_are_put_in_order() -> None:
     nodes = chain(("b", "c"), ("a", "b"), ("c", "d"), ("x", "y"))
     assert [node.name for node in topological(nodes)] == ["b", "c", "d", "y"]
 
 
-def test_a_cycle_is_named():
+def test_a_cycle_is_named() -> None:
     nodes = chain(("b", "c"), ("c", "b"), ("c", "d"))
     writers = {node.name: node for node in nodes}
     assert cycle(nodes, writers) in (("c", "b", "c"), ("b", "c", "b"))
     assert cycle(chain(("b", "c"), ("a", "b")), {}) == ()
 
 
-def test_errors_list_what_is_wrong():
+def test_errors_list_what_is_wrong() -> None:
     faults = [Violation("type", f"n{i}", "ADD", "input1", "rule", "is wrong", "2.5.1") for i in range(25)]
     error = GraphError(faults)
     assert str(error).splitlines()[0] == "25 violations"

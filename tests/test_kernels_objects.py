@@ -1,11 +1,14 @@
 """Compiling, caching and loading of native kernels."""
 
+from __future__ import annotations
+
 import ast
 import ctypes
 import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +31,7 @@ def kernel(args):
 
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(objects, "_loaded", {})
 
@@ -55,23 +58,23 @@ def python(code, **environment):
     return done.stdout.strip()
 
 
-def test_a_kernel_is_a_plain_function_at_an_address():
+def test_a_kernel_is_a_plain_function_at_an_address() -> None:
     assert run(objects.compile_kernel(SOURCE), 21) == 42
 
 
-def test_the_text_is_kept_beside_the_object():
+def test_the_text_is_kept_beside_the_object() -> None:
     kernel = objects.compile_kernel(SOURCE)
     assert (cache.cache_folder() / f"{kernel.digest}.py").read_text() == SOURCE
     assert (cache.cache_folder() / f"{kernel.digest}.o").exists()
 
 
-def test_a_kernel_is_compiled_once(monkeypatch):
+def test_a_kernel_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = objects.compile_kernel(SOURCE)
     monkeypatch.setattr(objects, "compile_into_cache", None)
     assert objects.compile_kernel(SOURCE) is first
 
 
-def test_a_new_process_loads_without_numba(tmp_path):
+def test_a_new_process_loads_without_numba(tmp_path: Path) -> None:
     code = f"""
 import ctypes, sys
 from tosajit.kernels.objects import compile_kernel
@@ -84,7 +87,7 @@ print(numbers[1], "numba" in sys.modules)
     assert python(code) == "42 False"
 
 
-def test_a_new_process_compiles_known_structures_without_numba(tmp_path):
+def test_a_new_process_compiles_known_structures_without_numba(tmp_path: Path) -> None:
     """Recognising what kernels of the library do must not import how these are written."""
     code = """
 import sys
@@ -103,7 +106,7 @@ print("numba" in sys.modules)
 
 
 @pytest.mark.parametrize("damage", ["empty", "short", "garbage", "bit", "longer", "folder"])
-def test_a_damaged_object_is_compiled_again(damage):
+def test_a_damaged_object_is_compiled_again(damage: str) -> None:
     kernel = objects.compile_kernel(SOURCE)
     path = cache.cache_folder() / f"{kernel.digest}.o"
     good = path.read_bytes()
@@ -124,13 +127,13 @@ def test_a_damaged_object_is_compiled_again(damage):
     assert damage == "folder" or path.read_bytes() == good
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "file"))
     assert run(objects.compile_kernel(variant(1)), 21) == 43
 
 
-def test_processes_may_compile_the_same_at_once():
+def test_processes_may_compile_the_same_at_once() -> None:
     code = f"from tosajit.kernels.objects import compile_kernel; print(compile_kernel({SOURCE!r}).digest)"
     racers = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)
@@ -140,7 +143,7 @@ def test_processes_may_compile_the_same_at_once():
     assert sorted(path.suffix for path in cache.cache_folder().iterdir()) == [".o", ".py"]
 
 
-def test_many_kernels_come_in_order_and_progress_is_told():
+def test_many_kernels_come_in_order_and_progress_is_told() -> None:
     seen = []
     kernels = objects.compile_kernels([variant(n) for n in range(6)], lambda *counts: seen.append(counts))
     assert [run(kernel, 1) for kernel in kernels] == [2 + n for n in range(6)]
@@ -148,23 +151,23 @@ def test_many_kernels_come_in_order_and_progress_is_told():
     assert seen[-1] == (6, 6)
 
 
-def test_equal_sources_are_one_kernel():
+def test_equal_sources_are_one_kernel() -> None:
     first, second = objects.compile_kernels([SOURCE, SOURCE])
     assert first is second
 
 
-def test_a_helper_that_does_not_start_is_no_error(monkeypatch):
+def test_a_helper_that_does_not_start_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     kernels = objects.compile_kernels([variant(n) for n in range(10, 14)])
     assert [run(kernel, 0) for kernel in kernels] == [10, 11, 12, 13]
 
 
-def test_the_name_depends_on_the_text():
+def test_the_name_depends_on_the_text() -> None:
     assert objects.digest(SOURCE + "\n") != objects.digest(SOURCE)
 
 
 @pytest.mark.parametrize("module", ["intrinsics", "native", "inline"])
-def test_the_name_depends_on_the_library(monkeypatch, module):
+def test_the_name_depends_on_the_library(monkeypatch: pytest.MonkeyPatch, module: str):
     name, text = objects.digest(SOURCE), objects._module_text
     monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
     assert objects.digest(SOURCE) != name
@@ -179,13 +182,13 @@ def test_the_name_depends_on_the_library(monkeypatch, module):
         "import tosajit.kernels.contract.tile",
     ],
 )
-def test_imports_of_any_form_are_followed(line):
+def test_imports_of_any_form_are_followed(line: str) -> None:
     modules = objects._library(f"import numpy\n\n{line}\n")
     assert {"contract/tile", "contract/products", "native", "inline"} <= modules
     assert "scalars" not in modules
 
 
-def test_only_own_files_are_listed_and_cleared():
+def test_only_own_files_are_listed_and_cleared() -> None:
     kernel = objects.compile_kernel(SOURCE)
     stranger = cache.cache_folder() / "notes.txt"
     stranger.write_text("mine")
@@ -197,24 +200,24 @@ def test_only_own_files_are_listed_and_cleared():
     assert stranger.exists()
 
 
-def test_an_empty_cache_is_listed_as_empty():
+def test_an_empty_cache_is_listed_as_empty() -> None:
     assert cache.cached_objects() == ()
     assert cache.cache_bytes() == 0
     assert cache.clear_cache() == 0
 
 
-def test_what_needs_numba_at_run_time_is_refused_by_name():
+def test_what_needs_numba_at_run_time_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="numba_gil_ensure"):
         objects.compile_kernel("def kernel(args):\n    print(args)\n")
 
 
 @pytest.mark.parametrize("statement", ["raise ValueError", "assert args"])
-def test_a_kernel_cannot_raise(statement):
+def test_a_kernel_cannot_raise(statement: str) -> None:
     with pytest.raises(ValueError, match="line 2: a kernel cannot raise"):
         objects.compile_kernel(f"def kernel(args):\n    {statement}\n")
 
 
-def test_functions_with_loops_are_called():
+def test_functions_with_loops_are_called() -> None:
     source = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
 
@@ -234,7 +237,7 @@ def inlined(source):
     return ast.unparse(inline_calls(ast.parse(source)))
 
 
-def test_inlining_evaluates_arguments_once_and_renames_locals():
+def test_inlining_evaluates_arguments_once_and_renames_locals() -> None:
     text = inlined("""
 def f(a, b):
     c = a + b
@@ -250,7 +253,7 @@ def kernel(args):
     assert namespace["kernel"](0) == (55 + 5) * 55
 
 
-def test_a_parameter_may_be_assigned():
+def test_a_parameter_may_be_assigned() -> None:
     namespace = {}
     exec(inlined("def f(a):\n    a = a + 1\n    return a\ndef kernel(x):\n    return f(x) + x"), namespace)
     assert namespace["kernel"](1) == 3
@@ -266,18 +269,18 @@ def test_a_parameter_may_be_assigned():
         ("y = f(x, x)", "takes the arguments a"),
     ],
 )
-def test_what_cannot_be_inlined_is_an_error(body, message):
+def test_what_cannot_be_inlined_is_an_error(body: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         inlined(f"def f(a):\n    return a + 1\ndef kernel(x):\n    {body}\n")
 
 
-def test_prepared_kernels_are_compiled_by_a_helper(monkeypatch):
+def test_prepared_kernels_are_compiled_by_a_helper(monkeypatch: pytest.MonkeyPatch) -> None:
     objects.prepare([variant(20)])
     helpers.finish([objects.digest(variant(20))])
     assert run(objects.compile_kernel(variant(20)), 1) == 22
 
 
-def test_helpers_take_part():
+def test_helpers_take_part() -> None:
     names = [objects.digest(variant(n)) for n in range(30, 34)]
     objects.prepare([variant(n) for n in range(30, 34)])
     deadline = time.monotonic() + 60
@@ -286,7 +289,7 @@ def test_helpers_take_part():
     assert {entry.digest for entry in cache.cached_objects()} >= set(names) or objects.cores() == 1
 
 
-def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it():
+def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it() -> None:
     sources = [variant(n).replace("x + x", "x + nothing") for n in range(40, 44)]
     with pytest.raises(Exception, match="nothing"):
         objects.compile_kernels(sources)

@@ -1,5 +1,7 @@
 """The declarations: complete, numbered as in files, and checked when they are made."""
 
+from __future__ import annotations
+
 from collections import Counter
 
 import pytest
@@ -36,12 +38,12 @@ NEEDED = {
 SAMPLE = table("in_t out_t SIZE", "PRO-INT or EXT-INT4 and PRO-FP | some | i8 i32 7")
 
 
-def test_there_are_75_operators_with_389_modes():
+def test_there_are_75_operators_with_389_modes() -> None:
     assert len(OPERATORS) == 75
     assert sum(len(operator.modes) for operator in OPERATORS.values()) == 389
 
 
-def test_every_section_has_its_operators_in_order():
+def test_every_section_has_its_operators_in_order() -> None:
     numbers = [tuple(map(int, operator.section.split("."))) for operator in OPERATORS.values()]
     assert numbers == sorted(numbers)
     assert Counter(section for _, section, _ in numbers) == SECTIONS
@@ -49,12 +51,12 @@ def test_every_section_has_its_operators_in_order():
         assert [last for _, middle, last in numbers if middle == section] == list(range(1, count + 1))
 
 
-def test_profiles_and_extensions_have_as_many_modes_as_the_appendix_lists():
+def test_profiles_and_extensions_have_as_many_modes_as_the_appendix_lists() -> None:
     modes = [mode for operator in OPERATORS.values() for mode in operator.modes]
     assert Counter(one for mode in modes for needed in mode.requirement for one in needed) == NEEDED
 
 
-def test_extensions_that_add_to_operators_are_shown_with_them():
+def test_extensions_that_add_to_operators_are_shown_with_them() -> None:
     """As the appendix lists them in sections 6.2.9 to 6.2.11."""
     shown = {
         extension: [row.operator for row in rows() if extension in row.extensions] for extension in EXTENSIONS
@@ -67,7 +69,7 @@ def test_extensions_that_add_to_operators_are_shown_with_them():
     assert all(shown.values())
 
 
-def test_31_operands_are_compile_time_constants():
+def test_31_operands_are_compile_time_constants() -> None:
     constant = [
         operand
         for operator in OPERATORS.values()
@@ -93,11 +95,11 @@ def test_31_operands_are_compile_time_constants():
         ("CONST_SHAPE", 75, "ConstShapeAttribute"),
     ],
 )
-def test_operators_know_their_names_in_the_file_schema(name, number, schema):
+def test_operators_know_their_names_in_the_file_schema(name: str, number: int, schema: str) -> None:
     assert (OPERATORS[name].number, OPERATORS[name].schema_name) == (number, schema)
 
 
-def test_attributes_are_in_the_order_of_the_file_schema():
+def test_attributes_are_in_the_order_of_the_file_schema() -> None:
     assert [(a.name, a.encoding, a.length) for a in CONV2D.attributes] == [
         ("pad", "int32s", 4),
         ("stride", "int32s", 2),
@@ -111,25 +113,25 @@ def test_attributes_are_in_the_order_of_the_file_schema():
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_every_operator_says_in_a_line_what_it_does(operator):
+def test_every_operator_says_in_a_line_what_it_does(operator) -> None:
     assert operator.__doc__
     assert operator.__doc__.endswith(".")
     assert "\n" not in operator.__doc__
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_modes_of_an_operator_differ(operator):
+def test_modes_of_an_operator_differ(operator) -> None:
     assert len({mode.name for mode in operator.modes}) == len(operator.modes)
     assert len({tuple(mode.types.items()) for mode in operator.modes}) == len(operator.modes)
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_modes_name_profiles_and_extensions_that_exist(operator):
+def test_modes_name_profiles_and_extensions_that_exist(operator) -> None:
     names = {one for mode in operator.modes for needed in mode.requirement for one in needed}
     assert names <= {*PROFILES, *EXTENSIONS}
 
 
-def test_a_requirement_is_met_by_one_alternative_in_full():
+def test_a_requirement_is_met_by_one_alternative_in_full() -> None:
     (mode,) = SAMPLE
     assert mode.is_in(frozenset({"PRO-INT"}))
     assert mode.is_in(frozenset({"PRO-FP", "EXT-INT4"}))
@@ -138,19 +140,19 @@ def test_a_requirement_is_met_by_one_alternative_in_full():
     assert mode.extents == {"SIZE": 7}
 
 
-def test_an_unknown_hook_is_an_error_at_once():
+def test_an_unknown_hook_is_an_error_at_once() -> None:
     with pytest.raises(TypeError, match=r"MISSPELT\.infr is no hook"):
 
         class MISSPELT(Operator):
             section, modes = "9.9.1", SAMPLE
             input = read("in_t", "N")
 
-            def infr(self, N): ...
+            def infr(self, N) -> None: ...
 
     assert "MISSPELT" not in OPERATORS
 
 
-def test_a_check_can_only_ask_for_what_is_declared():
+def test_a_check_can_only_ask_for_what_is_declared() -> None:
     with pytest.raises(TypeError, match=r"CURIOUS\.too_wide asks for W, which no operand declares"):
 
         class CURIOUS(Operator):
@@ -159,15 +161,15 @@ def test_a_check_can_only_ask_for_what_is_declared():
             output = write("out_t", "N")
 
             @error_if("input")
-            def too_wide(self, W): ...
+            def too_wide(self, W) -> None: ...
 
 
-def test_an_operator_cannot_be_declared_twice():
+def test_an_operator_cannot_be_declared_twice() -> None:
     with pytest.raises(TypeError, match="CLAMP is declared twice"):
         type(Operator)("CLAMP", (Operator,), {"section": "2.4.1", "modes": SAMPLE, "__module__": __name__})
 
 
-def test_enumerations_take_names_numbers_and_types():
+def test_enumerations_take_names_numbers_and_types() -> None:
     wanted = dict(pad=(0,) * 4, stride=(1, 1), dilation=(1, 1))
     assert CONV2D(**wanted, acc_type="int48").acc_type is AccType.INT48
     assert CONV2D(**wanted, acc_type=INT48).acc_type.dtype is INT48
@@ -177,12 +179,12 @@ def test_enumerations_take_names_numbers_and_types():
 
 
 @pytest.mark.parametrize("pad", [(0, 0), (0, 0, 0, 1.5), (0, 0, 0, 1 << 31), "none"])
-def test_attributes_of_the_wrong_form_are_refused(pad):
+def test_attributes_of_the_wrong_form_are_refused(pad) -> None:
     with pytest.raises(ValidationError):
         MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=pad)
 
 
-def test_operators_are_values():
+def test_operators_are_values() -> None:
     one, other = CLAMP(min_val=0, max_val=6), CLAMP(min_val=0, max_val=6)
     assert one == other
     assert hash(one) == hash(other)
@@ -191,7 +193,7 @@ def test_operators_are_values():
         one.min_val = 1
 
 
-def test_the_table_of_operators_has_a_row_for_each():
+def test_the_table_of_operators_has_a_row_for_each() -> None:
     assert [row.operator for row in rows()] == list(OPERATORS)
     assert (
         "| CONV2D | 2.3.3 | PRO-FP, PRO-INT | "

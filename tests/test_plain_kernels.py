@@ -50,7 +50,7 @@ SHAPES = {
 }
 
 
-def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers):
+def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers) -> None:
     """Run a convolution in plain Python."""
     blocking = Blocking(g, isa)
     source, scratch = guarded(x), Guarded((blocking.scratch_bytes + 64,), np.uint8)
@@ -75,7 +75,7 @@ def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **number
 @sets
 @pytest.mark.parametrize("weight_zp", [0, -7])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_int8_convolutions_are_exact(isa, shape, weight_zp) -> None:
+def test_int8_convolutions_are_exact(isa, shape: str, weight_zp: int) -> None:
     g, rng = SHAPES[shape], np.random.default_rng(3)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -92,7 +92,7 @@ def test_int8_convolutions_are_exact(isa, shape, weight_zp) -> None:
 
 @sets
 @pytest.mark.parametrize("right", ["i8", "i16"])
-def test_int16_convolutions_are_exact(isa, right) -> None:
+def test_int16_convolutions_are_exact(isa, right: str) -> None:
     g, rng = replace(SHAPES["padded"], element_bytes=2), np.random.default_rng(4)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     dtype = np.int8 if right == "i8" else np.int16
@@ -112,7 +112,7 @@ def test_int16_convolutions_are_exact(isa, right) -> None:
 @sets
 @pytest.mark.parametrize("double_round", [False, True])
 @pytest.mark.parametrize("shape", ["segments", "direct"])
-def test_sums_are_rescaled_to_int8(isa, shape, double_round) -> None:
+def test_sums_are_rescaled_to_int8(isa, shape: str, double_round: bool) -> None:
     g, rng = SHAPES[shape], np.random.default_rng(5)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = rng.integers(-128, 128, (g.out_channels, *g.kernel, g.in_channels), np.int8)
@@ -134,7 +134,7 @@ def test_sums_are_rescaled_to_int8(isa, shape, double_round) -> None:
 
 
 @pytest.mark.parametrize("name", available_sets())
-def test_float_sums_have_the_bits_of_the_compiled_kernel(name) -> None:
+def test_float_sums_have_the_bits_of_the_compiled_kernel(name: str) -> None:
     isa, rng = named_set(name), np.random.default_rng(6)
     g = Geometry((1, 1, 3, 11), (1, 1, 3, 11), 3, 20, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)
     x = rng.standard_normal((*g.input, g.in_channels)).astype(np.float32)
@@ -156,14 +156,14 @@ class Compiled:
     def address(self, source):
         return compile_kernel(source).address
 
-    def run(self, source, args):
+    def run(self, source, args) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
 
 
 @sets
 @pytest.mark.parametrize("multiplier", [1, 2])
 @pytest.mark.parametrize("left", ["i8", "i16"])
-def test_depthwise_convolutions_are_exact(isa, left, multiplier) -> None:
+def test_depthwise_convolutions_are_exact(isa, left: str, multiplier: int) -> None:
     dtype, size = (np.int8, 1) if left == "i8" else (np.int16, 2)
     shape = (1, 4, 7), (1, 4, 7), 5, multiplier, (3, 3), (1, 1), (1, 1), (1, 1), size
     g, rng = DepthwiseGeometry(*shape), np.random.default_rng(7)
@@ -193,7 +193,7 @@ def test_depthwise_convolutions_are_exact(isa, left, multiplier) -> None:
 
 @sets
 @pytest.mark.parametrize("columns", [3, 40])
-def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(isa, columns) -> None:
+def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(isa, columns: int) -> None:
     rng, depth = np.random.default_rng(8), 7
     matrix = integers(rng, np.int8, (depth, columns))
     source = guarded(matrix)

@@ -116,7 +116,9 @@ def test_jobs_of_tools(folder: Path) -> None:
     assert started(folder, script) == "[1, 2]\n"
 
 
-def test_the_search_path_has_the_current_folder_last_or_not_at_all(monkeypatch, tmp_path: Path) -> None:
+def test_the_search_path_has_the_current_folder_last_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", "/one", str(tmp_path), "two"])
     assert search_path() == ["/one", str(tmp_path / "two"), str(ROOT)]
@@ -125,13 +127,13 @@ def test_the_search_path_has_the_current_folder_last_or_not_at_all(monkeypatch, 
     assert search_path(beside=True) == ["/one", str(ROOT)]
 
 
-def test_a_package_in_the_current_folder_is_found_where_it_was(monkeypatch) -> None:
+def test_a_package_in_the_current_folder_is_found_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", ["", "/one"])
     assert search_path() == [str(ROOT), "/one"]
 
 
-def test_a_current_folder_that_is_gone_is_left_out(monkeypatch, tmp_path: Path) -> None:
+def test_a_current_folder_that_is_gone_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

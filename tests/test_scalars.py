@@ -3,6 +3,8 @@
 The oracles are written from the specification's text on Python's unbounded integers.
 """
 
+from __future__ import annotations
+
 import ast
 import ctypes
 import inspect
@@ -144,7 +146,7 @@ def typed(kind):
 @pytest.mark.parametrize("name", typed(ORACLES))
 @given(st.data())
 @settings(max_examples=30, deadline=None)
-def test_arithmetic_wraps(name, data):
+def test_arithmetic_wraps(name: str, data) -> None:
     operation, type = name.rsplit("_", 1)
     oracle = ORACLES[operation]
     count = 3 if operation == "clip" else len(inspect.signature(scalar(name)).parameters)
@@ -168,7 +170,7 @@ def test_arithmetic_wraps(name, data):
 @pytest.mark.parametrize("name", typed(SHIFTS))
 @given(st.data())
 @settings(max_examples=30, deadline=None)
-def test_shifts(name, data):
+def test_shifts(name: str, data) -> None:
     operation, type = name.rsplit("_", 1)
     a, b = data.draw(of(type)), data.draw(near(0, BITS[type] - 1) | of(type))
     allowed = 0 <= b < BITS[type]
@@ -179,7 +181,7 @@ def test_shifts(name, data):
 
 
 @pytest.mark.parametrize("values", [(a, b) for a in (False, True) for b in (False, True)])
-def test_logic(values):
+def test_logic(values) -> None:
     a, b = values
     names = {"and_bool": a and b, "or_bool": a or b, "xor_bool": a != b, "eq_bool": a == b, "gt_bool": a > b}
     assert {name: bool(evaluate(name, ["bool"] * 2, values)) for name in names} == names
@@ -187,13 +189,13 @@ def test_logic(values):
 
 
 @pytest.mark.parametrize("type", ["bool", *BITS])
-def test_select(type):
+def test_select(type: str) -> None:
     for condition in (False, True):
         assert evaluate(f"select_{type}", ["bool", type, type], (condition, 1, 0)) == condition
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
-def test_casts_keep_the_low_bits_and_saturation_does_not(value):
+def test_casts_keep_the_low_bits_and_saturation_does_not(value) -> None:
     for bits in (8, 16, 32, 64):
         assert int(evaluate(f"to_i{bits}", ["i64"], [value])) == wrap(value, bits)
     for bits in (8, 16):
@@ -206,7 +208,7 @@ def test_casts_keep_the_low_bits_and_saturation_does_not(value):
 
 
 @given(of("i32"), of("i32") | st.integers(-20, 20))
-def test_division_truncates_and_never_traps(a, b):
+def test_division_truncates_and_never_traps(a, b) -> None:
     allowed = b != 0 and not (a == low("i32") and b == -1)
     assert bool(evaluate("intdiv_i32_ok", ["i32"] * 2, (a, b))) == allowed
     result = int(evaluate("intdiv_i32", ["i32"] * 2, (a, b)))
@@ -214,21 +216,21 @@ def test_division_truncates_and_never_traps(a, b):
 
 
 @given(st.integers(1, (1 << 31) - 1), st.integers(1, (1 << 31) - 1), st.sampled_from([-1, 0, 1]))
-def test_division_is_exact_around_multiples(a, b, off):
+def test_division_is_exact_around_multiples(a, b, off) -> None:
     multiple = clip(a // b * b + off, low("i32"), high("i32"))
     for x in (multiple, -multiple):
         assert int(evaluate("intdiv_i32", ["i32"] * 2, (x, b))) == truncated(x, b)
 
 
 @given(of("i32"))
-def test_counting_zeros_and_magnitude(a):
+def test_counting_zeros_and_magnitude(a) -> None:
     assert int(evaluate("clz_i32", ["i32"], [a])) == 32 - (a % (1 << 32)).bit_length()
     assert bool(evaluate("abs_i32_ok", ["i32"], [a])) == (a != low("i32"))
 
 
 @pytest.mark.parametrize("type", ["i8", "i16", "i32"])
 @given(st.data())
-def test_negate(type, data):
+def test_negate(type: str, data) -> None:
     values = data.draw(st.tuples(*[of(type)] * 3))
     values = values if type == "i8" else (values[0], 0, 0)
     assert int(evaluate(f"negate_{type}", [type] * 3, values)) == negate(type)(*values)
@@ -238,7 +240,7 @@ def test_negate(type, data):
 
 
 @given(of("i32"), of("i32"), near(0, 63) | of("i8"))
-def test_mul_with_shift(a, b, shift):
+def test_mul_with_shift(a, b, shift) -> None:
     in_range = 0 <= shift <= 63
     result = mul_shift(a, b, shift) if in_range else 0
     allowed = in_range and (shift == 0 or low("i32") <= result <= high("i32"))
@@ -250,7 +252,7 @@ def test_mul_with_shift(a, b, shift):
 
 @pytest.mark.parametrize("double", [False, True])
 @given(st.data())
-def test_scale_32(double, data):
+def test_scale_32(double: bool, data) -> None:
     shift = data.draw(near(2, 62) | of("i8"))
     bound = 1 << clip(shift - 1, 0, 31)
     value = data.draw(near(-min(bound, 1 << 31), min(bound, 1 << 31) - 1) | of("i32"))
@@ -264,7 +266,7 @@ def test_scale_32(double, data):
 
 
 @given(of("i64") | st.integers(-70000, 70000), of("i16"), near(2, 62) | of("i8"))
-def test_scale_16(value, multiplier, shift):
+def test_scale_16(value, multiplier, shift) -> None:
     types = ["i64", "i16", "i8"]
     valid = multiplier >= 0 and 2 <= shift <= 62
     result = scale(value, multiplier, shift, False) if valid else 0
@@ -278,7 +280,7 @@ def test_scale_16(value, multiplier, shift):
 @pytest.mark.parametrize("type", ["i8", "u8", "i16", "u16", "i32", "i64"])
 @given(st.data())
 @settings(max_examples=30, deadline=None)
-def test_rescale(name, type, data):
+def test_rescale(name: str, type: str, data) -> None:
     span = {"u8": (0, 255), "u16": (0, 65535)}.get(type) or (low(type), high(type))
     value, input_zp = data.draw(near(*span)), data.draw(near(*span)) if type in ("i8", "u8") else 0
     multiplier = data.draw(near(0, (1 << (15 if name == "rescale_16" else 31)) - 1))
@@ -293,7 +295,7 @@ def test_rescale(name, type, data):
 
 
 @given(near(1, (1 << 31) - 1) | st.integers(1, 1 << 13))
-def test_reciprocal_scale(value):
+def test_reciprocal_scale(value) -> None:
     found = (
         evaluate("reciprocal_multiplier", ["i32"], [value]),
         evaluate("reciprocal_shift", ["i32"], [value]),
@@ -303,7 +305,7 @@ def test_reciprocal_scale(value):
 
 
 @given(of("i16"), of("i16"), of("i16"))
-def test_table_lookup(base, next_, value):
+def test_table_lookup(base, next_, value) -> None:
     allowed = -32768 <= next_ - base <= 32767
     assert bool(evaluate("table_interpolate_ok", ["i16"] * 3, (base, next_, value))) == allowed
     if allowed:
@@ -313,20 +315,20 @@ def test_table_lookup(base, next_, value):
     assert int(evaluate("table_index_i16", ["i16"], [value])) == (value + 32768) >> 7
 
 
-def test_table_indices_cover_the_table():
+def test_table_indices_cover_the_table() -> None:
     assert [int(evaluate("table_index_i8", ["i8"], [v])) for v in range(-128, 128)] == list(range(256))
 
 
 @pytest.mark.parametrize(("name", "type"), [("resize_blend_i32", "i8"), ("resize_blend_i64", "i16")])
 @given(st.data())
-def test_resize_blend(name, type, data):
+def test_resize_blend(name: str, type: str, data) -> None:
     unit_y, unit_x = data.draw(st.tuples(*[near(1, 1 << 11)] * 2))
     weights = data.draw(near(0, unit_y - 1)), data.draw(near(0, unit_x - 1)), unit_y, unit_x
     values = data.draw(st.tuples(*[of(type)] * 4)) + weights
     assert int(evaluate(name, [type] * 4 + ["i16"] * 4, values)) == blend(*values)
 
 
-def test_every_requirement_belongs_to_a_scalar_with_the_same_arguments():
+def test_every_requirement_belongs_to_a_scalar_with_the_same_arguments() -> None:
     helpers = {"scale_ok", "index_ok"}
     for name in set(scalars()) - helpers:
         if name.endswith("_ok"):
@@ -337,12 +339,12 @@ def test_every_requirement_belongs_to_a_scalar_with_the_same_arguments():
     assert requirement("max_i32") is None
 
 
-def test_the_text_holds_callees_first_and_once():
+def test_the_text_holds_callees_first_and_once() -> None:
     text = scalar_source(["rescale_32", "apply_scale_32", "rescale_32"])
     assert [node.name for node in ast.parse(text).body] == ["apply_scale_32", "rescale_32"]
 
 
-def test_an_unknown_scalar_is_named():
+def test_an_unknown_scalar_is_named() -> None:
     with pytest.raises(KeyError, match="no scalar is named twist_i32"):
         scalar_source(["twist_i32"])
 
@@ -419,7 +421,7 @@ def samples(type, count, generator):
 
 
 @pytest.mark.parametrize("name", INTEGER)
-def test_compiled_equals_python(name, kernels):
+def test_compiled_equals_python(name: str, kernels) -> None:
     count, generator = 120, np.random.default_rng(len(name))
     types = operand_types(name)
     arrays = [samples(type, count, generator) for type in types]

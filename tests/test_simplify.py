@@ -1,5 +1,7 @@
 """Cheaper forms of scaling and tables of functions agree with the specification's arithmetic in every bit."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -40,7 +42,7 @@ def scalings(draw):
 
 @settings(max_examples=400, deadline=None)
 @given(scalings(), st.integers(-128, 127), st.integers(0, 20), st.integers(-128, 127), st.data())
-def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data):
+def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data) -> None:
     (low, high), multiplier, shift, double = scaling
     ends = [apply_scale(v << ahead, multiplier, shift, double) + out for v in (low, high)]
     if (
@@ -68,7 +70,7 @@ def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data):
             )
 
 
-def test_apply_scale_agrees_with_the_scalars():
+def test_apply_scale_agrees_with_the_scalars() -> None:
     for value in (-(1 << 31), -77777, -1, 0, 1, 12345, (1 << 31) - 1):
         for shift in (31, 32, 40, 62):
             for double, name in ((False, "apply_scale_32"), (True, "apply_scale_32_double")):
@@ -80,7 +82,7 @@ def test_apply_scale_agrees_with_the_scalars():
 @pytest.mark.parametrize("base", sorted(CORNERS))
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_no_function_leaves_its_range(base, data):
+def test_no_function_leaves_its_range(base: str, data) -> None:
     row = SCALARS.get(base) or SCALARS["to_i16" if base == "to" else f"{base}_i32"]
     kinds = [next(kind for kind in ("i32", "i16", "i8", "bool") if kind in known) for known in row.operands]
     ranges = []
@@ -115,7 +117,7 @@ def rescale(builder, value, zero, multiplier, shift, out, dtype, double=True):
 
 @pytest.mark.parametrize("multiplier", [1 << 30, 1234567891, 3])
 @pytest.mark.parametrize("shift", [33, 38, 49])
-def test_chains_of_rescaled_sums_and_tables_are_exact(multiplier, shift):
+def test_chains_of_rescaled_sums_and_tables_are_exact(multiplier: int, shift: int) -> None:
     random = np.random.default_rng(shift)
     builder = GraphBuilder()
     x, y = (builder.input(name, INT8, (256, 256)) for name in "xy")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 
 import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.frontends.tflite.options import AddOptions, CallOptions, IfOptions, WhileOptions
 from tosajit.frontends.tflite.schema import Type
 from tosajit.operators import COND_IF, WHILE_LOOP

@@ -1,5 +1,7 @@
 """Worker threads."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -45,11 +47,11 @@ def share(team, count=500):
 
 
 @pytest.mark.parametrize("team", [1, 2, 3, 5])
-def test_tiles_are_done_once(team):
+def test_tiles_are_done_once(team: int) -> None:
     assert all(share(team) for _ in range(50))
 
 
-def test_all_members_run_at_the_same_time():
+def test_all_members_run_at_the_same_time() -> None:
     address = compile_kernel(MEET).address
     for _ in range(20):
         counter = np.zeros(1, np.int64)
@@ -58,20 +60,20 @@ def test_all_members_run_at_the_same_time():
         assert counter[0] == 3
 
 
-def test_sleeping_workers_are_woken():
+def test_sleeping_workers_are_woken() -> None:
     for _ in range(5):
         time.sleep(0.01)
         assert share(2)
 
 
-def test_workers_are_kept():
+def test_workers_are_kept() -> None:
     share(2)
     before = threading.active_count()
     assert all(share(2) for _ in range(100))
     assert threading.active_count() == before
 
 
-def test_runs_may_overlap():
+def test_runs_may_overlap() -> None:
     good = []
     callers = [
         threading.Thread(target=lambda: good.append(all(share(2) for _ in range(50)))) for _ in range(4)
@@ -84,7 +86,7 @@ def test_runs_may_overlap():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
-def test_a_forked_process_starts_workers_of_its_own():
+def test_a_forked_process_starts_workers_of_its_own() -> None:
     code = f"""
 import os, sys, warnings
 warnings.simplefilter("ignore")

@@ -1,12 +1,14 @@
 """Validation of whole graphs: structure, control flow, variables, constants, profiles and levels."""
 
+from __future__ import annotations
+
 import time
 
 import numpy as np
 import pytest
 
 from tosajit.checks.validation import check, late_faults, late_operands, validate
-from tosajit.dtypes import BOOL, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE
+from tosajit.dtypes import BOOL, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE, DType
 from tosajit.errors import GraphError
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.operators import (
@@ -58,36 +60,36 @@ def int8(*names):
 # Structure
 
 
-def test_nodes_may_come_in_any_order():
+def test_nodes_may_come_in_any_order() -> None:
     assert texts(graph_of([identity("b", "c"), identity("a", "b")], int8(*"abc"), "a", "c")) == []
 
 
-def test_a_cycle_is_named():
+def test_a_cycle_is_named() -> None:
     nodes = [identity("b", "c"), identity("c", "b")]
     (text,) = texts(graph_of(nodes, int8(*"bc"), "", "c"))
     assert "needs its own result: " in text
 
 
-def test_a_tensor_that_is_not_declared_is_named():
+def test_a_tensor_that_is_not_declared_is_named() -> None:
     assert texts(graph_of([identity("a", "b")], int8("b"), "", "b")) == [
         "b (IDENTITY) a: is not declared in the block [TOSA 1.0.1 section 2.2]",
     ]
 
 
-def test_a_tensor_that_is_never_written_is_named():
+def test_a_tensor_that_is_never_written_is_named() -> None:
     assert texts(graph_of([identity("a", "b")], int8(*"ab"), "", "b")) == [
         "b (IDENTITY) a: is never written [TOSA 1.0.1 section 2.2]",
     ]
 
 
-def test_a_tensor_is_written_once():
+def test_a_tensor_is_written_once() -> None:
     (text,) = texts(graph_of([identity("a", "b"), identity("a", "b")], int8(*"ab"), "a", "b"))
     assert text == "b: is written twice [TOSA 1.0.1 section 2.2]"
     (text,) = texts(graph_of([identity("b", "a")], int8(*"ab"), "ab", "a"))
     assert text.startswith("a: is written twice")
 
 
-def test_inputs_and_outputs_of_a_graph_are_declared_and_written():
+def test_inputs_and_outputs_of_a_graph_are_declared_and_written() -> None:
     assert texts(graph_of([], int8(), "a", "b")) == [
         "a: is an input of the graph, but is not declared [TOSA 1.0.1 section 2.2]",
         "b: is an output of the graph, but is not declared [TOSA 1.0.1 section 2.2]",
@@ -96,17 +98,17 @@ def test_inputs_and_outputs_of_a_graph_are_declared_and_written():
     assert "an input is listed twice" in texts(graph_of([], int8("a"), "aa", "a"))[0]
 
 
-def test_unused_tensors_and_inputs_are_fine():
+def test_unused_tensors_and_inputs_are_fine() -> None:
     assert texts(graph_of([identity("a", "b")], int8(*"abcd"), "ac", "ab")) == []
 
 
-def test_shapes_do_not_pass_the_border_of_a_graph():
+def test_shapes_do_not_pass_the_border_of_a_graph() -> None:
     values = [Value("s", SHAPE, (1,))]
     (text, *_) = texts(graph_of([], values, "s", ""))
     assert "is an input of the graph, but has the type SHAPE" in text
 
 
-def test_a_graph_needs_a_block_for_each_region():
+def test_a_graph_needs_a_block_for_each_region() -> None:
     assert "it has no block to run" in texts(Graph(()))[0]
     block = Block("b", (), {}, (), ())
     assert "it has 2 blocks, but must have 1" in texts(Graph((Region("main", (block, block)),)))[0]
@@ -114,7 +116,7 @@ def test_a_graph_needs_a_block_for_each_region():
     assert "two regions have this name" in texts(twice)[0]
 
 
-def test_names_may_repeat_across_regions():
+def test_names_may_repeat_across_regions() -> None:
     nodes = (identity("a", "b"),)
     values = {value.name: value for value in int8(*"ab")}
     other = Block("other", nodes, values, ("a",), ("b",))
@@ -133,27 +135,27 @@ def test_names_may_repeat_across_regions():
         ((1 << 62, 1 << 62), f"it takes {1 << 124} bytes, but must take less than 2147483648"),
     ],
 )
-def test_extents_and_sizes_have_limits(shape, text):
+def test_extents_and_sizes_have_limits(shape, text: str) -> None:
     values = [Value("a", INT8, shape), Value("b", INT8, shape)]
     found = texts(graph_of([identity("a", "b")], values, "a", "b"))
     assert len(found) == 2
     assert all(text in one for one in found)
 
 
-def test_sizes_count_bytes():
+def test_sizes_count_bytes() -> None:
     values = [Value("a", INT32, (1 << 29,))]
     assert "it takes 2147483648 bytes" in texts(graph_of([], values, "a", "a"))[0]
     assert texts(graph_of([], [Value("a", INT32, ((1 << 29) - 1,))], "a", "a")) == []
     assert texts(graph_of([], [Value("a", INT8, ((1 << 31) - 1,))], "a", "a")) == []
 
 
-def test_without_a_level_sizes_go_up_to_63_bits():
+def test_without_a_level_sizes_go_up_to_63_bits() -> None:
     assert texts(graph_of([], [Value("a", INT8, (1 << 62,))], "a", "a"), level="none") == []
     (text,) = texts(graph_of([], [Value("a", INT8, (1 << 62, 2))], "a", "a"), level="none")
     assert "it takes 9223372036854775808 bytes" in text
 
 
-def test_ranks_have_a_limit_of_the_level():
+def test_ranks_have_a_limit_of_the_level() -> None:
     values = [Value(name, INT8, (1,) * 7) for name in "ab"]
     graph = graph_of([identity("a", "b")], values, "a", "b")
     assert texts(graph) == [
@@ -164,7 +166,7 @@ def test_ranks_have_a_limit_of_the_level():
     assert texts(graph, level="none") == []
 
 
-def test_lists_have_a_limit_of_the_level():
+def test_lists_have_a_limit_of_the_level() -> None:
     values = [Value("a", INT8, (1,)), Value("b", INT8, (65,))]
     graph = graph_of([Node(CONCAT(axis=0), ("a",) * 65, ("b",))], values, "a", "b")
     (text,) = texts(graph)
@@ -172,7 +174,7 @@ def test_lists_have_a_limit_of_the_level():
     assert texts(graph, level="none") == []
 
 
-def test_a_list_of_no_tensors_is_named():
+def test_a_list_of_no_tensors_is_named() -> None:
     (text,) = texts(graph_of([Node(CONCAT(axis=0), (), ("b",))], int8("b"), "", "b"))
     assert "b (CONCAT) input1: there are 0 tensors, but must be at least 1" in text
 
@@ -187,12 +189,12 @@ def test_a_list_of_no_tensors_is_named():
         (INT48, np.array([-(1 << 47) - 1, 0], np.int64), "which INT48 does not hold"),
     ],
 )
-def test_constants_have_data_of_their_type(dtype, data, text):
+def test_constants_have_data_of_their_type(dtype: DType, data, text: str) -> None:
     found = texts(graph_of([Node(CONST(), (), ("a",))], [Value("a", dtype, (2,), data)], "", "a"))
     assert any(text in one for one in found), found
 
 
-def test_the_data_of_inputs_do_not_count():
+def test_the_data_of_inputs_do_not_count() -> None:
     stale = Value("n", SHAPE, (1,), np.array([6]))
     values = [Value("a", INT8, (2, 3)), stale, Value("b", INT8, (6,))]
     (text,) = texts(graph_of([Node(RESHAPE(), ("a", "n"), ("b",))], values, "a", "b"))[:1]
@@ -208,7 +210,7 @@ def dynamic(operand, *inputs):
     return graph_of([Node(operand, tuple(names), ("y",))], values, names, "y")
 
 
-def test_ext_dynamic_lifts_compile_time_constants():
+def test_ext_dynamic_lifts_compile_time_constants() -> None:
     x, shift = Value("x", INT32, (2,)), Value("shift", INT8, (1,))
     graph = dynamic(MUL(), x, x, shift)
     graph = graph_of(graph.main.nodes, graph.main.values.values(), ("x", "shift"), "y")
@@ -217,7 +219,7 @@ def test_ext_dynamic_lifts_compile_time_constants():
     assert "y (MUL) shift: must come from a CONST, or the graph needs EXT-DYNAMIC" in text
 
 
-def test_what_depends_on_late_operands_is_checked_when_they_are_known():
+def test_what_depends_on_late_operands_is_checked_when_they_are_known() -> None:
     values = [Value(name, INT16, (2,)) for name in "xy"] + [Value(name, INT16, (1,)) for name in ("a", "b")]
     graph = graph_of([Node(NEGATE(), ("x", "a", "b"), ("y",))], values, ("x", "a", "b"), "y")
     (node,) = graph.main.nodes
@@ -232,7 +234,7 @@ def test_what_depends_on_late_operands_is_checked_when_they_are_known():
     assert late_faults(node, graph.main, known) == ()
 
 
-def test_the_table_is_a_constant_of_the_integer_profile():
+def test_the_table_is_a_constant_of_the_integer_profile() -> None:
     table = Value("table", INT8, (256,))
     graph = dynamic(TABLE(), Value("x", INT8, (2,)), table)
     assert texts(graph) == []
@@ -240,7 +242,7 @@ def test_the_table_is_a_constant_of_the_integer_profile():
     assert ["profile"] == [fault.kind for fault in validate(graph, ["PRO-FP"], [])]
 
 
-def test_an_identity_of_a_constant_is_no_constant():
+def test_an_identity_of_a_constant_is_no_constant() -> None:
     values = [Value("c", INT8, (1,), np.zeros(1, np.int8)), Value("shift", INT8, (1,)), Value("x", INT32, ())]
     nodes = [Node(CONST(), (), ("c",)), identity("c", "shift"), Node(MUL(), ("x", "x", "shift"), ("y",))]
     graph = graph_of(nodes, [*values, Value("y", INT32, ())], "x", "y")
@@ -248,13 +250,13 @@ def test_an_identity_of_a_constant_is_no_constant():
     assert ["constant"] == [fault.kind for fault in validate(graph, extensions=STATIC)]
 
 
-def test_shapes_are_constant_even_with_ext_dynamic():
+def test_shapes_are_constant_even_with_ext_dynamic() -> None:
     values = [Value("a", INT8, (6,)), Value("n", SHAPE, (1,)), Value("b", INT8, (6,))]
     graph = graph_of([Node(RESHAPE(), ("a", "n"), ("b",))], values, ("a", "n"), "b")
     assert any("b (RESHAPE) shape: must come from a CONST_SHAPE" in text for text in texts(graph))
 
 
-def test_constants_that_enter_a_region_are_not_constant_there():
+def test_constants_that_enter_a_region_are_not_constant_there() -> None:
     builder = GraphBuilder()
     regions = [builder.region(name) for name in ("then", "else")]
     for region in regions:
@@ -286,12 +288,12 @@ def test_constants_that_enter_a_region_are_not_constant_there():
         (FP8E4M3, ["PRO-FP"], ["EXT-FP8E5M2"], "fp8e4m3 needs EXT-FP8E4M3"),
     ],
 )
-def test_modes_belong_to_profiles_and_extensions(dtype, profiles, extensions, text):
+def test_modes_belong_to_profiles_and_extensions(dtype: DType, profiles, extensions, text: str) -> None:
     found = texts(dynamic(IDENTITY(), Value("x", dtype, (2,))), profiles=profiles, extensions=extensions)
     assert [text in one for one in found] == ([True] if text else [])
 
 
-def test_a_mode_can_need_two_extensions():
+def test_a_mode_can_need_two_extensions() -> None:
     values = [Value("x", FP8E4M3, ()), Value("y", FP32, ())]
     graph = graph_of([Node(CAST(), ("x",), ("y",))], values, "x", "y")
     assert texts(graph, extensions=["EXT-FP8E4M3"]) == []
@@ -301,7 +303,7 @@ def test_a_mode_can_need_two_extensions():
 @pytest.mark.parametrize(
     ("mode", "name"), [("DOUBLE_ROUND", "EXT-DOUBLEROUND"), ("INEXACT_ROUND", "EXT-INEXACTROUND")]
 )
-def test_rounding_modes_are_extensions(mode, name):
+def test_rounding_modes_are_extensions(mode: str, name: str) -> None:
     builder = GraphBuilder()
     x = builder.input("x", INT32, (3,))
     zero, shift, one = builder.const([0], INT32), builder.const([30], INT8), builder.const([1], INT32)
@@ -315,7 +317,7 @@ def test_rounding_modes_are_extensions(mode, name):
     ]
 
 
-def test_unknown_profiles_extensions_and_levels_are_refused():
+def test_unknown_profiles_extensions_and_levels_are_refused() -> None:
     graph = graph_of([], int8("a"), "a", "a")
     for options in ({"profiles": ["PRO-X"]}, {"extensions": ["EXT-X"]}, {"level": "4K"}):
         with pytest.raises(ValueError, match="no such"):
@@ -338,18 +340,18 @@ def conditional(then=None, other=None, condition=(), condition_type=BOOL, names=
 
 
 @pytest.mark.parametrize("condition", [(), (1,), (1, 1, 1)])
-def test_a_condition_has_one_element_of_any_rank(condition):
+def test_a_condition_has_one_element_of_any_rank(condition) -> None:
     assert texts(conditional(condition=condition)) == []
 
 
-def test_conditions_are_single_booleans():
+def test_conditions_are_single_booleans() -> None:
     assert (
         "condition: it has the shape [2], but must have one element" in texts(conditional(condition=(2,)))[0]
     )
     assert "condition: is INT8, but must be BOOL" in texts(conditional(condition_type=INT8))[0]
 
 
-def test_regions_have_the_signature_of_the_operator():
+def test_regions_have_the_signature_of_the_operator() -> None:
     other = Block("b", (), {"a": Value("a", INT8, (3,))}, ("a",), ("a",))
     assert [text.split("(COND_IF): ")[1] for text in texts(conditional(then=other))] == [
         "input 0 is INT8[2], but INT8[3] in then_graph then [TOSA 1.0.1 section 2.16.1]",
@@ -361,7 +363,7 @@ def test_regions_have_the_signature_of_the_operator():
     assert "there are 1 outputs, but 2 in else_graph other" in texts(conditional(other=more))[0]
 
 
-def test_regions_that_are_missing_are_named():
+def test_regions_that_are_missing_are_named() -> None:
     (text,) = texts(conditional(names=("then", "nowhere")))
     assert "else_graph is 'nowhere', but there is no such region" in text
 
@@ -374,7 +376,7 @@ def loop(test=None, body=None, outputs=(INT8, (2,))):
     return graph_of([node], values, "x", "y", test=test or legal, body=body or branch("a"))
 
 
-def test_loops_are_consistent():
+def test_loops_are_consistent() -> None:
     assert texts(loop()) == []
     assert "output 0 is INT8[3], but INT8[2] in input_list" in texts(loop(outputs=(INT8, (3,))))[0]
     wide = Block("b", (), {"a": Value("a", INT16, (2,))}, ("a",), ("a",))
@@ -399,7 +401,7 @@ def nested(depth):
     return builder.build()
 
 
-def test_control_flow_nests_to_the_limit_of_the_level():
+def test_control_flow_nests_to_the_limit_of_the_level() -> None:
     assert texts(nested(6)) == []
     (fault,) = validate(nested(7))
     assert (fault.kind, fault.rule, fault.operator) == ("error_if", "nesting", "WHILE_LOOP")
@@ -407,14 +409,14 @@ def test_control_flow_nests_to_the_limit_of_the_level():
     assert texts(nested(7), level="none") == []
 
 
-def test_a_region_that_runs_itself_is_too_deep():
+def test_a_region_that_runs_itself_is_too_deep() -> None:
     node = Node(COND_IF(then_graph="main", else_graph="main"), ("c", "x"), ("y",))
     values = [Value("c", BOOL, ()), *int8("x", "y")]
     found = validate(graph_of([node], values, ("c", "x"), "y"))
     assert any(fault.rule == "nesting" for fault in found)
 
 
-def test_faults_inside_regions_name_the_region():
+def test_faults_inside_regions_name_the_region() -> None:
     broken = branch("b", values=int8("b"), nodes=[Node(IDENTITY(), (), ("b",))])
     (text,) = texts(conditional(then=broken))
     assert text.startswith("then/b (IDENTITY) inputs: there are 0, but must be 1")
@@ -433,7 +435,7 @@ WRITE = Node(VARIABLE_WRITE(name="state"), ("x",), ())
 READ = Node(VARIABLE_READ(name="state"), (), ("y",))
 
 
-def test_variables_are_declared_read_and_written():
+def test_variables_are_declared_read_and_written() -> None:
     assert texts(stateful(DECLARE, READ, WRITE)) == []
     assert texts(stateful(DECLARE, READ, WRITE), extensions=[]) == [
         f"{name} ({operator}): signed 8 needs EXT-VARIABLE and PRO-INT [TOSA 1.0.1 section 1.6]"
@@ -445,24 +447,24 @@ def test_variables_are_declared_read_and_written():
     ]
 
 
-def test_a_variable_is_declared_once():
+def test_a_variable_is_declared_once() -> None:
     again = Value("w", INT8, (2,), None, "state")
     graph = stateful(DECLARE, Node(VARIABLE(name="state"), (), ("w",)), READ, values=[again])
     assert "w (VARIABLE) name: state is declared twice" in texts(graph)[0]
 
 
-def test_a_variable_that_is_written_is_declared():
+def test_a_variable_that_is_written_is_declared() -> None:
     graph = graph_of([WRITE], int8("x"), "x", "")
     assert texts(graph) == [
         "VARIABLE_WRITE (VARIABLE_WRITE) name: state is not declared [TOSA 1.0.1 section 2.17.2]"
     ]
 
 
-def test_a_variable_may_have_been_declared_by_another_graph():
+def test_a_variable_may_have_been_declared_by_another_graph() -> None:
     assert texts(graph_of([READ], int8("y"), "", "y")) == []
 
 
-def test_reads_and_writes_have_the_type_of_the_variable():
+def test_reads_and_writes_have_the_type_of_the_variable() -> None:
     other = Node(VARIABLE_READ(name="state"), (), ("z",))
     graph = stateful(DECLARE, READ, other, values=[Value("z", INT8, (3,))])
     assert "z (VARIABLE_READ) name: state is INT8[2], but INT8[3] is used" in texts(graph)[0]
@@ -474,7 +476,7 @@ def test_reads_and_writes_have_the_type_of_the_variable():
 # As a whole
 
 
-def test_everything_that_is_wrong_is_listed():
+def test_everything_that_is_wrong_is_listed() -> None:
     values = [
         Value("a", INT32, (2,)),
         Value("b", INT32, (3,)),
@@ -499,14 +501,14 @@ def test_everything_that_is_wrong_is_listed():
     assert caught.value.violations == found
 
 
-def test_broken_constants_do_not_stop_validation():
+def test_broken_constants_do_not_stop_validation() -> None:
     values = [Value("s", SHAPE, (2,), np.array([1, 2, 3])), Value("x", INT8, (2,)), Value("y", INT8, (1, 2))]
     nodes = [Node(CONST_SHAPE(), (), ("s",)), Node(RESHAPE(), ("x", "s"), ("y",))]
     (text,) = texts(graph_of(nodes, values, "x", "y"))
     assert "s: is SHAPE[2], but its data are int64[3]" in text
 
 
-def test_a_long_graph_in_the_worst_order_is_quick():
+def test_a_long_graph_in_the_worst_order_is_quick() -> None:
     count = 20_000
     nodes = [identity(f"t{number}", f"t{number + 1}") for number in range(count)]
     graph = graph_of(nodes[::-1], int8(*(f"t{number}" for number in range(count + 1))), ["t0"], [f"t{count}"])

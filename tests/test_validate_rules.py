@@ -1,5 +1,7 @@
 """Every check of every operator, triggered by one change to a legal use of it."""
 
+from __future__ import annotations
+
 from math import prod
 
 import pytest
@@ -13,21 +15,21 @@ from tosajit.graph.operator import OPERATORS
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
-def test_a_legal_use_has_no_violations(sample):
+def test_a_legal_use_has_no_violations(sample) -> None:
     assert validate(sample.graph()) == ()
 
 
 @pytest.mark.parametrize(
     ("operator", "changes", "operand", "text"), CASES, ids=[f"{c[0]}-{c[3][:60]}" for c in CASES]
 )
-def test_an_illegal_use_is_named(operator, changes, operand, text):
+def test_an_illegal_use_is_named(operator: str, changes, operand: str, text: str) -> None:
     found = validate(SAMPLES[operator].graph(**changes))
     wanted = [fault for fault in found if fault.operand == operand and text in fault.message]
     assert wanted, [str(fault) for fault in found]
     assert all(fault.operator == operator and fault.section for fault in wanted)
 
 
-def test_the_cases_trigger_every_check():
+def test_the_cases_trigger_every_check() -> None:
     """Operators that inherit a check need no case of their own: one that uses it will do."""
     seen = set()
     for operator, changes, _, _ in CASES:
@@ -46,12 +48,12 @@ def test_the_cases_trigger_every_check():
 
 
 @pytest.mark.parametrize(("operator", "changes"), LEGAL)
-def test_what_the_text_allows_is_not_refused(operator, changes):
+def test_what_the_text_allows_is_not_refused(operator: str, changes) -> None:
     assert [str(fault) for fault in validate(SAMPLES[operator].graph(**changes))] == []
 
 
 @pytest.mark.parametrize("operator", SAMPLES)
-def test_a_missing_input_and_a_surplus_output_are_named(operator):
+def test_a_missing_input_and_a_surplus_output_are_named(operator: str) -> None:
     graph = SAMPLES[operator].graph()
     block = graph.main
     node = block.nodes[-1]
@@ -73,7 +75,7 @@ def with_node(graph, node, *values):
     )
 
 
-def test_samples_are_small():
+def test_samples_are_small() -> None:
     assert all(
         prod(value.shape) < 1000
         for sample in SAMPLES.values()

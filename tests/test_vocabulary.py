@@ -1,5 +1,7 @@
 """The vocabulary of scalars: what an expression can be made of, and that everybody knows it."""
 
+from __future__ import annotations
+
 import ast
 import inspect
 import math
@@ -85,7 +87,7 @@ def test_narrower_operands_are_widened_on_their_way_in() -> None:
         (lambda: Reduction("clip", 0, "i8", read(0, "i8")), "clip_i8 takes 3 operands, not 2"),
     ],
 )
-def test_nothing_else_can_be_made(make, message) -> None:
+def test_nothing_else_can_be_made(make, message: str) -> None:
     with pytest.raises(ScalarError) as caught:
         make()
     assert str(caught.value).startswith(message)

@@ -1,5 +1,7 @@
 """Legal uses of operators, which tests change in one place."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,7 +51,7 @@ class Sample:
 class Constant:
     """The data of an input."""
 
-    def __init__(self, dtype, *elements, shape=None):
+    def __init__(self, dtype, *elements, shape=None) -> None:
         self.dtype = dtype
         self.data = np.array(elements, dtype.storage).reshape((len(elements),) if shape is None else shape)
 

@@ -1,5 +1,7 @@
 """The closed forms: near what is followed command by command, and of one mind with it about machines."""
 
+from __future__ import annotations
+
 import random
 
 import numpy as np
@@ -74,7 +76,7 @@ def ranks(values):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_closed_form_of_a_network_is_near(name, groups):
+def test_the_closed_form_of_a_network_is_near(name: str, groups) -> None:
     machine = sim.machine(name)
     program = planned_for(groups, machine).program
     followed, closed = simulate(program, machine), estimate(program, machine)
@@ -84,14 +86,14 @@ def test_the_closed_form_of_a_network_is_near(name, groups):
     assert closed.traffic == followed.traffic
 
 
-def test_causes_of_a_closed_form_sum_to_its_cycles(groups):
+def test_causes_of_a_closed_form_sum_to_its_cycles(groups) -> None:
     machine = sim.machine("systolic-16").model_copy(update={"launch_overhead_cycles": 777})
     report = estimate(planned_for(groups, machine).program, machine)
     assert sum(operator.total for operator in report.operators) == report.cycles
     assert report.causes["launch"] == 777
 
 
-def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload):
+def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload) -> None:
     chance = random.Random("machines")
     machines = [drawn(chance) for _ in range(24)]
     found = evaluate(workload, machines)
@@ -102,7 +104,7 @@ def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload):
     assert np.median(np.abs(np.log(found.seconds / seconds))) < 0.1
 
 
-def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload):
+def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload) -> None:
     chance = random.Random("places")
     machines = [drawn(chance) for _ in range(6)] + [sim.machine(name) for name in NAMES]
     together = evaluate(workload, machines * 2)
@@ -111,7 +113,7 @@ def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload)
         assert evaluate(workload, [machines[number]]).cycles[0] == together.cycles[number]
 
 
-def test_a_machine_has_one_estimate_whatever_it_is_asked_with():
+def test_a_machine_has_one_estimate_whatever_it_is_asked_with() -> None:
     chain = Workload.of(*layers(6, 256))
     base = sim.machine("systolic-16")
     machines = [base.replace({"scratchpad.bytes": size}) for size in range(9_000, 70_000, 1_700)]
@@ -120,7 +122,7 @@ def test_a_machine_has_one_estimate_whatever_it_is_asked_with():
     assert together.cycles.tolist() == alone
 
 
-def test_no_machine_is_faster_than_its_array_and_its_memory(workload):
+def test_no_machine_is_faster_than_its_array_and_its_memory(workload) -> None:
     chance = random.Random("bounds")
     machines = [drawn(chance) for _ in range(50)]
     found = evaluate(workload, machines)
@@ -129,7 +131,7 @@ def test_no_machine_is_faster_than_its_array_and_its_memory(workload):
         assert cycles * machine.offchip_bytes_per_cycle >= 0.999 * size
 
 
-def test_a_product_with_ideal_memories_takes_what_its_folds_take():
+def test_a_product_with_ideal_memories_takes_what_its_folds_take() -> None:
     operands = {
         "a": Operand("a", "i8", 40 * 30, "input"),
         "b": Operand("b", "i8", 50 * 30, "constant"),
@@ -140,7 +142,7 @@ def test_a_product_with_ideal_memories_takes_what_its_folds_take():
     assert evaluate(workload, [machine]).cycles[0] == 3 * 4 * (30 + 30)
 
 
-def test_what_has_no_room_or_no_type_is_not_feasible(workload):
+def test_what_has_no_room_or_no_type_is_not_feasible(workload) -> None:
     base = sim.machine("systolic-16")
     small = base.model_copy(update={"scratchpad": sim.Scratchpad(bytes=64), "sources": {}})
     floats = base.model_copy(
@@ -164,7 +166,7 @@ def test_what_has_no_room_or_no_type_is_not_feasible(workload):
 
 
 @pytest.mark.parametrize("direct", [False, True])
-def test_machines_are_feasible_where_there_is_a_plan(direct, groups, workload):
+def test_machines_are_feasible_where_there_is_a_plan(direct: bool, groups, workload) -> None:
     base = sim.machine("systolic-16").replace({"memory.direct": direct})
     machines = [base.replace({"scratchpad.bytes": size}) for size in (64, 128, 512, 1500, 4096, 1 << 14)]
 
@@ -179,13 +181,13 @@ def test_machines_are_feasible_where_there_is_a_plan(direct, groups, workload):
     assert [reason == "" for reason in found.reasons] == found.feasible.tolist()
 
 
-def test_an_empty_search_finds_nothing(workload):
+def test_an_empty_search_finds_nothing(workload) -> None:
     found = evaluate(workload, [])
     assert len(found) == 0
     assert found.best() == ()
 
 
-def test_types_that_an_array_lacks_are_estimated_on_the_vector_unit():
+def test_types_that_an_array_lacks_are_estimated_on_the_vector_unit() -> None:
     operands = {
         "a": Operand("a", "f32", 64, "input"),
         "b": Operand("b", "f32", 64, "constant"),

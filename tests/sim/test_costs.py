@@ -1,5 +1,7 @@
 """Costs: every nest of every operator takes time on every machine, once computed and shared."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from itertools import product
 
@@ -81,7 +83,7 @@ def nests_named(name):
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", [*CASES, *IMAGES, "sum"])
-def test_nothing_is_free(name, machine):
+def test_nothing_is_free(name: str, machine: str) -> None:
     costs = Costs.of(sim.machine(machine))
     for nest in nests_named(name):
         for tile in (nest.extents, (1,) * len(nest.axes)):
@@ -92,7 +94,7 @@ def test_nothing_is_free(name, machine):
             assert min(found.traffic) >= 0
 
 
-def test_nests_that_differ_in_names_share_their_work():
+def test_nests_that_differ_in_names_share_their_work() -> None:
     nest = matmul(10, 20, 30)
     reads = tuple(replace(access, operand=f"other {access.operand}") for access in nest.reads)
     other = replace(nest, reads=reads, members=("elsewhere",))
@@ -102,7 +104,7 @@ def test_nests_that_differ_in_names_share_their_work():
     assert costs.work(nest, (10, 30, 20)) is not costs.work(nest, (10, 30, 10))
 
 
-def test_the_parts_of_a_split_sum_do_its_products_and_results_once():
+def test_the_parts_of_a_split_sum_do_its_products_and_results_once() -> None:
     nest = matmul(16, 64, 16)
     value = apply("add", nest.writes[0].value, nest.writes[0].value)
     nest = replace(nest, writes=(replace(nest.writes[0], value=value),))
@@ -136,19 +138,19 @@ def typed(left, right, total):
         ({"fp16": 1.0}, "i8", "i8", None),
     ],
 )
-def test_arrays_multiply_other_types_in_passes_or_not_at_all(rates, left, right, expected):
+def test_arrays_multiply_other_types_in_passes_or_not_at_all(rates, left: str, right: str, expected) -> None:
     found = array_rate(rates, left, right)
     assert (found and (found.passes, found.rate)) == expected
 
 
-def test_pairs_of_types_have_names():
+def test_pairs_of_types_have_names() -> None:
     assert operand_types("i8", "i16") == "16x8"
     assert operand_types("u8", "i8") == "8x8"
     assert operand_types("f8e4m3", "f8e5m2") == "fp8"
     assert operand_types("i8", "f32") == "fp32"
 
 
-def test_a_type_takes_the_best_lanes_that_can_stand_in():
+def test_a_type_takes_the_best_lanes_that_can_stand_in() -> None:
     assert lane_steps({"i8": 16, "i32": 4}, "i8") == (16, 1)
     assert lane_steps({"i32": 4}, "u16") == (4, 1)
     assert lane_steps({"i32": 4}, "i64") == (4, 3)
@@ -157,7 +159,7 @@ def test_a_type_takes_the_best_lanes_that_can_stand_in():
 
 
 @pytest.mark.parametrize("types", [("f32", "f32", "f32"), ("i16", "i16", "i64")])
-def test_missing_types_of_an_array_are_emulated_or_refused(types):
+def test_missing_types_of_an_array_are_emulated_or_refused(types) -> None:
     base = sim.machine("systolic-16")
     base = base.model_copy(update={"array": base.array.model_copy(update={"rates": {"8x8": 1.0}})})
     nest = typed(*types)
@@ -168,7 +170,7 @@ def test_missing_types_of_an_array_are_emulated_or_refused(types):
 
 
 @pytest.mark.parametrize("machine", ["systolic-16", "eyeriss-v1", "tiny"])
-def test_larger_tiles_take_no_less(machine):
+def test_larger_tiles_take_no_less(machine: str) -> None:
     costs, nest = Costs.of(sim.machine(machine)), matmul(40, 40, 40)
     for tile in product((3, 20, 40), repeat=3):
         for axis in range(3):
@@ -178,7 +180,7 @@ def test_larger_tiles_take_no_less(machine):
             assert costs.work(nest, larger).macs > costs.work(nest, tile).macs
 
 
-def test_wider_integers_take_as_long_at_least():
+def test_wider_integers_take_as_long_at_least() -> None:
     costs = Costs.of(sim.machine("systolic-16"))
     small, large = typed("i8", "i8", "i32"), typed("i16", "i8", "i32")
     assert costs.work(large, large.extents).cycles >= costs.work(small, small.extents).cycles

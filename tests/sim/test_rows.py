@@ -1,5 +1,7 @@
 """The row-stationary array, held against the chip and against what its scratchpads hold."""
 
+from __future__ import annotations
+
 import csv
 from math import ceil
 from pathlib import Path
@@ -44,19 +46,19 @@ def measured():
 
 
 @pytest.mark.parametrize("name", ALEXNET)
-def test_layers_take_what_the_chip_takes(name):
+def test_layers_take_what_the_chip_takes(name: str) -> None:
     found = best(ARRAY, BUFFER, ALEXNET[name][0])
     assert 1e3 * found.total / CLOCK == pytest.approx(measured()[name], rel=0.1)
 
 
 @pytest.mark.parametrize("name", ALEXNET)
-def test_as_many_elements_work_as_on_the_chip(name):
+def test_as_many_elements_work_as_on_the_chip(name: str) -> None:
     layer, active = ALEXNET[name]
     assert best(ARRAY, BUFFER, layer).active == active
 
 
 @given(layers)
-def test_mappings_fit_the_array_and_its_scratchpads(layer):
+def test_mappings_fit_the_array_and_its_scratchpads(layer) -> None:
     for one in mappings(ARRAY, layer, BUFFER):
         assert passes(layer, one).active <= ARRAY.rows * ARRAY.columns
         assert one.q * one.taps <= ARRAY.input_words
@@ -65,7 +67,7 @@ def test_mappings_fit_the_array_and_its_scratchpads(layer):
 
 
 @given(layers)
-def test_no_layer_takes_less_than_its_products_and_its_sums(layer):
+def test_no_layer_takes_less_than_its_products_and_its_sums(layer) -> None:
     found = best(ARRAY, BUFFER, layer)
     kernel = layer.kernel[0] * layer.kernel[1]
     outputs = layer.groups * layer.images * layer.filters * layer.height * layer.width

@@ -1,5 +1,7 @@
 """Cycles of systolic arrays, held against figures of a cycle-accurate simulator and against counted folds."""
 
+from __future__ import annotations
+
 import csv
 import random
 from itertools import product
@@ -61,7 +63,7 @@ def reference():
 
 
 @pytest.mark.parametrize("row", reference(), ids=lambda row: f"{row['net']}-{row['layer']}-{row['dataflow']}")
-def test_cycles_are_those_of_the_cycle_accurate_simulator(row):
+def test_cycles_are_those_of_the_cycle_accurate_simulator(row) -> None:
     dataflow = {"os": "output", "ws": "weight", "is": "input"}[row["dataflow"]]
     height, width = (
         -(-(int(row[f"if{side}"]) - int(row[f"f{side}"])) // int(row["stride"])) + 1 for side in "hw"
@@ -73,7 +75,7 @@ def test_cycles_are_those_of_the_cycle_accurate_simulator(row):
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_cycles_of_random_layers_are_those_of_their_folds(dataflow):
+def test_cycles_of_random_layers_are_those_of_their_folds(dataflow: str) -> None:
     chance = random.Random(f"systolic {dataflow}")
     for _ in range(100):
         rows, columns = (chance.choice((1, 2, 3, 8, 12, 16, 32, 128)) for _ in range(2))
@@ -84,7 +86,7 @@ def test_cycles_of_random_layers_are_those_of_their_folds(dataflow):
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow):
+def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow: str) -> None:
     chance = random.Random(f"tiles {dataflow}")
     for _ in range(40):
         rows, columns = chance.choice((4, 8, 16)), chance.choice((4, 8, 16))
@@ -100,7 +102,7 @@ def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow):
         assert total == costs.work(nest, nest.extents).cycles == counted(dataflow, rows, columns, m, k, n)
 
 
-def test_operands_are_read_again_for_each_fold():
+def test_operands_are_read_again_for_each_fold() -> None:
     words = systolic.words("output", 4, 8, Product(1, 10, 6, 20))
     assert words == (3 * 60, 3 * 120, 200, 0)
     words = systolic.words("weight", 4, 8, Product(1, 10, 6, 20))
@@ -110,7 +112,7 @@ def test_operands_are_read_again_for_each_fold():
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_arrays_of_layers_take_what_each_layer_takes(dataflow):
+def test_arrays_of_layers_take_what_each_layer_takes(dataflow: str) -> None:
     sizes = np.array([[1, 7, 30, 4], [2, 64, 5, 64], [3, 100, 17, 1]])
     rows, columns = np.array([[4], [16]]), np.array([[8], [16]])
     found = systolic.folds(dataflow, rows, columns, Product(*sizes.T)).cycles
@@ -119,7 +121,7 @@ def test_arrays_of_layers_take_what_each_layer_takes(dataflow):
         assert found[place].tolist() == single
 
 
-def test_types_that_the_array_lacks_take_several_passes():
+def test_types_that_the_array_lacks_take_several_passes() -> None:
     nest = matmul(64, 64, 64)
     wide = Nest(
         nest.verb,

@@ -1,5 +1,7 @@
 """Work of the vector and reduction units and of moves, counted by hand."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest
@@ -39,20 +41,20 @@ def work(nest, **more):
     return Costs.of(machine(**more)).work(nest, nest.extents)
 
 
-def test_an_operation_takes_a_cycle_for_as_many_elements_as_there_are_lanes():
+def test_an_operation_takes_a_cycle_for_as_many_elements_as_there_are_lanes() -> None:
     nest = elementwise(call("add_i32", read(0, "i32"), read(1, "i32"), type="i32"), "i32", "i32")
     found = work(nest)
     assert (found.unit, found.cycles, found.fill, found.operations) == ("vector", 240 // 2 + 3, 3, 240)
     assert found.traffic == (960, 960, 960)
 
 
-def test_machines_say_what_kinds_of_operations_and_single_ones_take():
+def test_machines_say_what_kinds_of_operations_and_single_ones_take() -> None:
     nest = elementwise(call("mul_i32", read(0, "i32"), read(1, "i32"), type="i32"), "i32", "i32")
     assert work(nest, vector=VectorUnit(lanes=LANES, cycles={"multiply": 3})).cycles == 360
     assert work(nest, vector=VectorUnit(lanes=LANES, cycles={"multiply": 3, "mul": 4})).cycles == 480
 
 
-def test_what_does_not_change_along_an_axis_is_done_once():
+def test_what_does_not_change_along_an_axis_is_done_once() -> None:
     row = Access("m", "i32", (6,), (Affine((1, 0)),))
     doubled = call("add_i32", read(0, "i32"), read(0, "i32"), type="i32")
     value = call("sub_i32", read(1, "i32"), doubled, type="i32")
@@ -61,13 +63,13 @@ def test_what_does_not_change_along_an_axis_is_done_once():
     assert work(nest).operations == 240 + 6
 
 
-def test_a_unit_is_not_faster_than_its_operands_come():
+def test_a_unit_is_not_faster_than_its_operands_come() -> None:
     nest = elementwise(read(0, "i8"), "i8", result="i8")
     nest = replace(nest, writes=(Write(nest.writes[0].access, call("to_i8", read(0, "i8"), type="i8")),))
     assert work(nest, vector=VectorUnit(lanes=LANES)).cycles == 240 // 8
 
 
-def test_tables_are_looked_up_at_their_rate():
+def test_tables_are_looked_up_at_their_rate() -> None:
     table = Access("t", "i8", (256,), (Indirect(call("table_index_i8", read(0, "i8"), type="i64")),))
     nest = elementwise(read(1, "i8"), "i8", result="i8")
     nest = replace(nest, reads=(nest.reads[0], table))
@@ -85,7 +87,7 @@ def summed(kept_last):
     return Nest("reduce", axes, (source,), (write,), Reduction("add", 0, "i32", read(0, "i32")))
 
 
-def test_neighbours_are_combined_by_a_tree_and_others_lane_by_lane():
+def test_neighbours_are_combined_by_a_tree_and_others_lane_by_lane() -> None:
     vector = VectorUnit(lanes={**LANES, "i32": 1024})
     along = work(summed(False), vector=vector, reduction=ReductionUnit(lanes={"i32": 16}))
     assert along.cycles == 6 * 3 + 4  # 40 elements in three steps of 16; a tree of four levels
@@ -93,7 +95,7 @@ def test_neighbours_are_combined_by_a_tree_and_others_lane_by_lane():
     assert across.cycles == 3 * 6  # 40 results in three steps of 16
 
 
-def test_the_place_of_a_maximum_is_found_by_comparing_values():
+def test_the_place_of_a_maximum_is_found_by_comparing_values() -> None:
     key = call(
         "add_i64",
         call("mul_i64", call("to_i64", read(0, "i8"), type="i64"), const(1 << 32, "i64"), type="i64"),
@@ -116,13 +118,13 @@ def moved(*steps):
     return Nest("move", axes, (Access("x", "i8", (32, 32), index),), (write,))
 
 
-def test_moves_take_longer_the_shorter_their_runs():
+def test_moves_take_longer_the_shorter_their_runs() -> None:
     plain, turned = work(moved((1, 0), (0, 1))), work(moved((0, 1), (1, 0)))
     assert (plain.unit, plain.cycles) == ("dma", 1024 // 16 + 5)
     assert (turned.unit, turned.cycles) == ("dma", 1024 + 5)
 
 
-def test_moves_that_the_dma_cannot_do_go_through_the_vector_unit():
+def test_moves_that_the_dma_cannot_do_go_through_the_vector_unit() -> None:
     assert work(moved((0, 1), (1, 0)), dma=Dma(strided=False)).unit == "vector"
     rows = Access("i", "i32", (32,), (Affine((1, 0)),))
     nest = moved((1, 0), (0, 1))
@@ -132,7 +134,7 @@ def test_moves_that_the_dma_cannot_do_go_through_the_vector_unit():
     assert work(nest, dma=Dma(gathered=True)).unit == "dma"
 
 
-def test_types_without_lanes_are_emulated_in_more_steps_or_refused():
+def test_types_without_lanes_are_emulated_in_more_steps_or_refused() -> None:
     nest = elementwise(
         call("add_f32", read(0, "f32"), read(1, "f32"), type="f32"), "f32", "f32", result="f32"
     )
@@ -143,7 +145,7 @@ def test_types_without_lanes_are_emulated_in_more_steps_or_refused():
         work(nest, missing_types="refuse")
 
 
-def test_a_blend_of_floating_point_numbers_takes_as_long_as_one_of_integers():
+def test_a_blend_of_floating_point_numbers_takes_as_long_as_one_of_integers() -> None:
     lanes = VectorUnit(lanes={"i32": 2, "f32": 2})
     whole = elementwise(call("resize_blend_i32", *(read(n, "i32") for n in range(8))), *["i32"] * 8)
     real = elementwise(
@@ -162,7 +164,7 @@ def test_a_blend_of_floating_point_numbers_takes_as_long_as_one_of_integers():
         ("saturate_i8", "i32"),
     ],
 )
-def test_numbers_in_another_type_are_conversions(name, source):
+def test_numbers_in_another_type_are_conversions(name: str, source: str) -> None:
     value = call(name, apply("add", read(0, source), read(0, source)))
     nest = elementwise(apply("add", value, value), source, result=value.type)
     steps = {step.name: step.kind for step in form_of(nest).steps}

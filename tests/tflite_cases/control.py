@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tflite_cases import Sketch, case
-from tflite_cases.files import RawSubgraph
-from tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.files import RawSubgraph
+from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.options import CallOptions, IfOptions, WhileOptions
 from tosajit.frontends.tflite.schema import Type
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def event(*values, reason=""):
 # Points, the front, and the best.
 
 
-def test_a_point_has_all_that_is_known_of_it():
+def test_a_point_has_all_that_is_known_of_it() -> None:
     made = exploration()
     point = made.point(7)
     assert tuple(point.values) == made.space.names
@@ -44,19 +45,19 @@ def test_a_point_has_all_that_is_known_of_it():
     assert "latency" in repr(point)
 
 
-def test_a_confirmed_point_has_what_events_say():
+def test_a_confirmed_point_has_what_events_say() -> None:
     made = exploration()
     best = made.best("latency")
     assert best.confirmed["energy"] == pytest.approx(1.01 * best.objectives["energy"])
 
 
-def test_the_front_is_sorted_and_has_equal_points_once_or_all():
+def test_the_front_is_sorted_and_has_equal_points_once_or_all() -> None:
     made = plain([[3, 1], [1, 3], [2, 2], [2, 2], [3, 3], [NAN, 0]])
     assert numbers(made.front()) == [1, 2, 3, 0]
     assert numbers(made.front(distinct=True)) == [1, 2, 0]
 
 
-def test_goals_may_be_to_have_the_most():
+def test_goals_may_be_to_have_the_most() -> None:
     made = plain([[3, 1], [1, 3], [2, 2], [1, 1]], goals=("max", "min"))
     assert numbers(made.front()) == [0]
     assert made.best("first").number == 0
@@ -64,7 +65,7 @@ def test_goals_may_be_to_have_the_most():
     assert "most first" in str(made)
 
 
-def test_the_best_are_in_order_and_the_first_objective_is_meant_if_none_is_named():
+def test_the_best_are_in_order_and_the_first_objective_is_meant_if_none_is_named() -> None:
     made = plain([[3, 1], [1, 3], [2, 2], [1, 4], [NAN, 0]])
     assert made.best().number == 1
     assert made.best("second").number == 0
@@ -72,7 +73,7 @@ def test_the_best_are_in_order_and_the_first_objective_is_meant_if_none_is_named
     assert made.best(count=0) == ()
 
 
-def test_the_volume_before_a_reference_is_that_of_the_front():
+def test_the_volume_before_a_reference_is_that_of_the_front() -> None:
     rows = [[1, 2], [2, 1], [2, 2], [NAN, 0]]
     assert plain(rows).hypervolume({"first": 3, "second": 3}) == 3
     upside_down = plain([[-x, y] for x, y in rows], goals=("max", "min"))
@@ -81,7 +82,7 @@ def test_the_volume_before_a_reference_is_that_of_the_front():
         plain(rows).hypervolume({"first": 3})
 
 
-def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_why():
+def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_why() -> None:
     made = plain([[NAN, NAN]] * 3, reasons=["too large", "too large", "too slow"])
     with pytest.raises(ExplorationError, match=r"none of 3 points is feasible; 2 × too large; 1 × too slow"):
         made.best()
@@ -91,19 +92,19 @@ def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_
 
 
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
-def test_an_objective_that_is_not_finite_is_a_reason(value):
+def test_an_objective_that_is_not_finite_is_a_reason(value: float) -> None:
     made = plain([[1, 1], [value, 0]], reasons=["", ""])
     assert made.feasible.tolist() == [True, False]
     assert made.reasons() == {f"first is {value:g}, which is no finite number": 1}
     assert numbers(made.front()) == [0]
 
 
-def test_reasons_are_counted_the_most_frequent_first():
+def test_reasons_are_counted_the_most_frequent_first() -> None:
     made = plain([[NAN, NAN]] * 3 + [[1, 1]], reasons=["a", "b", "b", ""])
     assert list(made.reasons().items()) == [("b", 2), ("a", 1)]
 
 
-def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind():
+def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind() -> None:
     made = plain(
         [[NAN, NAN]] * 3 + [[1, 1]], reasons=["area is 3.2, above 3", "area is 4e9, above 3", "b", ""]
     )
@@ -111,17 +112,17 @@ def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind():
 
 
 @pytest.mark.parametrize("number", [-1, 4])
-def test_points_have_numbers(number):
+def test_points_have_numbers(number: int) -> None:
     with pytest.raises(ExplorationError, match=f"there is no point {number}: there are 4, from 0"):
         plain([[1, 1]] * 4).point(number)
 
 
-def test_an_unknown_objective_is_refused_with_those_that_there_are():
+def test_an_unknown_objective_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ExplorationError, match=r"'speed' is no objective .* latency, energy"):
         exploration(9).best("speed")
 
 
-def test_a_point_that_cannot_be_has_no_machine():
+def test_a_point_that_cannot_be_has_no_machine() -> None:
     made = exploration()
     candidate = list(made.candidates[0])
     candidate[2] = 1  # bytes
@@ -129,7 +130,7 @@ def test_a_point_that_cannot_be_has_no_machine():
         made.space.machine(tuple(candidate))
 
 
-def test_columns_and_points_must_fit():
+def test_columns_and_points_must_fit() -> None:
     made = exploration(5)
     with pytest.raises(ExplorationError, match="4 points have 5 outcomes"):
         type(made)(made.space, made.objectives, made.candidates[:4], made.outcomes)
@@ -139,7 +140,7 @@ def test_columns_and_points_must_fit():
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
 @settings(max_examples=50)
-def test_the_best_of_each_objective_is_no_better_than_the_ends_of_the_front(rows):
+def test_the_best_of_each_objective_is_no_better_than_the_ends_of_the_front(rows) -> None:
     made = plain(rows)
     front = made.front()
     assert front[0].objectives["first"] == made.best("first").objectives["first"]
@@ -150,7 +151,7 @@ def test_the_best_of_each_objective_is_no_better_than_the_ends_of_the_front(rows
 # Events.
 
 
-def test_differences_are_relative_and_the_worst_has_its_sign():
+def test_differences_are_relative_and_the_worst_has_its_sign() -> None:
     events = {0: event(1.1, 2), 1: event(2.0, 3), 2: event(2.1, 4), 3: event(NAN, NAN, reason="too large")}
     made = plain([[1, 2], [2, 3], [3, 4], [4, 5]], confirmed=events)
     first, second = made.differences()
@@ -163,12 +164,12 @@ def test_differences_are_relative_and_the_worst_has_its_sign():
     assert "1 infeasible: too large" in text
 
 
-def test_ranks_that_events_turn_round_are_seen():
+def test_ranks_that_events_turn_round_are_seen() -> None:
     made = plain([[1, 1], [2, 2]], confirmed={0: event(3, 1), 1: event(2, 2)})
     assert [one.spearman for one in made.differences()] == [-1, 1]
 
 
-def test_without_confirmed_points_there_is_no_difference():
+def test_without_confirmed_points_there_is_no_difference() -> None:
     made = plain([[1, 2], [2, 1]])
     assert made.differences() == ()
     assert "confirmed" not in str(made)
@@ -177,7 +178,7 @@ def test_without_confirmed_points_there_is_no_difference():
 # How it looks.
 
 
-def test_the_summary_says_what_came_of_it():
+def test_the_summary_says_what_came_of_it() -> None:
     made = exploration()
     text = str(made)
     feasible, front = int(made.feasible.sum()), int(made.on_front.sum())
@@ -194,7 +195,7 @@ def test_the_summary_says_what_came_of_it():
     )
 
 
-def test_the_table_of_the_front_has_its_ends_and_says_what_is_left_out():
+def test_the_table_of_the_front_has_its_ends_and_says_what_is_left_out() -> None:
     made = exploration()
     front = made.front(distinct=True)
     table = str(made).split("─\n")[1].splitlines()
@@ -208,7 +209,7 @@ def test_the_table_of_the_front_has_its_ends_and_says_what_is_left_out():
     [plain([]), plain([[NAN, NAN]], reasons=["no"]), plain([[1, 2]]), plain([[0, -1]] * 3), exploration(40)],
     ids=["no point", "none that can be", "one", "equal ones", "many"],
 )
-def test_every_exploration_can_be_shown(made):
+def test_every_exploration_can_be_shown(made) -> None:
     assert str(made)
     assert repr(made)
     html = made._repr_html_()
@@ -216,13 +217,13 @@ def test_every_exploration_can_be_shown(made):
     assert html.count("<table>") == html.count("</table>")
 
 
-def test_notebooks_show_text_that_is_no_markup():
+def test_notebooks_show_text_that_is_no_markup() -> None:
     made = plain([[NAN, NAN], [1, 1]], reasons=["<b>&", ""])
     assert "<b>" not in made._repr_html_()
     assert "&lt;b&gt;&amp;" in made._repr_html_()
 
 
-def test_a_part_that_was_explored_as_a_whole_is_shown_in_a_line():
+def test_a_part_that_was_explored_as_a_whole_is_shown_in_a_line() -> None:
     from sim.explore.exploration import Exploration
     from sim.explore.space import Space
 
@@ -241,7 +242,7 @@ def test_a_part_that_was_explored_as_a_whole_is_shown_in_a_line():
 # Pages.
 
 
-def test_the_page_has_all_points_of_a_small_exploration():
+def test_the_page_has_all_points_of_a_small_exploration() -> None:
     made = exploration()
     data = page_data(made)
     points = data["points"]
@@ -258,7 +259,7 @@ def test_the_page_has_all_points_of_a_small_exploration():
     assert not any(name == "on this page" for name, _ in data["summary"])
 
 
-def test_a_bounded_page_keeps_the_front_the_best_and_what_was_confirmed():
+def test_a_bounded_page_keeps_the_front_the_best_and_what_was_confirmed() -> None:
     made = exploration(2000)
     beaten = int(np.flatnonzero(made.feasible & ~made.on_front)[3])
     made = replace(made, confirmed={**made.confirmed, beaten: made.confirmed[made.best().number]})
@@ -272,7 +273,7 @@ def test_a_bounded_page_keeps_the_front_the_best_and_what_was_confirmed():
     assert set(least) >= set(made.distinct_numbers.tolist())
 
 
-def test_the_page_is_written_whole(tmp_path):
+def test_the_page_is_written_whole(tmp_path: Path) -> None:
     path = tmp_path / "it.html"
     text = exploration(50).to_html(path)
     assert path.read_text(encoding="utf-8") == text
@@ -280,7 +281,7 @@ def test_the_page_is_written_whole(tmp_path):
     assert plain([]).to_html()
 
 
-def test_many_points_are_no_trouble():
+def test_many_points_are_no_trouble() -> None:
     made = exploration(20_000)
     assert len(page_data(made)["points"]["number"]) == 10_000
     assert str(made)

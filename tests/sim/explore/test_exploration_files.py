@@ -48,7 +48,7 @@ def mixed() -> Exploration:
     return Exploration(made, rows.objectives, candidates, outcomes, confirmed)
 
 
-def same(found, expected):
+def same(found, expected) -> None:
     """Equal, where nan equals nan."""
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
@@ -60,7 +60,7 @@ EXPLORATIONS = pytest.mark.parametrize(
 )
 
 
-def test_the_table_has_all_points_with_their_reasons_and_what_was_confirmed():
+def test_the_table_has_all_points_with_their_reasons_and_what_was_confirmed() -> None:
     made = exploration()
     table = columns(made)
     own = ("number", *made.space.names, "latency", "energy", "net.seconds", "front", "reason")
@@ -72,7 +72,7 @@ def test_the_table_has_all_points_with_their_reasons_and_what_was_confirmed():
     assert np.flatnonzero(~np.isnan(table["confirmed.energy"])).tolist() == sorted(made.confirmed)
 
 
-def test_names_that_are_taken_have_their_kind_before_them():
+def test_names_that_are_taken_have_their_kind_before_them() -> None:
     made = plain([[1, 2]])
     odd = tuple(Objective(name, "s", made.objectives[0].measure) for name in ("reason", "number"))
     outcomes = Outcomes({"reason": np.array([1.0]), "number": np.array([2.0])}, ("",))
@@ -81,7 +81,7 @@ def test_names_that_are_taken_have_their_kind_before_them():
 
 
 @EXPLORATIONS
-def test_json_has_every_value_and_null_for_what_is_no_number(made):
+def test_json_has_every_value_and_null_for_what_is_no_number(made) -> None:
     data = json.loads(made.to_json(), parse_constant=pytest.fail)
     assert data["points"] == len(made)
     assert Space.from_dict(data["space"]) == made.space
@@ -96,7 +96,7 @@ def test_json_has_every_value_and_null_for_what_is_no_number(made):
 
 
 @EXPLORATIONS
-def test_csv_has_every_value(made):
+def test_csv_has_every_value(made) -> None:
     rows = list(csv.DictReader(io.StringIO(made.to_csv())))
     assert [int(row["number"]) for row in rows] == list(range(len(made)))
     for name, values in made.outcomes.columns.items():
@@ -114,7 +114,7 @@ def test_csv_has_every_value(made):
 
 
 @EXPLORATIONS
-def test_parquet_has_every_value(made, tmp_path):
+def test_parquet_has_every_value(made, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'tosajit[table]'")
     made.to_parquet(tmp_path / "it.parquet")
     table = parquet.read_table(tmp_path / "it.parquet")
@@ -130,7 +130,7 @@ def test_parquet_has_every_value(made, tmp_path):
 
 
 @EXPLORATIONS
-def test_data_frames_have_every_value(made):
+def test_data_frames_have_every_value(made) -> None:
     pytest.importorskip("pandas", reason="pip install 'tosajit[table]'")
     frame = made.to_pandas()
     expected = columns(made)
@@ -143,7 +143,7 @@ def test_data_frames_have_every_value(made):
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "html"])
-def test_files_have_the_text_that_is_returned(form, tmp_path):
+def test_files_have_the_text_that_is_returned(form: str, tmp_path: Path) -> None:
     path = tmp_path / f"it.{form}"
     path.write_text("old")
     text = getattr(mixed(), f"to_{form}")(path)
@@ -152,14 +152,14 @@ def test_files_have_the_text_that_is_returned(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "html", "parquet"])
-def test_files_that_cannot_be_written_are_named(form, tmp_path):
+def test_files_that_cannot_be_written_are_named(form: str, tmp_path: Path) -> None:
     with pytest.raises(ExplorationError, match="nowhere/it: No such file or directory"):
         getattr(exploration(5), f"to_{form}")(tmp_path / "nowhere" / "it")
     with pytest.raises(ExplorationError, match="null"):
         getattr(exploration(5), f"to_{form}")("a\0b")
 
 
-def test_what_is_missing_is_asked_for():
+def test_what_is_missing_is_asked_for() -> None:
     code = (
         "import sys; sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
         "from tests.sim.explore.results import plain\nmade = plain([[1, 2]]); made.to_csv(), made.to_json()\n"
@@ -173,7 +173,7 @@ def test_what_is_missing_is_asked_for():
     )
 
 
-def test_an_exploration_needs_no_pandas_and_no_matplotlib_to_be_shown():
+def test_an_exploration_needs_no_pandas_and_no_matplotlib_to_be_shown() -> None:
     code = (
         "import sys; from tests.sim.explore.results import exploration\n"
         "made = exploration(20); str(made), made.to_csv(), made.to_json(), made.to_html()\n"

@@ -48,7 +48,9 @@ def drawn(seed):
 
 
 @pytest.mark.parametrize("most", [2, 1 << 20], ids=["divided", "as it is"])
-def test_the_front_is_that_of_the_definition_on_a_thousand_result_sets(most, monkeypatch):
+def test_the_front_is_that_of_the_definition_on_a_thousand_result_sets(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sim.explore.pareto.SMALL", min(most, 128))
     monkeypatch.setattr("sim.explore.pareto.PAIRS", min(most, 1 << 14))
     for seed in range(1000):
@@ -58,7 +60,7 @@ def test_the_front_is_that_of_the_definition_on_a_thousand_result_sets(most, mon
 
 @pytest.mark.parametrize("objectives", [3, 4, 5])
 @pytest.mark.parametrize("kind", ["everywhere", "all on the front", "few values"])
-def test_the_front_of_many_points_is_that_of_every_pair(kind, objectives):
+def test_the_front_of_many_points_is_that_of_every_pair(kind: str, objectives: int) -> None:
     generator = np.random.default_rng(objectives)
     rows = generator.random((1500, objectives))
     if kind == "all on the front":
@@ -75,7 +77,7 @@ def test_the_front_of_many_points_is_that_of_every_pair(kind, objectives):
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=50, deadline=None)
-def test_the_front_does_not_depend_on_order_and_scale(rows, random):
+def test_the_front_does_not_depend_on_order_and_scale(rows, random) -> None:
     order = list(range(len(rows)))
     random.shuffle(order)
     found = front(rows)
@@ -85,18 +87,18 @@ def test_the_front_does_not_depend_on_order_and_scale(rows, random):
     assert found.any() == bool(len(rows))
 
 
-def test_equal_points_are_all_on_the_front_or_none():
+def test_equal_points_are_all_on_the_front_or_none() -> None:
     assert front([[1, 2], [1, 2], [2, 1], [2, 2], [2, 2]]).tolist() == [True, True, True, False, False]
 
 
-def test_what_is_no_result_is_not_on_the_front_and_beats_nothing():
+def test_what_is_no_result_is_not_on_the_front_and_beats_nothing() -> None:
     assert front([[NAN, 0], [0, INF], [5, 5], [-INF, 6]]).tolist() == [False, False, True, True]
     assert front(np.full((3, 2), NAN)).tolist() == [False] * 3
     assert front(np.empty((0, 3))).shape == (0,)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [[]], np.zeros((2, 2, 2))])
-def test_points_are_rows_of_objectives(values):
+def test_points_are_rows_of_objectives(values) -> None:
     with pytest.raises(ValueError, match="rows of one or more objectives"):
         front(values)
 
@@ -112,18 +114,18 @@ def test_points_are_rows_of_objectives(values):
         ([[3, 3]], [3, 3], 0.0),
     ],
 )
-def test_volumes_that_are_counted_by_hand(rows, reference, volume):
+def test_volumes_that_are_counted_by_hand(rows, reference, volume: float) -> None:
     assert hypervolume(rows, reference) == pytest.approx(volume)
 
 
 @pytest.mark.parametrize("objectives", [2, 3])
-def test_the_volume_is_that_of_a_fine_grid(objectives):
+def test_the_volume_is_that_of_a_fine_grid(objectives: int) -> None:
     rows = np.random.default_rng(objectives).integers(0, 12, (25, objectives))
     cells = np.indices((12,) * objectives).reshape(objectives, -1).T
     beaten = (rows[:, None] <= cells[None]).all(axis=2).any(axis=0)
     assert hypervolume(rows, [12] * objectives) == pytest.approx(beaten.sum())
 
 
-def test_a_volume_needs_a_reference_of_its_objectives():
+def test_a_volume_needs_a_reference_of_its_objectives() -> None:
     with pytest.raises(ValueError, match=r"there are 2 objectives and a reference of shape \(3,\)"):
         hypervolume([[1, 2]], [1, 2, 3])

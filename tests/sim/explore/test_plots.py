@@ -42,7 +42,7 @@ def words(figure):
 
 @pytest.mark.parametrize("count", [12, 300])
 @pytest.mark.parametrize("name", PLOTS)
-def test_pictures_are_drawn(name, count):
+def test_pictures_are_drawn(name: str, count: int) -> None:
     figure = getattr(exploration(count, confirmed=3).plot, name)()
     assert figure._repr_png_().startswith(PNG)
 
@@ -51,7 +51,7 @@ def test_pictures_are_drawn(name, count):
 @pytest.mark.parametrize(
     "rows", [[[1, 2]], [[1, 1]] * 4, [[0, -5], [-5, 0]], [[1e-30, 1e30], [1e30, 1e-30], [NAN, 1]]]
 )
-def test_pictures_of_odd_results(name, rows):
+def test_pictures_of_odd_results(name: str, rows) -> None:
     made = plain(rows)
     if name == "heat_map":
         fields = {"clock_hz": [1e9 * (n + 1) for n in range(len(rows))], "array.rows": [8]}
@@ -61,14 +61,14 @@ def test_pictures_of_odd_results(name, rows):
 
 
 @pytest.mark.parametrize("name", ["pareto", "parallel", "heat_map"])
-def test_where_no_point_can_be_the_error_says_why(name):
+def test_where_no_point_can_be_the_error_says_why(name: str) -> None:
     made = exploration(20, confirmed=0)
     empty = Outcomes({name: np.full(20, NAN) for name in made.outcomes.columns}, ("too large",) * 20)
     with pytest.raises(ExplorationError, match="20 × too large"):
         getattr(replace(made, outcomes=empty).plot, name)()
 
 
-def test_the_scatter_has_all_feasible_points_the_front_and_what_was_confirmed():
+def test_the_scatter_has_all_feasible_points_the_front_and_what_was_confirmed() -> None:
     made = exploration()
     (axes,) = made.plot.pareto().axes
     (others,) = axes.collections
@@ -83,7 +83,7 @@ def test_the_scatter_has_all_feasible_points_the_front_and_what_was_confirmed():
     assert [text.get_text() for text in axes.get_legend().get_texts()][1] == f"{len(front)} on the front"
 
 
-def test_objectives_of_the_scatter_may_be_named():
+def test_objectives_of_the_scatter_may_be_named() -> None:
     (axes,) = exploration(50).plot.pareto("energy").axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("energy", "latency")
     (axes,) = exploration(50).plot.pareto(y="latency").axes
@@ -94,14 +94,14 @@ def test_objectives_of_the_scatter_may_be_named():
         plain([[1]], goals=("min",)).plot.pareto()
 
 
-def test_ticks_have_units():
+def test_ticks_have_units() -> None:
     (axes,) = exploration().plot.pareto().axes
     assert all(text.endswith(("µs", "ms")) for text in labels(axes.xaxis))
     assert all(text.endswith("µJ") for text in labels(axes.yaxis))
     assert len(labels(axes.xaxis)) >= 3
 
 
-def test_the_heat_map_has_the_best_or_the_median_of_all_others():
+def test_the_heat_map_has_the_best_or_the_median_of_all_others() -> None:
     fields = {"array.rows": [8, 16, 32], "array.columns": [8, 16], "cores": [1, 2, 4]}
     space = Space("systolic-16", fields)
     candidates = tuple(product(*fields.values()))
@@ -118,7 +118,7 @@ def test_the_heat_map_has_the_best_or_the_median_of_all_others():
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("array.columns", "array.rows")
 
 
-def test_the_heat_map_takes_the_fields_that_matter_most():
+def test_the_heat_map_takes_the_fields_that_matter_most() -> None:
     made = exploration()
     (first, second, *_) = sorted(
         (one for one in made.sensitivity() if one.objective == "energy"), key=lambda one: -one.share
@@ -135,14 +135,14 @@ def test_the_heat_map_takes_the_fields_that_matter_most():
         plain([[1, 2]]).plot.heat_map()
 
 
-def test_powers_of_two_are_written_with_their_unit():
+def test_powers_of_two_are_written_with_their_unit() -> None:
     made = exploration()
     axes = made.plot.heat_map("offchip.bandwidth_bytes_per_second", "scratchpad.bytes").axes[0]
     assert labels(axes.yaxis) == ["64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB"]
     assert all(text.endswith("B/s") for text in labels(axes.xaxis))
 
 
-def test_parallel_coordinates_have_an_axis_for_each_field_and_objective():
+def test_parallel_coordinates_have_an_axis_for_each_field_and_objective() -> None:
     made = exploration()
     figure = made.plot.parallel("energy")
     axes, bar = figure.axes
@@ -159,7 +159,7 @@ def test_parallel_coordinates_have_an_axis_for_each_field_and_objective():
     assert bar.get_ylabel().startswith("energy")
 
 
-def test_bars_are_the_shares():
+def test_bars_are_the_shares() -> None:
     made = exploration()
     (axes,) = made.plot.sensitivity().axes
     widths = {(one.get_label(), round(bar.get_width(), 9)) for one in axes.containers for bar in one}
@@ -168,7 +168,7 @@ def test_bars_are_the_shares():
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_nothing_is_written_over_something_else(name):
+def test_nothing_is_written_over_something_else(name: str) -> None:
     figure = getattr(exploration().plot, name)()
     figure.draw_without_rendering()
     for axes in figure.axes:
@@ -188,7 +188,7 @@ def test_nothing_is_written_over_something_else(name):
 
 
 @pytest.mark.parametrize("name", ["$x_1$", "名", "a" * 200])
-def test_names_may_be_any_text(name):
+def test_names_may_be_any_text(name: str) -> None:
     made = exploration(30, confirmed=0)
     columns = {name: made.outcomes.columns["latency"], "energy": made.outcomes.columns["energy"]}
     objectives = (replace(made.objectives[0], name=name), made.objectives[1])
@@ -204,7 +204,7 @@ def test_names_may_be_any_text(name):
     st.floats(1e-12, 1e12), st.floats(1.001, 1e9), st.sampled_from(["s", "bytes", "", "Hz"]), st.booleans()
 )
 @settings(max_examples=300)
-def test_ticks_are_few_and_within_what_is_shown(low, ratio, unit, wide):
+def test_ticks_are_few_and_within_what_is_shown(low, ratio, unit, wide) -> None:
     high = low * ratio
     marks = nice(low, high, unit, wide and ratio > 5)
     assert len(marks) <= 12
@@ -212,19 +212,19 @@ def test_ticks_are_few_and_within_what_is_shown(low, ratio, unit, wide):
     assert marks == sorted(set(marks))
 
 
-def test_ticks_of_bytes_are_multiples_of_powers_of_two():
+def test_ticks_of_bytes_are_multiples_of_powers_of_two() -> None:
     assert nice(65536, 1 << 20, "bytes", True) == [2.0**power for power in range(16, 21)]
     assert nice(100_000, 300_000, "bytes", False) == [131072, 196608, 262144]
     assert nice(0.0, 1.0, "s", False) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
-def test_few_values_stand_at_even_distances_in_order():
+def test_few_values_stand_at_even_distances_in_order() -> None:
     scale = scale_of("array.rows", [64, 8, 16, 8])
     assert scale.places.tolist() == pytest.approx([5 / 6, 1 / 6, 1 / 2, 1 / 6])
     assert [text for _, text in scale.ticks] == ["8", "16", "64"]
 
 
-def test_many_values_stand_by_their_size():
+def test_many_values_stand_by_their_size() -> None:
     scale = scale_of("offchip.bandwidth_bytes_per_second", [1e9 * 2**n for n in range(10)])
     assert scale.places.tolist() == pytest.approx([n / 9 for n in range(10)])
     scale = scale_of("clock_hz", [1e9 + 1e8 * n for n in range(11)])
@@ -232,7 +232,7 @@ def test_many_values_stand_by_their_size():
     assert "1.2 GHz" in [text for _, text in scale.ticks]
 
 
-def test_cells_hold_the_points_that_are_in_them():
+def test_cells_hold_the_points_that_are_in_them() -> None:
     rows, columns = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1])
     results = np.array([3.0, 1.0, 2.0, 5.0, 6.0])
     for take, expected in (("min", [1, 5]), ("max", [3, 6]), ("median", [2, 5.5])):
@@ -242,7 +242,7 @@ def test_cells_hold_the_points_that_are_in_them():
         assert np.isnan(table[0, 1])
 
 
-def test_many_numbers_are_put_into_groups_with_their_edges():
+def test_many_numbers_are_put_into_groups_with_their_edges() -> None:
     found = groups("clock_hz", [1e9 + 1e7 * n for n in range(101)])
     assert len(found) == 10
     assert (found.labels[0], found.labels[-1]) == ("1 GHz", "2 GHz")
@@ -261,7 +261,7 @@ def test_many_numbers_are_put_into_groups_with_their_edges():
         (2.5e-9, "J s", "2.50 nJ s"),
     ],
 )
-def test_figures_have_units(value, unit, text):
+def test_figures_have_units(value: float, unit: str, text: str) -> None:
     assert with_unit(value, unit) == text
 
 
@@ -277,11 +277,11 @@ def test_figures_have_units(value, unit, text):
         ("array", {"kind": "systolic", "rows": 8, "rates": {"8x8": 1}}, "systolic, rows 8"),
     ],
 )
-def test_values_are_written_as_people_read_them(path, value, text):
+def test_values_are_written_as_people_read_them(path: str, value, text: str) -> None:
     assert value_text(path, value) == text
 
 
-def test_matplotlib_is_asked_for_where_it_is_missing():
+def test_matplotlib_is_asked_for_where_it_is_missing() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.figure'] = None\n"
         "from tests.sim.explore.results import exploration\n"

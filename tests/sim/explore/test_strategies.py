@@ -226,7 +226,9 @@ def test_strategies_that_cannot_be_are_refused(given: Any, said: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["latin", "sobol"])
-def test_what_needs_scipy_says_so_before_anything_is_stored(name, monkeypatch):
+def test_what_needs_scipy_says_so_before_anything_is_stored(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     space = sim.Space("tiny", {"array.rows": [2, 4]})
     with pytest.raises(sim.SpaceError, match="need scipy"):
