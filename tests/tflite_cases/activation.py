@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.sketch import QUANTIZED
 from tosajit.frontends.tflite.fields import Options
@@ -24,11 +26,14 @@ def leaky(sketch: Sketch, kind: Type) -> None:
     one_operand(sketch, kind, LeakyReluOptions(sketch.random.choice([0.1, 0.3, 0.01, 0.5, 1.0, 1.7, -0.4])))
 
 
-@case("PRELU", "float32 int8 uint8")
+@case("PRELU", "float32 int8 uint8 int16")
 def slopes(sketch: Sketch, kind: Type) -> None:
     shape = sketch.shape()
     value = sketch.operand(kind, shape, constant=False)
-    slope = sketch.operand(kind, sketch.broadcast(shape), low=-1.0, high=sketch.random.choice([1.0, 2.0]))
+    narrow = Type.INT8 if kind is Type.INT16 else kind  # the kernel of int16 reads slopes as bytes
+    slope = sketch.operand(narrow, sketch.broadcast(shape), low=-1.0, high=sketch.random.choice([1.0, 2.0]))
+    if kind is Type.INT16:
+        sketch.tensors[slope] = replace(sketch.tensors[slope], zero_point=(0,))
     scale = {"scale": (sketch.scale(0.01, 1.0),)} if kind in QUANTIZED else {}
     sketch.add([value, slope], sketch.result(kind, shape, **scale), version=1)
 

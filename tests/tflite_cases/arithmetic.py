@@ -38,3 +38,10 @@ def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions 
 @case("SQUARED_DIFFERENCE", "float32 int8 int32")
 def squares(sketch: Sketch, kind: Type) -> None:
     two_operands(sketch, kind, None)
+
+
+@case("ADD_N", "float32 int32")
+def many(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape()
+    operands = [sketch.operand(kind, shape) for _ in range(sketch.random.randint(2, 5))]
+    sketch.add(operands, sketch.result(kind, shape))

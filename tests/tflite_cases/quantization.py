@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.files import RawSparsity
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, STORAGE
 from tosajit.frontends.tflite.options import CastOptions, FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -97,3 +97,19 @@ def sparse_constants(sketch: Sketch, kind: Type) -> None:
     quantized = {"scale": (0.5,), "zero_point": (0,)} if kind is Type.INT8 else {}
     value = sketch.tensor(kind, shape, elements.tobytes(), sparsity=sparsity, **quantized)
     sketch.add([value], sketch.result(kind, shape, **quantized), version=1)
+
+
+@case("BITCAST", "int8 uint8 int16 int32")
+def bits(sketch: Sketch, kind: Type) -> None:
+    plain: dict[str, Any] = {"scale": (), "zero_point": ()}
+    wanted = sketch.random.choice([Type.INT8, Type.UINT8, Type.INT16, Type.INT32])
+    given, shape = np.dtype(STORAGE[kind]), sketch.shape(0, 3)
+    width = np.dtype(STORAGE[wanted]).itemsize
+    shape = (*shape, width // given.itemsize) if width > given.itemsize else (*shape, 3)
+    elements = sketch.numbers.integers(np.iinfo(given).min, np.iinfo(given).max, shape, given, endpoint=True)
+    value = sketch.tensor(kind, shape, **plain)
+    sketch.inputs.append(value)
+    sketch.arrays.append(elements)
+    result = shape if width == given.itemsize else shape[:-1]
+    result = (*shape, given.itemsize // width) if width < given.itemsize else result
+    sketch.add([value], sketch.result(wanted, result, **plain if wanted in QUANTIZED else {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, STORAGE
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.schema import Type
@@ -50,6 +50,88 @@ def positive(sketch: Sketch, kind: Type) -> None:
     sketch.arrays.append(sketch.numbers.integers(point + 1, most, shape, endpoint=True).astype(
         np.int16 if kind is Type.INT16 else np.int8))  # fmt: skip
     sketch.add([value], sketch.result(kind, shape, scale=(word_scale(sketch, kind),)))
+
+
+@case("ABS", "float32 int8 int16 int32")
+def absolutes(sketch: Sketch, kind: Type) -> None:
+    shape, alike = sketch.shape(), sketch.chance()
+    scale = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
+    if kind is Type.INT16 and sketch.chance(0.3):
+        scale, alike = {"scale": (), "zero_point": ()}, True
+    value = sketch.operand(kind, shape, constant=False, **scale)
+    if kind is Type.INT16:
+        sketch.arrays[0].reshape(-1)[0] = -32768
+    sketch.add([value], sketch.result(kind, shape, **scale if alike else {}))
+
+
+@case("NEG", "float32 float16 int8 int16 int32 int64")
+def opposites(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape()
+    value = sketch.operand(kind, shape, constant=False)
+    if kind in QUANTIZED:
+        sketch.arrays[0].reshape(-1)[0] = np.iinfo(STORAGE[kind]).min
+    sketch.add([value], sketch.result(kind, shape))
+
+
+@case("SIGN", "float32 int32")
+def signs(sketch: Sketch, kind: Type) -> None:
+    shape = sketch.shape()
+    value = sketch.operand(kind, shape, constant=False)
+    sketch.arrays[0][sketch.numbers.random(shape) < 0.2] = 0
+    sketch.add([value], sketch.result(kind, shape))
+
+
+@case("SQUARE", "float32")
+def squares(sketch: Sketch, kind: Type) -> None:
+    function(sketch, kind, None, 1.0)
+
+
+@case("SQRT", "float32")
+def roots(sketch: Sketch, kind: Type) -> None:
+    function(sketch, kind, None, 1.0)
+    sketch.arrays[0] = np.where(sketch.arrays[0] < -3, 0, np.abs(sketch.arrays[0]))
+
+
+@case("SIN COS", "float32 float16")
+def waves(sketch: Sketch, kind: Type) -> None:
+    rounded_to(sketch, kind)
+    function(sketch, kind, None, 1.0)
+
+
+@case("FLOOR", "float32 float16")
+def floors(sketch: Sketch, kind: Type) -> None:
+    quarters(sketch, kind)
+
+
+@case("CEIL", "float32")
+def ceilings(sketch: Sketch, kind: Type) -> None:
+    sketch.optimised = True  # the reference kernels lack it
+    quarters(sketch, kind)
+
+
+@case("ROUND", "float32 float16")
+def nearest(sketch: Sketch, kind: Type) -> None:
+    sketch.optimised = True  # the reference kernels lack it
+    quarters(sketch, kind)
+
+
+@case("ELU", "float32 int8")
+def elu(sketch: Sketch, kind: Type) -> None:
+    sketch.optimised = True  # the reference kernels lack it
+    function(sketch, kind, None, scale=word_scale(sketch, kind))
+
+
+def quarters(sketch: Sketch, kind: Type) -> None:
+    """An operand with whole numbers, halves and quarters, and a result that is exact."""
+    function(sketch, kind, None, 1.0)
+    sketch.arrays[0] = np.round(sketch.arrays[0] * 4) / 4
+    sketch.relative = sketch.absolute = 0.0
+
+
+def rounded_to(sketch: Sketch, kind: Type) -> None:
+    """Results of 16 bits may be rounded to either neighbour."""
+    if kind is Type.FLOAT16:
+        sketch.relative = 2.0**-10
 
 
 def word_scale(sketch: Sketch, kind: Type) -> float:

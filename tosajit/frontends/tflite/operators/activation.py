@@ -109,7 +109,7 @@ def _sloped(value: Tensor, below: Tensor, gentle: bool) -> Tensor:
     return ops.maximum(value, below) if gentle else ops.minimum(value, below)
 
 
-@operator("PRELU", types="float32 int8 uint8")
+@operator("PRELU", types="float32 int8 uint8 int16")
 def prelu(node: Node) -> Tensor:
     """Elements from 0 on, others times a slope of their own."""
     value, slope, result = node[0], node[1], node.result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,9 @@ def squared_difference(node: Node) -> Tensor:
     unit = 2.0 * max(first.scale, second.scale)
     difference = ops.sub(*aligned(*(raised(one, one.scale / unit, bits) for one in (first, second))))
     return finished(ops.mul(difference, difference), unit * unit / ((1 << 2 * bits) * result.scale), result)
+
+
+@operator("ADD_N", types="float32 int32")
+def add_n(node: Node) -> Tensor:
+    """The sum of tensors of one shape."""
+    return reduce(ops.add, (operand.tensor for operand in node.inputs))

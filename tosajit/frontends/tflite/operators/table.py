@@ -8,6 +8,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8, INT16
+from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.scale import multiplier_of, rounded_twice
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.tflite.node import Described, Node, Operand
@@ -51,11 +52,11 @@ def gelu(node: Node, options: GeluOptions) -> Tensor:
         return tabled(value, node.result, _gelu_by_tanh if options.approximate else _gelu)
     tensor = value.tensor
     if options.approximate:
-        cube = tensor * tensor * tensor * _real(tensor, _CUBIC)
-        inner = ops.tanh((tensor + cube) * _real(tensor, sqrt(2 / pi)))
+        cube = tensor * tensor * tensor * number(tensor, _CUBIC)
+        inner = ops.tanh((tensor + cube) * number(tensor, sqrt(2 / pi)))
     else:
-        inner = ops.erf(tensor * _real(tensor, sqrt(0.5)))
-    return tensor * _real(tensor, 0.5) * (inner + _real(tensor, 1.0))
+        inner = ops.erf(tensor * number(tensor, sqrt(0.5)))
+    return tensor * number(tensor, 0.5) * (inner + number(tensor, 1.0))
 
 
 @operator("RSQRT", types="float32 int8 int16", versions=3)
@@ -66,7 +67,7 @@ def rsqrt(node: Node) -> Tensor:
         return ops.rsqrt(value.tensor)
     if value.dtype is INT8:
         return ops.table(value.tensor, byte_table(lambda numbers: _rsqrt_of_bytes(numbers, value, result)))
-    return tabled(value, result, lambda number: 1 / sqrt(number) if number > 0 else inf)
+    return tabled(value, result, lambda real: 1 / sqrt(real) if real > 0 else inf)
 
 
 def _rsqrt_of_bytes(numbers: Array, operand: Operand, result: Described) -> Array:
@@ -91,12 +92,8 @@ def log_(node: Node) -> Tensor:
     """The natural logarithm."""
     value = node[0]
     if value.quantized:
-        return tabled(value, node.result, lambda number: log(number) if number > 0 else -inf)
+        return tabled(value, node.result, lambda real: log(real) if real > 0 else -inf)
     return ops.log(value.tensor)
-
-
-def _real(tensor: Tensor, number: float) -> Array:
-    return np.full((1,) * tensor.ndim, number, np.float32)
 
 
 def _power(number: float) -> float:
