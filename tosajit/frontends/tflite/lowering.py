@@ -13,6 +13,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
+from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
@@ -21,6 +22,7 @@ from tosajit.frontends.tflite.node import Described, Node, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import Type
+from tosajit.frontends.tflite.variables import Variables
 from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
@@ -39,7 +41,8 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
     """The graph of a file, or of one of its signatures."""
     model = read_model(data)
     subgraph, inputs, outputs = _entry(model, signature)
-    trace, lowering = Trace(), Lowering(model)
+    trace = Trace()
+    lowering = Lowering(model, Variables(trace))
     trace.builder.budget.nodes = _FREE_NODES + _NODES * sum(len(one.operators) for one in model.subgraphs)
     walk = Walk(lowering, subgraph, trace)
     with recording(trace):
@@ -69,8 +72,8 @@ def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgrap
 class Lowering:
     """What the subgraphs of a model share on their way into a graph."""
 
-    def __init__(self, model: records.Model) -> None:
-        self.model = model
+    def __init__(self, model: records.Model, variables: Variables) -> None:
+        self.model, self.variables = model, variables
         self.refusals = Refusals()
         self.budget = 1000 + _REPEATED * sum(len(one.operators) for one in model.subgraphs)
 
@@ -147,10 +150,10 @@ class Walk:
         if self.refused.intersection(operator.inputs):
             declared.check(operator.version, None)
             return False
-        node = self.node(operator)
-        typed = node.optional(declared.typed)
-        declared.check(operator.version, None if typed is None else typed.type.label)
         with self.trace.builder.at(name, self.location(operator)) as rename, np.errstate(all="ignore"):
+            node = self.node(operator)
+            typed = node.optional(declared.typed)
+            declared.check(operator.version, None if typed is None else typed.type.label)
             values = _values(declared, node)
             if len(values) != len(operator.outputs):
                 raise Refused(f"it has {len(operator.outputs)} results, but must have {len(values)}")
@@ -178,6 +181,8 @@ class Walk:
         """A tensor that has been computed, or is a constant."""
         record = self.subgraph.tensors[place]
         value = self.values.get(place)
+        if value is None and record.is_variable:
+            value = self.state(place).read()
         if value is None and prod(record.shape) == 0:
             value = np.zeros(record.shape, np.int64 if record.type is Type.INT64 else np.int32)
         if value is None:
@@ -211,6 +216,18 @@ class Walk:
             inputs.get(number) == place and place not in written
             for number, place in enumerate(subgraph.outputs)
         )
+
+    @property
+    def variables(self) -> Variables:
+        """What persists from run to run."""
+        return self.lowering.variables
+
+    def state(self, place: int) -> State:
+        """A tensor of the subgraph that persists."""
+        tensor = self.subgraph.tensors[place]
+        if not tensor.is_variable:
+            raise Refused(f"{tensor.name} is changed, but is not said to be a variable")
+        return self.variables.tensor((self.subgraph.place, place), self.labels[place], Described(tensor))
 
     def called_subgraph(self, number: int) -> records.Subgraph:
         """A subgraph that an operator names."""

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT4, INT8, INT16, INT32, DType
+from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tosajit.frontends.tflite.variables import Variables
 
 DTYPES = {
     Type.FLOAT32: FP32, Type.FLOAT16: FP16, Type.BFLOAT16: BF16, Type.INT8: INT8, Type.UINT8: INT8,
@@ -200,6 +204,13 @@ class Subgraphs(Protocol):
     def kept(self, number: int) -> tuple[bool, ...]:
         """Which of its operands a subgraph gives back, each in its own place."""
 
+    @property
+    def variables(self) -> Variables:
+        """What persists from run to run."""
+
+    def state(self, place: int) -> State:
+        """A tensor of the subgraph that persists."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
@@ -226,6 +237,10 @@ class Node:
     def optional(self, number: int) -> Operand | None:
         """An operand, or None if it is left out."""
         return self.operands[number] if number < len(self.operands) else None
+
+    def keep(self, number: int, value: Tensor) -> None:
+        """Let an operand that persists hold a tensor."""
+        self.subgraphs.state(self.record.inputs[number]).write(value)
 
     @property
     def inputs(self) -> tuple[Operand, ...]:

@@ -9,7 +9,8 @@ from tosajit import ops
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.options import CallOptions, IfOptions, WhileOptions
+from tosajit.frontends.tflite.options import CallOnceOptions, CallOptions, IfOptions, WhileOptions
+from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
@@ -18,6 +19,14 @@ from tosajit.tracing.tensor import Tensor
 def call(node: Node, options: CallOptions) -> tuple[Tensor | Array, ...]:
     """What another subgraph gives, in place."""
     return _values(node.subgraphs.call(options.subgraph, node.inputs))
+
+
+@operator("CALL_ONCE", CallOnceOptions)
+def call_once(node: Node, options: CallOnceOptions) -> tuple[()]:
+    """What a subgraph assigns to variables is what they hold at first."""
+    with node.subgraphs.variables.initialising():
+        node.subgraphs.call(options.init_subgraph_index, ())
+    return ()
 
 
 @operator("IF", IfOptions)
@@ -44,7 +53,7 @@ def while_(node: Node, options: WhileOptions) -> tuple[Tensor | Array, ...]:
     start, kept = node.inputs, node.subgraphs.kept(options.body_subgraph_index)
     if len(kept) != len(start):
         raise Refused(f"its body gives {len(kept)} tensors, but must give {len(start)}")
-    places = [place for place, one in enumerate(kept) if not one]
+    places = [place for place, one in enumerate(kept) if not one and start[place].type is not Type.RESOURCE]
     if not places:
         raise Refused("nothing changes from one turn to the next")
 
@@ -58,10 +67,11 @@ def while_(node: Node, options: WhileOptions) -> tuple[Tensor | Array, ...]:
         return _tensors(node.subgraphs.call(options.cond_subgraph_index, turn(tensors)))[0]
 
     def body(*tensors: Tensor) -> tuple[Tensor, ...]:
-        given = _tensors(node.subgraphs.call(options.body_subgraph_index, turn(tensors)))
-        for place in places:
-            _unchanged(start[place], given[place])
-        return tuple(given[place] for place in places)
+        whole = node.subgraphs.call(options.body_subgraph_index, turn(tensors))
+        given = _tensors([whole[place] for place in places])
+        for place, tensor in zip(places, given, strict=True):
+            _unchanged(start[place], tensor)
+        return given
 
     results = ops.while_loop(goes_on, body, *(start[place].tensor for place in places))
     return _values(turn((results,) if isinstance(results, Tensor) else results))
