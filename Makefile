@@ -7,6 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOSAJIT_ARM ?= $(CURDIR)/.venv-arm
 export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
+export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 
 INSTALLED := $(VENV)/.installed
@@ -18,6 +19,7 @@ PEERS := $(TOSAJIT_PEERS)/.ready
 LITERT := $(TOSAJIT_PEERS)/.litert
 VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
+FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 LOWEST := .venv-lowest/.ready
 PYTHONS := 3.12 3.13
 BIN := $(VENV)/bin
@@ -25,7 +27,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files mutants notebooks docs newcomer clean environments
+.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files frontends frontends-sample mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -83,6 +85,12 @@ conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the samples
 sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz anew
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
+frontends: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SEED=1, ARGS='--only conv --minutes 10'
+	$(RUN) tools/frontends.py --seed $(SEED) $(ARGS)
+
+frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz anew
+	$(RUN) tools/frontends.py --seed $(SEED) --pack $(ARGS)
+
 bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
@@ -118,7 +126,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time what a newcomer waits for: an environment and a first model, a help text, a first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -173,6 +181,13 @@ $(PEERS): $(LITERT)
 $(VELA):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet ethos-u-vela==5.2.0
+	touch $@
+
+# tosa-tools asks for an older NumPy than TensorFlow does.
+$(FRAMEWORKS):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet tensorflow==2.21.0 jsonschema
+	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
 	touch $@
 
 $(NPU_PEERS):

@@ -1,0 +1,1 @@
+"""Arm's tests of frameworks' operators: TensorFlow and TFLite, each with what its own runtime computes."""
