@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 
 import mutants as tool
 import pytest
 from mutating.mutations import mutants
+from mutating.patching import Patch
 from mutating.suites import SUITES, suite_of
+from mutating.trying import PACKAGES, Known, Limits, Suite, Verdict
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,9 +70,7 @@ def test_the_same_seed_draws_the_same_mutants() -> None:
 
 
 def test_every_folder_with_sources_has_tests() -> None:
-    files = [
-        str(path.relative_to(ROOT)) for package in tool.PACKAGES for path in (ROOT / package).rglob("*.py")
-    ]
+    files = [str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     folders = {path.rsplit("/", 1)[0] + "/" for path in files}
     assert not {folder for folder in folders if folder != "tosajit/" and not suite_of(folder)}
     assert not {test for tests in SUITES.values() for test in tests if not (ROOT / test).exists()}
@@ -89,3 +91,106 @@ def test_a_suite_runs_in_its_order_and_each_file_once(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     found = tool.files_of(("a/test_2.py", "gone.py", "a", "test_3.py", "a/test_1.py"), tmp_path)
     assert found == ["a/test_2.py", "a/test_1.py", "test_3.py"]
+
+
+SOURCE = """
+from functools import cache
+
+LIMIT = 3
+
+@cache
+def double(value):
+    return 2 * value
+
+def small(value):
+    return value < LIMIT and all(one < 9 for one in [value])
+
+class Counter:
+    def count(self, number):
+        while number > 0:
+            number = number - 1
+        return number
+
+def unused():
+    return 1
+"""
+TESTS = """
+from tiling.a import LIMIT, Counter, double, small
+
+def test_double():
+    assert double(4) == 8
+
+def test_small():
+    assert small(2)
+
+def test_count():
+    assert Counter().count(2) == 0
+
+def test_limit():
+    assert LIMIT == 3
+
+def test_fails():
+    assert small(4)
+"""
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Verdict]:
+    """What becomes of every mutant of a small source, by its line and its change."""
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in (("tiling/a.py", SOURCE), ("tiling/__init__.py", ""), ("test_a.py", TESTS)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    found = list(mutants("tiling/a.py", SOURCE))
+    told: SimpleQueue[Verdict] = SimpleQueue()
+    tool.in_session(["test_a.py"], found, Limits(test=0.5, mutant=5, suite=5), folder, told)
+    assert (folder / "tiling/a.py").read_text() == SOURCE
+    judged = [told.get() for _ in found]
+    return {(one.mutant.context, f"{one.mutant.before} {one.mutant.after}"): one for one in judged}
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "fate", "test"),
+    [
+        ("return 2 * value", "2 3", "killed", "test_double"),
+        ("LIMIT = 3", "3 4", "killed", "test_limit"),
+        ("return value < LIMIT and all(one < 9 for one in [value])", "< <=", "survived", ""),
+        ("return value < LIMIT and all(one < 9 for one in [value])", "and or", "survived", ""),
+        ("while number > 0:", "> >=", "killed", "test_count"),
+        ("number = number - 1", "- +", "hangs", "test_count"),
+        ("return 1", "1 2", "survived", ""),
+    ],
+)
+def test_the_fate_of_a_mutant(
+    verdicts: dict[tuple[str, str], Verdict], line: str, change: str, fate: str, test: str
+) -> None:
+    verdict = verdicts[line, change]
+    assert (verdict.fate, verdict.test.rpartition("::")[2]) == (fate, test)
+
+
+def test_tests_that_meet_a_function_come_first_and_those_that_fail_anyway_never(tmp_path: Path) -> None:
+    suite = Suite([], Limits(1, 1, 1), print)
+    one, other = ("tiling/a.py", 3, "one"), ("tiling/a.py", 9, "other")
+    suite.known = [
+        Known("a.py::slow", True, 2.0, frozenset({one})),
+        Known("a.py::quick", True, 1.0, frozenset({one, other})),
+        Known("a.py::without", True, 0.1, frozenset()),
+        Known("a.py::broken", False, 0.0, frozenset({one})),
+        Known("b.py::far", True, 0.1, frozenset({("tiling/b.py", 3, "one")})),
+    ]
+    assert suite.chosen("tiling/a.py", one) == ["a.py::quick", "a.py::slow", "a.py::without"]
+    assert suite.chosen("tiling/a.py", None) == ["a.py::without", "a.py::quick", "a.py::slow"]
+    assert suite.chosen("tiling/b.py", None) == ["b.py::far"]
+    assert len(suite.chosen("tiling/c.py", None)) == 4
+
+
+def test_a_fault_in_a_function_changes_that_function_alone(tmp_path: Path) -> None:
+    text = "def f(n):\n    return [n + 1 for _ in 'ab']\ndef g(n=1):\n    return n\n"
+    scope: dict[str, Callable[..., object]] = {}
+    exec(compile(text, str(tmp_path / "a.py"), "exec"), scope)
+    inside = Patch.of(text, text.replace("+ 1", "+ 2"), tmp_path, "a.py")
+    assert inside is not None
+    assert (inside.place[::2], inside.innermost[::2]) == (("a.py", "f"), ("a.py", "f.<locals>.<listcomp>"))
+    assert inside.apply()
+    assert (scope["f"](1), scope["g"]()) == ([3, 3], 1)
+    assert Patch.of(text, text.replace("n=1", "n=2"), tmp_path, "a.py") is None

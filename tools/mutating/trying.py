@@ -1,0 +1,205 @@
+"""Trying mutants: a suite is imported once, and its tests run for each mutant in a fork of that process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from mutating.forks import Notes, clock, forked
+from mutating.mutations import Mutant
+from mutating.patching import Calls, Patch, Place, forget
+
+PACKAGES = ("tiling", "sim", "tosajit")
+TEXTS = ("tosajit/kernels/",)
+"""Files that are read as text, or compiled: another function in memory changes nothing of them."""
+SESSION = Path(__file__).with_name("session.py")
+
+Fate = Literal["survived", "outlived", "unseen", "killed", "hangs", "crashed", "unsound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds of the processor that tests may take."""
+
+    test: float
+    """One test: if it takes more, it hangs, which is a failure."""
+    mutant: float
+    """All tests of a mutant: when they are spent, no more tests begin, and it has outlived them."""
+    suite: float
+    """All tests of a suite, without a mutant: those that do not fit are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    fate: Fate
+    """`unseen`: no test meets it. `unsound`: tests fail without it as well."""
+    test: str = ""
+    """The test that noticed."""
+    tests: int = 0
+    """How many tests were run."""
+    seconds: float = 0
+
+    @property
+    def killed(self) -> bool:
+        """Whether a test noticed."""
+        return self.fate in ("killed", "hangs", "crashed")
+
+    def __str__(self) -> str:
+        seen = self.test if self.killed else f"{self.tests} tests"
+        return f"{self.fate:8} {self.seconds:5.1f} s  {self.mutant}\n{'':11}{seen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a test does without mutants."""
+
+    test: str
+    passed: bool
+    seconds: float
+    reached: frozenset[Place]
+
+    @property
+    def file(self) -> str:
+        """The file that it is in."""
+        return self.test.partition("::")[0]
+
+
+class Suite:
+    """A plugin of pytest: once tests are collected, it runs them for each mutant in place of once."""
+
+    def __init__(self, mutants: Sequence[Mutant], limits: Limits, tell: Callable[[Verdict], None]) -> None:
+        self.mutants, self.limits, self.tell = mutants, limits, tell
+        self.root = Path.cwd()
+        self.calls = Calls(self.root, PACKAGES)
+        self.items: dict[str, pytest.Item] = {}
+        self.imported: frozenset[Place] = frozenset()
+        self.known: list[Known] = []
+
+    def pytest_collection(self) -> None:
+        """Listen to what importing calls."""
+        self.calls.start()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Find out what each test does, then try the mutants."""
+        self.imported = self.calls.stop()
+        self.items = {} if session.testsfailed else {item.nodeid: item for item in session.items}
+        forget()
+        rows, _ = forked(self._baseline, self.limits.suite)
+        self.known = [
+            Known(test, passed, seconds, frozenset((file, line, name) for file, line, name in reached))
+            for test, passed, seconds, reached in rows
+        ]
+        for known in self.known:
+            if not known.passed:
+                print(f"fails without a mutant, and is left out: {known.test}", file=sys.stderr)
+        for mutant in self.mutants:
+            self.tell(self._verdict(mutant))
+        return True
+
+    def _baseline(self, notes: Notes) -> None:
+        """Run every test as long as there is time."""
+        for test, item in self.items.items():
+            began = time.process_time()
+            if began > self.limits.suite:
+                return
+            clock(self.limits.test)
+            self.calls.start()
+            passed = passes(item, None)
+            reached = self.calls.stop()
+            notes.leave(test, passed, time.process_time() - began, sorted(reached))
+
+    def _verdict(self, mutant: Mutant) -> Verdict:
+        """Put a mutant into the file, and into memory where that is enough; run what meets it."""
+        path, began = self.root / mutant.path, time.monotonic()
+        times, text = path.stat(), path.read_text(encoding="utf-8")
+        changed = mutant.applied(text)
+        patch = Patch.of(text, changed, self.root, mutant.path)
+        tests = self.chosen(mutant.path, patch.innermost if patch else None)
+        if not tests:
+            return Verdict(mutant, "unseen" if any(known.passed for known in self.known) else "unsound")
+        if patch is None or mutant.path.startswith(TEXTS) or patch.place in self.imported:
+            work = partial(_fresh, tests, self.limits)
+        else:
+            work = partial(self._run, tests, patch)
+        path.write_text(changed, encoding="utf-8")
+        try:
+            rows, stopped = forked(work, self.limits.mutant + self.limits.test)
+        finally:
+            path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        fate: Fate
+        fate, test, count = rows[-1] if rows else ("crashed", "", 0)
+        return Verdict(mutant, "hangs" if stopped else fate, test, count, time.monotonic() - began)
+
+    def chosen(self, path: str, place: Place | None) -> list[str]:
+        """Tests for a fault: those that meet the function before others of their files, cheap ones first.
+
+        The others count too: what was found out once and remembered is met by the first test alone. For a
+        fault that importing meets, or that runs unheard, they are all tests of files that meet the module.
+        """
+        sound = sorted((known for known in self.known if known.passed), key=lambda known: known.seconds)
+        meeting = [known for known in sound if place in known.reached]
+        near = meeting or [known for known in sound if any(file == path for file, _, _ in known.reached)]
+        files = {known.file for known in near}
+        others = [known for known in sound if known.file in files or not files]
+        return list(dict.fromkeys(known.test for known in (*meeting, *others)))
+
+    def _run(self, tests: Sequence[str], patch: Patch, notes: Notes) -> None:
+        assert patch.apply(), f"no function {patch.place}"
+        run([self.items[test] for test in tests], self.limits, notes)
+
+
+class Fresh:
+    """A plugin of pytest: runs some tests in a given order, up to the first that fails."""
+
+    def __init__(self, tests: Sequence[str], limits: Limits, notes: Notes) -> None:
+        self.tests, self.limits, self.notes = tests, limits, notes
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests; one that is gone has failed."""
+        items = {item.nodeid: item for item in session.items}
+        if session.testsfailed or not items.keys() >= set(self.tests):
+            self.notes.leave("killed", "when tests are collected", 0)
+        else:
+            run([items[test] for test in self.tests], self.limits, self.notes)
+        return True
+
+
+def _fresh(tests: Sequence[str], limits: Limits, notes: Notes) -> None:
+    """Become a process that imports everything with the fault in it."""
+    notes.leave("crashed", "when tests are collected", 0)
+    order = notes.path.with_name("order")
+    order.write_text(json.dumps([tests, asdict(limits), str(notes.path)]), encoding="utf-8")
+    os.execv(sys.executable, [sys.executable, str(SESSION), "fresh", str(order)])
+
+
+def run(items: Sequence[pytest.Item], limits: Limits, notes: Notes) -> None:
+    """Run tests up to the first that fails, and note how it goes."""
+    for number, item in enumerate(items):
+        if time.process_time() > limits.mutant:
+            notes.leave("outlived", "", number)
+            return
+        notes.leave("crashed", item.nodeid, number)
+        clock(limits.test)
+        if not passes(item, items[number + 1] if number + 1 < len(items) else None):
+            notes.leave("killed", item.nodeid, number + 1)
+            return
+    notes.leave("survived", "", len(items))
+
+
+def passes(item: pytest.Item, following: pytest.Item | None) -> bool:
+    """Whether a test does not fail."""
+    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
