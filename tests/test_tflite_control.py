@@ -9,7 +9,14 @@ import pytest
 
 import tosajit as tj
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
-from tosajit.frontends.tflite.options import AddOptions, CallOptions, IfOptions, WhileOptions
+from tosajit.frontends.tflite.fields import Options
+from tosajit.frontends.tflite.options import (
+    AddOptions,
+    CallOptions,
+    ConcatenationOptions,
+    IfOptions,
+    WhileOptions,
+)
 from tosajit.frontends.tflite.schema import Type
 from tosajit.operators import COND_IF, WHILE_LOOP
 
@@ -54,6 +61,12 @@ def test_what_is_refused_in_both_branches_is_told_at_once() -> None:
     ]
 
 
+def test_a_branch_that_is_refused_makes_no_other_refusals() -> None:
+    with pytest.raises(tj.ModelError) as caught:
+        tj.load(choice(unary("up", "SKIP_GRAM", "a"), unary("down", "RELU", "b")))
+    assert [(one.node, one.operator) for one in caught.value.refusals] == [("a/out", "SKIP_GRAM")]
+
+
 def loop(turn: RawSubgraph, carried: Sequence[tuple[int, ...]] = ((3,),)) -> bytes:
     """Turns as long as the count is below the limit: count and limit stand before what else is carried."""
     whole = [tensor("count", (), Type.INT32), tensor("limit", (), Type.INT32)]
@@ -69,6 +82,7 @@ def loop(turn: RawSubgraph, carried: Sequence[tuple[int, ...]] = ((3,),)) -> byt
     return RawModel([main, condition, turn]).bytes()
 
 
+X = np.array([1, 2, 3], np.float32)
 ONE = RawTensor("one", Type.INT32, (), np.int32(1).tobytes())
 
 
@@ -107,6 +121,57 @@ def test_a_loop_whose_body_gives_less_is_refused() -> None:
     turn = RawSubgraph([tensor("count", (), Type.INT32)], [], [0], [0], "turn")
     with pytest.raises(tj.ModelError, match="its body gives 1 tensors, but must give 3"):
         tj.load(loop(turn))
+
+
+def items() -> RawSubgraph:
+    """A turn that puts a vector into a list, where the count says, and doubles the vector."""
+
+    def ints(name: str, *numbers: int) -> RawTensor:
+        return RawTensor(name, Type.INT32, (len(numbers),), np.array(numbers, np.int32).tobytes())
+
+    whole = [
+        tensor("count", (), Type.INT32),
+        tensor("limit", (), Type.INT32),
+        tensor("list", (4, 3)),
+        tensor("x"),
+    ]
+    constants = [ONE, ints("one_number", 1), ints("rest", -1), ints("zero", 0), ints("row", 1, 3),
+                 ints("begin", 0, 0), ints("end", -1, -1)]  # fmt: skip
+    results = [tensor("next", (), Type.INT32), tensor("twice"), tensor("item", (1, 3))]
+    sizes = [tensor(name, (extent,), Type.INT32) for name in ("here", "there") for extent in (1, 2)]
+    slices = [tensor("before", (1, 1)), tensor("behind", (1, 3)), tensor("written", (4, 3))]
+    tensors = [*whole, *constants, *results, *sizes, *slices]
+    place = {one.name: number for number, one in enumerate(tensors)}
+    here, whole_here, there, whole_there = range(14, 18)
+
+    def node(name: str, inputs: str, output: int | str, options: Options | None = None) -> RawOperator:
+        found = output if isinstance(output, int) else place[output]
+        return RawOperator(
+            name, tuple(place.get(one) or int(one) for one in inputs.split()), (found,), options
+        )
+
+    operators = [
+        node("RESHAPE", "0 one_number", here),
+        node("CONCATENATION", f"{here} rest", whole_here, ConcatenationOptions(0)),
+        node("SLICE", f"list begin {whole_here}", "before"),
+        node("ADD", "0 one", "next", AddOptions()),
+        node("RESHAPE", "next one_number", there),
+        node("CONCATENATION", f"{there} zero", whole_there, ConcatenationOptions(0)),
+        node("SLICE", f"list {whole_there} end", "behind"),
+        node("RESHAPE", "x row", "item"),
+        node("CONCATENATION", "before item behind", "written", ConcatenationOptions(0)),
+        node("ADD", "x x", "twice", AddOptions()),
+    ]
+    outputs = [place[name] for name in ("next", "limit", "written", "twice")]
+    return RawSubgraph(tensors, operators, [0, 1, 2, 3], outputs, "turn")
+
+
+def test_an_item_is_put_into_a_list_as_converters_say_it() -> None:
+    graph = tj.load(loop(items(), [(4, 3), (3,)]))
+    assert tj.validate(graph) == ()
+    arrays = np.array(1, np.int32), np.array(4, np.int32), np.zeros((4, 3), np.float32), X
+    found = tj.compile(graph)(*arrays)[2]
+    np.testing.assert_array_equal(found, [0 * X, X, 2 * X, 4 * X])
 
 
 def call(number: int, *others: RawSubgraph) -> bytes:

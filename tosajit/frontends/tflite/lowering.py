@@ -18,6 +18,7 @@ from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.labels import labels
+from tosajit.frontends.tflite.lists import with_updates
 from tosajit.frontends.tflite.node import Described, Node, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
@@ -135,7 +136,7 @@ class Walk:
     def run(self) -> None:
         """Lower every operator; results of what is refused are stood in for, so that all is found."""
         refusals = self.lowering.refusals
-        for operator in self.subgraph.operators:
+        for operator in with_updates(self.subgraph):
             self.lowering.spend()
             name = self.labels[operator.outputs[0]] if operator.outputs else operator.name
             done = False
@@ -203,8 +204,8 @@ class Walk:
         walk = Walk(self.lowering, subgraph, trace, self.depth + 1)
         walk.values |= {place: one.value for place, one in zip(subgraph.inputs, operands, strict=True)}
         walk.run()
-        for place in walk.refused.intersection(subgraph.outputs):  # the graph will not be built
-            walk.take(place, walk.labels[place])
+        for place in walk.refused.intersection(subgraph.outputs):
+            walk.values[place] = _stand_in(Described(subgraph.tensors[place]))
         return tuple(walk.operand(place, "outputs") for place in subgraph.outputs)
 
     def kept(self, number: int) -> tuple[bool, ...]:
@@ -265,6 +266,12 @@ def _values(declared: Declaration, node: Node) -> tuple[Tensor | Array, ...]:
         given = () if declared.attributes is None else (node.attributes(declared.attributes),)
         values = declared.lower(node, *given)
     return values if isinstance(values, tuple) else (values,)
+
+
+def _stand_in(described: Described) -> Tensor:
+    """A tensor in place of what is refused: the graph will not be built."""
+    outputs = [(described.dtype, described.record.shape)]
+    return ops.custom(operator_name="refused", domain_name="tosajit", outputs=outputs)  # type: ignore[no-any-return]
 
 
 def _moved(tensor: Tensor, *, input_unsigned: bool = False, output_unsigned: bool = False) -> Tensor:
