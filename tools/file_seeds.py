@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import (
     BF16,
     BOOL,
@@ -36,8 +37,6 @@ from tosajit.operators import (
     VARIABLE_WRITE,
     WHILE_LOOP,
 )
-
-Array = np.ndarray[Any, Any]
 
 QUAD, PAIR = (0, 0, 0, 0), (1, 1)
 CONV = {"pad": QUAD, "stride": PAIR, "dilation": PAIR, "acc_type": "INT32"}

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from litert_server import receive, send
 
-Array = np.ndarray[Any, Any]
-
+from tosajit.arrays import Array
 
 _KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 

@@ -12,17 +12,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from benching.client import model_files
 from benching.rows import duration
 
 import tosajit as tj
+from tosajit.arrays import Array
 from tosajit.display.summary import macs
 from tosajit.graph.binding import use_of
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,5 +171,5 @@ def _unknown(kind: str) -> str:
     return f"kind is {kind}, but must be one of {', '.join(ARRAYS)}"
 
 
-Array = Annotated[SerializeAsAny[MacArray], BeforeValidator(_made)]
+AnyArray = Annotated[SerializeAsAny[MacArray], BeforeValidator(_made)]
 """A field that any kind of array can stand in."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sim.machine.arrays import Array
+from sim.machine.arrays import AnyArray
 from sim.machine.errors import Fault, MachineError
 from sim.machine.figures import Table, count
 from sim.machine.parts import (
@@ -54,7 +54,7 @@ class Machine(Part):
     offchip: OffChip
     scratchpad: Scratchpad
     dma: Dma = Dma()
-    array: Array | None = None
+    array: AnyArray | None = None
     vector: VectorUnit = VectorUnit()
     reduction: ReductionUnit = ReductionUnit()
     memory: MemoryMode = MemoryMode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from tosajit.operators import CONV2D, DEPTHWISE_CONV2D
 from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute, build
 from tosajit.tracing.builder import GraphBuilder
-
-Array = np.ndarray[Any, Any]
 
 
 def groups(graph: Graph) -> tuple[Nest, ...]:

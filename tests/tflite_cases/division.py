@@ -8,7 +8,8 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
-from tests.tflite_cases.sketch import QUANTIZED, Array
+from tests.tflite_cases.sketch import QUANTIZED
+from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Activation, Options
 from tosajit.frontends.tflite.options import FusedOptions
 from tosajit.frontends.tflite.schema import Type

@@ -10,7 +10,8 @@ from litert import LiteRT
 
 import tosajit as tj
 from tests import reference
-from tests.tflite_cases.sketch import Array, Case
+from tests.tflite_cases.sketch import Case
+from tosajit.arrays import Array
 from tosajit.operators import VARIABLE
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
-
-Array = np.ndarray[Any, Any]
 
 STORAGE: dict[Type, Any] = {
     Type.FLOAT32: np.float32, Type.FLOAT16: np.float16, Type.INT8: np.int8, Type.UINT8: np.uint8,

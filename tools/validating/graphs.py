@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT32, DType
 from tosajit.graph import Graph
 from tosajit.operators import ADD, AVG_POOL2D, CONV2D, DEPTHWISE_CONV2D, RESCALE
 from tosajit.operators.types import AccType
 from tosajit.tracing.builder import GraphBuilder
 from validating.facts import Facts, Layer
-
-Array = np.ndarray[Any, Any]
 
 
 def convolutions(layers: tuple[Layer, ...], batch: int = 1, scaled: bool = False) -> Graph:
