@@ -1,7 +1,8 @@
 """The scalar library: its text for kernels, and the same text as Python functions.
 
 A scalar's name is what it does and the type of its first operand, `add_i32`; `<name>_ok` is its REQUIRE.
-The definitions are in `arithmetic.py`, `floating.py` and `requires.py`.
+The definitions are in `arithmetic.py`, `floating.py`, `transcendental.py` and `requires.py`. Numbers that
+they take from `coefficients.py` by name are literals in the text of kernels.
 """
 
 import ast
@@ -14,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tosajit.kernels import plain
+from tosajit.kernels import coefficients, plain
 
 FILES = ("arithmetic.py", "floating.py", "transcendental.py", "requires.py")
 ROUND = {"f16": "round_f16", "bf16": "round_bf16", "f32": "np.float32"}
 """What rounds a float32 to each type that is computed with."""
 BITS = {"bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 48}
 """Of each type; int64 holds int48."""
+NUMBERS: dict[str, Any] = {name: value for name, value in vars(coefficients).items() if name.isupper()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def definition(name: str) -> Definition:
     node.body = node.body[1:]
     for argument in node.args.args:
         argument.annotation = None
+    node = _Numbers().visit(node)
     if type is not None:
         node = _Instance(type).visit(node)
     named = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
@@ -128,6 +131,19 @@ def _types(node: ast.FunctionDef) -> list[str]:
                 integers = argument.value.id == "INTEGERS"
                 types += [type for type in BITS if type != "bool"] if integers else list(ROUND)
     return types
+
+
+class _Numbers(ast.NodeTransformer):
+    """Puts the numbers of `coefficients.py` for their names."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        match node:
+            case ast.Subscript(ast.Name(name), ast.Constant(int(place))) if name in NUMBERS:
+                return ast.Constant(NUMBERS[name][place])
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(NUMBERS[node.id]) if node.id in NUMBERS else node
 
 
 class _Instance(ast.NodeTransformer):

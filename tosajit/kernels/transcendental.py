@@ -1,9 +1,9 @@
 """Transcendental functions of float32, without branches, so that loops over them vectorise.
 
 As in `floating.py`, the text runs in kernels and in plain Python; `T` rounds to the type that a scalar is
-for. Each function reduces its argument and evaluates a polynomial there. The coefficients are weighted
-least-squares or minimax fits for the relative error of the result on the interval that is named. Errors stay
-well within the bounds of TOSA 1.0.1, which grow with the argument for most functions (sections 2.4 to 2.6).
+for. Each function reduces its argument and evaluates a polynomial there, whose numbers are in
+`coefficients.py`. Errors stay well within the bounds of TOSA 1.0.1, which grow with the argument for most
+functions (sections 2.4 to 2.6).
 Half precision and bfloat16 have shorter polynomials: their errors are at most a quarter of a unit in the last
 place of half precision, before the result is rounded.
 """
@@ -13,6 +13,48 @@ from typing import Any
 import numpy as np
 
 from tosajit.kernels.arithmetic import Number, of
+from tosajit.kernels.coefficients import (
+    ANGLE_MOST,
+    BIASED_ROUNDER,
+    COS,
+    COS_SHORT,
+    ERF,
+    ERF_MOST,
+    ERF_REST,
+    ERF_SHORT_MOST,
+    ERF_SHORT_OVER,
+    ERF_SHORT_UNDER,
+    EXP,
+    EXP_LEAST,
+    EXP_MOST,
+    EXP_ROOT,
+    EXP_SHORT,
+    HALF_LOG2_E,
+    HALF_MOST,
+    HALF_PI_HIGH,
+    HALF_PI_LOW,
+    LN_2,
+    LN_2_HIGH,
+    LN_2_LOW,
+    LOG,
+    LOG2_E,
+    LOG_SHORT,
+    ROOT_HALF_BITS,
+    ROUNDER,
+    SIN,
+    SIN_SHORT,
+    SMALLEST_NORMAL,
+    TANH_MOST,
+    TANH_OVER,
+    TANH_SHORT_MOST,
+    TANH_SHORT_OVER,
+    TANH_SHORT_UNDER,
+    TANH_UNDER,
+    TWO_23,
+    TWO_LN_2,
+    TWO_OVER_PI,
+    TWO_OVER_ROOT_PI,
+)
 from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, float_root, signed
 
 bits_of: Any = None
@@ -24,17 +66,17 @@ near_bf16: Any = None
 
 def exp_plain(x: Number) -> Number:
     """The exponential: of what is left of a multiple of ln 2, and a power of two; NaN passes both limits."""
-    above = choose(x < np.float32(-150), np.float32(-150), x)
-    return exp_near(choose(above > np.float32(130), np.float32(130), above))
+    above = choose(x < np.float32(EXP_LEAST), np.float32(EXP_LEAST), x)
+    return exp_near(choose(above > np.float32(EXP_MOST), np.float32(EXP_MOST), above))
 
 
 def exp_near(x: Number) -> Number:
     """The exponential of a number between -150 and 130."""
-    n = float_even(np.float32(x * np.float32(1.44269504)))
-    r = float_fused(n, np.float32(-0.693147182), x)
-    p = float_fused(r, np.float32(0.008312502), np.float32(0.04189033))
-    p = float_fused(p, r, np.float32(0.16667116))
-    p = float_fused(p, r, np.float32(0.4999923))
+    n = float_even(np.float32(x * np.float32(LOG2_E)))
+    r = float_fused(n, np.float32(-LN_2), x)
+    p = float_fused(r, np.float32(EXP[0]), np.float32(EXP[1]))
+    p = float_fused(p, r, np.float32(EXP[2]))
+    p = float_fused(p, r, np.float32(EXP[3]))
     p = float_fused(p, r, np.float32(1))
     return float_scaled(float_fused(p, r, np.float32(1)), np.int32(n))
 
@@ -46,9 +88,9 @@ def exp_root(x: Number, scale: Number, step: Number, cubic: Number, linear: Numb
     """
     inside = clipped(x, np.float32(150))
     # Adding so much leaves the whole power of two in the last bits.
-    added = float_fused(inside, scale, np.float32(12582912))
-    r = float_fused(np.float32(added - np.float32(12582912)), step, inside)
-    p = float_fused(r, cubic, np.float32(0.12598714))
+    added = float_fused(inside, scale, np.float32(ROUNDER))
+    r = float_fused(np.float32(added - np.float32(ROUNDER)), step, inside)
+    p = float_fused(r, cubic, np.float32(EXP_ROOT[1]))
     p = float_fused(p, r, linear)
     p = float_fused(p, r, np.float32(1))
     return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
@@ -56,11 +98,11 @@ def exp_root(x: Number, scale: Number, step: Number, cubic: Number, linear: Numb
 
 def exp_half(x: Number) -> Number:
     """The exponential within 2**-13 where half precision holds it; beyond, too large or small a number."""
-    inside = clipped(x, np.float32(30))
-    added = float_fused(inside, np.float32(1.44269504), np.float32(12582912))
-    n = np.float32(added - np.float32(12582912))
-    r = float_fused(n, np.float32(-0.693147182), inside)
-    p = float_fused(r, np.float32(0.166627824), np.float32(0.50394856))
+    inside = clipped(x, np.float32(HALF_MOST))
+    added = float_fused(inside, np.float32(LOG2_E), np.float32(ROUNDER))
+    n = np.float32(added - np.float32(ROUNDER))
+    r = float_fused(n, np.float32(-LN_2), inside)
+    p = float_fused(r, np.float32(EXP_SHORT[0]), np.float32(EXP_SHORT[1]))
     p = float_fused(p, r, np.float32(1))
     p = float_fused(p, r, np.float32(1))
     return float_of(np.int32(bits_of(p) + np.int32(bits_of(added) << 23)))
@@ -70,47 +112,47 @@ def log_plain(x: Number) -> Number:
     """The natural logarithm."""
     f = log_fraction(x)
     e = log_power(x)
-    p = float_fused(f, np.float32(-0.07859552), np.float32(0.1288162))
-    p = float_fused(p, f, np.float32(-0.13128764))
-    p = float_fused(p, f, np.float32(0.14181196))
-    p = float_fused(p, f, np.float32(-0.16624554))
-    p = float_fused(p, f, np.float32(0.20002286))
-    p = float_fused(p, f, np.float32(-0.2500081))
-    p = float_fused(p, f, np.float32(0.33333317))
+    p = float_fused(f, np.float32(LOG[0]), np.float32(LOG[1]))
+    p = float_fused(p, f, np.float32(LOG[2]))
+    p = float_fused(p, f, np.float32(LOG[3]))
+    p = float_fused(p, f, np.float32(LOG[4]))
+    p = float_fused(p, f, np.float32(LOG[5]))
+    p = float_fused(p, f, np.float32(LOG[6]))
+    p = float_fused(p, f, np.float32(LOG[7]))
     square = np.float32(f * f)
-    low = float_fused(np.float32(p * f), square, np.float32(e * np.float32(1.42860677e-06)))
+    low = float_fused(np.float32(p * f), square, np.float32(e * np.float32(LN_2_LOW)))
     near = np.float32(f + float_fused(square, np.float32(-0.5), low))
-    return log_ends(x, float_fused(e, np.float32(0.693145752), near))
+    return log_ends(x, float_fused(e, np.float32(LN_2_HIGH), near))
 
 
 def log_short(x: Number) -> Number:
     """The natural logarithm within 2**-14."""
     f = log_fraction(x)
     e = log_power(x)
-    p = float_fused(f, np.float32(0.178407), np.float32(-0.26991427))
-    p = float_fused(p, f, np.float32(0.33570707))
-    p = float_fused(p, f, np.float32(-0.49953592))
+    p = float_fused(f, np.float32(LOG_SHORT[0]), np.float32(LOG_SHORT[1]))
+    p = float_fused(p, f, np.float32(LOG_SHORT[2]))
+    p = float_fused(p, f, np.float32(LOG_SHORT[3]))
     near = float_fused(np.float32(f * f), p, f)
-    return log_ends(x, float_fused(e, np.float32(0.693147182), near))
+    return log_ends(x, float_fused(e, np.float32(LN_2), near))
 
 
 def log_normal(x: Number) -> Number:
     """The bits of a number that is not subnormal: it, or it times 2**23."""
-    tiny = np.bool_(x < np.float32(1.17549435e-38))
-    return bits_of(np.float32(x * choose(tiny, np.float32(8388608), np.float32(1))))
+    tiny = np.bool_(x < np.float32(SMALLEST_NORMAL))
+    return bits_of(np.float32(x * choose(tiny, np.float32(TWO_23), np.float32(1))))
 
 
 def log_power(x: Number) -> Number:
     """The power of two that is nearest to a number, as its exponent."""
-    above = np.int32(np.int32(log_normal(x) - np.int32(0x3F3504F3)) >> 23)
-    tiny = np.bool_(x < np.float32(1.17549435e-38))
+    above = np.int32(np.int32(log_normal(x) - np.int32(ROOT_HALF_BITS)) >> 23)
+    tiny = np.bool_(x < np.float32(SMALLEST_NORMAL))
     return np.float32(np.float32(above) - choose(tiny, np.float32(23), np.float32(0)))
 
 
 def log_fraction(x: Number) -> Number:
     """The rest, from √½ to √2, less one."""
     bits = log_normal(x)
-    above = np.int32(np.int32(bits - np.int32(0x3F3504F3)) >> 23)
+    above = np.int32(np.int32(bits - np.int32(ROOT_HALF_BITS)) >> 23)
     return np.float32(float_of(np.int32(bits - np.int32(above << 23))) - np.float32(1))
 
 
@@ -136,9 +178,9 @@ def exp_(a: Number) -> Number:
 @of("bf16")
 def exp__(a: Number) -> Number:
     """Take e to the power of a number."""
-    scale = np.float32(0.72134752)
-    step = np.float32(-1.38629436)
-    root = exp_root(a, scale, step, np.float32(0.020828478), np.float32(0.5))
+    scale = np.float32(HALF_LOG2_E)
+    step = np.float32(-TWO_LN_2)
+    root = exp_root(a, scale, step, np.float32(EXP_ROOT[0]), np.float32(0.5))
     return near_bf16(np.float32(root * root))
 
 
@@ -170,11 +212,11 @@ def sigmoid(a: Number) -> Number:
 @of("f16")
 def sigmoid_(a: Number) -> Number:
     """Take the logistic function, by the steps of `exp_half`; the power of two is a number of its own."""
-    inside = clipped(a, np.float32(30))
-    added = float_fused(inside, np.float32(-1.44269504), np.float32(12583039))
-    n = np.float32(added - np.float32(12583039))
-    r = float_fused(n, np.float32(0.693147182), inside)
-    p = float_fused(r, np.float32(-0.166627824), np.float32(0.50394856))
+    inside = clipped(a, np.float32(HALF_MOST))
+    added = float_fused(inside, np.float32(-LOG2_E), np.float32(BIASED_ROUNDER))
+    n = np.float32(added - np.float32(BIASED_ROUNDER))
+    r = float_fused(n, np.float32(LN_2), inside)
+    p = float_fused(r, np.float32(-EXP_SHORT[0]), np.float32(EXP_SHORT[1]))
     p = float_fused(p, r, np.float32(-1))
     p = float_fused(p, r, np.float32(1))
     power = float_of(np.int32(bits_of(added) << 23))
@@ -184,9 +226,9 @@ def sigmoid_(a: Number) -> Number:
 @of("bf16")
 def sigmoid__(a: Number) -> Number:
     """Take the logistic function."""
-    scale = np.float32(-0.72134752)
-    step = np.float32(1.38629436)
-    root = exp_root(a, scale, step, np.float32(-0.020828478), np.float32(-0.5))
+    scale = np.float32(-HALF_LOG2_E)
+    step = np.float32(TWO_LN_2)
+    root = exp_root(a, scale, step, np.float32(-EXP_ROOT[0]), np.float32(-0.5))
     return near_bf16(np.float32(np.float32(1) / float_fused(root, root, np.float32(1))))
 
 
@@ -199,45 +241,45 @@ def clipped(x: Number, most: Number) -> Number:
 @of("f32")
 def tanh(a: Number) -> Number:
     """Take the hyperbolic tangent: a quotient of two polynomials, which is a little above one at 8.25."""
-    x = clipped(a, np.float32(8.25))
+    x = clipped(a, np.float32(TANH_MOST))
     z = np.float32(x * x)
-    p = float_fused(z, np.float32(-5.650877e-09), np.float32(6.903448e-06))
-    p = float_fused(p, z, np.float32(0.002663974))
-    p = float_fused(p, z, np.float32(0.12681599))
+    p = float_fused(z, np.float32(TANH_OVER[0]), np.float32(TANH_OVER[1]))
+    p = float_fused(p, z, np.float32(TANH_OVER[2]))
+    p = float_fused(p, z, np.float32(TANH_OVER[3]))
     p = np.float32(x * float_fused(p, z, np.float32(1)))
-    q = float_fused(z, np.float32(0.00019245196), np.float32(0.022715425))
-    q = float_fused(q, z, np.float32(0.46014804))
+    q = float_fused(z, np.float32(TANH_UNDER[0]), np.float32(TANH_UNDER[1]))
+    q = float_fused(q, z, np.float32(TANH_UNDER[2]))
     return clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1))
 
 
 @of("f16", "bf16")
 def tanh_(a: Number) -> Number:
     """Take the hyperbolic tangent: a quotient that is above one at 5."""
-    x = clipped(a, np.float32(5))
+    x = clipped(a, np.float32(TANH_SHORT_MOST))
     z = np.float32(x * x)
-    p = float_fused(z, np.float32(0.0006676299), np.float32(0.1020229))
-    p = np.float32(x * float_fused(p, z, np.float32(0.9999085)))
-    q = float_fused(z, np.float32(0.012747114), np.float32(0.4348719))
+    p = float_fused(z, np.float32(TANH_SHORT_OVER[0]), np.float32(TANH_SHORT_OVER[1]))
+    p = np.float32(x * float_fused(p, z, np.float32(TANH_SHORT_OVER[2])))
+    q = float_fused(z, np.float32(TANH_SHORT_UNDER[0]), np.float32(TANH_SHORT_UNDER[1]))
     return T(clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1)))
 
 
 @of("f32")
 def erf(a: Number) -> Number:
     """Take the error function: a polynomial up to 1, beyond it what is left to 1, of the form of exp(-a²)."""
-    x = choose(float_abs(a) > np.float32(4), np.float32(4), float_abs(a))
+    x = choose(float_abs(a) > np.float32(ERF_MOST), np.float32(ERF_MOST), float_abs(a))
     z = np.float32(x * x)
-    p = float_fused(z, np.float32(7.85385771e-05), np.float32(-8.01019252e-04))
-    p = float_fused(p, z, np.float32(5.18832756e-03))
-    p = float_fused(p, z, np.float32(-2.68538119e-02))
-    p = float_fused(p, z, np.float32(1.12835851e-01))
-    p = float_fused(p, z, np.float32(-3.76126258e-01))
-    small = np.float32(float_fused(p, z, np.float32(1.12837917)) * x)
+    p = float_fused(z, np.float32(ERF[0]), np.float32(ERF[1]))
+    p = float_fused(p, z, np.float32(ERF[2]))
+    p = float_fused(p, z, np.float32(ERF[3]))
+    p = float_fused(p, z, np.float32(ERF[4]))
+    p = float_fused(p, z, np.float32(ERF[5]))
+    small = np.float32(float_fused(p, z, np.float32(TWO_OVER_ROOT_PI)) * x)
     t = np.float32(np.float32(1) / float_fused(np.float32(0.5), x, np.float32(1)))
-    q = float_fused(t, np.float32(-0.23080166), np.float32(0.63667999))
-    q = float_fused(q, t, np.float32(-0.06446059))
-    q = float_fused(q, t, np.float32(0.39680205))
-    q = float_fused(q, t, np.float32(0.25970062))
-    q = float_fused(q, t, np.float32(0.00182248))
+    q = float_fused(t, np.float32(ERF_REST[0]), np.float32(ERF_REST[1]))
+    q = float_fused(q, t, np.float32(ERF_REST[2]))
+    q = float_fused(q, t, np.float32(ERF_REST[3]))
+    q = float_fused(q, t, np.float32(ERF_REST[4]))
+    q = float_fused(q, t, np.float32(ERF_REST[5]))
     large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-z))))
     return signed(choose(x < np.float32(1), small, large), a)
 
@@ -245,27 +287,27 @@ def erf(a: Number) -> Number:
 @of("f16", "bf16")
 def erf_(a: Number) -> Number:
     """Take the error function: a quotient that is above one at 3."""
-    x = clipped(a, np.float32(3))
+    x = clipped(a, np.float32(ERF_SHORT_MOST))
     z = np.float32(x * x)
-    p = float_fused(z, np.float32(-0.00042610962), np.float32(0.0223068))
-    p = float_fused(p, z, np.float32(0.22516239))
-    p = np.float32(x * float_fused(p, z, np.float32(1.1282626)))
-    q = float_fused(z, np.float32(0.10088108), np.float32(0.53126556))
+    p = float_fused(z, np.float32(ERF_SHORT_OVER[0]), np.float32(ERF_SHORT_OVER[1]))
+    p = float_fused(p, z, np.float32(ERF_SHORT_OVER[2]))
+    p = np.float32(x * float_fused(p, z, np.float32(ERF_SHORT_OVER[3])))
+    q = float_fused(z, np.float32(ERF_SHORT_UNDER[0]), np.float32(ERF_SHORT_UNDER[1]))
     return T(clipped(np.float32(p / float_fused(q, z, np.float32(1))), np.float32(1)))
 
 
 def quarters(x: Number) -> Number:
     """The number of quarters of a turn that is nearest to an angle, in the last bits of a large number."""
-    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
-    return float_fused(inside, np.float32(0.63661977), np.float32(12582912))
+    inside = choose(float_abs(x) < np.float32(ANGLE_MOST), x, np.float32(0))
+    return float_fused(inside, np.float32(TWO_OVER_PI), np.float32(ROUNDER))
 
 
 def turned(x: Number, added: Number) -> Number:
     """An angle less its quarters of a turn; one beyond all precision is taken for 0."""
-    n = np.float32(added - np.float32(12582912))
-    inside = choose(float_abs(x) < np.float32(4e6), x, np.float32(0))
-    near = float_fused(n, np.float32(-1.5707963), inside)
-    return float_fused(n, np.float32(-7.54979e-08), near)
+    n = np.float32(added - np.float32(ROUNDER))
+    inside = choose(float_abs(x) < np.float32(ANGLE_MOST), x, np.float32(0))
+    near = float_fused(n, np.float32(-HALF_PI_HIGH), inside)
+    return float_fused(n, np.float32(-HALF_PI_LOW), near)
 
 
 def wave(x: Number, turn: Number) -> Number:
@@ -273,12 +315,12 @@ def wave(x: Number, turn: Number) -> Number:
     added = quarters(x)
     r = turned(x, added)
     z = np.float32(r * r)
-    s = float_fused(z, np.float32(2.72493997e-06), np.float32(-1.98400828e-04))
-    s = float_fused(s, z, np.float32(8.33333187e-03))
-    s = float_fused(s, z, np.float32(-1.66666667e-01))
-    c = float_fused(z, np.float32(-2.77408626e-07), np.float32(2.48045306e-05))
-    c = float_fused(c, z, np.float32(-1.38888959e-03))
-    c = float_fused(c, z, np.float32(4.16666667e-02))
+    s = float_fused(z, np.float32(SIN[0]), np.float32(SIN[1]))
+    s = float_fused(s, z, np.float32(SIN[2]))
+    s = float_fused(s, z, np.float32(SIN[3]))
+    c = float_fused(z, np.float32(COS[0]), np.float32(COS[1]))
+    c = float_fused(c, z, np.float32(COS[2]))
+    c = float_fused(c, z, np.float32(COS[3]))
     c = float_fused(c, z, np.float32(-0.5))
     place = np.int32(bits_of(added) + np.int32(turn))
     return wave_at(
@@ -291,8 +333,8 @@ def wave_short(x: Number, turn: Number) -> Number:
     added = quarters(x)
     r = turned(x, added)
     z = np.float32(r * r)
-    s = float_fused(z, np.float32(0.008159873), np.float32(-0.16663256))
-    c = float_fused(z, np.float32(0.040433813), np.float32(-0.49975055))
+    s = float_fused(z, np.float32(SIN_SHORT[0]), np.float32(SIN_SHORT[1]))
+    c = float_fused(z, np.float32(COS_SHORT[0]), np.float32(COS_SHORT[1]))
     place = np.int32(bits_of(added) + np.int32(turn))
     return wave_at(
         x, place, np.float32(r * float_fused(s, z, np.float32(1))), float_fused(c, z, np.float32(1))
