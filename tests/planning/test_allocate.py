@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 from random import Random
 from time import perf_counter
@@ -103,3 +104,24 @@ def test_gaps_are_what_nobody_has(lives: list[Lifetime], step: int) -> None:
 def test_things_go_into_the_tightest_gaps() -> None:
     assert fill({0: 5, 1: 3}, [(0, 4), (10, 20), (30, 36)]) == {0: 30, 1: 0}
     assert fill({0: 5, 1: 5}, [(0, 9)]) is None
+
+
+def test_searches_give_the_places_that_they_gave(golden: Callable[[str, str], None]) -> None:
+    golden("allocations", "\n".join(placed()))
+
+
+def placed() -> Iterator[str]:
+    """For buffers of many kinds: totals of searches of several lengths, and where the longest puts them."""
+    for count in (1, 5, 12, 25, 60):
+        for span in (1, 9, 50):
+            random = Random(100 * count + span)
+            lives = {}
+            for number in range(count):
+                first = random.randrange(count)
+                lives[number] = Lifetime(random.randrange(1, 1000), first, first + random.randrange(span))
+            efforts = (0, count, 4 * count, 30 * count)
+            totals = [allocate(lives, 4, effort)[1] for effort in efforts]
+            enough = allocate(lives, 4, 30 * count, totals[0] - 1)[1]
+            offsets, _ = allocate(lives, 4, 30 * count)
+            places = " ".join(str(offsets[number]) for number in sorted(offsets))
+            yield f"{count} of {span} steps, peak {peak(lives)}: {totals}, {enough}; {places}"
