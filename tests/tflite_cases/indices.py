@@ -8,7 +8,8 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.movement import same_scale
-from tests.tflite_cases.sketch import STORAGE, Array
+from tests.tflite_cases.sketch import STORAGE
+from tosajit.arrays import Array
 from tosajit.frontends.tflite.options import (
     BucketizeOptions,
     CumsumOptions,
