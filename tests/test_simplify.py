@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tosajit as tj
-from tiling.expr import Expr, call, const, read, walk
-from tiling.nest import Access, Axis, Nest, Write, identity
+from tiling.expr import Expr, acc, axis, call, const, read, walk
+from tiling.nest import Access, Axis, Nest, Reduction, Write, identity
 from tiling.scalars import SCALARS
 from tosajit.dtypes import INT8, INT32
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
@@ -235,6 +237,107 @@ def test_few_values_take_a_shorter_factor() -> None:
     assert sorted(form(scale, 0, 1 << 15) or []).count("mul_i32") <= 2
     assert "mul_high_i32" not in (form(scale, -(1 << 14), 1 << 14) or ["mul_high_i32"])
     assert form(scale, -(1 << 30), 1 << 30) is not None
+
+
+def test_forms_of_scaling_are_the_ones_that_were_chosen(golden: Callable[[str, str], None]) -> None:
+    golden("scalings", "\n".join(chosen_forms()))
+
+
+def chosen_forms() -> Iterator[str]:
+    """The form of each of many scalings, for few values and many, and its numbers."""
+    ranges = (-128, 127), (0, 255), (-255, 255), (-(1 << 15), (1 << 15) - 1), (0, 1 << 16), (-9, 1 << 20)
+    ranges += (-(1 << 24), 1 << 23), (-(1 << 31), (1 << 31) - 1)
+    random = np.random.default_rng(4)
+    for low, high in ranges:
+        for double in (False, True):
+            for shift in (2, 15, 29, 30, 31, 33, 38, 45, 62):
+                multiplier = int(random.choice([1 << 30, 3 << 20, random.integers(1 << 30, 1 << 31)]))
+                out, ahead = int(random.integers(-128, 128)), int(random.choice([0, 0, 11, 20]))
+                ends = [apply_scale(value << ahead, multiplier, shift, double) + out for value in (low, high)]
+                if low << ahead < -(1 << 31) or high << ahead >= 1 << 31 or max(map(abs, ends)) >= 1 << 31:
+                    continue
+                scale = scale_of(multiplier, shift, double, out, ahead)
+                found = scaled(Term(read(0, "i32"), out, (low, high)), scale, number)
+                text = "none" if found is None else written(found)
+                what = f"{low}..{high} × {multiplier} << {ahead} >> {shift}{' double' * double} {out:+}"
+                yield f"{what}: {text}"
+
+
+def written(expr: Expr) -> str:
+    """An expression in a line."""
+    if expr.is_leaf:
+        return "x" if expr.op == "read" else str(expr.number)
+    return f"{expr.op.removesuffix('_i32')}({', '.join(map(written, expr.operands))})"
+
+
+def test_types_have_the_values_that_numpy_gives_them() -> None:
+    expected = {f"i{bits}": np.iinfo(f"int{bits}") for bits in (8, 16, 32, 64)}
+    expected |= {f"u{bits}": np.iinfo(f"uint{bits}") for bits in (8, 16)}
+    assert TYPES == {"bool": (0, 1)} | {name: (kind.min, kind.max) for name, kind in expected.items()}
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_what_rescale_gives_lies_between_what_its_corners_give(double: bool) -> None:
+    name = "rescale_32_double" if double else "rescale_32"
+    kinds = ("i32", "i32", "i32", "i8", "i32")
+    reads = tuple(Access(f"v{n}", kind, (1,), identity(1)) for n, kind in enumerate(kinds))
+    expr = call(name, *(read(n, kind) for n, kind in enumerate(kinds)))
+    nest = Nest("map", (Axis("i", 1),), reads, (Write(Access("out", "i32", (1,), identity(1)), expr),))
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        values = int(random.integers(-300, 300)), int(random.integers(0, 400))
+        zero, out = int(random.integers(-9, 9)), int(random.integers(-9, 9))
+        factor, shift = int(random.integers(1 << 28, 1 << 31)), int(random.integers(29, 40))
+        given = [(values[0], sum(values)), (zero, zero + 3), (factor, factor), (shift, shift), (out, out + 2)]
+        low, high = Ranges(nest, {}, {f"v{n}": r for n, r in enumerate(given)}).of(expr)
+        ends = [apply_scale(value - less, factor, shift, double) for value in given[0] for less in given[1]]
+        assert (low, high) == (min(ends) + out, max(ends) + out + 2)
+        for wrong in ((2, (-1, factor)), (3, (1, shift)), (3, (shift, 63))):
+            other = dict(enumerate(given)) | {wrong[0]: wrong[1]}
+            assert Ranges(nest, {}, {f"v{n}": r for n, r in other.items()}).of(expr) == TYPES["i32"]
+
+
+@pytest.mark.parametrize(
+    ("op", "initial", "values", "expected"),
+    [
+        ("add", 0, (2, 5), (0, 60)),
+        ("add", 7, (-3, 5), (-29, 67)),
+        ("add", 0, (-3, -1), (-36, 0)),
+        ("max", -4, (-9, 3), (-4, 3)),
+        ("min", 2, (-9, 3), (-9, 2)),
+        ("mul", 1, (2, 3), TYPES["i32"]),
+    ],
+)
+def test_sums_have_as_many_steps_as_their_axes(
+    op: str, initial: int, values: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    axes = (Axis("i", 5), Axis("j", 4, reduced=True), Axis("k", 3, reduced=True))
+    source = Access("x", "i32", (5, 4, 3), identity(3))
+    total = Reduction(op, initial, "i32", read(0, "i32"))
+    write = Write(Access("y", "i32", (5,), identity(1, 0, 3)), acc("i32"))
+    nest = Nest("reduce", axes, (source,), (write,), total)
+    assert Ranges(nest, {}, {"x": values}).of(acc("i32")) == expected
+
+
+def test_ranges_of_reads_are_those_of_constants_of_what_was_written_and_of_fills() -> None:
+    axes, index = (Axis("i", 3),), identity(1)
+    filled = Access("c", "i8", (3,), index, const(9, "i8"))
+    reads = (
+        Access("c", "i8", (3,), index),
+        filled,
+        Access("k", "i8", (3,), index),
+        Access("e", "i8", (3,), index),
+    )
+    nest = Nest("map", axes, reads, (Write(Access("y", "i8", (3,), index), read(0, "i8")),))
+    constants = {"c": np.array([-3, 4, 1], np.int8), "e": np.zeros(0, np.int8)}
+    ranges = Ranges(nest, constants, {"k": (1, 2)})
+    assert [ranges.of(read(n, "i8")) for n in range(4)] == [(-3, 4), (-3, 9), (1, 2), TYPES["i8"]]
+    assert ranges.of(axis(0)) == (0, 2)
+    assert ranges.of(call("clz_i32", call("to_i32", read(0, "i8")))) == (0, 32)
+    assert [ranges.number(const(value, "i32")) for value in (0, 5)] == [0, 5]
+    assert ranges.number(read(2, "i8")) is None
+    ranges.learn(read(2, "i8"), (2, 7))
+    assert ranges.number(read(2, "i8")) == 2
 
 
 @settings(max_examples=300, deadline=None)

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,9 @@ def _child(work: Work, notes: Notes) -> None:
         for alarm in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(alarm, signal.SIG_DFL)
         work(notes)
+    except BaseException:
+        notes.leave("unsound", traceback.format_exc(), 0)
+        raise
     finally:
         os._exit(0)
 

@@ -37,19 +37,24 @@ class Patch:
         one, other = functions[0]
         return Patch(place_of(one, root), place_of(codes[-1][0], root), file, other)
 
-    def apply(self) -> bool:
-        """Put the code into every function that was made of the old; whether there is one."""
-        found = False
-        for thing in gc.get_objects():
-            if isinstance(thing, FunctionType):
-                code = thing.__code__
-                if (
-                    code.co_filename == self.file
-                    and (code.co_firstlineno, code.co_qualname) == self.place[1:]
-                ):
-                    thing.__code__ = self.code
-                    found = True
-        return found
+    def functions(self) -> list[FunctionType]:
+        """Every function that was made of the old code."""
+        every = [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
+        return [one for one in every if self._meant(one.__code__)]
+
+    def _meant(self, code: CodeType) -> bool:
+        return code.co_filename == self.file and (code.co_firstlineno, code.co_qualname) == self.place[1:]
+
+    def apply(self) -> None:
+        """Put the code into those functions; what is not yet imported will have it anyway."""
+        for function in self.functions():
+            function.__code__ = self.code
+
+    @property
+    def needs_import(self) -> bool:
+        """Whether the module has been imported, and has no such function in memory to put the code into."""
+        loaded = any(getattr(module, "__file__", None) == self.file for module in list(sys.modules.values()))
+        return loaded and not self.functions()
 
 
 def place_of(code: CodeType, root: Path) -> Place:

@@ -130,7 +130,12 @@ class Suite:
         tests = self.chosen(mutant.path, patch.innermost if patch else None)
         if not tests:
             return Verdict(mutant, "unseen" if any(known.passed for known in self.known) else "unsound")
-        if patch is None or mutant.path.startswith(TEXTS) or patch.place in self.imported:
+        if (
+            patch is None
+            or mutant.path.startswith(TEXTS)
+            or patch.place in self.imported
+            or patch.needs_import
+        ):
             work = partial(_fresh, tests, self.limits)
         else:
             work = partial(self._run, tests, patch)
@@ -141,7 +146,7 @@ class Suite:
             path.write_text(text, encoding="utf-8")
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         fate: Fate
-        fate, test, count = rows[-1] if rows else ("crashed", "", 0)
+        fate, test, count = rows[-1] if rows else ("unsound", "", 0)
         return Verdict(mutant, "hangs" if stopped else fate, test, count, time.monotonic() - began)
 
     def chosen(self, path: str, place: Place | None) -> list[str]:
@@ -158,7 +163,7 @@ class Suite:
         return list(dict.fromkeys(known.test for known in (*meeting, *others)))
 
     def _run(self, tests: Sequence[str], patch: Patch, notes: Notes) -> None:
-        assert patch.apply(), f"no function {patch.place}"
+        patch.apply()
         run([self.items[test] for test in tests], self.limits, notes)
 
 
