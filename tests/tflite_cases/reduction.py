@@ -32,16 +32,21 @@ def extremes(sketch: Sketch, kind: Type) -> None:
     reduction(sketch, kind, None)
 
 
-@case("REDUCE_PROD", "float32 int32 int64")
+@case("REDUCE_PROD", "float32 int8 int16 int32 int64")
 def products(sketch: Sketch, kind: Type) -> None:
     sketch.relative = 1e-4
-    reduction(
-        sketch,
-        kind,
-        {},
-        low=-0.03 if kind is not Type.FLOAT32 else -2,
-        high=0.03 if kind is not Type.FLOAT32 else 2,
-    )
+    least, most = (-2.0, 2.0) if kind is Type.FLOAT32 else (-0.03, 0.03)
+    if kind is Type.INT16:  # more than two numbers have products beyond 32 bits
+        shape = (*sketch.shape(0, 3), sketch.random.randint(1, 2))
+        value = sketch.operand(kind, shape, constant=False, scale=(sketch.scale(1e-5, 1e-2),))
+        given, keep = [value, sketch.constant(Type.INT32, [-1])], sketch.chance()
+        result = sketch.result(kind, (*shape[:-1], 1) if keep else shape[:-1], scale=(sketch.scale(),))
+        sketch.add(given, result, ReducerOptions(keep))
+        return
+    # Real numbers reach from about -1 to 1, so that their products do not leave 32 bits.
+    scale = {"scale": (2.0**-8 * sketch.random.uniform(0.5, 1.0),)} if kind is Type.INT8 else {}
+    wanted = {"scale": (sketch.scale(2.0**-7, 0.5),)} if kind is Type.INT8 else {}
+    reduction(sketch, kind, wanted, low=least, high=most, **scale)
 
 
 @case("REDUCE_ANY REDUCE_ALL", "bool")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.layout import part
+from tosajit.frontends.common.layout import part, reshaped
 from tosajit.tracing.tensor import Tensor
 
 Border = tuple[int, int]
@@ -32,6 +33,17 @@ def mirrored(value: Tensor, axis: int, border: Border, *, edge: bool) -> Tensor:
     if behind:
         parts.append(_reversed(part(value, axis, extent - skipped - behind, behind), axis))
     return ops.concat(parts, axis=axis) if len(parts) > 1 else value
+
+
+def spread(value: Tensor, axis: int, step: int, number: float | bool = 0) -> Tensor:
+    """Elements that are some steps apart along a dimension, with a number between them."""
+    extent = value.shape[axis]
+    if step == 1 or extent <= 1:
+        return value
+    apart = reshaped(value, (prod(value.shape[:axis]), extent, prod(value.shape[axis + 1 :])))
+    wide = padded(apart, [(0, 0), (0, 0), (0, (step - 1) * apart.shape[2])], number)
+    spread = (*value.shape[:axis], extent * step, *value.shape[axis + 1 :])
+    return part(reshaped(wide, spread), axis, 0, (extent - 1) * step + 1)
 
 
 def _reversed(value: Tensor, axis: int) -> Tensor:

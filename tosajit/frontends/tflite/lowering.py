@@ -53,6 +53,7 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
         lowering.refusals.settle()
         for name, place in outputs:
             walk.give(place, name)
+        lowering.refusals.settle()
     return pruned(trace.builder.build())
 
 
@@ -101,6 +102,7 @@ class Walk:
         """Make a tensor an input of the graph."""
         described = Described(self.subgraph.tensors[place])
         with self.lowering.refusals.collecting(name, "input"):
+            described.check_outside()
             given = self.trace.input(name, described.dtype, described.record.shape)
             if described.type is Type.UINT8:
                 with self.trace.builder.at(f"{name}/int8", f"input {name}"):
@@ -112,6 +114,7 @@ class Walk:
         builder = self.trace.builder
         found = self.operand(place, "outputs")
         with self.lowering.refusals.collecting(name, "output"):
+            found.check_outside()
             tensor = found.tensor
             if found.type is Type.UINT8:
                 tensor = self.called(tensor, f"{name}/int8")

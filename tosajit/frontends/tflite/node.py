@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 DTYPES = {
     Type.FLOAT32: FP32, Type.FLOAT16: FP16, Type.BFLOAT16: BF16, Type.INT8: INT8, Type.UINT8: INT8,
     Type.INT16: INT16, Type.INT32: INT32, Type.INT64: INT32, Type.UINT32: INT32, Type.BOOL: BOOL,
-    Type.INT4: INT4, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2,
+    Type.INT4: INT4, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2, Type.COMPLEX64: FP32,
 }  # fmt: skip
-"""The types of TOSA that stand for those of TFLite."""
+"""The types of TOSA that stand for those of TFLite; complex numbers have a dimension of two more."""
 
 _INT32 = np.iinfo(np.int32)
 T = TypeVar("T", bound=Options)
@@ -101,6 +101,11 @@ class Described:
         least, most = _RANGE[self.record.type]
         return (least - 128, most - 128) if self.record.type is Type.UINT8 else (least, most)
 
+    def check_outside(self) -> None:
+        """Refuse what cannot be an input or an output of a model."""
+        if self.record.type is Type.COMPLEX64:
+            raise Refused("it is complex64, which TOSA has no type for", "take its real and imaginary parts")
+
     @property
     def _quantization(self) -> records.Quantization:
         found = self.record.quantization
@@ -131,12 +136,13 @@ class Operand(Described):
     @property
     def shape(self) -> tuple[int, ...]:
         """Its extents."""
-        return self.value.shape
+        halves = self.record.type is Type.COMPLEX64 and isinstance(self.value, Tensor)
+        return self.value.shape[1:] if halves else self.value.shape
 
     @property
     def rank(self) -> int:
         """How many dimensions it has."""
-        return len(self.value.shape)
+        return len(self.shape)
 
     @property
     def is_constant(self) -> bool:

@@ -10,10 +10,13 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT32
-from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
-from tosajit.frontends.common.scale import number_like, scaled, wide
+from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, shape_without
+from tosajit.frontends.common.scale import narrow_multiplier_of, number_like, scaled, wide
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node, Operand
 from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
 from tosajit.frontends.tflite.quantized import finished
 from tosajit.frontends.tflite.schema import Type
@@ -93,10 +96,34 @@ def reduce_all(node: Node, options: ReducerOptions) -> Tensor:
     return _reduced(node, options, lambda value, axis: ops.reduce_all(value, axis=axis))
 
 
-@operator("REDUCE_PROD", ReducerOptions, types="float32 int32 int64", versions=2, fold=folded(np.prod))
+@operator("REDUCE_PROD", ReducerOptions, types="float32 int8 int16 int32 int64", versions=2,
+          fold=folded(np.prod))  # fmt: skip
 def reduce_prod(node: Node, options: ReducerOptions) -> Tensor:
     """The product along dimensions."""
+    if node[0].quantized:
+        return _scaled_product(node, options)
     return _reduced(node, options, product)
+
+
+def _scaled_product(node: Node, options: ReducerOptions) -> Tensor:
+    """The product of quantised numbers, one after the other: it is scaled behind each of them."""
+    value, result = node[0], node.result
+    axes = axes_of(node[1].ints, value.rank)
+    kept = [axis for axis in range(value.rank) if axis not in axes]
+    count = max(prod(value.shape[axis] for axis in axes), 1)
+    scale = (float(value.scale) ** count / float(result.scale)) ** (1 / count)
+    multiplier, shift = narrow_multiplier_of(scale)
+    pair = multiplier << 16, shift + 16
+    rows = reshaped(transposed(centred(value), [*kept, *axes]), (-1, count))
+    found = part(rows, 1, 0, 1)
+    reach = most = max(abs(bound - value.zero_point) for bound in value.bounds)
+    for place in range(1, count):
+        if reach * most >= min(1 << (pair[1] - 1), 1 << 31):
+            raise Refused(f"products of {place + 1} of its {count} numbers do not fit in 32 bits")
+        reach = int(reach * most * scale) + 1
+        found = scaled(ops.mul(found, part(rows, 1, place, 1)), [pair], INT32)
+    total = scaled(found, [pair], result.dtype, output_zp=result.zero_point)
+    return reshaped(total, shape_without(value.shape, axes, options.keep_dims))
 
 
 @operator("ARG_MAX", ArgOptions, types="float32 int8 uint8 int32 bool", versions=3)

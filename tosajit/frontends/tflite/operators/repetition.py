@@ -43,6 +43,16 @@ def broadcast_to(node: Node) -> Tensor:
     return expanded(node[0].tensor, node[1].ints)
 
 
+def _shared_shape(node: Node) -> Array:
+    return np.array(np.broadcast_shapes(node[0].ints, node[1].ints), node[0].raw.dtype)
+
+
+@operator("BROADCAST_ARGS", types="int32 int64", fold=_shared_shape)
+def broadcast_args(node: Node) -> Array:
+    """The shape that two shapes are broadcast to, which is known when the model is read."""
+    return _shared_shape(node)
+
+
 def _filled(node: Node) -> Array | None:
     return np.full(node[0].ints, node[1].raw) if small(node[0].ints) else None
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 from tosajit import ops
-from tosajit.frontends.common.borders import padded
-from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.borders import spread
+from tosajit.frontends.common.layout import part, transposed
 from tosajit.frontends.common.windows import padding, spans, trimmed
 from tosajit.frontends.tflite.fields import Padding
 from tosajit.frontends.tflite.node import Node
@@ -79,8 +78,8 @@ def conv_3d_transpose(node: Node, options: Conv3DOptions) -> Tensor:
     value, pads = node[0].tensor, list[int]()
     for axis, (span, wanted) in enumerate(zip(found, size, strict=True), 1):
         reach = (weights.shape[axis - 1] - 1) * dilation[axis - 1]
-        spread = _spread(value, axis, stride[axis - 1])
-        value, border = _bordered(spread, axis, reach - span.before, wanted + reach)
+        apart = spread(value, axis, stride[axis - 1])
+        value, border = _bordered(apart, axis, reach - span.before, wanted + reach)
         pads += border
     for axis in range(3):
         weights = ops.reverse(weights, axis=axis)
@@ -95,17 +94,6 @@ def _strides(options: Conv3DOptions) -> tuple[tuple[int, int, int], tuple[int, i
         (options.stride_d, options.stride_h, options.stride_w),
         (options.dilation_d_factor, options.dilation_h_factor, options.dilation_w_factor),
     )
-
-
-def _spread(value: Tensor, axis: int, stride: int) -> Tensor:
-    """Elements with zeros between them along a dimension."""
-    extent = value.shape[axis]
-    if stride == 1 or extent == 1:
-        return value
-    apart = reshaped(value, (prod(value.shape[:axis]), extent, prod(value.shape[axis + 1 :])))
-    wide = padded(apart, [(0, 0), (0, 0), (0, (stride - 1) * apart.shape[2])])
-    spread = (*value.shape[:axis], extent * stride, *value.shape[axis + 1 :])
-    return part(reshaped(wide, spread), axis, 0, (extent - 1) * stride + 1)
 
 
 def _bordered(value: Tensor, axis: int, before: int, extent: int) -> tuple[Tensor, tuple[int, int]]:

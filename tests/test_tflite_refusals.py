@@ -1,0 +1,106 @@
+"""What TFLite models may not ask for is refused by name, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.tflite_cases import Sketch
+from tosajit.errors import ModelError
+from tosajit.frontends.tflite.fields import Options, ReduceFunction
+from tosajit.frontends.tflite.options import (
+    CumsumOptions,
+    OneHotOptions,
+    ReduceWindowOptions,
+    ReverseSequenceOptions,
+)
+from tosajit.frontends.tflite.schema import Type
+
+Given = tuple[Type, Any]
+"""A type with the elements of a constant, or the shape of a computed tensor as a list."""
+
+REAL, INTEGER = Type.FLOAT32, Type.INT32
+
+
+def reason(
+    name: str, given: Sequence[Given], result: tuple[Type, tuple[int, ...]], options: Options | None
+) -> str:
+    """Why a model of one operator is refused."""
+    sketch = Sketch(name, name)
+    places = [
+        sketch.operand(kind, tuple(what), constant=False)
+        if isinstance(what, list)
+        else sketch.constant(kind, what)
+        for kind, what in given
+    ]
+    sketch.add(places, sketch.result(*result), options)
+    with pytest.raises(ModelError) as caught:
+        tj.load(sketch.case().model)
+    (refusal,) = caught.value.refusals
+    return refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "result", "options"),
+    [
+        ("TOPK_V2", [(REAL, [2, 9]), (INTEGER, [])], (REAL, (2, 3)), None),
+        (
+            "ONE_HOT",
+            [(INTEGER, [3]), (INTEGER, []), (REAL, 1.0), (REAL, 0.0)],
+            (REAL, (3, 4)),
+            OneHotOptions(-1),
+        ),
+        ("SCATTER_ND", [(INTEGER, [2, 1]), (REAL, [2]), (INTEGER, [1])], (REAL, (4,)), None),
+        ("SPARSE_TO_DENSE", [(INTEGER, [2]), (INTEGER, [1]), (REAL, [2]), (REAL, 0.0)], (REAL, (4,)), None),
+        ("UNSORTED_SEGMENT_SUM", [(REAL, [4]), (INTEGER, [4]), (INTEGER, [])], (REAL, (4,)), None),
+        ("CUMSUM", [(REAL, [2, 9]), (INTEGER, [])], (REAL, (2, 9)), CumsumOptions()),
+        ("RANGE", [(INTEGER, 0), (INTEGER, []), (INTEGER, 1)], (INTEGER, (4,)), None),
+        ("BROADCAST_ARGS", [(INTEGER, [2]), (INTEGER, [3, 4])], (INTEGER, (2,)), None),
+        ("RFFT2D", [(REAL, [4, 4]), (INTEGER, [2])], (Type.COMPLEX64, (4, 3)), None),
+        ("DILATE", [(REAL, [3]), (INTEGER, [1]), (REAL, 0.0)], (REAL, (5,)), None),
+    ],
+)
+def test_what_must_be_constant_is_refused_where_it_is_computed(
+    name: str, given: Sequence[Given], result: tuple[Type, tuple[int, ...]], options: Options | None
+) -> None:
+    assert "is computed when the model runs, but must be a constant" in reason(name, given, result, options)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "result", "options", "text"),
+    [
+        ("RANGE", [(INTEGER, 0), (INTEGER, 1 << 30), (INTEGER, 1)], (INTEGER, (9,)), None, "1073741824"),
+        ("RANGE", [(INTEGER, 0), (INTEGER, 4), (INTEGER, 0)], (INTEGER, (4,)), None, "0 apart"),
+        (
+            "ONE_HOT", [(INTEGER, [3]), (INTEGER, 1 << 30), (REAL, 1.0), (REAL, 0.0)],
+            (REAL, (3, 1 << 30)), OneHotOptions(-1), "too many to be numbered",
+        ),
+        ("TOPK_V2", [(REAL, [2, 9]), (INTEGER, 10)], (REAL, (2, 10)), None, "10 of 9"),
+        ("BITCAST", [(INTEGER, [4])], (REAL, (4,)), None, "float32"),
+        (
+            "REVERSE_SEQUENCE", [(REAL, [4, 4]), (INTEGER, [4])],
+            (REAL, (4, 4)), ReverseSequenceOptions(1, 1), "both along dimension 1",
+        ),
+        (
+            "REDUCE_WINDOW",
+            [(REAL, [3]), (REAL, 0.0), *((Type.INT64, np.array([one])) for one in (5, 1, 1))],
+            (REAL, (1,)), ReduceWindowOptions(ReduceFunction.ADD), "do not fit into 3",
+        ),
+        ("MATRIX_SET_DIAG", [(REAL, [3, 4]), (REAL, [4])], (REAL, (3, 4)), None, "[4]"),
+        ("GATHER_ND", [(REAL, [3]), (INTEGER, [2, 2])], (REAL, (2,)), None, "[2, 2]"),
+        ("RFFT2D", [(REAL, [4, 4]), (INTEGER, (3, 4))], (Type.COMPLEX64, (3, 3)), None, "powers of two"),
+        ("RFFT2D", [(REAL, [4, 4]), (INTEGER, (4, 4))], (Type.COMPLEX64, (4, 3)), None, "complex64"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_with_its_numbers(
+    name: str,
+    given: Sequence[Given],
+    result: tuple[Type, tuple[int, ...]],
+    options: Options | None,
+    text: str,
+) -> None:
+    assert text in reason(name, given, result, options)
