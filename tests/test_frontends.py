@@ -119,12 +119,14 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
         (b"ML\xefR" + bytes(40), "MLIR bytecode"),
         (b"module {\n  func.func @main() {}\n}\n", "MLIR text"),
         (b"\x08\x07\x12\x07pytorch" + bytes(40), "an ONNX model"),
-        (b"\n\x0c\n\x05input\x12\x0bPlaceholder" + bytes(40), "a TensorFlow GraphDef"),
+        (b"\x08\x01\x12\x07" + bytes(40), "the saved_model.pb of a TensorFlow SavedModel"),
         (b"\x80\x04\x95" + bytes(40), "a Python pickle"),
     ],
 )
 def test_other_formats_are_named(data: bytes, seems: str) -> None:
-    with pytest.raises(tj.FileError, match=f"expected a .tosa or .tflite file, but this seems to be {seems}"):
+    with pytest.raises(
+        tj.FileError, match=f"expected a .tosa, .tflite or .pb file, but this seems to be {seems}"
+    ):
         tj.load(data)
 
 

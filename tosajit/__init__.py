@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         Violation,
     )
     from tosajit.files import from_bytes, save, to_bytes
-    from tosajit.frontends import load
+    from tosajit.frontends import from_tensorflow, load
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.graph.operator import OPERATORS
     from tosajit.npu.explore import explore
@@ -76,7 +76,7 @@ _WHERE = {
     ),
     "tosajit.npu.explore": "explore",
     "tosajit.files": "from_bytes save to_bytes",
-    "tosajit.frontends": "load",
+    "tosajit.frontends": "from_tensorflow load",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",
@@ -102,9 +102,9 @@ __all__ = [
     "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
     "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
-    "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes", "jit",
-    "load", "machine", "machines", "ops", "register_custom", "samples", "save", "simulate", "to_bytes",
-    "trace", "validate",
+    "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
+    "from_tensorflow", "jit", "load", "machine", "machines", "ops", "register_custom", "samples", "save",
+    "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ TARGETS = ("host", "tiny")
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
-SOURCES = ("tflite",)
+SOURCES = ("tflite", "tensorflow")
 """Formats whose operators can be listed."""
 
 EPILOG = f"{EXITS}\n\n{ERRORS}\n\n`tosajit COMMAND --help` has examples."
@@ -133,7 +133,7 @@ def _version() -> str:
 
 
 def _model(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="a .tosa or .tflite file")
+    parser.add_argument("model", type=Path, help="a .tosa, .tflite or .pb file")
 
 
 def _json(parser: ArgumentParser) -> None:
@@ -214,7 +214,7 @@ def _program(parser: ArgumentParser) -> None:
 
 
 def _simulate(parser: ArgumentParser) -> None:
-    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa or .tflite file")
+    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa, .tflite or .pb file")
     parser.add_argument("--machine", action="append", metavar="NAME|FILE", help="a machine by name or from a "
                         "file; may be repeated (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument("--analytic", action="store_true", help="estimate in closed form: faster, less exact")
@@ -233,7 +233,7 @@ def _simulate(parser: ArgumentParser) -> None:
 
 def _explore(parser: ArgumentParser) -> None:
     parser.add_argument("space", type=Path, nargs="?", help="a .yaml or .json file with a space of machines")
-    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa or .tflite file")
+    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa, .tflite or .pb file")
     parser.add_argument("--out", type=Path, metavar="FOLDER",
                         help="where points.sqlite, results.csv, results.json and report.html go")  # fmt: skip
     parser.add_argument(

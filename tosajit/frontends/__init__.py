@@ -6,5 +6,6 @@ import that and all below it.
 """
 
 from tosajit.frontends.formats import load, load_bytes
+from tosajit.frontends.tensorflow.loading import from_tensorflow
 
-__all__ = ["load", "load_bytes"]
+__all__ = ["from_tensorflow", "load", "load_bytes"]

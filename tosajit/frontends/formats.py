@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from os.path import isfile
 from pathlib import Path
 
@@ -12,41 +13,65 @@ from tosajit.files.cursor import Bytes
 from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
 
+_SAVED_MODEL = "a TensorFlow SavedModel: tj.from_tensorflow(folder) reads it, with TensorFlow"
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
 
 
-def load(source: str | Path | bytes, *, signature: str | None = None) -> Graph:
-    """Read a model: a `.tosa` file, or a `.tflite` file, which becomes a graph; or the bytes of one.
+Shapes = Mapping[str, Sequence[int]]
 
-    The content says which of them it is. `signature` chooses among the functions of a TFLite model; without
-    one, its first subgraph is taken. Constants are views of what was read where the file holds them as TOSA
-    does.
+
+def load(source: str | Path | bytes, *, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
+    """Read a model: a `.tosa` file, or a `.tflite` or TensorFlow `.pb` file, which becomes a graph.
+
+    The content says which of them it is, and the bytes of one do as well. `signature` chooses among the
+    functions of a TFLite model; without one, its first subgraph is taken. `shapes` has the shapes of the
+    inputs that a frozen GraphDef leaves open; without them, batches have one element. Constants are views of
+    what was read where the file holds them as TOSA does.
 
     Raises `FileError`, with the byte and the field, if the file is damaged or none of these, and `ModelError`
     with everything that has no form in TOSA. A graph that can be read may still break the specification:
     `validate` says.
     """
     if isinstance(source, bytes | bytearray | memoryview):
-        return load_bytes(source, signature)
+        return load_bytes(source, signature, shapes)
     _refuse_folders(Path(source))
     data = read_file(source)
     with file_errors(source):
-        return load_bytes(data, signature)
+        return load_bytes(data, signature, shapes)
 
 
-def load_bytes(data: Bytes, signature: str | None = None) -> Graph:
+def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
     """The graph of a model of any format that can be read."""
     head = bytes(memoryview(data)[:_SEEN])
+    if is_graph_def(head):
+        _only(signature, "signature", "TFLite")
+        from tosajit.frontends.tensorflow.lowering import graph_of as graph_of_tensorflow
+
+        return graph_of_tensorflow(data, shapes)
+    _only(shapes, "shapes", "TensorFlow")
     if head[4:8] == b"TFL3":
         from tosajit.frontends.tflite.lowering import graph_of
 
         return graph_of(data, signature)
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
-    if signature is not None:
-        raise FileError(f"signature is {signature!r}, but only TFLite models have signatures")
+    _only(signature, "signature", "TFLite")
     return from_bytes(data)
+
+
+def _only(given: object, name: str, source: str) -> None:
+    """Refuse what other formats have no use for."""
+    if given is not None:
+        raise FileError(f"{name} is {given!r}, but only {source} models have use for it")
+
+
+def is_graph_def(head: bytes) -> bool:
+    """Whether a file begins with a message that begins with a text, as a node has its name, or is a text."""
+    if re.match(rb"\s*(node|library|versions)\s*[{<]", head):
+        return True
+    place = next((number for number, byte in enumerate(head[1:6], 1) if byte < 0x80), 0)
+    return head[:1] == b"\n" and place > 0 and head[place + 1 : place + 2] == b"\n"
 
 
 def _is_text(head: bytes) -> bool:
@@ -55,14 +80,15 @@ def _is_text(head: bytes) -> bool:
 
 def _is_onnx(head: bytes) -> bool:
     """A protocol buffer that begins with a small version, and has the name of a producer or a graph next."""
-    return head[:1] == b"\x08" and head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x3a", b"\x42")
+    return head[:1] == b"\x08" and b"\x01" < head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x3a", b"\x42")
 
 
 _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda head: head.startswith(b"PK\x03\x04"),
-     "a zip archive, as PyTorch (.pt, .pt2) and Keras (.keras) write: in Python, export the model to TFLite"),
+     "a zip archive, as PyTorch (.pt, .pt2) and Keras (.keras) write: load it there; for a Keras model, "
+     "tj.from_tensorflow(model)"),
     (lambda head: head.startswith(b"\x89HDF\r\n"),
-     "an HDF5 file, as Keras writes: load it with Keras and export it to TFLite"),
+     "an HDF5 file, as Keras writes: load it with Keras, then tj.from_tensorflow(model)"),
     (lambda head: head.startswith((b"\x80\x02", b"\x80\x04", b"\x80\x05")),
      "a Python pickle, which can run any code when it is read: tosajit never does"),
     (lambda head: head.startswith(b"ML\xefR"),
@@ -70,8 +96,8 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (lambda head: _is_text(head) and (b"module" in head or b"func.func" in head) and b"{" in head,
      "MLIR text: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
     (_is_onnx, "an ONNX model: convert it to TFLite, or to TOSA with another tool"),
-    (lambda head: head.startswith(b"\n") and b"\x12" in head[:256],
-     "a TensorFlow GraphDef (.pb): convert it to TFLite with TensorFlow's own converter"),
+    (lambda head: head.startswith(b"\x08\x01\x12"),
+     f"the saved_model.pb of {_SAVED_MODEL}"),
 )  # fmt: skip
 """What other formats look like, and what to do with them."""
 
@@ -80,14 +106,14 @@ def _seems(head: bytes) -> str | None:
     """What a file seems to be that is none of those that can be read."""
     for fits, text in _FORMATS:
         if fits(head):
-            return f"expected a .tosa or .tflite file, but this seems to be {text}"
+            return f"expected a .tosa, .tflite or .pb file, but this seems to be {text}"
     return None
 
 
 def _refuse_folders(path: Path) -> None:
     """Say what a folder seems to be."""
     for name, text in (
-        ("saved_model.pb", "a TensorFlow SavedModel: convert it to TFLite with TensorFlow's own converter"),
+        ("saved_model.pb", _SAVED_MODEL),
         ("main.sknd", "an NNEF model, which cannot be read yet"),
         ("graph.nnef", "an NNEF model, which cannot be read yet"),
     ):

@@ -19,6 +19,10 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
 
             names = [name for name in OPERATORS if not name.startswith("PLACEHOLDER")]
             return columns(DECLARATIONS, names)
+        case "tensorflow":
+            from tosajit.frontends.tensorflow.operators import DECLARATIONS as TENSORFLOW
+
+            return columns(TENSORFLOW, sorted(TENSORFLOW))
     raise ValueError(f"no front end is called {source!r}")
 
 

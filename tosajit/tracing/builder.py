@@ -90,6 +90,10 @@ class GraphBuilder:
         """The tensor called `name`."""
         return self._values[name]
 
+    def producer(self, name: str) -> Node | None:
+        """The node that gives a tensor; None for what comes from outside."""
+        return next((node for node in reversed(self._nodes) if name in node.outputs), None)
+
     def input(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
         """An input of the graph, or of a region."""
         self._inputs.append(self._declare(name, dtype, tuple(shape)))

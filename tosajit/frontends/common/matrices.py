@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from tosajit import ops
+from tosajit.dtypes import DType
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped
 from tosajit.tracing.tensor import Tensor
@@ -16,6 +17,7 @@ def multiplied(
     second: Tensor,
     zero_points: Sequence[int] = (0, 0),
     finish: Callable[[Tensor], Tensor] = lambda total: total,
+    dtype: DType | None = None,
 ) -> Tensor:
     """The products of matrices, whose other dimensions are broadcast; `finish` takes the sums of products."""
     shared = _shared(first.shape[:-2], second.shape[:-2])
@@ -23,7 +25,7 @@ def multiplied(
         reshaped(expanded(one, (*shared, *one.shape[-2:])), (prod(shared), *one.shape[-2:]))
         for one in (first, second)
     )
-    total = finish(ops.matmul(left, right, *zero_points))
+    total = finish(ops.matmul(left, right, *zero_points, dtype=dtype))
     return reshaped(total, (*shared, first.shape[-2], second.shape[-1]))
 
 

@@ -27,6 +27,14 @@ class Span:
         before = max(missing, 0) // 2 if same else 0
         return cls(before, missing - before, count)
 
+    @classmethod
+    def within(cls, extent: int, kernel: int, stride: int, dilation: int, border: tuple[int, int]) -> Span:
+        """The windows that are inside of an extent with a border."""
+        before, behind = border
+        reach = (kernel - 1) * dilation + 1
+        count = (extent + before + behind - reach) // stride + 1
+        return cls(before, (count - 1) * stride + reach - extent - before, count)
+
 
 def spans(
     extents: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], same: bool
@@ -47,3 +55,17 @@ def trimmed(value: Tensor, found: Sequence[Span]) -> Tensor:
     for place, span in enumerate(found, 1):
         size[place] += min(span.after, 0)
     return value if tuple(size) == value.shape else ops.slice(value, (0,) * len(size), size)
+
+
+def transposed_padding(
+    size: Sequence[int],
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    found: Sequence[Span],
+) -> tuple[int, ...]:
+    """The padding of a transposed convolution whose result has a size: the windows are those over it."""
+    pads: list[int] = []
+    for span, extent, step, reach, wanted in zip(found, extents, stride, kernel, size, strict=True):
+        pads += [-span.before, wanted - (extent - 1) * step - reach + span.before]
+    return tuple(pads)

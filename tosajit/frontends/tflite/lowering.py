@@ -10,9 +10,9 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
+from tosajit.frontends.common.bytes import signed, unsigned
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.prune import pruned
@@ -106,7 +106,7 @@ class Walk:
             given = self.trace.input(name, described.dtype, described.record.shape)
             if described.type is Type.UINT8:
                 with self.trace.builder.at(f"{name}/int8", f"input {name}"):
-                    given = _moved(given, input_unsigned=True)
+                    given = signed(given)
             self.values[place] = given
 
     def give(self, place: int, name: str) -> None:
@@ -119,7 +119,7 @@ class Walk:
             if found.type is Type.UINT8:
                 tensor = self.called(tensor, f"{name}/int8")
                 with builder.at(name, f"output {name}"):
-                    tensor = _moved(tensor, output_unsigned=True)
+                    tensor = unsigned(tensor)
             elif tensor.value.data is not None or tensor.name in self.given or builder.is_input(tensor.name):
                 with builder.at(name, f"output {name}"):
                     tensor = ops.identity(tensor)
@@ -275,18 +275,3 @@ def _stand_in(described: Described) -> Tensor:
     """A tensor in place of what is refused: the graph will not be built."""
     outputs = [(described.dtype, described.record.shape)]
     return ops.custom(operator_name="refused", domain_name="tosajit", outputs=outputs)  # type: ignore[no-any-return]
-
-
-def _moved(tensor: Tensor, *, input_unsigned: bool = False, output_unsigned: bool = False) -> Tensor:
-    """Unsigned bytes as signed ones less 128, or back."""
-    zero, middle = np.array([0], np.int8), np.array([-128], np.int8)  # 128 in the bits of a signed byte
-    return ops.rescale(
-        tensor,
-        np.array([1 << 30], np.int32),
-        np.array([30], np.int8),
-        middle if input_unsigned else zero,
-        middle if output_unsigned else zero,
-        dtype=INT8,
-        input_unsigned=input_unsigned,
-        output_unsigned=output_unsigned,
-    )

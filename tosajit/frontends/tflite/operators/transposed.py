@@ -7,7 +7,7 @@ from dataclasses import replace
 from tosajit import ops
 from tosajit.frontends.common.borders import spread
 from tosajit.frontends.common.layout import part, transposed
-from tosajit.frontends.common.windows import padding, spans, trimmed
+from tosajit.frontends.common.windows import padding, spans, transposed_padding, trimmed
 from tosajit.frontends.tflite.fields import Padding
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
@@ -31,16 +31,13 @@ def transpose_conv(node: Node, options: TransposeConvOptions) -> Tensor:
     stride = options.stride_h, options.stride_w
     kernel, extents = weight.shape[1:3], value.shape[1:3]
     found = spans(size, kernel, stride, (1, 1), options.padding is Padding.SAME)
-    pads: list[int] = []
-    for span, extent, step, reach, wanted in zip(found, extents, stride, kernel, size, strict=True):
-        pads += [-span.before, wanted - (extent - 1) * step - reach + span.before]
     total = ops.transpose_conv2d(
         value.tensor,
         weights_of(node, 1),
         bias_of(node, 2),
         input_zp_of(value),
         weight_zp_of(value, weight),
-        out_pad=pads,
+        out_pad=transposed_padding(size, extents, kernel, stride, found),
         stride=stride,
     )
     return scaled_sums(node, total, options.fused_activation_function)

@@ -1,0 +1,1 @@
+"""GraphDefs that tests write, without TensorFlow, and what their operators compute, with NumPy."""

@@ -1,0 +1,1 @@
+"""TensorFlow's graphs: frozen GraphDefs, which are read here, and what TensorFlow turns into such."""

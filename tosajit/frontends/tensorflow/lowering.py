@@ -1,0 +1,334 @@
+"""From the records of a GraphDef to a graph: each node that the results need, by its declaration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import INT8
+from tosajit.errors import FileError
+from tosajit.files.cursor import Bytes
+from tosajit.frontends.common.bytes import signed, unsigned
+from tosajit.frontends.common.layout import small
+from tosajit.frontends.common.scale import scaled, wide
+from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.tensorflow import records
+from tosajit.frontends.tensorflow.node import Node, Operand, Value, dtype_of, kind_of, weight
+from tosajit.frontends.tensorflow.operators import DECLARATIONS
+from tosajit.frontends.tensorflow.order import last, ordered
+from tosajit.frontends.tensorflow.reader import read_model
+from tosajit.frontends.tensorflow.records import AnyShape, Model, Reference
+from tosajit.frontends.tensorflow.schema import Type
+from tosajit.graph import Graph
+from tosajit.tracing.recorder import Trace, current_trace, recording
+from tosajit.tracing.tensor import Tensor
+
+_DEEPEST = 32
+_REPEATED = 16
+"""How often the nodes of a file may be lowered on average: functions may call others many times."""
+_FREE_LOWERINGS = 20_000
+_FREE_NODES, _NODES = 50_000, 200
+"""How many nodes a graph may have, and how many more for each node of its file."""
+_FREE_BYTES, _BYTES = 16 << 20, 8
+"""How many bytes may be folded, and how many more for each byte of the file."""
+
+_SILENT = frozenset(("NoOp", "Assert", "Const", "Placeholder", "PlaceholderV2", "SaveV2", "RestoreV2"))
+"""Operators that nobody means as results."""
+_INPUTS = ("Placeholder", "PlaceholderV2")
+_TYPES = ("DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams", "T")
+"""The attributes that say what type results have, first one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a graph takes and gives: for each name in it, what that is in the file."""
+
+    inputs: Mapping[str, str] | None = None
+    """Placeholders; None means those that results depend on."""
+    outputs: Mapping[str, Reference] | None = None
+    """None means what no node uses."""
+
+
+def graph_of(
+    data: Bytes, shapes: Mapping[str, Sequence[int]] | None = None, outputs: Sequence[str] | None = None
+) -> Graph:
+    """The graph of a frozen GraphDef."""
+    model = read_model(data)
+    chosen = None if outputs is None else {name: reference_of(name) for name in outputs}
+    return lowered(model, shapes or {}, Interface(outputs=chosen))
+
+
+def reference_of(name: str) -> Reference:
+    """A result by its name, such as `node` or `node:1`."""
+    node, _, place = name.partition(":")
+    return Reference(node, int(place) if place.isascii() and place.isdigit() else 0)
+
+
+def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interface) -> Graph:
+    """The graph of a model that has been read."""
+    outputs = interface.outputs
+    if outputs is None:
+        outputs = {name: Reference(name) for name in last(model.nodes, _SILENT)}
+    if not outputs:
+        raise FileError("no node gives a result that no other node uses; say outputs=[…]")
+    trace, lowering = Trace(), Lowering(model)
+    trace.builder.budget.nodes = _FREE_NODES + _NODES * lowering.count
+    nodes = ordered(model.nodes, [one.node for one in outputs.values()])
+    walk = Walk(lowering, trace)
+    with recording(trace):
+        walk.count(nodes, outputs.values())
+        for name, node in _placeholders(model, nodes, interface.inputs):
+            walk.take(node, name, _given(shapes, node.name, name))
+        walk.run(nodes)
+        lowering.refusals.settle()
+        for name, reference in outputs.items():
+            walk.give(reference, name)
+    return pruned(trace.builder.build())
+
+
+def _placeholders(
+    model: Model, nodes: Sequence[records.Node], chosen: Mapping[str, str] | None
+) -> Iterable[tuple[str, records.Node]]:
+    """The inputs with their names, in the order of the file unless one is given."""
+    if chosen is None:
+        needed = sorted((node for node in nodes if node.op in _INPUTS), key=lambda node: node.place)
+        return [(node.name, node) for node in needed]
+    named = {node.name: node for node in model.nodes}
+    return [(name, named[node]) for name, node in chosen.items()]
+
+
+def _given(shapes: Mapping[str, Sequence[int]], *names: str) -> Sequence[int] | None:
+    for name in names:
+        for spelling in (name, f"{name}:0"):
+            if spelling in shapes:
+                return shapes[spelling]
+    return None
+
+
+class Lowering:
+    """What the functions of a model share on their way into a graph."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.refusals = Refusals()
+        self.count = len(model.nodes) + sum(len(one.nodes) for one in model.functions.values())
+        self._budget = _FREE_LOWERINGS + _REPEATED * self.count
+        self._bytes = _FREE_BYTES + _BYTES * model.size
+
+    def spend(self) -> None:
+        """Lower one more node, if the file is not one that repeats itself without end."""
+        self._budget -= 1
+        if self._budget < 0:
+            raise FileError("expected a graph in proportion to its file, but its functions call too much")
+
+    def fold(self, arrays: Sequence[Array]) -> None:
+        """Keep what has been computed from constants, if it is in proportion."""
+        self._bytes -= weight(arrays)
+        if self._bytes < 0:
+            raise FileError("expected a graph in proportion to its file, but its constants grow too much")
+
+
+class Walk:
+    """One graph or function on its way into a trace."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        trace: Trace,
+        function: records.Function | None = None,
+        prefix: str = "",
+        depth: int = 0,
+    ) -> None:
+        self.lowering, self.trace = lowering, trace
+        self.function, self.prefix, self.depth = function, prefix, depth
+        self.values: dict[Reference, Operand] = {}
+        self.refused: set[str] = set()
+        self.given: set[str] = set()
+        self.uses: Counter[Reference] = Counter()
+
+    def count(self, nodes: Sequence[records.Node], results: Iterable[Reference]) -> None:
+        """Note how often each result is used."""
+        self.uses.update(one for node in nodes for one in node.inputs)
+        self.uses.update(results)
+
+    def take(self, node: records.Node, name: str, shape: Sequence[int] | None) -> None:
+        """Make a placeholder an input of the graph."""
+        with self.lowering.refusals.collecting(node.name, node.op):
+            kind = node.attributes.get("dtype")
+            if not isinstance(kind, Type):
+                raise Refused("its attribute dtype is missing")
+            extents = _extents(node, name, shape)
+            value = self.trace.input(name, INT8 if kind is Type.UINT8 else dtype_of(kind), extents)
+            if kind is Type.UINT8:
+                with self.trace.builder.at(f"{name}/int32", f"input {name}"):
+                    value = wide(signed(value), -128)
+            self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
+
+    def give(self, reference: Reference, name: str) -> None:
+        """Make a result an output of the graph."""
+        builder = self.trace.builder
+        found = self.operand(reference)
+        with self.lowering.refusals.collecting(str(reference), "output"):
+            tensor = found.tensor
+            with builder.at(name, f"output {name}"):
+                if found.type is Type.UINT8:
+                    tensor = self.called(tensor, f"{name}/int32")
+                    tensor = unsigned(scaled(tensor, [(1 << 30, 30)], INT8, output_zp=-128))
+                elif (
+                    tensor.value.data is not None
+                    or tensor.name in self.given
+                    or builder.is_input(tensor.name)
+                ):
+                    tensor = ops.identity(tensor)
+            tensor = self.called(tensor, name)
+            self.given.add(tensor.name)
+            builder.output(tensor.name)
+
+    def called(self, tensor: Tensor, name: str) -> Tensor:
+        """A tensor that is computed under another name, also where it is held."""
+        with self.trace.builder.at("", "", 0) as rename:
+            found = Tensor(tensor.trace, tensor.trace.builder.value(rename(tensor.name, name)))
+        for reference, one in self.values.items():
+            if isinstance(one.value, Tensor) and one.value.name == tensor.name:
+                self.values[reference] = replace(one, value=found)
+        return found
+
+    def run(self, nodes: Sequence[records.Node]) -> None:
+        """Lower nodes; what uses the results of a refused one is looked at as well, so that all is found."""
+        for node in nodes:
+            if Reference(node.name) in self.values:
+                continue
+            self.lowering.spend()
+            name, done = f"{self.prefix}{node.name}", False
+            with self.lowering.refusals.collecting(name, node.op):
+                done = self.lower(node, name)
+            if not done:
+                self.refused.add(node.name)
+
+    def lower(self, record: records.Node, name: str) -> bool:
+        """Write one node; whether its operands were there."""
+        if record.op in _INPUTS:
+            return False  # its input has been refused
+        declared = _declared(record.op)
+        if any(one.node in self.refused for one in record.inputs):
+            declared.check(1, None)
+            return False
+        operands = tuple(self.operand(one) for one in record.inputs)
+        declared.check(1, operands[declared.typed].type.label if len(operands) > declared.typed else None)
+        node = Node(record, operands, self.trace, lambda *called: self.call(name, *called))
+        with self.trace.builder.at(name, self.location(record)) as rename, np.errstate(all="ignore"):
+            for place, value in enumerate(self.computed(declared, node)):
+                self.values[Reference(record.name, place)] = self.named(record, name, place, value, rename)
+        return True
+
+    def computed(self, declared: Declaration, node: Node) -> tuple[Value | Operand, ...]:
+        """The results of a node: folded where they follow from constants, else written as TOSA."""
+        values: Any = None
+        if declared.fold is not None and all(map(_is_foldable, node.operands)):
+            values = declared.fold(node)
+        if values is None:
+            assert declared.lower is not None
+            given = () if declared.attributes is None else (node.attributes(declared.attributes),)
+            values = declared.lower(node, *given)
+        found = values if isinstance(values, tuple) else (values,)
+        self.lowering.fold([one for one in found if isinstance(one, np.ndarray)])
+        return found
+
+    def named(
+        self, record: records.Node, name: str, place: int, value: Value | Operand, rename: Any
+    ) -> Operand:
+        """A result under the name that the file has for it."""
+        label = f"{name}:{place}" if place else name
+        if isinstance(value, Operand):
+            return value
+        if isinstance(value, Tensor):
+            value = Tensor(value.trace, value.trace.builder.value(rename(value.name, label)))
+        elif isinstance(value, np.generic):
+            value = np.asarray(value)
+        return Operand(self.trace, value, kind_of(value, _declared_type(record)), label)
+
+    def operand(self, reference: Reference) -> Operand:
+        """A result of a node that has been lowered."""
+        found = self.values.get(reference)
+        if found is None:
+            raise Refused(f"result {reference.place} of {reference.node} has no form in TOSA")
+        return replace(found, uses=self.uses[reference])
+
+    def call(self, caller: str, name: str, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+        """Lower a function of the model on operands, into the trace that is being recorded."""
+        function, trace = self.lowering.model.functions.get(name), current_trace()
+        if function is None:
+            raise Refused(f"it calls {name}, which is not in the file")
+        if self.depth == _DEEPEST:
+            raise FileError(f"expected functions that call each other to a depth of {_DEEPEST}")
+        if len(operands) != len(function.arguments):
+            raise Refused(f"{name} takes {len(function.arguments)} tensors, not {len(operands)}")
+        assert trace is not None
+        walk = Walk(self.lowering, trace, function, f"{caller}/", self.depth + 1)
+        for argument, operand in zip(function.arguments, operands, strict=True):
+            walk.values[Reference(argument)] = operand
+        nodes = ordered(function.nodes, [one.node for one in function.results], function.arguments)
+        walk.count(nodes, function.results)
+        walk.run(nodes)
+        return tuple(walk.operand(one) for one in function.results)
+
+    def location(self, node: records.Node) -> str:
+        """Where a node comes from, as files keep it."""
+        place = "graph" if self.function is None else self.function.name
+        return f"{node.op} {node.name} ({place}, node {node.place})"
+
+
+def _extents(node: records.Node, name: str, given: Sequence[int] | None) -> tuple[int, ...]:
+    """The shape of an input: an open first extent, that of batches, is 1 unless it is given."""
+    shape = node.attributes.get("shape")
+    declared = AnyShape() if not isinstance(shape, tuple) else shape
+    if given is not None:
+        extents = tuple(int(one) for one in given)
+        if not isinstance(declared, AnyShape) and not _fits(extents, declared):
+            raise Refused(f"its shape is {_written(declared)}, but {list(extents)} is given")
+        return extents
+    remedy = f"give shapes={{{name!r}: (…)}}"
+    if isinstance(declared, AnyShape):
+        raise Refused("its shape is not known", remedy)
+    extents = (1, *declared[1:]) if declared[:1] == (-1,) else declared  # type: ignore[assignment]
+    if any(one < 0 for one in extents):
+        raise Refused(f"its shape is {_written(declared)}", remedy)
+    return extents
+
+
+def _fits(extents: Sequence[int], declared: Sequence[Any]) -> bool:
+    return len(extents) == len(declared) and all(
+        other in (-1, one) for one, other in zip(extents, declared, strict=True)
+    )
+
+
+def _written(shape: Sequence[Any]) -> str:
+    return f"[{', '.join('?' if one == -1 else str(one) for one in shape)}]"
+
+
+def _is_foldable(operand: Operand) -> bool:
+    """Whether a constant has its elements in memory, or few."""
+    value = operand.value
+    return isinstance(value, np.ndarray) and (any(value.strides) or small(value.shape))
+
+
+def _declared(name: str) -> Declaration:
+    found = DECLARATIONS.get(name)
+    if found is None:
+        raise Refused("the operator has no lowering yet")
+    return found
+
+
+def _declared_type(node: records.Node) -> Type | None:
+    for name in _TYPES:
+        found = node.attributes.get(name)
+        if isinstance(found, Type):
+            return found
+    return None

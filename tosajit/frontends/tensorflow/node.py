@@ -1,0 +1,243 @@
+"""What the lowering of a TensorFlow operator sees: its operands and attributes, in the words of TOSA.
+
+Integers of 64 bits, and those without sign, are int32 in the graph where their numbers allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from tosajit.arrays import Array
+from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
+from tosajit.frontends.common.broadcast import aligned, expanded
+from tosajit.frontends.common.layout import small
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tensorflow import records
+from tosajit.frontends.tensorflow.elements import STORAGE
+from tosajit.frontends.tensorflow.schema import Type
+from tosajit.tracing.recorder import Trace
+from tosajit.tracing.tensor import Tensor
+
+DTYPES = {
+    Type.FLOAT32: FP32, Type.FLOAT16: FP16, Type.BFLOAT16: BF16, Type.INT8: INT8, Type.INT16: INT16,
+    Type.INT32: INT32, Type.INT64: INT32, Type.UINT8: INT32, Type.UINT16: INT32, Type.UINT32: INT32,
+    Type.UINT64: INT32, Type.BOOL: BOOL, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2,
+}  # fmt: skip
+"""The types of TOSA that stand for those of TensorFlow."""
+
+_KINDS = {storage: kind for kind, storage in STORAGE.items()}
+_INT32 = np.iinfo(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of an operator; a field is called as TensorFlow calls the attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorList:
+    """A list of tensors, which is unrolled when the model is read; None is an item that is not set."""
+
+    shape: tuple[int, ...]
+    kind: Type
+    items: tuple[Tensor | Array | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A resource that holds a tensor."""
+
+    name: str
+
+
+Value: TypeAlias = "Tensor | Array | TensorList | Variable"
+T = TypeVar("T", bound=Attributes)
+
+
+def dtype_of(kind: Type) -> DType:
+    """The type of TOSA that stands for one of TensorFlow."""
+    found = DTYPES.get(kind)
+    if found is None:
+        raise Refused(f"TOSA has no type for {kind.label}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """A result of another node, with its value: traced, or a constant of the file or folded from such."""
+
+    trace: Trace
+    value: Value
+    type: Type
+    """Its type in TensorFlow."""
+    name: str
+    uses: int = 1
+    """How many nodes use it, and whether it is a result of the graph."""
+
+    @property
+    def dtype(self) -> DType:
+        """The type of TOSA that stands for it."""
+        return dtype_of(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return self._dense.shape
+
+    @property
+    def rank(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its elements are known."""
+        return isinstance(self.value, np.ndarray)
+
+    @property
+    def raw(self) -> Array:
+        """The elements of a constant as the file has them."""
+        if not isinstance(self.value, np.ndarray):
+            raise Refused(
+                f"{self.name} is computed when the model runs, but must be a constant",
+                "give shapes for all inputs, so that what follows from them is known",
+            )
+        return self.value
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor in the graph."""
+        value = self._dense
+        if isinstance(value, Tensor):
+            return self.trace.own(value)
+        if value.size and not any(value.strides) and not small(value.shape):  # one number, often
+            single = value[(slice(0, 1),) * value.ndim]
+            return expanded(self.trace.constant(stored(single, self), self.dtype), value.shape)
+        return self.trace.constant(stored(value, self), self.dtype, self.name)
+
+    @property
+    def ints(self) -> tuple[int, ...]:
+        """The elements of a constant as Python integers, such as a shape or axes."""
+        if self.raw.dtype.kind not in "iu" or not small(self.raw.shape):
+            raise Refused(f"{self.name} is {self.type.label}{list(self.shape)}, but must have few integers")
+        return tuple(int(one) for one in self.raw.reshape(-1))
+
+    @property
+    def number(self) -> Any:
+        """The only element of a constant."""
+        if self.raw.size != 1:
+            raise Refused(f"{self.name} has {self.raw.size} elements, but must have one")
+        return self.raw.reshape(-1)[0]
+
+    @property
+    def items(self) -> TensorList:
+        """The list of tensors that it is."""
+        if not isinstance(self.value, TensorList):
+            raise Refused(f"{self.name} is no list of tensors whose length is known")
+        return self.value
+
+    @property
+    def _dense(self) -> Tensor | Array:
+        if isinstance(self.value, TensorList):
+            raise Refused(f"{self.name} is a list of tensors", "such lists are only unrolled in loops")
+        if isinstance(self.value, Variable):
+            raise Refused(f"{self.name} is a variable, but must be a tensor")
+        return self.value
+
+
+def stored(raw: Array, operand: Operand) -> Array:
+    """Elements as the file has them in the storage of a type of TOSA."""
+    storage = operand.dtype.storage
+    if storage == np.int32 and raw.dtype != np.int32:
+        if raw.size and not (_INT32.min <= raw.min() and raw.max() <= _INT32.max):
+            raise Refused(f"{operand.name} has numbers beyond 32 bits: TOSA has no int64")
+        return raw.astype(np.int32)
+    return np.ascontiguousarray(raw, storage).reshape(raw.shape)
+
+
+def kind_of(value: Value, declared: Type | None) -> Type:
+    """The type of a result: that of its elements; among those of TOSA's INT32 the one that the node says."""
+    match value:
+        case TensorList():
+            return Type.VARIANT
+        case Variable():
+            return Type.RESOURCE
+        case Tensor():
+            if declared is not None and DTYPES.get(declared) is value.dtype:
+                return declared
+            return next(kind for kind, dtype in DTYPES.items() if dtype is value.dtype)
+    found = _KINDS.get(value.dtype)
+    if found is None:
+        raise Refused(f"its result has elements of {value.dtype}, which TensorFlow has no type for")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A use of an operator, as its lowering sees it."""
+
+    record: records.Node
+    operands: tuple[Operand, ...]
+    trace: Trace
+    call: Callable[[str, Sequence[Operand]], tuple[Operand, ...]]
+    """Lowers a function of the model on operands, in place."""
+
+    def __getitem__(self, number: int) -> Operand:
+        """An operand that must be there."""
+        if number >= len(self.operands):
+            raise Refused(f"operand {number} is missing")
+        return self.operands[number]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """All operands in the graph."""
+        return [one.tensor for one in self.operands]
+
+    @property
+    def aligned(self) -> list[Tensor]:
+        """All operands in the graph, with one rank."""
+        return aligned(*self.tensors)
+
+    def attributes(self, kind: type[T]) -> T:
+        """The attributes that a class declares; its defaults where the file has none."""
+        given = {}
+        for name, hint, needed in _declared(kind):  # type: ignore[arg-type]
+            value = self.record.attributes.get(name)
+            if value is None and needed:
+                raise Refused(f"its attribute {name} is missing")
+            if value is not None:
+                given[name] = _checked(name, value, hint)
+        return kind(**given)
+
+
+@lru_cache(maxsize=256)
+def _declared(kind: type[Attributes]) -> tuple[tuple[str, Any, bool], ...]:
+    hints = get_type_hints(kind)
+    return tuple((one.name, hints[one.name], one.default is MISSING) for one in fields(kind))
+
+
+def _checked(name: str, value: records.Attribute, hint: Any) -> Any:
+    """The value of an attribute, if it is of its type."""
+    if get_origin(hint) is tuple:
+        wanted = get_args(hint)[0]
+        fits = isinstance(value, tuple) and all(_fits(one, wanted) for one in value)
+    else:
+        fits = _fits(value, hint)
+    if not fits:
+        raise Refused(f"its attribute {name} is {value!r:.60}, but must be {getattr(hint, '__name__', hint)}")
+    return value
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    return isinstance(value, hint) and not (hint is int and isinstance(value, bool | Type))
+
+
+def weight(arrays: Sequence[Array]) -> int:
+    """How many bytes arrays take; those of one number take none."""
+    return sum(one.nbytes for one in arrays if any(one.strides) or prod(one.shape) == 1)

@@ -1,0 +1,13 @@
+"""The operators of TensorFlow by family: each module here is imported, and declares what it lowers."""
+
+from tosajit.frontends.frame import Declarations
+
+DECLARATIONS = Declarations(__name__)
+operator = DECLARATIONS.operator
+refuse = DECLARATIONS.refuse
+
+REAL = "float32 float16 bfloat16"
+WHOLE = "int32 int64"
+NUMBERS = f"{REAL} {WHOLE}"
+MOVED = f"{NUMBERS} int8 int16 uint8 bool"
+"""The types of what is only moved."""

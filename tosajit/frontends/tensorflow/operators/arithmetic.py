@@ -1,0 +1,204 @@
+"""Sums, products, quotients and their like, of the elements of two tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import INT32
+from tosajit.frontends.common import numbers
+from tosajit.frontends.common.broadcast import aligned, expanded
+from tosajit.frontends.common.channels import convolved
+from tosajit.frontends.common.division import floored, quotient, truncated
+from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.numbers import number
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, WHOLE, operator
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("Add AddV2", types=NUMBERS, fold=folded(np.add))
+def add(node: Node) -> Tensor:
+    """The sum of two tensors."""
+    return ops.add(*node.aligned)
+
+
+@operator("AddN", types=NUMBERS, fold=folded(lambda *arrays: reduce(np.add, arrays)))
+def add_n(node: Node) -> Tensor:
+    """The sum of tensors of one shape."""
+    return reduce(ops.add, node.tensors)
+
+
+@operator("Sub", types=NUMBERS, fold=folded(np.subtract))
+def sub(node: Node) -> Tensor:
+    """The difference of two tensors."""
+    return ops.sub(*node.aligned)
+
+
+@operator("Mul", types=NUMBERS, fold=folded(np.multiply))
+def mul(node: Node) -> Tensor:
+    """The product of two tensors."""
+    first, second = node.aligned
+    return ops.mul(first, second)
+
+
+@operator("MulNoNan", types=REAL)
+def mul_no_nan(node: Node) -> Tensor:
+    """The product of two tensors; zero where the second is, whatever the first is."""
+    first, second = node.aligned
+    return ops.select(ops.equal(second, number(second, 0)), number(second, 0), ops.mul(first, second))
+
+
+@operator("RealDiv", types=REAL, fold=folded(np.divide))
+def real_div(node: Node) -> Tensor:
+    """The quotient of two tensors: the first times one over the second."""
+    return quotient(*_pair(*node.tensors))
+
+
+def _pair(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    left, right = aligned(first, second)
+    return left, right
+
+
+@operator("Div", types=NUMBERS)
+def div(node: Node) -> Tensor:
+    """The quotient of two tensors; of integers without its fraction."""
+    return ops.intdiv(*node.aligned) if node[0].dtype is INT32 else real_div(node)
+
+
+@operator("DivNoNan", types=REAL)
+def div_no_nan(node: Node) -> Tensor:
+    """The quotient of two tensors; zero where the second is."""
+    first, second = node.aligned
+    return ops.select(ops.equal(second, number(second, 0)), number(second, 0), quotient(first, second))
+
+
+@operator("Xdivy", types=REAL)
+def xdivy(node: Node) -> Tensor:
+    """The quotient of two tensors; zero where the first is."""
+    first, second = node.aligned
+    return ops.select(ops.equal(first, number(first, 0)), number(first, 0), quotient(first, second))
+
+
+@operator("FloorDiv", types=NUMBERS, fold=folded(np.floor_divide))
+def floor_div(node: Node) -> Tensor:
+    """The greatest whole numbers that are not above the quotient of two tensors."""
+    return floored(*_pair(*node.tensors))
+
+
+@operator("FloorMod", types=NUMBERS, fold=folded(np.mod))
+def floor_mod(node: Node) -> Tensor:
+    """What is left of the first tensor, with the sign of the second."""
+    first, second = _pair(*node.tensors)
+    return ops.sub(first, ops.mul(floored(first, second), second))
+
+
+def _truncated(first: Array, second: Array) -> Array:
+    return np.asarray(np.trunc(np.divide(first, second))).astype(first.dtype)
+
+
+@operator("TruncateDiv", types=WHOLE, fold=folded(_truncated))
+def truncate_div(node: Node) -> Tensor:
+    """The quotient of two tensors without its fraction."""
+    return ops.intdiv(*node.aligned)
+
+
+@operator("Mod TruncateMod", types=NUMBERS, fold=folded(np.fmod))
+def truncate_mod(node: Node) -> Tensor:
+    """What is left of the first tensor, with its sign."""
+    first, second = _pair(*node.tensors)
+    return ops.sub(first, ops.mul(truncated(first, second), second))
+
+
+@operator("Pow", types=REAL, fold=folded(np.power))
+def power(node: Node) -> Tensor:
+    """The first tensor to the power of the second."""
+    first, second = _pair(*node.tensors)
+    if node[1].is_constant and np.all(node[1].raw == 2):
+        return expanded(ops.mul(first, first), np.broadcast_shapes(first.shape, second.shape))
+    if node[1].is_constant and np.all(node[1].raw == node[1].raw.round()):
+        return _whole_power(first, second)
+    return ops.pow(first, second)
+
+
+def _whole_power(first: Tensor, second: Tensor) -> Tensor:
+    """TOSA's power has no negative bases: those of whole numbers are turned round."""
+    size = ops.pow(ops.abs(first), second)
+    data = second.value.data
+    assert data is not None
+    odd = np.asarray(data.astype(np.float64) % 2 == 1)
+    if not odd.any():
+        return size
+    turned = ops.logical_and(numbers.is_negative(first), ops.const(odd))
+    return ops.select(turned, -size, size)
+
+
+@operator("SquaredDifference", types=NUMBERS, fold=folded(lambda one, other: (one - other) * (one - other)))
+def squared_difference(node: Node) -> Tensor:
+    """The square of the difference of two tensors."""
+    difference = ops.sub(*node.aligned)
+    return ops.mul(difference, difference)
+
+
+@dataclass(frozen=True, slots=True)
+class BiasAttributes(Attributes):
+    """Where channels are."""
+
+    data_format: str = "NHWC"
+
+
+@operator("BiasAdd BiasAddV1", BiasAttributes, types=NUMBERS)
+def bias_add(node: Node, options: BiasAttributes) -> Tensor:
+    """A number for each channel is added."""
+    value, bias = node.tensors
+    if bias.ndim != 1:
+        raise Refused(f"its bias has {bias.ndim} dimensions, but must have one")
+    is_last = not options.data_format.startswith("NC")
+    if node[1].is_constant and node[0].uses == 1 and is_last:
+        found = convolved(value, None, node[1].raw.astype(np.float64))
+        if found is not None:
+            return found
+    behind = 0 if is_last else value.ndim - 2
+    return ops.add(*_pair(value, reshaped(bias, (*bias.shape, *(1,) * behind))))
+
+
+@operator("Square", types=NUMBERS, fold=folded(np.square))
+def square(node: Node) -> Tensor:
+    """The square."""
+    return ops.mul(node[0].tensor, node[0].tensor)
+
+
+@operator("Neg", types=NUMBERS, fold=folded(np.negative))
+def neg(node: Node) -> Tensor:
+    """The opposite."""
+    return -node[0].tensor
+
+
+@operator("Abs", types=NUMBERS, fold=folded(np.abs))
+def absolute(node: Node) -> Tensor:
+    """The absolute value."""
+    return ops.abs(node[0].tensor)
+
+
+@operator("Sign", types=NUMBERS, fold=folded(np.sign))
+def sign(node: Node) -> Tensor:
+    """1, 0 or -1."""
+    return numbers.sign(node[0].tensor)
+
+
+@operator("Maximum", types=NUMBERS, fold=folded(np.maximum))
+def maximum(node: Node) -> Tensor:
+    """The greater elements of two tensors."""
+    return ops.maximum(*node.aligned)
+
+
+@operator("Minimum", types=NUMBERS, fold=folded(np.minimum))
+def minimum(node: Node) -> Tensor:
+    """The lesser elements of two tensors."""
+    return ops.minimum(*node.aligned)

@@ -1,0 +1,168 @@
+"""Comparisons, logic, bits, and choices between the elements of two tensors."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import BOOL, INT32
+from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.numbers import constant, number
+from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.node import Node
+from tosajit.frontends.tensorflow.operators import MOVED, NUMBERS, REAL, operator
+from tosajit.tracing.tensor import Tensor
+
+_BITS = "int8 int16 int32 int64 uint8"
+
+
+@operator("Equal", types=f"{NUMBERS} uint8 bool", fold=folded(np.equal))
+def equal(node: Node) -> Tensor:
+    """Whether the elements of two tensors are equal."""
+    first, second = node.aligned
+    if first.dtype is BOOL:
+        return ops.logical_not(ops.logical_xor(first, second))
+    return ops.equal(first, second)
+
+
+@operator("NotEqual", types=f"{NUMBERS} uint8 bool", fold=folded(np.not_equal))
+def not_equal(node: Node) -> Tensor:
+    """Whether the elements of two tensors differ."""
+    first, second = node.aligned
+    if first.dtype is BOOL:
+        return ops.logical_xor(first, second)
+    return ops.logical_not(ops.equal(first, second))
+
+
+@operator("Greater", types=f"{NUMBERS} uint8", fold=folded(np.greater))
+def greater(node: Node) -> Tensor:
+    """Whether the elements of the first tensor are greater."""
+    return ops.greater(*node.aligned)
+
+
+@operator("GreaterEqual", types=f"{NUMBERS} uint8", fold=folded(np.greater_equal))
+def greater_equal(node: Node) -> Tensor:
+    """Whether the elements of the first tensor are greater or equal."""
+    return ops.greater_equal(*node.aligned)
+
+
+@operator("Less", types=f"{NUMBERS} uint8", fold=folded(np.less))
+def less(node: Node) -> Tensor:
+    """Whether the elements of the first tensor are less."""
+    return ops.greater(*reversed(node.aligned))
+
+
+@operator("LessEqual", types=f"{NUMBERS} uint8", fold=folded(np.less_equal))
+def less_equal(node: Node) -> Tensor:
+    """Whether the elements of the first tensor are less or equal."""
+    return ops.greater_equal(*reversed(node.aligned))
+
+
+@operator("LogicalAnd", types="bool", fold=folded(np.logical_and))
+def logical_and(node: Node) -> Tensor:
+    """Whether the elements of both tensors are true."""
+    return ops.logical_and(*node.aligned)
+
+
+@operator("LogicalOr", types="bool", fold=folded(np.logical_or))
+def logical_or(node: Node) -> Tensor:
+    """Whether the elements of either tensor are true."""
+    return ops.logical_or(*node.aligned)
+
+
+@operator("LogicalNot", types="bool", fold=folded(np.logical_not))
+def logical_not(node: Node) -> Tensor:
+    """Whether elements are false."""
+    return ops.logical_not(node[0].tensor)
+
+
+@operator("IsNan", types=REAL, fold=folded(np.isnan))
+def is_nan(node: Node) -> Tensor:
+    """Whether elements are no numbers."""
+    return ops.logical_not(ops.equal(node[0].tensor, node[0].tensor))
+
+
+@operator("IsInf", types=REAL, fold=folded(np.isinf))
+def is_inf(node: Node) -> Tensor:
+    """Whether elements are infinite."""
+    size = ops.abs(node[0].tensor)
+    return ops.equal(size, number(size, inf))
+
+
+@operator("IsFinite", types=REAL, fold=folded(np.isfinite))
+def is_finite(node: Node) -> Tensor:
+    """Whether elements are numbers that are not infinite."""
+    size = ops.abs(node[0].tensor)
+    return ops.greater(constant(size, inf), size)
+
+
+@operator("BitwiseAnd", types=_BITS, fold=folded(np.bitwise_and))
+def bitwise_and(node: Node) -> Tensor:
+    """The bits that the elements of both tensors have."""
+    return ops.bitwise_and(*node.aligned)
+
+
+@operator("BitwiseOr", types=_BITS, fold=folded(np.bitwise_or))
+def bitwise_or(node: Node) -> Tensor:
+    """The bits that the elements of either tensor have."""
+    return ops.bitwise_or(*node.aligned)
+
+
+@operator("BitwiseXor", types=_BITS, fold=folded(np.bitwise_xor))
+def bitwise_xor(node: Node) -> Tensor:
+    """The bits that differ between the elements of two tensors."""
+    return ops.bitwise_xor(*node.aligned)
+
+
+@operator("Invert", types="int8 int16 int32 int64", fold=folded(np.invert))
+def invert(node: Node) -> Tensor:
+    """All bits inverted."""
+    return ops.bitwise_not(node[0].tensor)
+
+
+def _count(count: Array, value: Array) -> Array:
+    most = value.dtype.itemsize * 8 - 1
+    return np.clip(count, 0, most).astype(value.dtype)
+
+
+@operator("LeftShift", types="int8 int16 int32",
+          fold=folded(lambda value, count: np.left_shift(value, _count(count, value))))  # fmt: skip
+def left_shift(node: Node) -> Tensor:
+    """The bits of elements moved to the left."""
+    return ops.logical_left_shift(*node.aligned)
+
+
+@operator("RightShift", types="int8 int16 int32",
+          fold=folded(lambda value, count: np.right_shift(value, _count(count, value))))  # fmt: skip
+def right_shift(node: Node) -> Tensor:
+    """The bits of elements moved to the right; counts beyond their width are the nearest within it."""
+    value, count = node.aligned
+    most = value.dtype.bits - 1
+    if value.dtype is INT32:
+        count = ops.minimum(ops.maximum(count, number(count, 0)), number(count, most))
+    else:
+        count = ops.clamp(count, min_val=0, max_val=most)
+    return ops.arithmetic_right_shift(value, count, round=False)
+
+
+@operator("SelectV2", types=MOVED, typed=1, fold=folded(np.where))
+def select_v2(node: Node) -> Tensor:
+    """The elements of one tensor where a condition holds, else those of another."""
+    return ops.select(*node.aligned)
+
+
+def _chosen(node: Node) -> Array | None:
+    return None if node[0].shape != node[1].shape else folded(np.where)(node)
+
+
+@operator("Select", types=MOVED, typed=1, fold=_chosen)
+def select(node: Node) -> Tensor:
+    """The elements of one tensor where a condition holds, else those of another; rows for one of rank 1."""
+    condition, first, second = node.tensors
+    if condition.ndim == 1:
+        condition = reshaped(condition, (*condition.shape, *(1,) * (first.ndim - 1)))
+    return ops.select(*aligned(condition, first, second))

@@ -1,0 +1,217 @@
+"""Functions of one operand, and activations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.division import quotient
+from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, nearest_even, number
+from tosajit.frontends.common.softmax import log_softmax, softmax
+from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, operator
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("Exp", types=REAL, fold=folded(np.exp))
+def exp(node: Node) -> Tensor:
+    """The exponential."""
+    return ops.exp(node[0].tensor)
+
+
+@operator("Expm1", types=REAL, fold=folded(np.expm1))
+def expm1(node: Node) -> Tensor:
+    """The exponential less one, exact also near zero."""
+    value = node[0].tensor
+    half = ops.tanh(ops.mul(value, number(value, 0.5)))
+    near = quotient(ops.add(half, half), ops.sub(constant(value, 1), half))
+    far = ops.sub(ops.exp(value), number(value, 1))
+    return ops.select(ops.greater(constant(value, 0.5), ops.abs(value)), near, far)
+
+
+@operator("Log", types=REAL, fold=folded(np.log))
+def log(node: Node) -> Tensor:
+    """The natural logarithm."""
+    return ops.log(node[0].tensor)
+
+
+@operator("Log1p", types=REAL, fold=folded(np.log1p))
+def log1p(node: Node) -> Tensor:
+    """The natural logarithm of one more."""
+    return _log1p(node[0].tensor)
+
+
+def _log1p(value: Tensor) -> Tensor:
+    """What rounding takes from one more is made good by what it is too much."""
+    more = ops.add(value, number(value, 1))
+    rounded = ops.sub(more, number(value, 1))
+    exact = ops.mul(ops.log(more), quotient(value, rounded))
+    exact = ops.select(is_not_zero(rounded), exact, value)
+    return ops.select(ops.equal(more, number(value, inf)), more, exact)
+
+
+@operator("Sqrt", types=REAL, fold=folded(np.sqrt))
+def square_root(node: Node) -> Tensor:
+    """The square root: one over one over it."""
+    return ops.reciprocal(ops.rsqrt(node[0].tensor))
+
+
+@operator("Rsqrt", types=REAL, fold=folded(lambda value: 1 / np.sqrt(value)))
+def rsqrt(node: Node) -> Tensor:
+    """One over the square root."""
+    return ops.rsqrt(node[0].tensor)
+
+
+@operator("Reciprocal Inv", types=REAL, fold=folded(np.reciprocal))
+def reciprocal(node: Node) -> Tensor:
+    """One over a number."""
+    return ops.reciprocal(node[0].tensor)
+
+
+@operator("Sin", types=REAL, fold=folded(np.sin))
+def sin(node: Node) -> Tensor:
+    """The sine of an angle in radians."""
+    return ops.sin(node[0].tensor)
+
+
+@operator("Cos", types=REAL, fold=folded(np.cos))
+def cos(node: Node) -> Tensor:
+    """The cosine of an angle in radians."""
+    return ops.cos(node[0].tensor)
+
+
+@operator("Tan", types=REAL, fold=folded(np.tan))
+def tan(node: Node) -> Tensor:
+    """The tangent of an angle in radians."""
+    return quotient(ops.sin(node[0].tensor), ops.cos(node[0].tensor))
+
+
+@operator("Tanh", types=REAL, fold=folded(np.tanh))
+def tanh(node: Node) -> Tensor:
+    """The hyperbolic tangent."""
+    return ops.tanh(node[0].tensor)
+
+
+@operator("Sigmoid", types=REAL)
+def sigmoid(node: Node) -> Tensor:
+    """One over one plus the exponential of the opposite."""
+    return ops.sigmoid(node[0].tensor)
+
+
+@operator("Erf", types=REAL)
+def erf(node: Node) -> Tensor:
+    """The error function."""
+    return ops.erf(node[0].tensor)
+
+
+@operator("Erfc", types=REAL)
+def erfc(node: Node) -> Tensor:
+    """One less the error function."""
+    value = ops.erf(node[0].tensor)
+    return ops.sub(constant(value, 1), value)
+
+
+@operator("Floor", types=REAL, fold=folded(np.floor))
+def floor(node: Node) -> Tensor:
+    """The next whole number downwards."""
+    return ops.floor(node[0].tensor)
+
+
+@operator("Ceil", types=REAL, fold=folded(np.ceil))
+def ceil(node: Node) -> Tensor:
+    """The next whole number upwards."""
+    return ops.ceil(node[0].tensor)
+
+
+@operator("Round", types=NUMBERS, fold=folded(lambda value: np.rint(value).astype(value.dtype)))
+def round_(node: Node) -> Tensor:
+    """The nearest whole number, the even one of two."""
+    value = node[0].tensor
+    return nearest_even(value) if value.dtype.is_float else value
+
+
+@operator("Rint", types=REAL, fold=folded(np.rint))
+def rint(node: Node) -> Tensor:
+    """The nearest whole number, the even one of two."""
+    return nearest_even(node[0].tensor)
+
+
+@operator("Relu", types=NUMBERS, fold=folded(lambda value: np.maximum(value, value.dtype.type(0))))
+def relu(node: Node) -> Tensor:
+    """Elements from 0 on, others as 0."""
+    value = node[0].tensor
+    if value.dtype.is_float:
+        return ops.clamp(value, min_val=0.0, max_val=inf)
+    return ops.maximum(value, number(value, 0))
+
+
+@operator("Relu6", types=NUMBERS)
+def relu6(node: Node) -> Tensor:
+    """Elements from 0 to 6, others as the nearest of them."""
+    value = node[0].tensor
+    if value.dtype.is_float:
+        return ops.clamp(value, min_val=0.0, max_val=6.0)
+    return ops.minimum(ops.maximum(value, number(value, 0)), number(value, 6))
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyAttributes(Attributes):
+    """The factor of negative numbers."""
+
+    alpha: float = 0.2
+
+
+@operator("LeakyRelu", LeakyAttributes, types=REAL)
+def leaky_relu(node: Node, options: LeakyAttributes) -> Tensor:
+    """Elements from 0 on, others times a factor."""
+    value = node[0].tensor
+    below = ops.mul(value, number(value, options.alpha))
+    return ops.maximum(value, below) if options.alpha <= 1 else ops.minimum(value, below)
+
+
+@operator("Elu", types=REAL)
+def elu(node: Node) -> Tensor:
+    """Elements from 0 on, others as their exponential less one."""
+    value = node[0].tensor
+    below = ops.sub(ops.exp(value), number(value, 1))
+    return ops.select(is_negative(value), below, value)
+
+
+@operator("Selu", types=REAL)
+def selu(node: Node) -> Tensor:
+    """Elements times a factor, negative ones as their exponential less one times another factor."""
+    scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+    value = node[0].tensor
+    below = ops.mul(ops.sub(ops.exp(value), number(value, 1)), number(value, scale * alpha))
+    return ops.select(is_negative(value), below, ops.mul(value, number(value, scale)))
+
+
+@operator("Softplus", types=REAL)
+def softplus(node: Node) -> Tensor:
+    """The logarithm of one more than the exponential."""
+    value = node[0].tensor
+    rest = _log1p(ops.exp(-ops.abs(value)))
+    return ops.add(ops.maximum(value, number(value, 0)), rest)
+
+
+@operator("Softsign", types=REAL)
+def softsign(node: Node) -> Tensor:
+    """A number over one more than its absolute value."""
+    value = node[0].tensor
+    return quotient(value, ops.add(ops.abs(value), number(value, 1)))
+
+
+@operator("Softmax", types=REAL)
+def soft_max(node: Node) -> Tensor:
+    """Exponentials over their sum, along the last dimension."""
+    return softmax(node[0].tensor, node[0].rank - 1)
+
+
+@operator("LogSoftmax", types=REAL)
+def log_soft_max(node: Node) -> Tensor:
+    """The logarithm of exponentials over their sum, along the last dimension."""
+    return log_softmax(node[0].tensor, node[0].rank - 1)
