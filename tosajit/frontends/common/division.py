@@ -11,7 +11,7 @@ from tosajit.frontends.common.numbers import is_negative, is_not_zero, number, t
 from tosajit.tracing.tensor import Tensor
 
 
-def quotient(first: Tensor, second: Tensor) -> Tensor:
+def quotient_of(first: Tensor, second: Tensor) -> Tensor:
     """Real numbers over others: times one over them."""
     data = constant_of(second)
     if data is not None and small(data.shape):
@@ -19,22 +19,30 @@ def quotient(first: Tensor, second: Tensor) -> Tensor:
     return ops.mul(first, ops.reciprocal(second))
 
 
-def floored(first: Tensor, second: Tensor) -> Tensor:
-    """The greatest whole numbers that are not above a quotient."""
-    if first.dtype is INT32:
-        whole = ops.intdiv(first, second)
-        rest = ops.sub(first, ops.mul(whole, second))
-        apart = ops.logical_xor(is_negative(rest), is_negative(second))
-        below = ops.logical_and(apart, is_not_zero(rest))
-        return ops.select(below, ops.sub(whole, number(whole, 1)), whole)
-    turned, size = ops.select(is_negative(second), -first, first), ops.abs(second)
-    whole = ops.floor(quotient(turned, size))
-    over = ops.greater(ops.mul(whole, size), turned)
-    whole = ops.select(over, ops.sub(whole, number(whole, 1)), whole)
-    above = ops.add(whole, number(whole, 1))  # what a rounded reciprocal makes a little too small
-    return ops.select(ops.greater_equal(turned, ops.mul(above, size)), above, whole)
+def floored(value: Tensor, divisor: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole quotients below or at the real ones, and what is left."""
+    if value.dtype is INT32:
+        quotient: Tensor = ops.intdiv(value, divisor)
+    else:
+        quotient = ops.floor(quotient_of(value, divisor))
+    one = number(value, 1)
+    rest = ops.sub(value, ops.mul(quotient, divisor))
+    wrong = ops.logical_xor(is_negative(rest), is_negative(divisor))
+    over = ops.logical_and(wrong, is_not_zero(rest))
+    quotient, rest = (
+        ops.select(over, ops.sub(quotient, one), quotient),
+        ops.select(over, ops.add(rest, divisor), rest),
+    )
+    if value.dtype is INT32:
+        return quotient, rest
+    # One over the divisor is rounded: the quotient of multiples may be one too small.
+    whole = ops.greater_equal(ops.abs(rest), ops.abs(divisor))
+    return (
+        ops.select(whole, ops.add(quotient, one), quotient),
+        ops.select(whole, ops.sub(rest, divisor), rest),
+    )
 
 
 def truncated(first: Tensor, second: Tensor) -> Tensor:
     """A quotient without its fraction."""
-    return ops.intdiv(first, second) if first.dtype is INT32 else towards_zero(quotient(first, second))
+    return ops.intdiv(first, second) if first.dtype is INT32 else towards_zero(quotient_of(first, second))

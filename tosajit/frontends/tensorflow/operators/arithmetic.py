@@ -13,7 +13,7 @@ from tosajit.dtypes import INT32
 from tosajit.frontends.common import numbers
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.channels import convolved
-from tosajit.frontends.common.division import floored, quotient, truncated
+from tosajit.frontends.common.division import floored, quotient_of, truncated
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.frame import Refused
@@ -58,7 +58,7 @@ def mul_no_nan(node: Node) -> Tensor:
 @operator("RealDiv", types=REAL, fold=folded(np.divide))
 def real_div(node: Node) -> Tensor:
     """The quotient of two tensors: the first times one over the second."""
-    return quotient(*_pair(*node.tensors))
+    return quotient_of(*_pair(*node.tensors))
 
 
 def _pair(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
@@ -76,27 +76,26 @@ def div(node: Node) -> Tensor:
 def div_no_nan(node: Node) -> Tensor:
     """The quotient of two tensors; zero where the second is."""
     first, second = node.aligned
-    return ops.select(ops.equal(second, number(second, 0)), number(second, 0), quotient(first, second))
+    return ops.select(ops.equal(second, number(second, 0)), number(second, 0), quotient_of(first, second))
 
 
 @operator("Xdivy", types=REAL)
 def xdivy(node: Node) -> Tensor:
     """The quotient of two tensors; zero where the first is."""
     first, second = node.aligned
-    return ops.select(ops.equal(first, number(first, 0)), number(first, 0), quotient(first, second))
+    return ops.select(ops.equal(first, number(first, 0)), number(first, 0), quotient_of(first, second))
 
 
 @operator("FloorDiv", types=NUMBERS, fold=folded(np.floor_divide))
 def floor_div(node: Node) -> Tensor:
     """The greatest whole numbers that are not above the quotient of two tensors."""
-    return floored(*_pair(*node.tensors))
+    return floored(*_pair(*node.tensors))[0]
 
 
 @operator("FloorMod", types=NUMBERS, fold=folded(np.mod))
 def floor_mod(node: Node) -> Tensor:
     """What is left of the first tensor, with the sign of the second."""
-    first, second = _pair(*node.tensors)
-    return ops.sub(first, ops.mul(floored(first, second), second))
+    return floored(*_pair(*node.tensors))[1]
 
 
 def _truncated(first: Array, second: Array) -> Array:

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.division import quotient
+from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.tensorflow.folding import folded
@@ -28,7 +28,7 @@ def expm1(node: Node) -> Tensor:
     """The exponential less one, exact also near zero."""
     value = node[0].tensor
     half = ops.tanh(ops.mul(value, number(value, 0.5)))
-    near = quotient(ops.add(half, half), ops.sub(constant(value, 1), half))
+    near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
     far = ops.sub(ops.exp(value), number(value, 1))
     return ops.select(ops.greater(constant(value, 0.5), ops.abs(value)), near, far)
 
@@ -49,7 +49,7 @@ def _log1p(value: Tensor) -> Tensor:
     """What rounding takes from one more is made good by what it is too much."""
     more = ops.add(value, number(value, 1))
     rounded = ops.sub(more, number(value, 1))
-    exact = ops.mul(ops.log(more), quotient(value, rounded))
+    exact = ops.mul(ops.log(more), quotient_of(value, rounded))
     exact = ops.select(is_not_zero(rounded), exact, value)
     return ops.select(ops.equal(more, number(value, inf)), more, exact)
 
@@ -87,7 +87,7 @@ def cos(node: Node) -> Tensor:
 @operator("Tan", types=REAL, fold=folded(np.tan))
 def tan(node: Node) -> Tensor:
     """The tangent of an angle in radians."""
-    return quotient(ops.sin(node[0].tensor), ops.cos(node[0].tensor))
+    return quotient_of(ops.sin(node[0].tensor), ops.cos(node[0].tensor))
 
 
 @operator("Tanh", types=REAL, fold=folded(np.tanh))
@@ -202,7 +202,7 @@ def softplus(node: Node) -> Tensor:
 def softsign(node: Node) -> Tensor:
     """A number over one more than its absolute value."""
     value = node[0].tensor
-    return quotient(value, ops.add(ops.abs(value), number(value, 1)))
+    return quotient_of(value, ops.add(ops.abs(value), number(value, 1)))
 
 
 @operator("Softmax", types=REAL)

@@ -10,6 +10,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.division import floored
 from tosajit.frontends.common.fixed import divided, normal, plus, raised, reciprocal, times
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.scale import multiplier_of, wide
@@ -93,23 +94,4 @@ def _floored(node: Node) -> tuple[Tensor, Tensor]:
     """Quotients below or at the real ones, and what is left."""
     values = (one.tensor for one in node.inputs)
     value, divisor = aligned(*(one if one.dtype in (FP32, INT32) else wide(one) for one in values))
-    if value.dtype is INT32:
-        quotient: Tensor = ops.intdiv(value, divisor)
-    else:
-        quotient = ops.floor(ops.mul(value, ops.reciprocal(divisor)))
-    zero, one = number(value, 0), number(value, 1)
-    rest = ops.sub(value, ops.mul(quotient, divisor))
-    wrong = ops.logical_xor(ops.greater(ops.const(zero), rest), ops.greater(ops.const(zero), divisor))
-    over = ops.logical_and(wrong, ops.logical_not(ops.equal(rest, zero)))
-    quotient, rest = (
-        ops.select(over, ops.sub(quotient, one), quotient),
-        ops.select(over, ops.add(rest, divisor), rest),
-    )
-    if value.dtype is INT32:
-        return quotient, rest
-    # One over the divisor is rounded: the quotient of multiples may be one too small.
-    whole = ops.greater_equal(ops.abs(rest), ops.abs(divisor))
-    return (
-        ops.select(whole, ops.add(quotient, one), quotient),
-        ops.select(whole, ops.sub(rest, divisor), rest),
-    )
+    return floored(value, divisor)

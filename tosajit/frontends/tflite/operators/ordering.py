@@ -7,14 +7,10 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
-from tosajit.frontends.common.borders import padded
-from tosajit.frontends.common.gather import gathered
-from tosajit.frontends.common.indices import numbered
-from tosajit.frontends.common.layout import part, reshaped, small, transposed
+from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.ordering import greatest, running_sums, turned_sequences
 from tosajit.frontends.common.reduce import axes_of
-from tosajit.frontends.common.scale import number_like, wide
-from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
@@ -27,19 +23,7 @@ def cumsum(node: Node, options: CumsumOptions) -> Tensor:
     """The sums of the elements of a dimension up to each of them."""
     value = node[0].tensor
     (axis,) = axes_of(node[1].ints, value.ndim)
-    value = ops.reverse(value, axis=axis) if options.reverse else value
-    value = _delayed(value, axis, 1) if options.exclusive else value
-    step = 1
-    while step < value.shape[axis]:
-        value, step = ops.add(value, _delayed(value, axis, step)), 2 * step
-    return ops.reverse(value, axis=axis) if options.reverse else value
-
-
-def _delayed(value: Tensor, axis: int, step: int) -> Tensor:
-    """Elements moved behind by steps, zeros before them."""
-    borders = [(step if place == axis else 0, 0) for place in range(value.ndim)]
-    extent = value.shape[axis]
-    return part(padded(value, borders), axis, 0, extent)
+    return running_sums(value, axis, exclusive=options.exclusive, reverse=options.reverse)
 
 
 def _ranged(node: Node) -> Array:
@@ -65,15 +49,7 @@ def reverse_sequence(node: Node, options: ReverseSequenceOptions) -> Tensor:
     """The first elements of a dimension turned round, as many as a number for each index of another says."""
     value, lengths = node[0].tensor, node[1].tensor
     batch, axis = (axes_of([one], value.ndim)[0] for one in (options.batch_dim, options.seq_dim))
-    if batch == axis:
-        raise Refused(f"its sequences and its lengths are both along dimension {axis}")
-    order = [batch, axis, *(place for place in range(value.ndim) if place not in (batch, axis))]
-    count = reshaped(lengths, (-1, 1))
-    places = numbered(value.shape[axis], 1, 2)
-    last = ops.sub(count, number_like(count, 1))
-    indices = ops.select(ops.greater(count, places), ops.sub(last, places), places)
-    turned = gathered(transposed(value, order), indices, 1, 1)
-    return transposed(turned, [order.index(place) for place in range(value.ndim)])
+    return turned_sequences(value, lengths, batch, axis)
 
 
 @operator("BUCKETIZE", BucketizeOptions, types="float32 int32 int64")
@@ -94,26 +70,4 @@ def bucketize(node: Node, options: BucketizeOptions) -> Tensor:
 def top_k(node: Node) -> tuple[Tensor, Tensor]:
     """The greatest elements along the last dimension, and where they are; of equal ones the first."""
     value, (count,) = node[0], node[1].ints
-    axis, extent = value.rank - 1, value.shape[-1]
-    if not 0 < count <= extent:
-        raise Refused(f"it takes {count} of {extent} elements")
-    rest = value.tensor if value.dtype in (FP32, INT32) else wide(value.tensor)
-    least = number(rest, -np.inf if rest.dtype is FP32 else np.iinfo(np.int32).min)
-    places, values, indices = numbered(extent, axis, value.rank), list[Tensor](), list[Tensor]()
-    left: Tensor | None = None
-    for _ in range(count):
-        most = ops.reduce_max(rest, axis=axis)
-        found = ops.equal(rest, most)
-        found = found if left is None else ops.logical_and(found, left)
-        first = ops.reduce_min(ops.select(found, places, number_like(rest, extent)), axis=axis)
-        values, indices = [*values, most], [*indices, first]
-        others = ops.logical_not(ops.equal(ops.const(places), first))
-        left = others if left is None else ops.logical_and(left, others)
-        rest = ops.select(others, rest, least)
-    greatest = _joined(values, axis)
-    narrow = greatest if greatest.dtype is value.dtype else saturated(greatest, value.dtype)
-    return narrow, _joined(indices, axis)
-
-
-def _joined(values: list[Tensor], axis: int) -> Tensor:
-    return values[0] if len(values) == 1 else ops.concat(values, axis=axis)
+    return greatest(value.tensor, count)

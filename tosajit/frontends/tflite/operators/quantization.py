@@ -8,6 +8,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import FP32, INT8, INT16
+from tosajit.frontends.common.grid import Grid, on_grid
 from tosajit.frontends.common.scale import rescale, scaled
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Described, Node
@@ -79,18 +80,4 @@ def fake_quant(node: Node, options: FakeQuantOptions) -> Tensor:
         raise Refused("it is of a narrow range, which is for weights alone")
     if not 1 < options.num_bits <= 16:
         raise Refused(f"it counts in {options.num_bits} bits, but must in 2 to 16")
-    low, high, step = _grid(options)
-    ones = np.ones((1,) * node[0].rank, np.float32)
-    inside = ops.clamp(node[0].tensor, min_val=float(low), max_val=float(high))
-    place = ops.mul(ops.sub(inside, ones * low), ones * (np.float32(1) / step))
-    nearest = ops.floor(ops.add(place, ones * np.float32(0.5)))
-    return ops.add(ops.mul(nearest, ones * step), ones * low)
-
-
-def _grid(options: FakeQuantOptions) -> tuple[np.float32, np.float32, np.float32]:
-    """The least and the greatest number of a grid that has zero on it, and its step."""
-    most = np.float32((1 << options.num_bits) - 1)
-    step = (np.float32(options.max) - np.float32(options.min)) / most
-    zero = np.float32(-np.float32(options.min) / step)
-    nudged = np.float32(np.floor(np.clip(zero, 0, most) + 0.5))
-    return -nudged * step, (most - nudged) * step, step
+    return on_grid(node[0].tensor, Grid.of(options.min, options.max, options.num_bits))
