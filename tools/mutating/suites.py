@@ -32,16 +32,15 @@ KERNELS = (
     "tests/test_operator_values.py",
 )
 ARRAYS = (
+    "tests/test_plain_kernels.py",
     "tests/test_golden_units.py",
     "tests/test_contraction.py",
-    "tests/test_plain_kernels.py",
-    "tests/test_simplify.py",
     "tests/test_zero_points.py",
     "tests/test_host.py",
-    "tests/test_transposing.py",
     "tests/test_contract_kernels.py",
     "tests/test_float_contractions.py",
     "tests/test_float_depthwise.py",
+    "tests/test_transposing.py",
     "tests/test_models.py",
 )
 MACHINES = (
@@ -158,7 +157,7 @@ SUITES = {
         "tests/test_variables.py",
         "tests/test_messages.py",
     ),
-    "tosajit/host/": ARRAYS,
+    "tosajit/host/": ("tests/test_golden_units.py", "tests/test_simplify.py", *ARRAYS),
     "tosajit/kernels/": (
         *KERNELS,
         "tests/test_kernels_objects.py",

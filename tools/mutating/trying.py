@@ -20,8 +20,6 @@ from mutating.mutations import Mutant
 from mutating.patching import Calls, Patch, Place, forget
 
 PACKAGES = ("tiling", "sim", "tosajit")
-TEXTS = ("tosajit/kernels/",)
-"""Files that are read as text, or compiled: another function in memory changes nothing of them."""
 SESSION = Path(__file__).with_name("session.py")
 
 Fate = Literal["survived", "outlived", "unseen", "killed", "hangs", "crashed", "unsound"]
@@ -130,12 +128,7 @@ class Suite:
         tests = self.chosen(mutant.path, patch.innermost if patch else None)
         if not tests:
             return Verdict(mutant, "unseen" if any(known.passed for known in self.known) else "unsound")
-        if (
-            patch is None
-            or mutant.path.startswith(TEXTS)
-            or patch.place in self.imported
-            or patch.needs_import
-        ):
+        if patch is None or patch.place in self.imported or patch.needs_import:
             work = partial(_fresh, tests, self.limits)
         else:
             work = partial(self._run, tests, patch)
@@ -153,13 +146,17 @@ class Suite:
         """Tests for a fault: those that meet the function before others of their files, cheap ones first.
 
         The others count too: what was found out once and remembered is met by the first test alone. For a
-        fault that importing meets, or that runs unheard, they are all tests of files that meet the module.
+        fault that importing meets, or that runs unheard, they are all tests of files that meet the module,
+        in the order of the suite.
         """
-        sound = sorted((known for known in self.known if known.passed), key=lambda known: known.seconds)
-        meeting = [known for known in sound if place in known.reached]
+        sound = [known for known in self.known if known.passed]
+        meeting = sorted((known for known in sound if place in known.reached), key=lambda one: one.seconds)
         near = meeting or [known for known in sound if any(file == path for file, _, _ in known.reached)]
-        files = {known.file for known in near}
-        others = [known for known in sound if known.file in files or not files]
+        files = list(dict.fromkeys(known.file for known in near or sound))
+        others = sorted(
+            (known for known in sound if known.file in files),
+            key=lambda one: (files.index(one.file), one.seconds),
+        )
         return list(dict.fromkeys(known.test for known in (*meeting, *others)))
 
     def _run(self, tests: Sequence[str], patch: Patch, notes: Notes) -> None:
@@ -193,8 +190,9 @@ def _fresh(tests: Sequence[str], limits: Limits, notes: Notes) -> None:
 
 def run(items: Sequence[pytest.Item], limits: Limits, notes: Notes) -> None:
     """Run tests up to the first that fails, and note how it goes."""
+    began = time.process_time()
     for number, item in enumerate(items):
-        if time.process_time() > limits.mutant:
+        if time.process_time() - began > limits.mutant:
             notes.leave("outlived", "", number)
             return
         notes.leave("crashed", item.nodeid, number)
