@@ -44,6 +44,7 @@ ARRAYS = (
     "tests/test_models.py",
 )
 MACHINES = (
+    "tests/sim/test_golden_blocks.py",
     "tests/sim/test_golden_costs.py",
     "tests/sim/test_golden_machines.py",
     "tests/sim/test_costs.py",
