@@ -7,9 +7,10 @@ of a conditional expression: both are errors.
 """
 
 import ast
-import copy
 from collections.abc import Iterator, Mapping
 from itertools import count
+
+from tosajit.kernels.syntax import copied
 
 SIGNED = ("int8", "int16", "int32", "int64")
 INTEGER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -25,7 +26,7 @@ def inline_calls(module: ast.Module, root: str = "kernel") -> ast.Module:
         if isinstance(node, ast.FunctionDef):
             if node.name in plain:
                 continue
-            node = copy.deepcopy(node)
+            node = copied(node)
             node.body = _Inliner(plain, count(1)).block(node.body)
         body.append(node)
     inlined = ast.Module(body, [])
@@ -126,7 +127,7 @@ class _Inliner(ast.NodeTransformer):
         return self._body(function, dict(zip(parameters, node.args, strict=True)), node)
 
     def _body(self, function: ast.FunctionDef, arguments: Mapping[str, ast.expr], call: ast.Call) -> ast.AST:
-        steps = copy.deepcopy(_without_docstring(function.body))
+        steps = copied(_without_docstring(function.body))
         named = (n for step in steps for n in ast.walk(step) if isinstance(n, ast.Name))
         stored = {name.id for name in named if isinstance(name.ctx, ast.Store)}
         number = next(self.numbers)
@@ -165,7 +166,7 @@ class _Renamer(ast.NodeTransformer):
             return node
         if isinstance(value, ast.Name):
             return ast.copy_location(ast.Name(value.id, node.ctx), self.call)
-        return copy.deepcopy(value)
+        return copied(value)
 
 
 class _CastDropper(ast.NodeTransformer):

@@ -11,7 +11,6 @@ least.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import importlib
 import inspect
@@ -19,6 +18,8 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from itertools import count
 from types import ModuleType
+
+from tosajit.kernels.syntax import copied
 
 
 def written_out(text: ast.Module) -> ast.Module:
@@ -62,7 +63,7 @@ def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
 
 def _bare(function: ast.FunctionDef, name: str, body: list[ast.stmt]) -> ast.FunctionDef:
     """A function without annotations, with another body."""
-    made = copy.deepcopy(function)
+    made = copied(function)
     made.name, made.returns, made.body = name, None, body
     for argument in made.args.args:
         argument.annotation = None
@@ -92,10 +93,10 @@ class _Instance(ast.NodeTransformer):
     def functions(self, name: str, new_name: str) -> Iterator[ast.stmt]:
         """The kernel under a new name, and before it the functions that it still calls."""
         kernel = self.own[name]
-        body = self.block(copy.deepcopy(_statements(kernel)))
+        body = self.block(copied(_statements(kernel)))
         wanted = _called(ast.Module(body, []), self.own)
         for function in (self.own[called] for called in self.own if called in wanted):
-            yield _bare(function, function.name, self.block(copy.deepcopy(_statements(function))))
+            yield _bare(function, function.name, self.block(copied(_statements(function))))
         parameters = [argument.arg for argument in kernel.args.args]
         yield _bare(kernel, new_name, _loaded_once(body, parameters))
 
@@ -107,7 +108,7 @@ class _Instance(ast.NodeTransformer):
         return result
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copy.deepcopy(self.values.get(node.id, node))
+        return copied(self.values.get(node.id, node))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         kind = vars(self.module).get(node.value.id) if isinstance(node.value, ast.Name) else None
@@ -146,14 +147,14 @@ class _Instance(ast.NodeTransformer):
             end = self.ends[call.func.id]
             pairs = zip(end.args.args, map(self.visit, call.args), strict=True)
             assigned = [_assigned(p.arg, value) for p, value in pairs if not _is_name(value, p.arg)]
-            return [*assigned, *copy.deepcopy(end.body)]
+            return [*assigned, *copied(end.body)]
         if call.func.id in self.own:
             return self._body(self.own[call.func.id], [self.visit(argument) for argument in call.args])
         return self.generic_visit(node)
 
     def _body(self, function: ast.FunctionDef, arguments: list[ast.expr]) -> list[ast.stmt]:
         """A function's body with fresh names for its own variables."""
-        body = copy.deepcopy(_statements(function))
+        body = copied(_statements(function))
         number = next(self.numbers)
         nodes = [node for statement in body for node in ast.walk(statement)]
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -178,7 +179,7 @@ class _Renamer(ast.NodeTransformer):
         value = self.names.get(node.id)
         if isinstance(value, ast.Name):
             return ast.Name(value.id, node.ctx)
-        return copy.deepcopy(value) if value is not None else node
+        return copied(value) if value is not None else node
 
 
 def _loaded_once(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:

@@ -2,23 +2,19 @@
 
 import ast
 import functools
-import inspect
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import compiler, typed_passes, types, untyped_passes
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
-from numba.core.registry import cpu_target
-from numba.extending import intrinsic
 
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.instances import written_out
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
+from tosajit.kernels.translation import callee, translated
 
 WRAPPER = """
 define void @{symbol}(i64 %args) {{
@@ -40,9 +36,10 @@ EXTERNAL = frozenset(
 
 def compile_object(source: str, path: Path, symbol: str) -> bytes:
     """Compile the function `kernel` of `source` into an object that defines `void symbol(int64)`."""
-    module = _optimized(source, path, symbol)
-    _check_external(module)
-    return target_machine().emit_object(module)  # type: ignore[no-any-return]
+    with _without_collections():
+        module = _optimized(source, path, symbol)
+        _check_external(module)
+        return target_machine().emit_object(module)  # type: ignore[no-any-return]
 
 
 def llvm_text(source: str) -> str:
@@ -50,9 +47,21 @@ def llvm_text(source: str) -> str:
     return str(_optimized(source, Path("kernel.py"), "kernel"))
 
 
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Look for no garbage: a tenth of the time goes into that, while hardly anything can be freed."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _optimized(source: str, path: Path, symbol: str) -> Any:
     """Return the LLVM module of a kernel with all that it calls; only `symbol` is visible from outside."""
-    module, name = _lower(_function(source, path, symbol))
+    module, name = translated(_function(source, path, symbol))
     module.link_in(llvm.parse_assembly(WRAPPER.format(symbol=symbol, function=name)))
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name != symbol:
@@ -77,93 +86,8 @@ def _function(source: str, path: Path, name: str) -> Callable[..., Any]:
     exec(compile(text, str(path), "exec"), namespace)
     for node in text.body:
         if isinstance(node, ast.FunctionDef) and node.name != "kernel":
-            namespace[node.name] = _callee(namespace[node.name])
+            namespace[node.name] = callee(namespace[node.name])
     return namespace["kernel"]  # type: ignore[no-any-return]
-
-
-class _Library(JITCodeLibrary):
-    """Code that is only ever linked into a kernel: neither optimised nor emitted on its own."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        """Put all that is called into the module."""
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-
-PASSES = (
-    untyped_passes.TranslateByteCode,
-    untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.ReconstructSSA,
-    typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
-)
-"""Numba's passes without those for closures, comprehensions, arrays and exceptions, a fifth of its time."""
-
-
-class _Pipeline(compiler.CompilerBase):
-    """Numba's compiler for the little that kernels use of Python."""
-
-    def define_pipelines(self) -> list[Any]:
-        new_manager: Any = PassManager
-        manager = new_manager("kernel")
-        for kind in PASSES:
-            manager.add_pass(kind, kind._name)
-        manager.finalize()
-        return [manager]
-
-
-def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], result: Any) -> Any:
-    numba: Any = compiler
-    new_library: Any = _Library
-    flags = numba.Flags()
-    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    flags.enable_pyobject = flags.nrt = False
-    flags.error_model = "numpy"
-    typing_context, target_context = cpu_target.typing_context, cpu_target.target_context
-    library = new_library(target_context.codegen(), function.__qualname__)
-    return numba.compile_extra(
-        typing_context, target_context, function, arguments, result, flags, {}, library, _Pipeline
-    )
-
-
-def _callee(function: Callable[..., Any]) -> Any:
-    """Return what Numba takes for `function` when a kernel calls it."""
-    compiled: dict[tuple[Any, ...], Any] = {}
-    numba_types: Any = types
-
-    def call(typing_context: Any, *arguments: Any) -> Any:
-        plain = tuple(numba_types.unliteral(argument) for argument in arguments)
-        if plain not in compiled:
-            compiled[plain] = _compile(function, plain, None)
-        result = compiled[plain]
-
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            context.add_linking_libs([result.library])
-            return context.call_internal(builder, result.fndesc, result.signature, values)
-
-        return result.signature, generate
-
-    parameters = inspect.signature(function).parameters.values()
-    context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    call.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-    call.__name__ = call.__qualname__ = function.__name__
-    return intrinsic(call)
-
-
-def _lower(function: Callable[..., Any]) -> tuple[Any, str]:
-    """Return the LLVM module of a kernel before optimisation, and the kernel's name in it."""
-    with global_compiler_lock:
-        result = _compile(function, (types.int64,), types.none)
-        result.library.finalize()
-    return result.library._final_module, result.fndesc.llvm_func_name
 
 
 llvm.initialize_native_target()

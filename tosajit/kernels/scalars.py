@@ -6,7 +6,6 @@ they take from `coefficients.py` by name are literals in the text of kernels.
 """
 
 import ast
-import copy
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tosajit.kernels import coefficients, plain
+from tosajit.kernels.syntax import copied
 
 FILES = ("arithmetic.py", "floating.py", "transcendental.py", "requires.py")
 ROUND = {"f16": "round_f16", "bf16": "round_bf16", "f32": "np.float32"}
@@ -90,7 +90,7 @@ def definition(name: str) -> Definition:
     if name not in _declared():
         raise KeyError(f"no scalar is named {name}")
     declared, type = _declared()[name]
-    node = copy.deepcopy(declared)
+    node = copied(declared)
     node.name, node.returns, node.decorator_list = name, None, []
     summary = ast.get_docstring(node) or ""
     node.body = node.body[1:]
@@ -163,4 +163,4 @@ class _Instance(ast.NodeTransformer):
         return {"T": signed, "U": f"np.uint{number}", "BITS": str(bits), "LOW": str(low), "HIGH": str(high)}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copy.deepcopy(self.values.get(node.id, node))
+        return copied(self.values.get(node.id, node))
