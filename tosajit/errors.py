@@ -4,6 +4,7 @@
 TosaError
 ├── GraphError      a graph breaks the specification; `.violations` has everything that is wrong
 ├── FileError       a file is damaged, or of a version that cannot be read
+├── ScriptError     the text of a module is wrong; `.faults` has everything, with its place
 ├── ModelError      a model of another format does what TOSA cannot say; `.refusals` has all of it
 ├── InputError      arrays do not fit the inputs of an executable
 ├── PlanError       a target is too small; names the resource, the demand, the bound and what would help
@@ -90,6 +91,46 @@ class ModelError(TosaError):
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[tuple[Refusal, ...]]]:
         return type(self), (self.refusals,)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at a place of a text."""
+
+    module: str
+    line: int
+    column: int
+    message: str
+    section: str
+    remedy: str = ""
+    text: str = ""
+    """The line, or the part of it that can be shown."""
+    offset: int = 0
+    """Where in `text` the place is."""
+    width: int = 1
+
+    def __str__(self) -> str:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        where = f"{plain(self.module)}:{self.line}:{self.column}"
+        caret = "".join("\t" if letter == "\t" else " " for letter in self.text[: self.offset])
+        caret += "^" * max(1, min(self.width, len(self.text) - self.offset))
+        message = (
+            f"{where}: {plain(self.message, None)}{plain(remedy, None)} [NNEF 2.0 section {self.section}]"
+        )
+        return f"{message}\n    {plain(self.text, None)}\n    {caret}"
+
+
+class ScriptError(TosaError):
+    """The text of a module, such as one in SkriptND, is wrong."""
+
+    shown = 20
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        super().__init__(_listed("faults", self.faults, self.shown))
+
+    def __reduce__(self) -> tuple[type[ScriptError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.faults,)
 
 
 class InputError(TosaError):
