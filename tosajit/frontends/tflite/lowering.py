@@ -19,7 +19,8 @@ from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.labels import labels
 from tosajit.frontends.tflite.lists import with_updates
-from tosajit.frontends.tflite.node import Described, Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import Type

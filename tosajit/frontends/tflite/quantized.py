@@ -14,7 +14,7 @@ from tosajit.frontends.common.scale import rescale
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
-from tosajit.frontends.tflite.node import Described, Operand
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.schema import Type
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor

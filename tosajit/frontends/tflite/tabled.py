@@ -12,7 +12,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.tables import byte_table, interpolated, sampled
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Described, Operand
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.tracing.tensor import Tensor
 
 Function = Callable[[float], float]

@@ -10,7 +10,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Described, Operand
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.recorder import Trace, recording
 from tosajit.tracing.tensor import Tensor

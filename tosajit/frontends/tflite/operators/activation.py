@@ -21,7 +21,8 @@ from tosajit.frontends.common.scale import (
 )
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Described, Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import LeakyReluOptions

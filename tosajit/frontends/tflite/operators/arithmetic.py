@@ -13,7 +13,8 @@ from tosajit.arrays import Array
 from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.scale import allowed, multiplier_of, rescale, rounded_twice, scaled, wide
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
 from tosajit.frontends.tflite.quantized import activated, finished

@@ -14,7 +14,8 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.common.tables import saturated
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.arithmetic import folded, raised
 from tosajit.frontends.tflite.schema import Type

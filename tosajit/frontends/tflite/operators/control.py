@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from tosajit import ops
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import CallOnceOptions, CallOptions, IfOptions, WhileOptions
 from tosajit.frontends.tflite.schema import Type

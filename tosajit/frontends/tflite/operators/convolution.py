@@ -13,7 +13,8 @@ from tosajit.frontends.common.scale import scaled
 from tosajit.frontends.common.windows import padding, spans, trimmed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation, Padding
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import (
     Conv2DOptions,

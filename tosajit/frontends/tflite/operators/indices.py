@@ -13,7 +13,8 @@ from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.common.scatter import combined, filled, placed, unique
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import OneHotOptions
 from tosajit.frontends.tflite.schema import Type

@@ -6,7 +6,8 @@ from tosajit.dtypes import FP32
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.matrices import multiplied
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import BatchMatMulOptions
 from tosajit.frontends.tflite.quantized import finished

@@ -9,7 +9,8 @@ from tosajit.frontends.common.borders import Border, mirrored, padded
 from tosajit.frontends.common.layout import small
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import MirrorPadMode
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import MirrorPadOptions
 from tosajit.tracing.tensor import Tensor

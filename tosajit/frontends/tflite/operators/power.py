@@ -10,7 +10,8 @@ from tosajit import ops
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.elementwise import in_float32
 from tosajit.tracing.tensor import Tensor

@@ -11,7 +11,8 @@ from tosajit.dtypes import FP32, INT8, INT16
 from tosajit.frontends.common.grid import Grid, on_grid
 from tosajit.frontends.common.scale import rescale, scaled
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Described, Node
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Described
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type

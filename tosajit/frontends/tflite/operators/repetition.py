@@ -12,7 +12,8 @@ from tosajit.dtypes import BOOL, INT8
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.reader import STORAGE
 from tosajit.tracing.tensor import Tensor

@@ -10,7 +10,8 @@ from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Masks, Range, cut, masked, strided
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import (
     ConcatenationOptions,

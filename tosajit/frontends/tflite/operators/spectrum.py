@@ -8,7 +8,8 @@ from tosajit import ops
 from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.layout import part, reshaped, sliced
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tflite.node import Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.tracing.tensor import Tensor
 

@@ -11,7 +11,8 @@ from tosajit.dtypes import INT8, INT16
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.scale import multiplier_of, rounded_twice
 from tosajit.frontends.common.tables import byte_table
-from tosajit.frontends.tflite.node import Described, Node, Operand
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.sigmoid import sigmoid_of_words, tanh_of_words
