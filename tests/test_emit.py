@@ -5,22 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 import pytest
 
 from tests.test_text import chain, product
 from tiling.expr import acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
-from tiling.plan import schedule
-from tiling.program import Section
+from tiling.plan import plan
+from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
 from tosajit.kernels.link import emit_section
 
 
 def section(nest: Nest, target: Target = HOST) -> Section:
-    found = schedule(nest, target)
-    assert isinstance(found, Section)
-    return found
+    """The only section of a program with all operands outside of the scratchpad."""
+    operands = {a.operand: Operand(a.operand, a.type, prod(a.shape), "input") for a in nest.accesses}
+    program = plan([nest], operands, replace(target, values="offchip", cores=1))
+    assert isinstance(program, Program)
+    return program.sections[0]
 
 
 def window() -> Nest:

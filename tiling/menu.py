@@ -289,7 +289,7 @@ def _orders(
 ) -> tuple[tuple[int, ...], ...]:
     """Orders of loops that differ in what moves: kept classes in all orders, the reduced axes behind them."""
     kept = [axes for axes in classes if axes[0] < outer]
-    last = tuple(axis for axis in range(outer, len(extents)) if extents[axis] > 1)
+    last = range(outer, len(extents))
     orders = []
     for number, order in enumerate(permutations(kept)):
         if number == ORDERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, prod
+from math import inf
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
@@ -89,13 +89,6 @@ def _known(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, 
 def fits(nest: Nest, target: Target) -> bool:
     """Whether the target has room for a tile of the nest."""
     return target.scratch_bytes is None or least_room(nest, target) <= target.scratch_bytes
-
-
-def schedule(nest: Nest, target: Target) -> Section | Infeasible:
-    """One nest alone, for the target, with all its operands outside of the scratchpad."""
-    operands = {a.operand: Operand(a.operand, a.type, prod(a.shape), "input") for a in nest.accesses}
-    program = plan([nest], operands, replace(target, values="offchip", cores=1))
-    return program if isinstance(program, Infeasible) else program.sections[0]
 
 
 def _in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:

@@ -147,7 +147,7 @@ class Suite:
 
         The others count too: what was found out once and remembered is met by the first test alone. For a
         fault that importing meets, or that runs unheard, they are all tests of files that meet the module,
-        in the order of the suite.
+        in the order of the suite, those in front that are called after it.
         """
         sound = [known for known in self.known if known.passed]
         meeting = sorted((known for known in sound if place in known.reached), key=lambda one: one.seconds)
@@ -155,7 +155,7 @@ class Suite:
         files = list(dict.fromkeys(known.file for known in near or sound))
         others = sorted(
             (known for known in sound if known.file in files),
-            key=lambda one: (files.index(one.file), one.seconds),
+            key=lambda one: (Path(path).stem not in one.test, files.index(one.file), one.seconds),
         )
         return list(dict.fromkeys(known.test for known in (*meeting, *others)))
 
