@@ -107,11 +107,10 @@ def meant(drawn: FloatingGraph, node: Node, values: Arrays) -> tuple[Operator, l
     """The operator that a node applies, and its operands: of control flow, what was done."""
     inputs = [values[name] for name in node.inputs]
     meaning = drawn.meanings.get(node.outputs[0])
-    match meaning and meaning.kind:
-        case "if":
-            return meaning.operators[0 if inputs[0].item() else 1], inputs[1:]
-        case "while":
-            return meaning.operators[0], inputs
+    if meaning is not None and meaning.kind == "if":
+        return meaning.operators[0 if inputs[0].item() else 1], inputs[1:]
+    if meaning is not None and meaning.kind == "while":
+        return meaning.operators[0], inputs
     return node.operator, inputs
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from tosajit.dtypes import DTYPES, SHAPE
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.operator import Operator
 from tosajit.operators import OPERATORS, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
+
+T = TypeVar("T")
 
 FLOATS = ("FP32", "FP16", "BF16")
 EIGHT_BITS = ("FP8E4M3", "FP8E5M2")
@@ -163,7 +165,7 @@ class Drawer:
         self.made = FloatingGraph(seed)
         self.style = self.pick(STYLES)
 
-    def pick(self, options: Any) -> Any:
+    def pick(self, options: Sequence[T]) -> T:
         """Choose one of some options."""
         return options[int(self.random.integers(len(options)))]
 
@@ -306,4 +308,4 @@ def sizes(
     if operator == "REDUCE_PRODUCT":
         steps = [np.maximum(np.abs(arrays[0].astype(np.float64)), 1)]
         return oracle.evaluate(operator, attributes, steps, dtype)
-    return np.abs(wide)
+    return np.asarray(np.abs(wide))

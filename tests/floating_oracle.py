@@ -139,23 +139,23 @@ def moved(operator: str, attributes: Mapping[str, Any], inputs: Arrays) -> np.nd
 def cast(x: np.ndarray, output: str) -> np.ndarray:
     """Convert: round to integers, to even; a floating-point result is rounded where it is checked."""
     if output == "BOOL":
-        return x != 0
+        return np.asarray(x != 0)
     if output not in INTEGERS:
         return x.astype(np.float64)
     if x.dtype.kind != "f":
         return x.astype(output.lower())
     low, high = INTEGERS[output]
-    return np.clip(np.nan_to_num(np.rint(x), nan=0.0, posinf=high, neginf=low), low, high)
+    return np.asarray(np.clip(np.nan_to_num(np.rint(x), nan=0.0, posinf=high, neginf=low), low, high))
 
 
 def largest(x: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
     """Where the first of the greatest is, or of NaN; ignored, NaN is less than anything."""
     axis, missing = attributes["axis"], np.isnan(x)
     if attributes["nan_mode"].name == "PROPAGATE":
-        return np.argmax(x, axis=axis).astype(np.int32)
+        return np.asarray(np.argmax(x, axis=axis), np.int32)
     found = np.where(missing, -np.inf, x)
     at = np.where(found.max(axis=axis) == -np.inf, np.argmin(missing, axis=axis), np.argmax(found, axis=axis))
-    return at.astype(np.int32)
+    return np.asarray(at, np.int32)
 
 
 def resized(

@@ -29,7 +29,8 @@ def summed(operator: str, attributes: Mapping[str, Any], inputs: Arrays, bound: 
             return np.asarray(x.sum(axis=attributes["axis"], keepdims=True))
         case "AVG_POOL2D":
             inside = windows(np.ones_like(x), attributes["kernel"], attributes)
-            return windows(x, attributes["kernel"], attributes).sum(axis=(3, 4)) / inside.sum(axis=(3, 4))
+            taken = windows(x, attributes["kernel"], attributes).sum(axis=(3, 4))
+            return np.asarray(taken / inside.sum(axis=(3, 4)))
         case "TRANSPOSE_CONV2D":
             found = transposed(attributes, x, inputs[1]) + inputs[2]
             return np.asarray(found + (0 * inputs[1]).sum(axis=(1, 2, 3)) if bound else found)
@@ -76,7 +77,7 @@ def depthwise(attributes: Mapping[str, Any], x: np.ndarray, weight: np.ndarray, 
     """DEPTHWISE_CONV2D without its bias."""
     found, inside = (windows(array, weight.shape[:2], attributes) for array in (x, np.ones_like(x)))
     products = np.where((inside[..., None] > 0) | bound, found[..., None] * weight, 0.0)
-    total = products.sum(axis=(3, 4))
+    total: np.ndarray = products.sum(axis=(3, 4))
     return total.reshape(*total.shape[:3], -1)
 
 

@@ -100,8 +100,10 @@ def _stored(builder: Builder, value: Any) -> int:
             return builder.blob(value)
         case tuple():
             return builder.ints(value)
-        case _:
+        case int():
             return value
+        case _:
+            raise TypeError(value)
 
 
 def _tensor(builder: Builder, tensor: RawTensor) -> int:

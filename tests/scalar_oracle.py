@@ -94,7 +94,7 @@ def real(body: Callable[..., Any]) -> Callable[..., Any]:
 
 def saturate(row: Scalar, value: int) -> int:
     low, high = (-(1 << 31), (1 << 31) - 1) if row.result == "i32" else bounds(row.result)
-    return clipped(value, low, high)
+    return int(clipped(value, low, high))
 
 
 def float_to(row: Scalar, value: float) -> Any:

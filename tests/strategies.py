@@ -146,7 +146,7 @@ def violating_graph(violation: Violation) -> Drawn:
     for position, array in enumerate(violation.inputs):
         kind = "input" if position < violation.free else "constant"
         entries.append(bench.fresh(array.dtype.name.upper(), array, kind))
-    zeros = np.zeros(violation.output_shape, STORAGE[violation.output_type])
+    zeros: np.ndarray = np.zeros(violation.output_shape, STORAGE[violation.output_type])
     result = bench.fresh(violation.output_type, zeros, "result")
     names = tuple(entry.name for entry in entries)
     bench.uses.append(Use(violation.operator, violation.attributes, names, (result.name,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -18,7 +19,8 @@ KINDS = list(accuracy.FORMATS.values())
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
 def kind(request: pytest.FixtureRequest) -> Format:
-    return request.param
+    found: Format = request.param
+    return found
 
 
 def test_formats_are_those_of_ml_dtypes(kind: Format) -> None:
@@ -34,7 +36,7 @@ def test_a_format_is_found_by_type_name_and_numpy_type(kind: Format) -> None:
 
 
 @pytest.mark.parametrize("other", ["INT8", tj.SHAPE, np.int32, "nothing"])
-def test_other_types_have_no_accuracy(other: object) -> None:
+def test_other_types_have_no_accuracy(other: Any) -> None:
     with pytest.raises(TypeError):
         accuracy.format_of(other)
 
@@ -245,7 +247,9 @@ def test_the_sequence_is_that_of_its_recurrence() -> None:
 
 
 @pytest.mark.parametrize(("types", "output"), LARGEST)
-def test_the_square_of_the_largest_value_does_not_overflow(types: frozenset, output: tj.DType) -> None:
+def test_the_square_of_the_largest_value_does_not_overflow(
+    types: frozenset[tj.DType], output: tj.DType
+) -> None:
     largest = LARGEST[types, output]
     assert Fraction(largest) ** 2 <= Fraction(accuracy.format_of(output).normal_max)
     for dtype in types:

@@ -128,7 +128,12 @@ def generated(
     about: dict[str, Any] = {"s": number, "ks": ks, "out_type": output}
     options = OPERANDS[operator][2]
     about |= {name: list(v) if isinstance(v, tuple) else v for name, v in options.items()}
-    tensor = {"generator": "DOT_PRODUCT", "data_type": kind, "input_type": "VARIABLE", "shape": list(shape)}
+    tensor: dict[str, Any] = {
+        "generator": "DOT_PRODUCT",
+        "data_type": kind,
+        "input_type": "VARIABLE",
+        "shape": list(shape),
+    }
     tensor |= {"input_pos": position, "op": operator, "dot_product_info": about}
     array = np.zeros(shape, accuracy.format_of(kind).dtype.storage)
     path = arm_tools().packages / "tosa_reference_model" / "libtosa_reference_generate_lib.so"

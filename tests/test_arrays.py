@@ -13,6 +13,7 @@ import tosajit as tj
 from tests import oracle
 from tests.building import ONE, cond_if
 from tests.strategies import TARGETS, difference
+from tosajit.arrays import Array
 from tosajit.operators import (
     ADD,
     BITWISE_XOR,
@@ -33,6 +34,8 @@ from tosajit.operators import (
     REVERSE,
     SELECT,
     TRANSPOSE,
+    AccType,
+    RoundingMode,
 )
 
 SHAPE = (3, 8, 5)
@@ -42,7 +45,7 @@ def values(shape: tuple[int, ...] = SHAPE, dtype: str = "int32") -> np.ndarray:
     return np.random.default_rng(3).integers(-100, 100, shape).astype(dtype)
 
 
-def run(graph: tj.Graph, *arrays: np.ndarray, given: tuple[np.ndarray, ...] | None = None) -> None:
+def run(graph: tj.Graph, *arrays: np.ndarray, given: tuple[Array | np.generic, ...] | None = None) -> None:
     """Run on every target and compare with the oracle; `given` is what goes in for `arrays`."""
     expected = oracle.run_graph(graph, arrays)
     for name, target in TARGETS.items():
@@ -77,7 +80,8 @@ def unaligned(array: np.ndarray) -> np.ndarray:
 
 def mapped(array: np.ndarray, folder: Path) -> np.ndarray:
     np.save(folder / "array.npy", array)
-    return np.load(folder / "array.npy", mmap_mode="r")
+    loaded: np.ndarray = np.load(folder / "array.npy", mmap_mode="r")
+    return loaded
 
 
 FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -123,7 +127,7 @@ def test_contractions_take_them_too(form: str) -> None:
     x = graph.input("x", tj.INT8, (1, 6, 7, 5))
     weight = graph.const(values((9, 3, 3, 5), "int8"), tj.INT8)
     zeros = [graph.const(np.array([zero], np.int8), tj.INT8) for zero in (3, 0)]
-    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     sums = graph.add(operator, [x, weight, graph.const(values((9,)), tj.INT32), *zeros])
     a, b = graph.input("a", tj.INT8, (2, 4, 6)), graph.input("b", tj.INT8, (2, 6, 8))
     graph.output(sums, graph.add(MATMUL(), [a, b, *zeros]))
@@ -278,16 +282,19 @@ def test_numbers_that_their_type_does_not_hold_break_nothing(target: str) -> Non
     x, y = graph.input("x", tj.INT4, (1, 4, 4, 2)), graph.input("y", tj.INT48, (6,))
     scales = [graph.const(np.array([5], np.int16), tj.INT16), graph.const(np.array([9], np.int8), tj.INT8)]
     zero = graph.const(np.zeros(1, np.int64), tj.INT48)
-    scaling = {"scale32": False, "per_channel": False, "input_unsigned": False, "output_unsigned": False}
-    scaling["rounding_mode"] = "SINGLE_ROUND"
+    rescale = RESCALE(
+        scale32=False,
+        per_channel=False,
+        input_unsigned=False,
+        output_unsigned=False,
+        rounding_mode=RoundingMode.SINGLE_ROUND,
+    )
     z, index = graph.input("z", tj.INT16, (1, 20, 2)), graph.input("index", tj.INT32, (1, 9))
     graph.output(
         graph.add(GATHER(), [z, index]),
         graph.add(IDENTITY(), [x]),
         graph.add(IDENTITY(), [y]),
-        graph.add(
-            RESCALE(**scaling), [y, *scales, zero, graph.const(np.zeros(1, np.int8), tj.INT8)], dtype=tj.INT8
-        ),
+        graph.add(rescale, [y, *scales, zero, graph.const(np.zeros(1, np.int8), tj.INT8)], dtype=tj.INT8),
     )
     executable = tj.compile(graph.build(), target=TARGETS[target])
     wild = np.array([-8, 7, 8, -128, 127, 15, 16, -9] * 4, np.int8).reshape(1, 4, 4, 2)

@@ -142,7 +142,8 @@ def assembled(text: str, triple: str = "") -> bytes:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(triple or llvm.get_process_triple())
-    return target.create_target_machine(reloc="pic", codemodel="small").emit_object(llvm.parse_assembly(text))
+    machine = target.create_target_machine(reloc="pic", codemodel="small")
+    return bytes(machine.emit_object(llvm.parse_assembly(text)))
 
 
 CALLS = """

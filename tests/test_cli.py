@@ -115,7 +115,7 @@ def test_needs_are_the_fewest(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_info_names_variables_and_regions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def counted(x: tj.ops.Tensor) -> object:
-        held = ops.variable("held", np.int8([0]))
+        held = ops.variable("held", np.array([0], np.int8))
         held.write(ops.cond_if(ops.reshape(ops.cast(x, dtype="BOOL"), ()), lambda: x, lambda: held.read()))
         return held.read()
 

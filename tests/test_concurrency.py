@@ -18,7 +18,18 @@ from tests import oracle
 from tests.building import while_loop
 from tests.strategies import TARGETS, difference
 from tosajit import ops
-from tosajit.operators import ADD, CONV2D, CUSTOM, GREATER, IDENTITY, MATMUL, REDUCE_SUM, REVERSE, SUB
+from tosajit.operators import (
+    ADD,
+    CONV2D,
+    CUSTOM,
+    GREATER,
+    IDENTITY,
+    MATMUL,
+    REDUCE_SUM,
+    REVERSE,
+    SUB,
+    AccType,
+)
 
 
 def network(shape: tuple[int, ...] = (1, 9, 9, 8)) -> tj.Graph:
@@ -28,7 +39,7 @@ def network(shape: tuple[int, ...] = (1, 9, 9, 8)) -> tj.Graph:
     weight = graph.const(random.integers(-128, 128, (16, 3, 3, shape[-1])).astype(np.int8), tj.INT8)
     bias = graph.const(random.integers(-1000, 1000, 16).astype(np.int32), tj.INT32)
     zeros = [graph.const(np.array([zero], np.int8), tj.INT8) for zero in (5, 0)]
-    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     sums = graph.add(operator, [x, weight, bias, *zeros])
     total = graph.add(REDUCE_SUM(axis=3), [sums])
     a = graph.input("a", tj.INT8, (3, 20, 30))
@@ -180,7 +191,8 @@ def test_an_execution_within_another_leaves_its_declarations() -> None:
     context = inner.context()
 
     def call(array: np.ndarray) -> np.ndarray:
-        return inner(array, context=context)
+        result: np.ndarray = inner(array, context=context)
+        return result
 
     outer = tj.compile(graph.build(), custom={("test", "call"): tj.Custom(call)})
     assert outer(np.array([5], np.int8), context=context) == 5

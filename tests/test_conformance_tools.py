@@ -19,6 +19,7 @@ from workers import run_jobs
 import tosajit as tj
 from tests import reference
 from tosajit.conformance import sample
+from tosajit.conformance.arm import ArmTools
 from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
 from tosajit.conformance.suite import Test, load_expected
@@ -145,7 +146,7 @@ def test_an_interrupted_run_says_what_it_has_left(
 def test_half_a_result_is_none(unpacked: list[tuple[Test, Path]], tmp_path: Path) -> None:
     test = next(test for test, _ in unpacked if not test.negative)
 
-    class Arm:
+    class Arm(ArmTools):
         """Writes all that it has to, and then fails."""
 
         def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
@@ -153,7 +154,7 @@ def test_half_a_result_is_none(unpacked: list[tuple[Test, Path]], tmp_path: Path
                 np.save(output / name, np.zeros(1))
             return 1, "unpredictable"
 
-    said = arm_suite.evaluate(Arm(), test, tmp_path / "place")
+    said = arm_suite.evaluate(Arm(tmp_path), test, tmp_path / "place")
     assert said == "the reference model ends with code 1: unpredictable"
     assert not arm_suite.evaluated(test, tmp_path / "place")
 
@@ -164,7 +165,7 @@ def test_large_results_are_packed_and_read_as_they_were(
     test = next(test for test, _ in unpacked if test.bounds)
     large = np.arange(sample.LIMIT / 8 + 1)
 
-    class Arm:
+    class Arm(ArmTools):
         """Writes a large result, and small bounds."""
 
         def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
@@ -173,7 +174,7 @@ def test_large_results_are_packed_and_read_as_they_were(
                 np.save(output / f"bounds_{name}", large[:9])
             return 0, ""
 
-    assert arm_suite.evaluate(Arm(), test, tmp_path / "place") == ""
+    assert arm_suite.evaluate(Arm(tmp_path), test, tmp_path / "place") == ""
     assert arm_suite.evaluated(test, tmp_path / "place")
     names = sorted(path.name for path in (tmp_path / "place").iterdir())
     assert names == sorted(n for name in test.outputs.values() for n in (f"{name}.gz", f"bounds_{name}"))

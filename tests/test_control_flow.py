@@ -33,6 +33,7 @@ from tosajit.operators import (
     SUB,
     TILE,
     WHILE_LOOP,
+    ResizeMode,
 )
 from tosajit.tracing.builder import GraphBuilder
 
@@ -320,7 +321,7 @@ def test_regions_have_shapes_of_their_own(target: str) -> None:
 
     def resized(block: GraphBuilder, x: str) -> str:
         shapes = [block.shape(numbers) for numbers in ([1, 1, 1, 1], [0, 0], [0, 0])]
-        return block.add(RESIZE(mode="NEAREST"), [x, *shapes])
+        return block.add(RESIZE(mode=ResizeMode.NEAREST), [x, *shapes])
 
     def once(block: GraphBuilder, condition: str, x: str) -> list[str]:
         inner = cond_if(block, condition, [x], padded, resized)[0]
@@ -474,7 +475,7 @@ def branches(
 WIDE, NARROW = ((INT32, (2,)),), ((INT32, (3,)),)
 BYTES = ((INT8, (2,)),)
 
-BAD_BRANCHES = {
+BAD_BRANCHES: dict[str, dict[str, Any]] = {
     "condition-of-two": {"condition": (BOOL, (2,))},
     "condition-of-no-bool": {"condition": (INT32, (1,))},
     "then-takes-another-shape": {"then": NARROW},
@@ -517,7 +518,7 @@ def loop(
     return builder.build()
 
 
-BAD_LOOPS = {
+BAD_LOOPS: dict[str, dict[str, Any]] = {
     "outputs-of-another-shape": {"given": NARROW},
     "outputs-of-another-type": {"given": BYTES},
     "too-few-outputs": {"given": ()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -74,9 +75,7 @@ def test_machine_code_is_for_the_chosen_cpu_and_named_after_it(monkeypatch: pyte
     assert not any("zmm" in text for text in assemblies.values())
 
 
-def parsed(text: str):
-    import llvmlite.binding as llvm
-
+def parsed(text: str) -> llvm.ModuleRef:
     return llvm.parse_assembly(text)
 
 

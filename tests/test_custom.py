@@ -87,7 +87,7 @@ def test_several_inputs_and_outputs_of_several_types() -> None:
 
     def function(x: np.ndarray, mask: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, ...]:
         total = np.where(mask, x, 0).astype(np.int64).sum(axis=0) + bias
-        return total, np.int8(mask.sum()), ~mask
+        return total, np.array(mask.sum(), np.int8), ~mask
 
     x = np.arange(6, dtype=np.int32).reshape(2, 3)
     assert_runs(graph, x, x % 2 == 0, np.array(1 << 40), custom=meaning(function))
@@ -108,14 +108,13 @@ def test_attributes_reach_a_function_that_asks_for_them() -> None:
 def test_a_numba_function() -> None:
     numba = pytest.importorskip("numba")
 
-    @numba.njit
     def function(x: Any) -> Any:
         result = np.empty_like(x)
         for i in range(x.size):
             result[i] = x[x.size - 1 - i]
         return result
 
-    assert_runs(custom_graph(), int32(1, 2, 3, 4), custom=meaning(function))
+    assert_runs(custom_graph(), int32(1, 2, 3, 4), custom=meaning(numba.njit(function)))
 
 
 def test_operators_around_a_custom_one() -> None:

@@ -43,11 +43,9 @@ def names_in(name: ast.expr, tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(name, ast.Name):
             pairs = zip(ast.walk(node.targets[0]), ast.walk(node.value), strict=False)
-            yield from (str(value.value) for key, value in pairs if _is(key, name.id, value))
-
-
-def _is(key: ast.AST, name: str, value: ast.AST) -> bool:
-    return isinstance(key, ast.Name) and key.id == name and isinstance(value, ast.Constant)
+            for key, value in pairs:
+                if isinstance(key, ast.Name) and key.id == name.id and isinstance(value, ast.Constant):
+                    yield str(value.value)
 
 
 def test_what_the_packages_read_is_listed() -> None:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from sim.explore.work import Impossible
 from tosajit import ops
 from tosajit.npu.explore import GraphWork, works_of
 from tosajit.npu.simulate import Network
+from tosajit.runtime.body import Compute
 
 ROOT = Path(__file__).parents[1]
 MODEL = tj.samples.path("ds_cnn")
@@ -46,8 +48,8 @@ def added(x: tj.ops.Tensor) -> tj.ops.Tensor:
     return ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
 
 
-def work_of(graph: tj.Graph, **options: object) -> GraphWork:
-    return GraphWork("g", tj.to_bytes(graph), **options)  # type: ignore[arg-type]
+def work_of(graph: tj.Graph, **options: Any) -> GraphWork:
+    return GraphWork("g", tj.to_bytes(graph), **options)
 
 
 def test_a_plain_graph_is_its_workload_with_weights_as_machines_store_them() -> None:
@@ -55,7 +57,8 @@ def test_a_plain_graph_is_its_workload_with_weights_as_machines_store_them() -> 
     many = machines()
     found = work.analytic(many)
     (step,) = Network.of(graph).body.steps
-    groups = step.groups  # type: ignore[union-attr]
+    assert isinstance(step, Compute)
+    groups = step.groups
     plain = evaluate(Workload.of(groups.nests, groups.operands), many)
     coded = [one.memory.compressed_weights for one in many]
     assert any(coded)

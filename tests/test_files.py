@@ -474,7 +474,7 @@ def test_a_file_is_compiled_by_its_path(tmp_path: Path) -> None:
     graph = tj.trace(lambda x: x + x, np.zeros(3, np.int32))
     tj.save(graph, tmp_path / "model.tosa")
     for path in (tmp_path / "model.tosa", str(tmp_path / "model.tosa")):
-        np.testing.assert_array_equal(tj.compile(path)(np.int32([1, 2, 3])), [2, 4, 6])
+        np.testing.assert_array_equal(tj.compile(path)(np.array([1, 2, 3], np.int32)), [2, 4, 6])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def as_json(data: bytes, folder: Path) -> dict[str, Any]:
     (folder / "x.tosa").write_bytes(data)
     tools = arm.packages / "bin"
     options = ["--json", "--strict-json", "--defaults-json", "--raw-binary"]
-    command = [tools / "flatc", *options, tools / "tosa.fbs", "--", "x.tosa"]
+    command = [str(tools / "flatc"), *options, str(tools / "tosa.fbs"), "--", "x.tosa"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     found: dict[str, Any] = json.loads((folder / "x.json").read_text())
     return found
@@ -138,12 +138,16 @@ def test_the_reference_model_runs_variables(graph: Graph, test: bool, tmp_path: 
 def test_variables_of_arms_serializer_become_operators() -> None:
     graph = load(OF_ARM)
     main, then, other = (region.blocks[0] for region in graph.regions)
-    declared = {node.operator.name: main.values[node.outputs[0]] for node in main.nodes[:2]}
+    declared = {
+        dict(node.operator.attributes)["name"]: main.values[node.outputs[0]] for node in main.nodes[:2]
+    }
     opcodes = ["VARIABLE", "VARIABLE", "VARIABLE_READ", "COND_IF", "VARIABLE_WRITE", "VARIABLE_READ"]
     assert [node.operator.opcode for node in main.nodes] == opcodes
     assert [node.operator.opcode for node in then.nodes] == ["VARIABLE_WRITE", "VARIABLE_READ"]
     assert [node.operator.opcode for node in other.nodes] == ["VARIABLE_READ"]
-    assert declared["state"].data.tolist() == [1, 2, 4, -128]
+    initial = declared["state"].data
+    assert initial is not None
+    assert initial.tolist() == [1, 2, 4, -128]
     assert declared["other"].data is None
     assert not any(value.variable_name for block in (then, other) for value in block.values.values())
 

@@ -32,7 +32,7 @@ from tosajit.kernels.contract.slots import Slot
 from tosajit.kernels.contract.source import contract_source, gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.sets.registry import named_set
-from tosajit.operators import CLAMP, CONV2D, MATMUL, MUL, TANH
+from tosajit.operators import CLAMP, CONV2D, MATMUL, MUL, TANH, AccType
 
 STORE = Epilogue("store_f32(output, index, acc)", OUTPUT)
 EPSILON = 2.0**-24
@@ -261,7 +261,7 @@ def test_work_on_sums_follows_them(library: str, monkeypatch: Any) -> None:
     weights, bias = drawn.array((40, 1, 1, 16)), drawn.array((40,))
     operands = [drawn.input((1, 5, 5, 16)), drawn.graph.const(weights, tj.FP32)]
     operands += [drawn.graph.const(bias, tj.FP32), *drawn.zeros()]
-    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="FP32")
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.FP32)
     sums = drawn.graph.add(operator, operands)
     result = drawn.graph.add(MUL(), [sums, drawn.graph.add(TANH(), [sums]), zero_shift(drawn.graph)])
     exact = exactly(drawn.inputs[0]) @ exactly(weights)[:, 0, 0].T + exactly(bias)

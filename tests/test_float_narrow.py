@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,18 @@ import pytest
 
 import tosajit as tj
 from tosajit import accuracy, operators
+from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES
 from tosajit.graph.operator import Operator
 from tosajit.kernels import plain
 from tosajit.kernels.scalars import scalar_source, vectorised
-from tosajit.operators import ABS, ADD, CLAMP, MAXIMUM, NEGATE
+from tosajit.operators import ABS, ADD, CLAMP, MAXIMUM, NEGATE, NanMode
 from tosajit.tracing.builder import GraphBuilder
 
 KINDS = {"FP16": "f16", "BF16": "bf16"}
 ROWS, WIDTH = 9, 7283
 """Of an odd width, and enough for all patterns of 16 bits."""
-EXACT = {
+EXACT: dict[str, Callable[[Array], Array]] = {
     "EXP": np.exp,
     "SIGMOID": lambda x: 1 / (1 + np.exp(-x)),
     "TANH": np.tanh,
@@ -99,14 +101,16 @@ def test_halves_are_rounded_as_to_even_where_there_are_any(
     assert_same(*results)
 
 
-@pytest.mark.parametrize("nan_mode", ["PROPAGATE", "IGNORE"])
+@pytest.mark.parametrize("nan_mode", NanMode)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_clamp_chooses_one_of_three_numbers(kind: str, bounds: tuple[float, float], nan_mode: str) -> None:
+def test_clamp_chooses_one_of_three_numbers(
+    kind: str, bounds: tuple[float, float], nan_mode: NanMode
+) -> None:
     x = patterns(kind)
     found = computed(kind, CLAMP(min_val=bounds[0], max_val=bounds[1], nan_mode=nan_mode), x)
     low, high = wide(np.array(bounds).astype(x.dtype))
-    least = wide(x) if nan_mode == "PROPAGATE" else np.where(np.isnan(wide(x)), low, wide(x))
+    least = wide(x) if nan_mode is NanMode.PROPAGATE else np.where(np.isnan(wide(x)), low, wide(x))
     above = np.where(least < low, low, least)
     assert_same(found, np.where(above > high, high, above))
 

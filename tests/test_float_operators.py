@@ -38,6 +38,7 @@ from tosajit.operators import (
     SELECT,
     SUB,
     TRANSPOSE_CONV2D,
+    ResizeMode,
 )
 from tosajit.operators.lowering import Lowering
 from tosajit.tracing.builder import GraphBuilder
@@ -191,7 +192,7 @@ def test_argmax_of_what_is_never_greater_is_the_first() -> None:
 def test_resize_takes_the_nearest_or_interpolates(kind: str) -> None:
     x = drawn(DTYPES[kind], (1, 4, 5, 2))
     scale = [4, 2, 3, 1], [-1, 0], [1, 0]
-    found = run(RESIZE(mode="BILINEAR"), [x, *scale], DTYPES[kind], DTYPES[kind])
+    found = run(RESIZE(mode=ResizeMode.BILINEAR), [x, *scale], DTYPES[kind], DTYPES[kind])
     rows, columns = ((np.arange(8) * 2 - 1) / 4).clip(0, 3), np.arange(13) / 3
     (y, fy), (c, fx) = ((np.floor(p).astype(int), p - np.floor(p)) for p in (rows, columns))
     wide = x.astype(np.float64)
@@ -199,7 +200,7 @@ def test_resize_takes_the_nearest_or_interpolates(kind: str) -> None:
     fy, fx = fy[:, None, None], fx[:, None]
     exact = (1 - fy) * ((1 - fx) * at[0, 0] + fx * at[0, 1]) + fy * ((1 - fx) * at[1, 0] + fx * at[1, 1])
     assert_near(found, exact, 4.0, 4, kind)
-    found = run(RESIZE(mode="NEAREST"), [x, *scale], DTYPES[kind], DTYPES[kind])
+    found = run(RESIZE(mode=ResizeMode.NEAREST), [x, *scale], DTYPES[kind], DTYPES[kind])
     near = x[:, np.floor(rows + 0.5).astype(int)][:, :, np.floor(columns + 0.5).astype(int)]
     assert found.tobytes() == near.tobytes()
 

@@ -9,11 +9,21 @@ import tosajit as tj
 from tests.oracle.graphs import run_graph
 from tosajit.kernels.sets.cpus import host, known
 from tosajit.kernels.sets.registry import available_sets
-from tosajit.operators import CLAMP, CONV2D, DEPTHWISE_CONV2D, MATMUL, RESCALE, TRANSPOSE, TRANSPOSE_CONV2D
+from tosajit.operators import (
+    CLAMP,
+    CONV2D,
+    DEPTHWISE_CONV2D,
+    MATMUL,
+    RESCALE,
+    TRANSPOSE,
+    TRANSPOSE_CONV2D,
+    AccType,
+    RoundingMode,
+)
 
 LIBRARIES = [*available_sets(), "none"]
 CPUS = [name for name in ("haswell", "x86-64") if known().get(name, {"?"}) <= host().features]
-TYPES = {"i8": (tj.INT8, "INT32", np.int32), "i16": (tj.INT16, "INT48", np.int64)}
+TYPES = {"i8": (tj.INT8, AccType.INT32, np.int32), "i16": (tj.INT16, AccType.INT48, np.int64)}
 
 
 class Drawn:
@@ -30,7 +40,7 @@ class Drawn:
 
     def array(self, dtype: tj.DType, shape: tuple[int, ...]) -> np.ndarray:
         low, high = (-9999, 9999) if dtype.bits > 16 else (dtype.minimum, dtype.maximum)
-        return self.random.integers(low, high + 1, shape).astype(dtype.storage)
+        return self.random.integers(int(low), int(high) + 1, shape).astype(dtype.storage)
 
     def const(self, dtype: tj.DType, shape: tuple[int, ...]) -> str:
         return self.graph.const(self.array(dtype, shape), dtype)
@@ -46,7 +56,7 @@ class Drawn:
         points = [self.number(tj.INT32, 0), self.number(tj.INT8, -7)]
         operator = RESCALE(
             scale32=True,
-            rounding_mode="DOUBLE_ROUND" if double else "SINGLE_ROUND",
+            rounding_mode=RoundingMode.DOUBLE_ROUND if double else RoundingMode.SINGLE_ROUND,
             per_channel=True,
             input_unsigned=False,
             output_unsigned=False,
@@ -121,7 +131,7 @@ def test_depthwise_convolutions(library: str, case: int, form: str, monkeypatch:
         drawn.number(tj.INT8, 11),
         drawn.number(tj.INT8, 0 if case else -3),
     ]
-    operator = DEPTHWISE_CONV2D(pad=pad, stride=stride, dilation=(1, 1), acc_type="INT32")
+    operator = DEPTHWISE_CONV2D(pad=pad, stride=stride, dilation=(1, 1), acc_type=AccType.INT32)
     result = drawn.graph.add(operator, operands)
     if form == "rescaled":
         result = drawn.rescaled(result, channels, double=True, shift=36)
@@ -164,7 +174,7 @@ def test_a_transposed_convolution_is_one_array_group_for_each_residue(
         drawn.number(tj.INT8, -5),
         drawn.number(tj.INT8, 0),
     ]
-    operator = TRANSPOSE_CONV2D(out_pad=(-1, 0, 1, 1), stride=(2, 2), acc_type="INT32")
+    operator = TRANSPOSE_CONV2D(out_pad=(-1, 0, 1, 1), stride=(2, 2), acc_type=AccType.INT32)
     drawn.check(drawn.graph.add(operator, operands), library, 4, monkeypatch)
 
 
@@ -180,7 +190,7 @@ def test_a_transposed_result_stays_behind_the_array_kernel(
         drawn.number(tj.INT8, 1),
         drawn.number(tj.INT8, 0),
     ]
-    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     result = drawn.rescaled(drawn.graph.add(operator, operands), 20, double=True)
     drawn.check(drawn.graph.add(TRANSPOSE(perms=(3, 1, 2, 0)), [result]), library, 1, monkeypatch)
 

@@ -161,7 +161,7 @@ def test_errors_show_names(name: str) -> None:
         lambda: executable(np.zeros(3)), lambda: executable("a"), lambda: executable.run({}),
         lambda: executable.run({name + "x": 1}), lambda: tj.compile(broken(name)), lambda: machine(name),
         lambda: tj.load(Path("/nowhere") / name.replace("\x00", "")), 
-        lambda: tj.Machine(name=name, clock_hz=-1),
+        lambda: tj.Machine.model_validate({"name": name, "clock_hz": -1}),
         lambda: tj.compile(hostile(name), target=tj.Target(name, 64)),
     ]  # fmt: skip
     for call in errors:

@@ -99,7 +99,9 @@ def test_elementwise_floats_have_the_bits_of_kernels(name: str, kind: str) -> No
     assert_same_bits(tj.compile(graph, interpret=True)(*given), tj.compile(graph)(*given))
 
 
-CASTS = [(kind, to) for kind in FLOATS for to in (np.int8, np.int16, np.int32)]
+CASTS: list[tuple[str, type[np.generic]]] = [
+    (kind, to) for kind in FLOATS for to in (np.int8, np.int16, np.int32)
+]
 CASTS += [("f32", np.float16), ("f32", ml_dtypes.bfloat16), ("f16", np.float32), ("bf16", np.float32)]
 
 

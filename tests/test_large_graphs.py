@@ -30,6 +30,7 @@ from tosajit.operators import (
     SUB,
     TABLE,
     TRANSPOSE,
+    AccType,
 )
 
 Step = Callable[[tj.GraphBuilder, str, int], str]
@@ -182,7 +183,7 @@ def test_a_long_chain_behind_a_convolution() -> None:
     weight = graph.const(small(tj.INT8, (5, 2, 2, 3)), tj.INT8)
     bias = graph.const(small(tj.INT32, (5,)), tj.INT32)
     zeros = [graph.const(np.zeros(1, np.int8), tj.INT8) for _ in range(2)]
-    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     value = first = graph.add(operator, [x, weight, bias, *zeros])
     for _ in range(150):
         value = graph.add(BITWISE_XOR(), [graph.add(BITWISE_OR(), [value, value]), first])

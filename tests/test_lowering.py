@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,17 @@ from tosajit.graph import Block, Graph, Region
 from tosajit.graph.binding import use_of
 from tosajit.graph.operator import Operator
 from tosajit.kernels.emit import emit, strided
-from tosajit.operators import CLAMP, CONV2D, MATMUL, OPERATORS, RESCALE, RESIZE, TRANSPOSE_CONV2D
+from tosajit.operators import (
+    CLAMP,
+    CONV2D,
+    MATMUL,
+    OPERATORS,
+    RESCALE,
+    RESIZE,
+    TRANSPOSE_CONV2D,
+    AccType,
+    ResizeMode,
+)
 from tosajit.operators.convolution import residues
 from tosajit.operators.lowering import Lowering
 from tosajit.tracing.builder import GraphBuilder
@@ -81,7 +92,8 @@ def as_floats(drawn: Drawn, operator: str, type_name: str) -> Drawn:
 def nests_of(block: Block) -> list[Nest]:
     """The nests of the last node."""
     use = use_of(block.nodes[-1], block)
-    return list(use.operator.lower(Lowering(use)))
+    operator: Any = use.operator
+    return list(operator.lower(Lowering(use)))
 
 
 def kernels_of(graph: Graph) -> list[str]:
@@ -128,7 +140,7 @@ def convolution(
 
 
 def conv2d(height: int, channels: int, kernel: int, pad: int, zero_points: tuple[int, int]) -> Graph:
-    operator = CONV2D(pad=(pad,) * 4, stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(pad,) * 4, stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     return convolution(operator, height, channels, kernel, zero_points)
 
 
@@ -136,7 +148,7 @@ def resize(scale: int, *shape: int) -> Graph:
     builder = GraphBuilder()
     x = builder.input("x", INT8, shape)
     shapes = [builder.shape([scale, 1, scale, 1]), builder.shape([0, 0]), builder.shape([0, 0])]
-    builder.output(builder.add(RESIZE(mode="BILINEAR"), [x, *shapes], dtype=INT32))
+    builder.output(builder.add(RESIZE(mode=ResizeMode.BILINEAR), [x, *shapes], dtype=INT32))
     return builder.build()
 
 
@@ -204,7 +216,7 @@ def test_every_output_of_a_transposed_convolution_has_one_residue(stride: int, k
 
 
 def test_outputs_between_the_kernels_get_the_bias_alone() -> None:
-    operator = TRANSPOSE_CONV2D(out_pad=(0, 0, 0, 0), stride=(3, 3), acc_type="INT32")
+    operator = TRANSPOSE_CONV2D(out_pad=(0, 0, 0, 0), stride=(3, 3), acc_type=AccType.INT32)
     nests = nests_of(convolution(operator, 4, 2, 1, (0, 0)).main)
     assert [nest.verb for nest in nests].count("contract") == 1
     assert {nest.verb for nest in nests} == {"contract", "move"}

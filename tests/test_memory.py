@@ -27,6 +27,7 @@ from tosajit.operators import (
     SLICE,
     SUB,
     TILE,
+    AccType,
 )
 
 HALF = 1 << 31
@@ -60,7 +61,7 @@ def sums(graph: tj.GraphBuilder, x: str) -> str:
     weight = graph.const(np.zeros((4, 3, 3, 4), np.int8), tj.INT8)
     bias = graph.const(np.zeros(4, np.int32), tj.INT32)
     zeros = [graph.const(np.zeros(1, np.int8), tj.INT8) for _ in range(2)]
-    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     return graph.add(operator, [x, weight, bias, *zeros])
 
 
@@ -134,7 +135,7 @@ def test_contractions_beyond_two_thousand_million(channels: int) -> None:
     zeros = [graph.const(np.zeros(1, np.int8), tj.INT8) for _ in range(2)]
     bias = graph.const(np.zeros(3, np.int32), tj.INT32)
     stride = (height, shape[2] - 1)
-    operator = CONV2D(pad=(0, 0, 0, 0), stride=stride, dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=stride, dilation=(1, 1), acc_type=AccType.INT32)
     graph.output(graph.add(operator, [graph.input("x", tj.INT8, shape), weight, bias, *zeros]))
     result = tj.compile(graph.build(), level="none")(x)
     wanted = x[:, :: stride[0], :: stride[1], :].astype(np.int32) @ weights.reshape(3, -1).T

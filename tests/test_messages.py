@@ -26,18 +26,18 @@ def doubled(x: Any, scale: Any = 1.0) -> Any:
 
 
 def small() -> tj.Graph:
-    return tj.trace(lambda x: ops.add(x, x), np.int32([1, 2]))
+    return tj.trace(lambda x: ops.add(x, x), np.array([1, 2], np.int32))
 
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (
-        lambda: doubled(np.int32([1]), scale=3.0),
+        lambda: doubled(np.array([1], np.int32), scale=3.0),
         "argument scale: the Python number 3.0 has no TOSA type: write np.float32(3.0), or bind it with "
         "functools.partial",
     ),
-    (lambda: doubled(np.int32([1]), 3), "write np.int32(3)"),
-    (lambda: doubled(np.int32([1]), True), "write np.bool_(True)"),
-    (lambda: ops.add(np.float32([1]), 2.5), "write np.float32(2.5)"),
+    (lambda: doubled(np.array([1], np.int32), 3), "write np.int32(3)"),
+    (lambda: doubled(np.array([1], np.int32), True), "write np.bool_(True)"),
+    (lambda: ops.add(np.array([1], np.float32), 2.5), "write np.float32(2.5)"),
     (lambda: tj.compile(small(), target="tiny"), "expected a tj.Target, got 'tiny': machine='tiny' compiles"),
     (lambda: tj.compile(small(), target=3), "expected a tj.Target, got int: tj.TINY is one"),
     (
@@ -70,8 +70,8 @@ def test_a_mistake_is_told_with_its_remedy(mistake: Callable[[], object], text: 
 
 def test_jit_compiles_for_a_machine() -> None:
     function = tj.jit(machine="tiny")(lambda x: ops.add(x, x))
-    assert function(np.int32([3])).tolist() == [6]
-    assert function.executable(np.int32([3])).options.target == tj.machine("tiny").target
+    assert function(np.array([3], np.int32)).tolist() == [6]
+    assert function.executable(np.array([3], np.int32)).options.target == tj.machine("tiny").target
 
 
 def test_what_an_operator_needs_may_be_given_by_place() -> None:
@@ -84,7 +84,7 @@ def test_what_an_operator_needs_may_be_given_by_place() -> None:
 
 def test_an_overflow_names_the_bits_of_its_type() -> None:
     with pytest.raises(tj.RequireError, match="no overflow of 32 bits"):
-        tj.jit(ops.sub, checked=True)(np.int32([-(2**31)]), np.int32([1]))
+        tj.jit(ops.sub, checked=True)(np.array([-(2**31)], np.int32), np.array([1], np.int32))
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:

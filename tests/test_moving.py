@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tosajit.compiler import stages
 from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
+from tosajit.kernels.link import link as linked
 from tosajit.operators import (
     ADD,
     CAST,
@@ -19,6 +22,7 @@ from tosajit.operators import (
     TILE,
     TRANSPOSE,
     TRANSPOSE_CONV2D,
+    AccType,
 )
 
 SHAPE = (2, 3, 4)
@@ -65,8 +69,13 @@ def test_a_transposed_constant_needs_no_kernel(monkeypatch: pytest.MonkeyPatch) 
     b = tj.GraphBuilder()
     moved = b.add(TRANSPOSE(perms=(2, 0, 1)), [b.const(numbers(INT32), INT32)])
     b.output(b.add(ADD(), [moved, b.input("z", INT32, (4, 2, 3))]))
-    links = []
-    monkeypatch.setattr(stages, "linked", lambda *a, link=stages.linked: links.append(a[0]) or link(*a))
+    links: list[Any] = []
+
+    def link(first: Any, *more: Any) -> Any:
+        links.append(first)
+        return linked(first, *more)
+
+    monkeypatch.setattr(stages, "linked", link)
     tj.compile(b.build())
     assert len(links) == 1
 
@@ -83,11 +92,11 @@ def test_a_constant_with_several_writers_is_made_by_all_of_them(pad: tuple[int, 
         x = b.const(image, INT8) if constant else b.input("x", INT8, image.shape)
         point = b.const(np.zeros(1, np.int8), INT8)
         bias = b.const(np.array([1000, -1000], np.int32), INT32)
-        operator = TRANSPOSE_CONV2D(out_pad=pad, stride=(1, 21), acc_type="INT32")
+        operator = TRANSPOSE_CONV2D(out_pad=pad, stride=(1, 21), acc_type=AccType.INT32)
         y = b.add(operator, [x, b.const(weight, INT8), bias, point, point])
-        b.output(b.add(ADD(), [y, b.input("z", INT32, b.value(y).shape)]))
+        b.output(b.add(ADD(), [y, b.input("z", INT32, b.value(y).shape or ())]))
         return b.build()
 
-    z = np.zeros(graph(constant=True).inputs[0].shape, np.int32)
+    z = np.zeros(graph(constant=True).inputs[0].shape or (), np.int32)
     folded, whole = tj.compile(graph(constant=True)), tj.compile(graph(constant=False))
     np.testing.assert_array_equal(folded(z), whole(image, z))

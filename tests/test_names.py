@@ -11,7 +11,7 @@ import pytest
 import tosajit as tj
 from tests import oracle
 from tests.strategies import TARGETS, difference
-from tosajit.operators import CLAMP, CONV2D, RESCALE, SCATTER, TABLE, TRANSPOSE_CONV2D
+from tosajit.operators import CLAMP, CONV2D, RESCALE, SCATTER, TABLE, TRANSPOSE_CONV2D, AccType, RoundingMode
 
 ODD = [
     " ", ".", "..", "x.y", "a/b", "../../x", "\\", "'", '"', "%s", "{x}", "$(x)", "\n", "\t", "\x00", "\x7f",
@@ -30,11 +30,11 @@ def network() -> tj.Graph:
     x = graph.input("x", tj.INT8, (1, 6, 6, 4))
     zeros = [const((1,), tj.INT8, 0, 1) for _ in range(2)]
     weight, bias = const((8, 3, 3, 4), tj.INT8, -128, 128), const((8,), tj.INT32, -500, 500)
-    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
     sums = graph.add(operator, [x, weight, bias, *zeros], name="conv")
     scaling = RESCALE(
         scale32=True,
-        rounding_mode="SINGLE_ROUND",
+        rounding_mode=RoundingMode.SINGLE_ROUND,
         per_channel=True,
         input_unsigned=False,
         output_unsigned=False,
@@ -44,7 +44,7 @@ def network() -> tj.Graph:
     small = graph.add(scaling, [sums, *scales, *points], dtype=tj.INT8, name="scaled")
     cut = graph.add(CLAMP(min_val=-90, max_val=90), [small], name="clamped")
     looked = graph.add(TABLE(), [cut, const((256,), tj.INT8, -128, 128)], name="looked")
-    wide = TRANSPOSE_CONV2D(out_pad=(-1, 0, 0, -1), stride=(2, 2), acc_type="INT32")
+    wide = TRANSPOSE_CONV2D(out_pad=(-1, 0, 0, -1), stride=(2, 2), acc_type=AccType.INT32)
     weight = const((3, 2, 2, 8), tj.INT8, -128, 128)
     grown = graph.add(wide, [looked, weight, const((3,), tj.INT32, -9, 9), *zeros], name="grown")
     values, indices = const((1, 7, 2), tj.INT32, 0, 9), const((1, 3), tj.INT32, 0, 1)

@@ -82,7 +82,7 @@ def test_it_runs_in_a_kernel(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
     paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     html = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
     assert any("text/html" in data for data in html)

@@ -227,12 +227,15 @@ held.execute("COMMIT")
 def hold(tmp_path: Path) -> Iterator[Callable[[float], Path]]:
     """Have another process hold a store for some seconds."""
     Store.open(tmp_path, {}, ["latency"]).close()
-    path, running = tmp_path / "points.sqlite", []
+    path = tmp_path / "points.sqlite"
+    running: list[subprocess.Popen[bytes]] = []
 
     def holding(seconds: float) -> Path:
         command = [sys.executable, "-c", HOLDER, str(path), str(seconds)]
         running.append(subprocess.Popen(command, stdout=subprocess.PIPE))
-        assert running[0].stdout.readline()
+        output = running[0].stdout
+        assert output is not None
+        assert output.readline()
         return path
 
     yield holding

@@ -174,7 +174,7 @@ def test_enumerations_take_names_numbers_and_types() -> None:
     assert CONV2D(**wanted, acc_type="int48").acc_type is AccType.INT48
     assert CONV2D(**wanted, acc_type=INT48).acc_type.dtype is INT48
     assert CONV2D(**wanted, acc_type=5).acc_type.dtype is INT32
-    pool = MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=(0,) * 4, nan_mode="IGNORE")
+    pool = MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=(0,) * 4, nan_mode=NanMode.IGNORE)
     assert pool.nan_mode is NanMode.IGNORE
 
 

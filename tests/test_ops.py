@@ -168,7 +168,7 @@ def test_attributes_may_be_given_by_name() -> None:
     "dtype", [tj.BF16, "BF16", "bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)], ids=repr
 )
 def test_a_type_may_be_told_as_numpy_tells_it(dtype: Any) -> None:
-    halves = ops.cast(np.float32([0.5, 1.5]), dtype=dtype)
+    halves = ops.cast(np.array([0.5, 1.5], np.float32), dtype=dtype)
     assert halves.dtype == ml_dtypes.bfloat16
 
 
@@ -180,8 +180,8 @@ def test_int64_stands_for_int48_as_a_type_too() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ops.add(1, np.int32([2])), "ADD input1: the Python number 1 has no TOSA type"),
-        (lambda: ops.add("a", np.int32([2])), "ADD input1: expected an array, got str"),
+        (lambda: ops.add(1, np.array([2], np.int32)), "ADD input1: the Python number 1 has no TOSA type"),
+        (lambda: ops.add("a", np.array([2], np.int32)), "ADD input1: expected an array, got str"),
         (lambda: ops.conv2d(IMAGE, WEIGHT, pad=(1, 1)), "CONV2D pad: there are 2 integers, but must be 4"),
         (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=300), "input_zp: 300 is not a number that INT8 holds"),
         (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=0.5), "input_zp: 0.5 is not a number that INT8 holds"),
@@ -193,7 +193,7 @@ def test_int64_stands_for_int48_as_a_type_too() -> None:
         (lambda: ops.concat(IMAGE, axis=0), "CONCAT input1: expected a list of tensors, got a single one"),
         (lambda: ops.reverse(IMAGE, axis=0.5), "REVERSE axis: value error, 0.5 is not an integer, got 0.5"),
         (lambda: ops.add(np.zeros(2, "u4"), np.zeros(2, "u4")), "TOSA has no type that is stored as"),
-        (lambda: ops.variable("v", np.int8([0])), "a variable belongs to a graph"),
+        (lambda: ops.variable("v", np.array([0], np.int8)), "a variable belongs to a graph"),
         (lambda: ops.const([300], dtype=tj.INT8), "CONST: INT8 does not hold these values"),
     ],
 )  # fmt: skip
@@ -227,22 +227,22 @@ def test_a_constant_outside_of_a_trace_is_an_array() -> None:
 
 
 def test_control_flow_on_arrays_calls_the_functions() -> None:
-    assert ops.cond_if(np.bool_(True), lambda x: x, lambda x: -x, np.int32([3])).tolist() == [3]
+    assert ops.cond_if(np.bool_(True), lambda x: x, lambda x: -x, np.array([3], np.int32)).tolist() == [3]
     found = ops.while_loop(
-        lambda i, total: ops.reshape(ops.greater(np.int32([4]), i), ()),
-        lambda i, total: (ops.add(i, np.int32([1])), ops.add(total, i)),
-        np.int32([0]),
-        np.int32([0]),
+        lambda i, total: ops.reshape(ops.greater(np.array([4], np.int32), i), ()),
+        lambda i, total: (ops.add(i, np.array([1], np.int32)), ops.add(total, i)),
+        np.array([0], np.int32),
+        np.array([0], np.int32),
     )
     assert [array.tolist() for array in found] == [[4], [6]]
     with pytest.raises(TraceError, match=r"the condition is int32\[1\], but must be one BOOL"):
-        ops.cond_if(np.int32([1]), lambda: 0, lambda: 0)
+        ops.cond_if(np.array([1], np.int32), lambda: 0, lambda: 0)
 
 
 def test_custom_runs_what_was_registered() -> None:
     tj.register_custom("test_ops", "double", lambda x: x * np.int32(2), lambda shape: [shape])
     found = ops.custom(
-        np.int32([3]), operator_name="double", domain_name="test_ops", outputs=[("INT32", (1,))]
+        np.array([3], np.int32), operator_name="double", domain_name="test_ops", outputs=[("INT32", (1,))]
     )
     assert found.tolist() == [6]
 

@@ -82,7 +82,7 @@ def elsewhere(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> E
     uv = [sys.executable, "-m", "uv", "--quiet"]
     subprocess.run([*uv, "venv", "--python", sys.executable, place / "venv"], check=True)
     binaries = place / "venv" / "bin"
-    install = [*uv, "pip", "install", "--python", binaries / "python", f"{packages.wheel}[test]"]
+    install = [*uv, "pip", "install", "--python", str(binaries / "python"), f"{packages.wheel}[test]"]
     subprocess.run(install, check=True)
     return Elsewhere(binaries, tmp_path_factory.mktemp("elsewhere"))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from enum import EnumType
 from typing import Any
 
 import numpy as np
@@ -61,18 +63,20 @@ def test_options_are_read_as_they_were_written(kind: type) -> None:
 
 
 def drawn(rng: random.Random, storage: object) -> object:
-    if isinstance(storage, type) and storage is not str:
-        return rng.choice(list(storage))  # type: ignore[call-overload]
+    if isinstance(storage, EnumType):
+        members: list[object] = list(storage)
+        return rng.choice(members)
     if isinstance(storage, str) and storage[0] == "[":
         return tuple(drawn(rng, storage[1]) for _ in range(3))
-    drawing = {
+    drawing: dict[object, Callable[[], object]] = {
+        str: lambda: "text",
         "?": lambda: rng.random() < 0.5,
         "f": lambda: float(np.float32(rng.uniform(-9, 9))),
         "B": lambda: rng.randrange(256),
         "I": lambda: rng.randrange(1 << 32),
         "i": lambda: rng.randrange(-99, 99),
     }
-    return "text" if storage is str else drawing[storage]()  # type: ignore[index]
+    return drawing[storage]()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def kernel(args):
 """
 
 
-def share(team, count=500):
+def share(team: int, count: int = 500) -> bool:
     address = compile_kernel(SHARE).address
     counter, result = np.zeros(1, np.int64), np.zeros(count, np.int64)
     blocks = [np.array([counter.ctypes.data, result.ctypes.data, count], np.int64) for _ in range(team)]

@@ -20,7 +20,7 @@ from tosajit.checks.validation import validate
 from tosajit.tracing import Tensor, TraceError
 
 X = np.arange(6, dtype=np.int32).reshape(2, 3)
-ONE = np.int32([1])
+ONE = np.array([1], np.int32)
 
 
 def opcodes(graph: tj.Graph) -> list[str]:
@@ -142,11 +142,11 @@ def test_every_way_of_passing_arrays_gives_the_same() -> None:
 
 
 def test_captured_arrays_are_constants_of_the_first_call() -> None:
-    captured = np.int32([1, 2, 3])
+    captured = np.array([1, 2, 3], np.int32)
     function = tj.jit(lambda x: x + captured)
-    np.testing.assert_array_equal(function(X), X + np.int32([1, 2, 3]))
+    np.testing.assert_array_equal(function(X), X + np.array([1, 2, 3], np.int32))
     captured[:] = 7
-    np.testing.assert_array_equal(function(X), X + np.int32([1, 2, 3]))
+    np.testing.assert_array_equal(function(X), X + np.array([1, 2, 3], np.int32))
     function.clear()
     np.testing.assert_array_equal(function(X), X + 7)
 
@@ -207,7 +207,9 @@ def test_values_stand_for_arrays() -> None:
 
 def branched(x: Any, y: Any) -> Any:
     total = x + y
-    return ops.cond_if(scalar(x > np.int32([3])), lambda a: (a + total, x), lambda a: (a - ONE, total), y)
+    return ops.cond_if(
+        scalar(x > np.array([3], np.int32)), lambda a: (a + total, x), lambda a: (a - ONE, total), y
+    )
 
 
 def test_branches_capture_what_they_use() -> None:
@@ -240,18 +242,18 @@ def test_control_flow_nests() -> None:
     def collatz(n: Any) -> Any:
         def step(n: Any, steps: Any) -> Any:
             odd = scalar((n & ONE) == ONE)
-            following = ops.cond_if(odd, lambda: n * np.int32([3]) + ONE, lambda: n >> ONE)
+            following = ops.cond_if(odd, lambda: n * np.array([3], np.int32) + ONE, lambda: n >> ONE)
             return following, steps + ONE
 
         return ops.while_loop(lambda n, steps: scalar(n > ONE), step, n, ONE * 0)[1]
 
     assert validate(tj.trace(collatz, ONE)) == ()
-    assert tj.jit(collatz)(np.int32([27])).tolist() == [111]
+    assert tj.jit(collatz)(np.array([27], np.int32)).tolist() == [111]
 
 
 def test_constants_of_the_outer_trace_stay_constants_in_regions() -> None:
     def function(x: Any) -> Any:
-        zero = ops.const(np.int8([3]))
+        zero = ops.const(np.array([3], np.int8))
         return ops.cond_if(scalar(x > np.int32(0)), lambda: ops.negate(x), lambda: ops.mul(x, x, zero))
 
     assert validate(tj.trace(function, ONE)) == ()
@@ -259,14 +261,14 @@ def test_constants_of_the_outer_trace_stay_constants_in_regions() -> None:
 
 def test_variables_persist_and_are_each_functions_own() -> None:
     def count(x: Any) -> Any:
-        held = ops.variable("count", np.int8([5]))
+        held = ops.variable("count", np.array([5], np.int8))
         following = ops.cast(ops.cast(held.read(), dtype="int32") + ops.cast(x, dtype="int32"), dtype="int8")
         held.write(following)
         return following
 
     first, second = tj.jit(count), tj.jit(count)
-    assert [first(np.int8([2])).item() for _ in range(3)] == [7, 9, 11]
-    assert second(np.int8([1])).item() == 6
+    assert [first(np.array([2], np.int8)).item() for _ in range(3)] == [7, 9, 11]
+    assert second(np.array([1], np.int8)).item() == 6
     assert first.context["count"].tolist() == [11]
 
 
@@ -276,7 +278,7 @@ def test_variables_without_a_value_are_written_first() -> None:
         ops.variable_write(held, x)
         return ops.variable_read(held)
 
-    assert tj.jit(function)(np.int8([4])).tolist() == [4]
+    assert tj.jit(function)(np.array([4], np.int8)).tolist() == [4]
 
 
 def raised(function: Callable[..., Any], *args: Any) -> str:
@@ -363,7 +365,7 @@ def test_errors_of_the_graph_come_where_they_are_made() -> None:
     with pytest.raises(
         tj.GraphError, match=re.escape("input2: is INT8, but input1 is INT32 [TOSA 1.0.1 section 2.5.1]")
     ):
-        tj.trace(lambda x: x + np.int8([1]), X)
+        tj.trace(lambda x: x + np.array([1], np.int8), X)
 
 
 def test_threads_do_not_see_each_others_traces() -> None:

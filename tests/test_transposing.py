@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,7 +48,9 @@ def test_matrices_of_all_types_are_turned(dtype: DType, shape: tuple[int, int]) 
     st.sampled_from([INT8, FP16, INT32]),
     st.sampled_from([1, 2]),
 )
-def test_any_permutation_of_dimensions(shape, random, dtype, threads) -> None:
+def test_any_permutation_of_dimensions(
+    shape: tuple[int, ...], random: Random, dtype: DType, threads: int
+) -> None:
     perms = tuple(random.sample(range(len(shape)), len(shape)))
     assert_turned(drawn(dtype, shape), perms, threads)
 
@@ -65,5 +69,7 @@ def test_rows_that_stay_rows_or_are_few_are_copied_as_they_were(
 ) -> None:
     x = drawn(INT8, shape)
     nests = [section.nest for section in transposed(x, perms).program.sections]
-    assert [transpose(nest, instruction_set()) is not None for nest in nests] == [squares]
+    isa = instruction_set()
+    assert isa is not None
+    assert [transpose(nest, isa) is not None for nest in nests] == [squares]
     assert_turned(x, perms)

@@ -7,7 +7,7 @@ import inspect
 import math
 import pickle
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -87,7 +87,7 @@ def test_narrower_operands_are_widened_on_their_way_in() -> None:
         (lambda: Reduction("clip", 0, "i8", read(0, "i8")), "clip_i8 takes 3 operands, not 2"),
     ],
 )
-def test_nothing_else_can_be_made(make, message: str) -> None:
+def test_nothing_else_can_be_made(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ScalarError) as caught:
         make()
     assert str(caught.value).startswith(message)
@@ -171,7 +171,7 @@ def agree(row: Scalar, found: Any, expected: Any) -> bool:
         return bool(found == expected)
     if math.isnan(expected) or math.isinf(expected) or row.family not in ("function", "blend"):
         return bool(found == expected) or bool(found != found and expected != expected)
-    return abs(float(found) - expected) <= NEAR[row.type] * max(abs(expected), 2.0**-7)
+    return bool(abs(float(found) - expected) <= NEAR[row.type] * max(abs(expected), 2.0**-7))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -10,7 +10,7 @@ import pytest
 import tosajit as tj
 from tests import oracle
 from tests.strategies import TARGETS, difference
-from tosajit.operators import CONV2D, CONV3D, DEPTHWISE_CONV2D, IDENTITY, MATMUL, TRANSPOSE_CONV2D
+from tosajit.operators import CONV2D, CONV3D, DEPTHWISE_CONV2D, IDENTITY, MATMUL, TRANSPOSE_CONV2D, AccType
 
 # Operator, attributes, shapes of the operands.
 CASES: dict[str, tuple[Any, dict[str, Any], tuple[int, ...], tuple[int, ...], int]] = {
@@ -65,12 +65,13 @@ class Drawn:
     """A graph, and arrays for its inputs."""
 
     def __init__(self) -> None:
-        self.graph, self.arrays = tj.GraphBuilder(), []
+        self.graph = tj.GraphBuilder()
+        self.arrays: list[np.ndarray] = []
         self.random = np.random.default_rng(1)
 
     def random_array(self, dtype: tj.DType, shape: tuple[int, ...]) -> np.ndarray:
         low, high = (-(10**6), 10**6) if dtype.bits > 16 else (dtype.minimum, dtype.maximum)
-        return self.random.integers(low, high + 1, shape).astype(dtype.storage)
+        return self.random.integers(int(low), int(high) + 1, shape).astype(dtype.storage)
 
     def input(self, dtype: tj.DType, array: np.ndarray) -> str:
         self.arrays.append(array)
@@ -131,7 +132,7 @@ def test_a_zero_point_that_must_be_zero_is_checked_when_it_is_known(target: str)
     weight = drawn.graph.const(drawn.random_array(tj.INT8, (3, 1, 1, 2)), tj.INT8)
     bias = drawn.graph.const(drawn.random_array(tj.INT48, (3,)), tj.INT48)
     zeros = drawn.number(tj.INT16, 1, "result"), drawn.number(tj.INT8, 0, "input")
-    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT48")
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT48)
     result = drawn.graph.add(operator, [x, weight, bias, *zeros])
     drawn.graph.output(result)
     executable = tj.compile(drawn.graph.build(), target=TARGETS[target])

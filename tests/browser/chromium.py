@@ -79,7 +79,8 @@ class Chromium:
             if got.get("id") == number:
                 if "error" in got:
                     raise RuntimeError(f"{method}: {got['error']['message']}")
-                return got["result"]
+                result: dict[str, Any] = got["result"]
+                return result
             self.events.append(got)
 
     def _receive(self) -> dict[str, Any]:
@@ -91,7 +92,8 @@ class Chromium:
                 raise RuntimeError("Chromium has ended")
             self._buffer += data
         line, self._buffer = self._buffer.split(b"\0", 1)
-        return json.loads(line)
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     def close(self) -> None:
         """End the browser, with all processes that it has started."""
@@ -207,12 +209,14 @@ class Tab:
             f"document.querySelectorAll({json.dumps(selector)})[{number}].scrollIntoView({{block: 'center'}})"
         )
         self.drawn()
-        return self.eval(
+        box: dict[str, float] = self.eval(
             f"document.querySelectorAll({json.dumps(selector)})[{number}].getBoundingClientRect().toJSON()"
         )
+        return box
 
     def text(self, selector: str) -> str:
-        return self.eval(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+        text: str = self.eval(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+        return text
 
     def screenshot(self, path: Path, whole: bool = True) -> None:
         """A picture of the page, or of what is in sight."""

@@ -19,7 +19,8 @@ HEAT = '[aria-label^="Heat map"]'
 
 
 def rows(tab: Tab) -> list[int]:
-    return tab.eval("page.parts.table.rows")
+    numbers: list[int] = tab.eval("page.parts.table.rows")
+    return numbers
 
 
 def choose(tab: Tab, panel: str, label: str, value: str) -> None:

@@ -49,7 +49,8 @@ def timeline_place(tab: Tab, cycle: float, row: int) -> tuple[float, float]:
 
 
 def column(tab: Tab, number: int) -> list[str]:
-    return tab.eval(f"{ROWS}.map(row => row.cells[{number}].innerText)")
+    texts: list[str] = tab.eval(f"{ROWS}.map(row => row.cells[{number}].innerText)")
+    return texts
 
 
 def press(tab: Tab, heading: str) -> str:
@@ -57,16 +58,17 @@ def press(tab: Tab, heading: str) -> str:
     code = f"page.parts.table.headers.find(th => th.innerText.startsWith({json.dumps(heading)}))"
     tab.eval(f"{code}.querySelector('button').click()")
     tab.drawn()
-    return tab.eval(f"{code}.ariaSort")
+    return str(tab.eval(f"{code}.ariaSort"))
 
 
 def painted(tab: Tab, surface: str) -> int:
     """How many different colours a picture has."""
-    return tab.eval(
+    number: int = tab.eval(
         f"""(() => {{ const canvas = document.querySelector({json.dumps(surface)}).querySelector('canvas');
         const {{ data }} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
         return new Set(new Uint32Array(data.buffer)).size; }})()"""
     )
+    return number
 
 
 def test_a_page_shows_everything_without_complaint(opened: Opened) -> None:
@@ -195,14 +197,15 @@ def test_dark_readers_get_dark_pages_and_paper_is_light(opened: Opened) -> None:
     tab = opened(text, dark=True)
 
     def page_colour() -> str:
-        return tab.eval("getComputedStyle(document.documentElement).getPropertyValue('--page')")
+        return str(tab.eval("getComputedStyle(document.documentElement).getPropertyValue('--page')"))
 
     def corner() -> list[int]:
-        return tab.eval(
+        colour: list[int] = tab.eval(
             """(() => { const copy = new OffscreenCanvas(1, 1).getContext('2d');
             copy.drawImage(page.parts.timeline.surface.picture, -600, -180);
             return [...copy.getImageData(0, 0, 1, 1).data]; })()"""
         )
+        return colour
 
     assert page_colour() == PAGE_DARK["page"]
     dark = corner()
@@ -277,13 +280,14 @@ def test_a_thousand_operators_are_few_elements_and_drawn_in_time(
 
 def zoomed(tab: Tab, ranges: str) -> list[float]:
     """How long redraws take while a reader zooms."""
-    return tab.eval(
+    times: list[float] = tab.eval(
         f"""new Promise(done => {{ page.frames.length = 0; let number = 0; const step = () => {{
         {ranges}.zoom(number < 10 ? 0.8 : 1.25);
         if (++number < 20) requestAnimationFrame(step);
         else requestAnimationFrame(() => done(page.frames.map(time => Math.round(10 * time) / 10)));
         }}; step(); }})"""
     )
+    return times
 
 
 def test_of_several_reports_one_is_looked_at(opened: Opened) -> None:

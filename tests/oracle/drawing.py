@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -214,21 +215,14 @@ class Bench:
         for position, type_name in enumerate(types):
             low, high = limits.get(f"_{position}", (None, None))
             known = [entry.shape for entry in operands]
-            operands.append(
-                self.tensor(
-                    type_name,
-                    (lambda known=known: self._stretchable(known)) if known else self.shape,
-                    lambda shape, known=known: _compatible([*known, shape]),
-                    low,
-                    high,
-                )
-            )
+            shape = partial(self._stretchable, known) if known else self.shape
+            operands.append(self.tensor(type_name, shape, partial(_fits, known), low, high))
         return operands
 
     def _stretchable(self, known: Sequence[Shape]) -> Shape:
         """Choose a shape that broadcasts with known ones: same axes, ones, or larger where all have ones."""
         kind = self.choose.pick(("same", "ones", "mixed"))
-        shape = []
+        shape: list[int] = []
         for sizes in zip(*known, strict=True):
             size = max(sizes)
             if kind == "ones" or (kind == "mixed" and self.boolean()):
@@ -237,6 +231,10 @@ class Bench:
                 size = self.choose.pick((1, 2, 5))
             shape.append(size)
         return tuple(shape)
+
+
+def _fits(known: Sequence[Shape], shape: Shape) -> bool:
+    return _compatible([*known, shape])
 
 
 def _compatible(shapes: Sequence[Shape]) -> bool:

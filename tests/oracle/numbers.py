@@ -118,7 +118,7 @@ def divide_exactly(dividend: int, divisor: int, what: str) -> int:
 def truncating_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Divide integers rounding towards zero."""
     quotient = np.abs(a) // np.abs(b)
-    return np.where((a < 0) != (b < 0), -quotient, quotient)
+    return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
 
 
 def scale_32(value: np.ndarray, multiplier: Any, shift: Any, double_round: bool) -> np.ndarray:

@@ -69,7 +69,8 @@ def transpose(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
 
 
 def reshape(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
-    size, new = prod(shape), []
+    size = prod(shape)
+    new: list[int] = []
     while size > 1 and len(new) < 4:
         new.append(draw(st.sampled_from([d for d in range(1, size + 1) if size % d == 0])))
         size //= new[-1]
@@ -167,7 +168,7 @@ def gather(draw: st.DrawFn, chain: Chain, name: str, shape: Shape) -> None:
         return
     picker = draw(st.sampled_from(sorted(vectors)))
     size = (*chain.shapes[picker], *shape[1:])
-    index = (Indirect(read(1, "i32")), *identity(len(shape) - 1, 1, len(size)))
+    index: tuple[Affine | Indirect, ...] = (Indirect(read(1, "i32")), *identity(len(shape) - 1, 1, len(size)))
     reads = (
         Access(name, "i32", shape, index),
         Access(picker, "i32", chain.shapes[picker], identity(1, 0, len(size))),

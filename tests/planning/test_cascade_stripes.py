@@ -16,7 +16,7 @@ from tiling.expr import acc, call, const, read
 from tiling.fuse import fuse
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, identity
 from tiling.normal import normalise
-from tiling.program import Operand
+from tiling.program import Operand, OperandKind
 
 Shape = tuple[int, ...]
 
@@ -92,7 +92,7 @@ def networks(draw: st.DrawFn) -> Chain:
 
 
 def described(chain: Chain) -> dict[str, Operand]:
-    kinds = dict.fromkeys(chain.inputs, "input")
+    kinds: dict[str, OperandKind] = dict.fromkeys(chain.inputs, "input")
     last = chain.nests[-1].writes[0].access.operand if chain.nests else ""
     kinds[last] = "output"
     return {n: Operand(n, "i32", prod(s), kinds.get(n, "temporary")) for n, s in chain.shapes.items()}

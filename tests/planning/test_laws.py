@@ -92,7 +92,7 @@ def test_a_box_stays_where_it_is_while_only_inner_loops_move(program: Program) -
     for section in program.sections:
         for access, image in zip(section.nest.accesses, section.images, strict=True):
             if image is not None:
-                seen = {}
+                seen: dict[tuple[int, ...], object] = {}
                 for counts, box in tiles(section):
                     here = operand_box(access, box)
                     assert seen.setdefault(counts[: image.level], here) == here

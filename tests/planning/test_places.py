@@ -8,6 +8,7 @@ from math import prod
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from tiling.expr import Expr, acc, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program, Section
-from tiling.target import Target
+from tiling.target import Place, Target
 from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.compiler.stages import since, through
@@ -167,12 +168,12 @@ def test_places_and_turns_are_shown(golden: Callable[[str, str], None]) -> None:
     assert (compute["copies"], compute["pitch"]) == (0, 0)
 
 
-def test_constants_live_where_the_target_says() -> None:
+@pytest.mark.parametrize("place", ["scratchpad", "offchip"])
+def test_constants_live_where_the_target_says(place: Place) -> None:
     nest, operands = layer(16)
-    for place in ("scratchpad", "offchip"):
-        program = plan([nest], operands, Target("npu", 64 << 10, weights=place))  # type: ignore[arg-type]
-        assert isinstance(program, Program)
-        assert program.operands["w"].place == place
+    program = plan([nest], operands, Target("npu", 64 << 10, weights=place))
+    assert isinstance(program, Program)
+    assert program.operands["w"].place == place
 
 
 def test_what_does_not_fit_beside_the_others_stays_off_chip() -> None:

@@ -349,7 +349,7 @@ def test_a_stage_that_errs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return ops.abs(x)
 
     with pytest.raises(VerifyError) as caught:
-        network(np.int32([1, -2]))
+        network(np.array([1, -2], np.int32))
     assert str(caught.value).splitlines()[0] == "fuse made what is not well-formed:"
     assert "is written again" in str(caught.value)
     monkeypatch.setenv("TOSAJIT_VERIFY", "0")

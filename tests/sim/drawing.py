@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ import sim
 from tests.planning.drawing import Chain, axes, chains, whole
 from tiling.expr import acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, identity
-from tiling.program import Operand
+from tiling.program import Operand, OperandKind
 
 Layers = tuple[list[Nest], dict[str, Operand]]
 
@@ -37,7 +38,7 @@ arrays = st.one_of(
     ),
 )
 
-MODES = [
+MODES: list[dict[str, Any]] = [
     {},
     {"direct": True},
     {"activations": "scratchpad"},
@@ -93,7 +94,7 @@ def layers(draw: st.DrawFn, most: int = 9) -> Layers:
 
 def _operands(chain: Chain) -> dict[str, Operand]:
     read_later = {access.operand for nest in chain.nests for access in nest.reads}
-    kinds = {name: "input" for name in chain.inputs}
+    kinds: dict[str, OperandKind] = dict.fromkeys(chain.inputs, "input")
     return {
         name: Operand(
             name, "i32", prod(shape), kinds.get(name, "temporary" if name in read_later else "output")

@@ -16,7 +16,7 @@ from tests.planning.tiles import Box, operand_box, tiles
 from tests.sim.programs import SimpleCosts
 from tiling.expr import BYTES
 from tiling.nest import Access
-from tiling.program import Image, Program, Section
+from tiling.program import Image, Operand, Program, Section
 
 Span = tuple[int, int]
 
@@ -297,10 +297,10 @@ def clash(one: Span, other: Span) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def stored(size: int, operand: object) -> int:
-    if operand.stored_bytes is None or operand.kind != "constant":  # type: ignore[attr-defined]
+def stored(size: int, operand: Operand) -> int:
+    if operand.stored_bytes is None or operand.kind != "constant":
         return size
-    return -(-size * operand.stored_bytes // operand.bytes)  # type: ignore[attr-defined]
+    return -(-size * operand.stored_bytes // operand.bytes)
 
 
 def copies_of(section: Section, stores_only: bool) -> Iterator[Span]:

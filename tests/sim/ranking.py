@@ -107,7 +107,8 @@ FAMILIES = {"narrow": narrow, "systolic": systolic, "ethos": ethos, "mixed": mix
 
 def drawn(family: str, seed: object, count: int) -> list[sim.Machine]:
     """So many machines of a family that can be."""
-    chance, found = Random(f"{family} {seed}"), []
+    chance = Random(f"{family} {seed}")
+    found: list[sim.Machine] = []
     while len(found) < count:
         base, changes = FAMILIES[family](chance)
         try:

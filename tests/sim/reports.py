@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from sim.report import OperatorReport, Report, Span
-from sim.report.values import summed
+from sim.report.values import Traffic, summed
 
 UNITS = ("array", "vector", "reduction", "dma")
 
@@ -21,7 +21,7 @@ def operator(random: random.Random, number: int, start: int) -> OperatorReport:
         "dependency": random.randrange(500) if number % 3 == 2 else 0,
         "launch": 800 if number == 0 else 0,
     }
-    traffic = {
+    traffic: Traffic = {
         ("offchip", "read", "weights"): random.randrange(20_000) if unit == "array" else 0,
         ("offchip", "read", "activations"): random.randrange(9_000),
         ("scratchpad", "read", "activations"): 100_000,

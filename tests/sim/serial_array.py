@@ -6,7 +6,8 @@ from typing import Literal
 
 from sim.cost.arrays import ArrayCosts, Task, Words, costs_for
 from sim.cost.work import Work
-from sim.machine.arrays import BYTES_ONLY, MacArray, Rates, Side
+from sim.machine.arrays import BYTES_ONLY, MacArray, Side
+from sim.machine.parts import Rates
 
 
 class Serial(MacArray):

@@ -20,8 +20,9 @@ from sim.explore.area import column, macs
 from sim.explore.errors import WorkerError
 from sim.explore.work import Evaluator
 from sim.explore.workers import packed
-from sim.machine.arrays import ARRAYS, BYTES_ONLY, MacArray, Rates, Side
+from sim.machine.arrays import ARRAYS, BYTES_ONLY, MacArray, Side
 from sim.machine.machine import Machine
+from sim.machine.parts import Rates
 from sim.machine.paths import leaves
 from tests.sim.test_systolic import matmul
 from tosajit.compiler.segment import Groups
@@ -136,7 +137,9 @@ def others(value: Any) -> list[Any]:
 @each_kind
 def test_a_closed_form_says_what_tiles_take(kind: str) -> None:
     machine = example(kind)
-    costs, array = costs_of(machine.array), machine.array
+    array = machine.array
+    assert array is not None
+    costs = costs_of(array)
     if not isinstance(costs, ClosedForm):
         assert not hasattr(costs, "figures")
         return
@@ -274,4 +277,4 @@ def test_a_kind_may_be_defined_again_as_notebooks_do() -> None:
     machine = sim.machine("systolic-16").replace({"array": {"kind": "again", "lanes": 2}})
     assert type(machine.array) is second
     with pytest.raises(sim.MachineError, match="kind is that of Again, which another class has taken"):
-        machine.model_copy(update={"array": first(**{"kind": "again", "lanes": 2})})
+        machine.model_copy(update={"array": first.model_validate({"kind": "again", "lanes": 2})})

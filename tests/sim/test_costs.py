@@ -32,6 +32,7 @@ from tosajit.operators import (
     TABLE,
     TILE,
     TRANSPOSE,
+    ResizeMode,
 )
 from tosajit.operators.types import AccType
 from tosajit.runtime.body import Compute
@@ -61,7 +62,7 @@ IMAGES = {
     "average": lambda b, x: b.add(AVG_POOL2D(**WINDOW, acc_type=AccType.INT32), [x, zeros(b), zeros(b)]),
     "maximum": lambda b, x: b.add(MAX_POOL2D(**WINDOW), [x]),
     "resize": lambda b, x: b.add(
-        RESIZE(mode="BILINEAR"), [x, b.shape([4, 2, 4, 2]), b.shape([0, 0]), b.shape([2, 2])]
+        RESIZE(mode=ResizeMode.BILINEAR), [x, b.shape([4, 2, 4, 2]), b.shape([0, 0]), b.shape([2, 2])]
     ),
 }
 

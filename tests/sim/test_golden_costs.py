@@ -21,6 +21,7 @@ from tests.sim.nests import convolution, groups
 from tests.sim.test_block import ACCELERATORS
 from tiling.nest import Nest
 from tosajit import ops
+from tosajit.tracing.tensor import Tensor
 
 JOBS = 40
 """Pieces of work for each accelerator."""
@@ -78,9 +79,9 @@ def jobs(accelerator: str) -> Iterator[str]:
     for _ in range(JOBS):
         drawn = layer(chance)
         choice = chosen(hardware, drawn)
-        memory = Memory(
-            chance.choice((None, 1.5, 16)), *(chance.choice((0, 32, 200)) for _ in range(2)), 64, 100
-        )
+        rate: float | None = chance.choice((None, 1.5, 16))
+        reads, writes = (chance.choice((0, 32, 200)) for _ in range(2))
+        memory = Memory(rate, reads, writes, 64, 100)
         what = f"{drawn.op} {tuple(drawn.output)} from {tuple(drawn.input)} of {drawn.bits} bits"
         if choice is None:
             yield f"{what}: no block"
@@ -120,7 +121,7 @@ def nests() -> tuple[Nest, ...]:
 INPUTS = np.zeros((2, 9, 31), np.float32), np.zeros((2, 9, 31), np.int16), np.zeros((2, 9, 31), np.int8)
 
 
-def mixture(real, short, small):
+def mixture(real: Tensor, short: Tensor, small: Tensor) -> tuple[Tensor, ...]:
     """Elementwise work, reductions and choices in several types."""
     logic = ops.greater(real, ops.tanh(real))
     return (
@@ -136,7 +137,7 @@ def mixture(real, short, small):
     )
 
 
-def kinds(real, short, small):
+def kinds(real: Tensor, short: Tensor, small: Tensor) -> tuple[Tensor, ...]:
     """The same few operators in every type that they have."""
     narrow = [ops.cast(real, dtype=dtype) for dtype in (tj.FP16, tj.BF16)]
     bytes_ = [ops.cast(one, dtype=tj.FP8E4M3) for one in narrow[1:]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,7 +194,9 @@ def _copies(image: Image) -> Iterator[tuple[int, int]]:
         yield start, start + image.bytes
 
 
-FASTER = {
+Change = Callable[[sim.Machine], dict[str, Any]]
+
+FASTER: dict[str, Change] = {
     "bandwidth": lambda m: {
         "offchip.bandwidth_bytes_per_second": _times(m.offchip.bandwidth_bytes_per_second, 2)
     },
@@ -228,7 +231,10 @@ def test_a_faster_part_does_not_slow_a_program_down(what: str, case: Case) -> No
     assert simulate(program, faster).cycles <= simulate(program, machine).cycles
 
 
-BETTER = {**FASTER, "scratchpad": lambda m: {"scratchpad.bytes": m.scratchpad.bytes * 2}}
+BETTER: dict[str, Change] = {
+    **FASTER,
+    "scratchpad": lambda m: {"scratchpad.bytes": m.scratchpad.bytes * 2},
+}
 
 
 @pytest.mark.parametrize("what", BETTER)

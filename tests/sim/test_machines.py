@@ -245,7 +245,7 @@ def test_copies_do_not_keep_what_was_derived() -> None:
 def test_machines_do_not_change() -> None:
     machine = make()
     with pytest.raises(ValueError, match="frozen"):
-        machine.clock_hz = 1.0  # type: ignore[misc]
+        machine.clock_hz = 1.0
     with pytest.raises(TypeError, match="replace"):
         machine.vector.lanes["i8"] = 3
 

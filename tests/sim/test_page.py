@@ -35,7 +35,9 @@ values = st.recursive(
 
 def data_of(page: str) -> dict[str, Any]:
     """What a page embeds."""
-    return json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[0])
+    text = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[0]
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 @given(st.dictionaries(texts, values, max_size=4))

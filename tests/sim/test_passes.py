@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import sim
-from sim.cost.arrays import hardware_of
 from sim.cost.ethos import blocks, passes
+from sim.cost.ethos.passes import Core
 from sim.cost.ethos.stages import Stages, stages_of
 from sim.cost.geometry import contracts_constant
 from sim.cost.weights import coded_bytes, scale_bytes, stored_sizes
 from sim.cost.work import Work
+from sim.machine.arrays import Block
 from sim.machine.machine import Machine
 from tests.sim.nests import convolution, groups, zero
 from tiling.expr import apply, read
@@ -24,6 +25,7 @@ from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
 from tosajit.runtime.body import Compute, build
 from tosajit.tracing.builder import GraphBuilder
+from tosajit.tracing.tensor import Tensor
 
 U55 = "ethos-u55-256/high-end-embedded/sram-only"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
@@ -64,7 +66,8 @@ def addition(table: bool = False) -> Nest:
 
 def cost(machine: str | Machine, nest: Nest) -> Work:
     known = sim.machine(machine) if isinstance(machine, str) else machine
-    found = blocks.work(hardware_of(known), nest, nest.extents)
+    assert isinstance(known.array, Block)
+    found = blocks.work(Core.of(known.array, known), nest, nest.extents)
     assert found is not None
     return found
 
@@ -115,7 +118,7 @@ def test_a_bias_and_what_scales_it_are_no_passes() -> None:
 
 
 def test_one_bias_for_all_channels_is_no_pass_either() -> None:
-    def layer(x: Value) -> Value:
+    def layer(x: Tensor) -> Tensor:
         total = ops.conv2d(x, np.ones((32, 1, 1, 16), np.int8))
         return ops.clamp(ops.rescale(total, multiplier=1 << 30, shift=38, dtype=INT8), min_val=0, max_val=127)
 
@@ -129,7 +132,9 @@ def test_types_that_the_hardware_has_not_are_left_to_others() -> None:
     source, result = (Access(name, "f32", (8,), identity(1)) for name in "ab")
     value = apply("add", read(0, "f32"), read(0, "f32"))
     nest = Nest("map", (Axis("i", 8),), (source,), (Write(result, value),))
-    assert passes.work(hardware_of(sim.machine(U55)), nest, nest.extents) is None
+    machine = sim.machine(U55)
+    assert isinstance(machine.array, Block)
+    assert passes.work(Core.of(machine.array, machine), nest, nest.extents) is None
 
 
 def test_a_product_of_maps_is_done_column_by_column_where_there_is_one_stream() -> None:

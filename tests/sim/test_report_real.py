@@ -10,17 +10,17 @@ import pytest
 import tosajit as tj
 from sim.report.text import WIDTH
 from sim.report.trace import flows
-from sim.report.values import moved
+from sim.report.values import Mode, moved
 from tests.sim.test_report_trace import check
 from tosajit import ops
 
 MODEL = tj.samples.path("ds_cnn")
 MACHINES = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-512", "systolic-16", "eyeriss-v1", "tiny")
 each_machine = pytest.mark.parametrize("machine", MACHINES)
-_made: dict[tuple[str, str], tj.Report] = {}
+_made: dict[tuple[str, Mode], tj.Report] = {}
 
 
-def report(machine: str, mode: str = "events") -> tj.Report:
+def report(machine: str, mode: Mode = "events") -> tj.Report:
     if (machine, mode) not in _made:
         _made[machine, mode] = tj.simulate(MODEL, machine, mode=mode)
     return _made[machine, mode]
@@ -28,7 +28,7 @@ def report(machine: str, mode: str = "events") -> tj.Report:
 
 @each_machine
 @pytest.mark.parametrize("mode", ["events", "analytic"])
-def test_totals_are_the_sums_of_the_operators(machine: str, mode: str) -> None:
+def test_totals_are_the_sums_of_the_operators(machine: str, mode: Mode) -> None:
     made = report(machine, mode)
     assert made.mode == mode
     assert sum(one.total for one in made.operators) == made.cycles
@@ -101,7 +101,7 @@ def test_pictures_of_it_are_drawn() -> None:
 
 
 def test_loops_and_branches_are_told_as_one_report() -> None:
-    limit, one = np.int32([100]), np.int32([1])
+    limit, one = np.array([100], np.int32), np.array([1], np.int32)
 
     def counted(number: Any) -> Any:
         return ops.while_loop(lambda n: ops.reshape(n < limit, ()), lambda n: n + one, number)

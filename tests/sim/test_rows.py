@@ -38,7 +38,7 @@ layers = st.builds(
 )
 
 
-def measured():
+def measured() -> dict[str, float]:
     path = Path(__file__).parent.parent / "data" / "npu" / "silicon.csv"
     with path.open() as file:
         rows = [row for row in csv.DictReader(file) if row["device"].startswith("Eyeriss")]
@@ -58,7 +58,7 @@ def test_as_many_elements_work_as_on_the_chip(name: str) -> None:
 
 
 @given(layers)
-def test_mappings_fit_the_array_and_its_scratchpads(layer) -> None:
+def test_mappings_fit_the_array_and_its_scratchpads(layer: Layer) -> None:
     for one in mappings(ARRAY, layer, BUFFER):
         assert passes(layer, one).active <= ARRAY.rows * ARRAY.columns
         assert one.q * one.taps <= ARRAY.input_words
@@ -67,7 +67,7 @@ def test_mappings_fit_the_array_and_its_scratchpads(layer) -> None:
 
 
 @given(layers)
-def test_no_layer_takes_less_than_its_products_and_its_sums(layer) -> None:
+def test_no_layer_takes_less_than_its_products_and_its_sums(layer: Layer) -> None:
     found = best(ARRAY, BUFFER, layer)
     kernel = layer.kernel[0] * layer.kernel[1]
     outputs = layer.groups * layer.images * layer.filters * layer.height * layer.width

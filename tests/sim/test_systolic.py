@@ -6,11 +6,13 @@ import csv
 import random
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.cost.arrays import Product, systolic
+from sim.cost.arrays.systolic import Dataflow
 from sim.cost.costs import Costs
 from sim.machine.arrays import Systolic
 from sim.machine.machine import Machine
@@ -19,10 +21,10 @@ from tiling.expr import Expr, acc, apply, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
 
 REFERENCE = Path(__file__).parent.parent / "data" / "npu" / "systolic.csv"
-DATAFLOWS = ("output", "weight", "input")
+DATAFLOWS: tuple[Dataflow, ...] = ("output", "weight", "input")
 
 
-def machine(rows, columns, dataflow, **more):
+def machine(rows: int, columns: int, dataflow: Dataflow, **more: Any) -> Machine:
     array = Systolic(rows=rows, columns=columns, dataflow=dataflow)
     return Machine(
         name="ideal",
@@ -34,7 +36,7 @@ def machine(rows, columns, dataflow, **more):
     )
 
 
-def matmul(m, k, n):
+def matmul(m: int, k: int, n: int) -> Nest:
     """A product of i8 into i32, as a nest."""
     axes = (Axis("m", m), Axis("n", n), Axis("k", k, True))
     left = Access("a", "i8", (m, k), (Affine((1, 0, 0)), Affine((0, 0, 1))))
@@ -45,7 +47,7 @@ def matmul(m, k, n):
     return Nest("contract", axes, (left, right), (Write(result, acc("i32")),), reduction)
 
 
-def counted(dataflow, rows, columns, m, k, n):
+def counted(dataflow: Dataflow, rows: int, columns: int, m: int, k: int, n: int) -> int:
     """Cycles by going through the folds one by one."""
     held = {"output": (m, n), "weight": (k, n), "input": (k, m)}[dataflow]
     streamed = {"output": k, "weight": m, "input": n}[dataflow]
@@ -57,14 +59,15 @@ def counted(dataflow, rows, columns, m, k, n):
     return cycles
 
 
-def reference():
+def reference() -> list[dict[str, str]]:
     with REFERENCE.open() as file:
         return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("row", reference(), ids=lambda row: f"{row['net']}-{row['layer']}-{row['dataflow']}")
-def test_cycles_are_those_of_the_cycle_accurate_simulator(row) -> None:
-    dataflow = {"os": "output", "ws": "weight", "is": "input"}[row["dataflow"]]
+def test_cycles_are_those_of_the_cycle_accurate_simulator(row: dict[str, str]) -> None:
+    named: dict[str, Dataflow] = {"os": "output", "ws": "weight", "is": "input"}
+    dataflow = named[row["dataflow"]]
     height, width = (
         -(-(int(row[f"if{side}"]) - int(row[f"f{side}"])) // int(row["stride"])) + 1 for side in "hw"
     )
@@ -75,7 +78,7 @@ def test_cycles_are_those_of_the_cycle_accurate_simulator(row) -> None:
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_cycles_of_random_layers_are_those_of_their_folds(dataflow: str) -> None:
+def test_cycles_of_random_layers_are_those_of_their_folds(dataflow: Dataflow) -> None:
     chance = random.Random(f"systolic {dataflow}")
     for _ in range(100):
         rows, columns = (chance.choice((1, 2, 3, 8, 12, 16, 32, 128)) for _ in range(2))
@@ -86,7 +89,7 @@ def test_cycles_of_random_layers_are_those_of_their_folds(dataflow: str) -> None
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow: str) -> None:
+def test_a_layer_in_tiles_of_the_array_takes_as_long_as_the_whole(dataflow: Dataflow) -> None:
     chance = random.Random(f"tiles {dataflow}")
     for _ in range(40):
         rows, columns = chance.choice((4, 8, 16)), chance.choice((4, 8, 16))
@@ -112,7 +115,7 @@ def test_operands_are_read_again_for_each_fold() -> None:
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)
-def test_arrays_of_layers_take_what_each_layer_takes(dataflow: str) -> None:
+def test_arrays_of_layers_take_what_each_layer_takes(dataflow: Dataflow) -> None:
     sizes = np.array([[1, 7, 30, 4], [2, 64, 5, 64], [3, 100, 17, 1]])
     rows, columns = np.array([[4], [16]]), np.array([[8], [16]])
     found = systolic.folds(dataflow, rows, columns, Product(*sizes.T)).cycles

@@ -12,7 +12,7 @@ from tests.sim.programs import machine_of, machines
 sizes = st.integers(0, 5000)
 
 
-def machine(rate: float | None = None, **changes: object) -> Machine:
+def machine(rate: float | None = None, **changes: float) -> Machine:
     return machine_of(offchip__bandwidth_bytes_per_second=rate, **changes)
 
 
@@ -46,7 +46,7 @@ def test_the_scratchpad_may_be_the_slower_side() -> None:
 
 
 def test_ports_without_a_bank_have_nothing_to_do() -> None:
-    changes: dict[str, object] = {"scratchpad__bytes_per_cycle": 4.0, "scratchpad__ports": 2}
+    changes: dict[str, float] = {"scratchpad__bytes_per_cycle": 4.0, "scratchpad__ports": 2}
     assert transfer_cycles(machine(**changes, scratchpad__banks=1), 1, 640, write=False) == 320
     assert transfer_cycles(machine(**changes, scratchpad__banks=2), 1, 640, write=False) == 160
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.tflite_cases import Sketch, case
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.options import LeakyReluOptions
 from tosajit.frontends.tflite.schema import Type
@@ -34,14 +34,14 @@ def slopes(sketch: Sketch, kind: Type) -> None:
     slope = sketch.operand(narrow, sketch.broadcast(shape), low=-1.0, high=sketch.random.choice([1.0, 2.0]))
     if kind is Type.INT16:
         sketch.tensors[slope] = replace(sketch.tensors[slope], zero_point=(0,))
-    scale = {"scale": (sketch.scale(0.01, 1.0),)} if kind in QUANTIZED else {}
+    scale: Quantized = {"scale": (sketch.scale(0.01, 1.0),)} if kind in QUANTIZED else {}
     sketch.add([value, slope], sketch.result(kind, shape, **scale), version=1)
 
 
 def one_operand(sketch: Sketch, kind: Type, options: Options | None = None) -> None:
     """An operand, and a result of its shape, sometimes of its scale."""
     shape = sketch.shape(1, 4, 9)
-    scale = (
+    scale: Quantized = (
         {"scale": (sketch.scale(),), "zero_point": (sketch.zero_point(kind),)} if kind in QUANTIZED else {}
     )
     value = sketch.operand(kind, shape, low=-8.0, high=8.0, **scale)

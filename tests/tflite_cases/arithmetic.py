@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
 from tosajit.frontends.tflite.schema import Type
@@ -29,7 +30,9 @@ def two_operands(sketch: Sketch, kind: Type, options: AddOptions | FusedOptions 
     operands = [sketch.operand(kind, shape), sketch.operand(kind, sketch.broadcast(shape))]
     if sketch.chance():
         operands.reverse()
-    scale = {"scale": (sketch.scale(0.02, 1.0),)} if kind in (Type.INT8, Type.UINT8, Type.INT16) else {}
+    scale: Quantized = (
+        {"scale": (sketch.scale(0.02, 1.0),)} if kind in (Type.INT8, Type.UINT8, Type.INT16) else {}
+    )
     shapes = [sketch.tensors[place].shape for place in operands]
     result = sketch.result(kind, np.broadcast_shapes(*shapes), **scale)
     sketch.add(operands, result, options)

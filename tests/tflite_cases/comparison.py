@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.frontends.tflite.schema import Type
 
 NUMBERS = "float32 float16 int8 uint8 int16 int32 int64"
@@ -25,7 +25,7 @@ def equality(sketch: Sketch, kind: Type) -> None:
 def comparison(sketch: Sketch, kind: Type) -> None:
     scale = (sketch.scale(),)
     point = (sketch.zero_point(kind),) if kind in QUANTIZED else ()
-    alike = {"scale": scale, "zero_point": point} if kind in QUANTIZED and sketch.chance() else {}
+    alike: Quantized = {"scale": scale, "zero_point": point} if kind in QUANTIZED and sketch.chance() else {}
     pair(sketch, kind, Type.BOOL, **alike)
 
 
@@ -42,13 +42,13 @@ def negation(sketch: Sketch, kind: Type) -> None:
 
 @case("BITWISE_XOR RIGHT_SHIFT", "int8 uint8 int16 int32")
 def bits(sketch: Sketch, kind: Type) -> None:
-    plain: dict[str, Any] = {"scale": (), "zero_point": ()}
+    plain: Quantized = {"scale": (), "zero_point": ()}
     pair(sketch, kind, kind, low=-0.4, high=0.4, **plain)
 
 
 @case("MAXIMUM MINIMUM", NUMBERS)
 def extremes(sketch: Sketch, kind: Type) -> None:
-    alike = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
+    alike: Quantized = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
     if sketch.chance(0.7):
         pair(sketch, kind, kind, **alike)
         return
@@ -62,8 +62,8 @@ def extremes(sketch: Sketch, kind: Type) -> None:
 @case("SELECT SELECT_V2", f"{NUMBERS} bool")
 def choices(sketch: Sketch, kind: Type) -> None:
     shape = sketch.shape()
-    quantized = {"scale": (sketch.scale(),), "zero_point": (sketch.zero_point(kind),)}
-    alike = quantized if kind in QUANTIZED else {}
+    quantized: Quantized = {"scale": (sketch.scale(),), "zero_point": (sketch.zero_point(kind),)}
+    alike: Quantized = quantized if kind in QUANTIZED else {}
     if sketch.name == "SELECT":
         condition, first, second = sketch.random.choice([shape, (), shape[:1]]), shape, shape
     else:
@@ -78,17 +78,22 @@ def choices(sketch: Sketch, kind: Type) -> None:
     sketch.add(places, sketch.result(kind, shape, **alike), version=1)
 
 
-def pair(sketch: Sketch, kind: Type, result: Type, **drawn: Any) -> None:
+def pair(
+    sketch: Sketch,
+    kind: Type,
+    result: Type,
+    low: float = -4.0,
+    high: float = 4.0,
+    **drawn: Unpack[Quantized],
+) -> None:
     """Two operands, one of which may be broadcast; sometimes they share elements."""
     shape = sketch.shape()
     shapes = [shape, sketch.broadcast(shape)]
     if sketch.chance():
         shapes.reverse()
-    operands = [sketch.operand(kind, one, **drawn) for one in shapes]
+    operands = [sketch.operand(kind, one, low=low, high=high, **drawn) for one in shapes]
     if len(sketch.arrays) == 2 and sketch.arrays[0].shape == sketch.arrays[1].shape:
         same = sketch.numbers.random(shape) < 0.3
         sketch.arrays[1] = np.where(same, sketch.arrays[0], sketch.arrays[1])
-    shared = {
-        name: one for name, one in drawn.items() if name in ("scale", "zero_point") and result in QUANTIZED
-    }
+    shared: Quantized = drawn if result in QUANTIZED else {}
     sketch.add(operands, sketch.result(result, np.broadcast_shapes(*shapes), **shared), version=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Activation, Options
 from tosajit.frontends.tflite.options import FusedOptions
@@ -48,7 +48,7 @@ def divided(sketch: Sketch, kind: Type, options: Options | None) -> None:
         second = sketch.tensor(kind, shapes[1], **divisor)
         sketch.inputs.append(second)
         sketch.arrays.append(elements)
-    result = {"scale": (sketch.scale(0.01, 20.0),)} if kind in QUANTIZED else {}
+    result: Quantized = {"scale": (sketch.scale(0.01, 20.0),)} if kind in QUANTIZED else {}
     sketch.add([value, second], sketch.result(kind, np.broadcast_shapes(*shapes), **result), options)
 
 

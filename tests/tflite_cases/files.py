@@ -145,7 +145,7 @@ class _Writer:
         )
 
     def options(self, name: str, options: Options) -> tuple[tuple[int, int], tuple[int, int]]:
-        written = []
+        written: list[tuple[Any, ...]] = []
         for field_name, storage, default in layout(type(options)):
             value = getattr(options, field_name)
             if storage is str:

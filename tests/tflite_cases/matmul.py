@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.frontends.tflite.options import BatchMatMulOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -21,7 +21,7 @@ def batch_matmul(sketch: Sketch, kind: Type) -> None:
     sketch.absolute = 1e-4
     places = [sketch.operand(kind, left, constant=False), sketch.operand(kind, right)]
     result = (*np.broadcast_shapes(shared, others), rows, columns)
-    drawn = {}
+    drawn: Quantized = {}
     if kind in QUANTIZED:
         scales = [sketch.tensors[place].scale[0] for place in places]
         most = 127 if kind is Type.INT8 else 32767

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.options import FusedOptions, LocalResponseNormalizationOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -15,7 +16,7 @@ def norms(sketch: Sketch, kind: Type) -> None:
     if kind in results and sketch.chance(0.3):  # all but a few elements are zero
         point = sketch.tensors[value].zero_point[0]
         sketch.arrays[0][sketch.numbers.random(shape) < 0.97] = point
-    fixed = {"scale": (1 / 128,), "zero_point": (results[kind],)} if kind in results else {}
+    fixed: Quantized = {"scale": (1 / 128,), "zero_point": (results[kind],)} if kind in results else {}
     sketch.add([value], sketch.result(kind, shape, **fixed), FusedOptions(), version=1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
 from tests.tflite_cases.convolution import out_size, window
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.options import Pool2DOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -22,7 +23,7 @@ def pool(sketch: Sketch, kind: Type) -> None:
         padding, stride[1], stride[0], kernel[1], kernel[0], sketch.random.choice(ACTIVATIONS)
     )
     value = sketch.operand(kind, (2, *image, channels))
-    same = {"scale": sketch.tensors[value].scale, "zero_point": sketch.tensors[value].zero_point}
+    same: Quantized = {"scale": sketch.tensors[value].scale, "zero_point": sketch.tensors[value].zero_point}
     size = out_size(image, kernel, stride, (1, 1), padding)
-    result = sketch.result(kind, (2, *size, channels), **(same if kind is not Type.FLOAT32 else {}))
+    result = sketch.result(kind, (2, *size, channels), **same if kind is not Type.FLOAT32 else {})
     sketch.add([value], result, options)

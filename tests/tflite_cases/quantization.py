@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.files import RawSparsity
-from tests.tflite_cases.sketch import QUANTIZED, STORAGE
+from tests.tflite_cases.sketch import QUANTIZED, STORAGE, Quantized
 from tosajit.frontends.tflite.options import CastOptions, FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -29,10 +27,10 @@ def quantizing(sketch: Sketch, kind: Type) -> None:
     if kind is Type.FLOAT32:
         real_numbers(sketch, shape, wanted)
         return
-    given = {"scale": (sketch.scale(),), "zero_point": (sketch.zero_point(kind),)}
+    given: Quantized = {"scale": (sketch.scale(),), "zero_point": (sketch.zero_point(kind),)}
     scale = given["scale"][0] * sketch.random.choice([1.0, 0.5, 0.9, 3.7, 11.0])
     value = sketch.operand(kind, shape, low=-100.0, high=100.0, **given)
-    quantized: dict[str, Any] = {"scale": (scale,), "zero_point": (sketch.zero_point(wanted),)}
+    quantized: Quantized = {"scale": (scale,), "zero_point": (sketch.zero_point(wanted),)}
     sketch.add([value], sketch.result(wanted, shape, **quantized), version=VERSIONS["QUANTIZE"])
 
 
@@ -47,7 +45,7 @@ def real_numbers(sketch: Sketch, shape: tuple[int, ...], wanted: Type) -> None:
     sketch.arrays[-1] = (
         (places * scale).astype(np.float32) if even else sketch.arrays[-1] * np.float32(40 * scale)
     )
-    quantized = {"scale": (scale,), "zero_point": (sketch.zero_point(wanted),)}
+    quantized: Quantized = {"scale": (scale,), "zero_point": (sketch.zero_point(wanted),)}
     sketch.add([value], sketch.result(wanted, shape, **quantized), version=VERSIONS["QUANTIZE"])
 
 
@@ -69,7 +67,8 @@ def grids(sketch: Sketch, kind: Type) -> None:
 
 @case("CAST", "float32 float16 int8 uint8 int16 int32 int64 bool")
 def casts(sketch: Sketch, kind: Type) -> None:
-    shape, plain = sketch.shape(), {"scale": (), "zero_point": ()}
+    shape = sketch.shape()
+    plain: Quantized = {"scale": (), "zero_point": ()}
     wanted = sketch.random.choice([Type.FLOAT32, Type.FLOAT16, *INTEGERS, Type.BOOL])
     # What real numbers beyond the result's type become is not defined.
     low, high = (
@@ -94,14 +93,14 @@ def sparse_constants(sketch: Sketch, kind: Type) -> None:
     levels = (counts[0], sparse, *blocks) if blocks != (1, 1) else (counts[0], sparse)
     sparsity = RawSparsity(tuple(range(len(levels))), (0, 1) if len(levels) == 4 else (), levels)
     elements = sketch.elements(kind, (int(kept.sum()) * blocks[0] * blocks[1],))
-    quantized = {"scale": (0.5,), "zero_point": (0,)} if kind is Type.INT8 else {}
+    quantized: Quantized = {"scale": (0.5,), "zero_point": (0,)} if kind is Type.INT8 else {}
     value = sketch.tensor(kind, shape, elements.tobytes(), sparsity=sparsity, **quantized)
     sketch.add([value], sketch.result(kind, shape, **quantized), version=1)
 
 
 @case("BITCAST", "int8 uint8 int16 int32")
 def bits(sketch: Sketch, kind: Type) -> None:
-    plain: dict[str, Any] = {"scale": (), "zero_point": ()}
+    plain: Quantized = {"scale": (), "zero_point": ()}
     wanted = sketch.random.choice([Type.INT8, Type.UINT8, Type.INT16, Type.INT32])
     given, shape = np.dtype(STORAGE[kind]), sketch.shape(0, 3)
     width = np.dtype(STORAGE[wanted]).itemsize

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import (
     ConcatenationOptions,
@@ -25,7 +25,7 @@ from tosajit.frontends.tflite.schema import Type
 TYPES = "float32 int8 uint8 int16 int32 int64 bool"
 
 
-def same(sketch: Sketch, place: int) -> dict[str, Any]:
+def same(sketch: Sketch, place: int) -> Quantized:
     """The scale of a tensor, for a result that has it too."""
     tensor = sketch.tensors[place]
     return {"scale": tensor.scale, "zero_point": tensor.zero_point} if tensor.type in QUANTIZED else {}
@@ -138,7 +138,8 @@ def strided_slice(sketch: Sketch, kind: Type) -> None:
         result = np.empty(shape)[tuple(slice(None, None, one) for one in step)].shape
     value = sketch.operand(kind, shape, constant=False)
     places = [value, *(sketch.constant(Type.INT32, one) for one in (begin, end, step))]
-    options = StridedSliceOptions(*masks.values())
+    begin_mask, end_mask, ellipsis, new_axis, shrink_axis = masks.values()
+    options = StridedSliceOptions(begin_mask, end_mask, ellipsis, new_axis, shrink_axis)
     sketch.add(places, sketch.result(kind, result, **same(sketch, value)), options)
 
 

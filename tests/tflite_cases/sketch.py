@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type
@@ -20,6 +20,14 @@ STORAGE: dict[Type, Any] = {
     Type.INT16: np.int16, Type.INT32: np.int32, Type.INT64: np.int64, Type.BOOL: np.bool_,
 }  # fmt: skip
 QUANTIZED = (Type.INT8, Type.UINT8, Type.INT16)
+
+
+class Quantized(TypedDict, total=False):
+    """What a tensor says about its elements; scales and zero points are drawn where they are not given."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class Sketch:
         constant: bool | None = None,
         low: float = -4.0,
         high: float = 4.0,
-        **quantized: Any,
+        **quantized: Unpack[Quantized],
     ) -> int:
         """An input of the model, or sometimes a constant."""
         elements = self.elements(kind, shape, low, high)
@@ -117,22 +125,32 @@ class Sketch:
         self.arrays.append(elements)
         return place
 
-    def constant(self, kind: Type, elements: Any, **quantized: Any) -> int:
+    def constant(self, kind: Type, elements: Any, **quantized: Unpack[Quantized]) -> int:
         """A constant of the model."""
         array = np.asarray(elements, STORAGE[kind])
         return self.tensor(kind, array.shape, array.tobytes(), **quantized)
 
-    def tensor(self, kind: Type, shape: Sequence[int], data: bytes | None = None, **quantized: Any) -> int:
+    def tensor(
+        self,
+        kind: Type,
+        shape: Sequence[int],
+        data: bytes | None = None,
+        *,
+        sparsity: RawSparsity | None = None,
+        **quantized: Unpack[Quantized],
+    ) -> int:
         """A tensor; quantised types have random scales and zero points unless they are given."""
         if kind in QUANTIZED and "scale" not in quantized:
             quantized["scale"] = (self.scale(),)
         if kind in QUANTIZED and "zero_point" not in quantized:
             quantized["zero_point"] = (self.zero_point(kind),) * len(quantized["scale"])
         name = f"tensor_{len(self.tensors)}"
-        self.tensors.append(RawTensor(name, kind, tuple(map(int, shape)), data, **quantized))
+        self.tensors.append(
+            RawTensor(name, kind, tuple(map(int, shape)), data, sparsity=sparsity, **quantized)
+        )
         return len(self.tensors) - 1
 
-    def result(self, kind: Type, shape: Sequence[int], **quantized: Any) -> int:
+    def result(self, kind: Type, shape: Sequence[int], **quantized: Unpack[Quantized]) -> int:
         """An output of the model."""
         place = self.tensor(kind, shape, **quantized)
         self.outputs.append(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.options import SoftmaxOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -14,7 +15,7 @@ def soft_max(sketch: Sketch, kind: Type) -> None:
     results = {Type.INT8: (1 / 256, -128), Type.UINT8: (1 / 256, 0), Type.INT16: (1 / 32768, 0)}
     value = sketch.operand(kind, shape)
     scale, point = results.get(kind, (0, 0))
-    fixed = {"scale": (scale,), "zero_point": (point,)} if scale else {}
+    fixed: Quantized = {"scale": (scale,), "zero_point": (point,)} if scale else {}
     sketch.add([value], sketch.result(kind, shape, **fixed), SoftmaxOptions(beta))
 
 
@@ -22,6 +23,6 @@ def soft_max(sketch: Sketch, kind: Type) -> None:
 def log_soft_max(sketch: Sketch, kind: Type) -> None:
     shape = (*sketch.shape(0, 3, 5), sketch.random.choice([1, 2, 7, 40, 300]))
     results = {Type.INT8: 127, Type.UINT8: 255}
-    drawn = {"scale": (sketch.scale(1e-3, 4.0),)} if kind in results else {}
-    fixed = {"scale": (1 / 16,), "zero_point": (results[kind],)} if kind in results else {}
+    drawn: Quantized = {"scale": (sketch.scale(1e-3, 4.0),)} if kind in results else {}
+    fixed: Quantized = {"scale": (1 / 16,), "zero_point": (results[kind],)} if kind in results else {}
     sketch.add([sketch.operand(kind, shape, **drawn)], sketch.result(kind, shape, **fixed), version=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
-from tests.tflite_cases.sketch import QUANTIZED, STORAGE
+from tests.tflite_cases.sketch import QUANTIZED, STORAGE, Quantized
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.schema import Type
@@ -55,7 +55,7 @@ def positive(sketch: Sketch, kind: Type) -> None:
 @case("ABS", "float32 int8 int16 int32")
 def absolutes(sketch: Sketch, kind: Type) -> None:
     shape, alike = sketch.shape(), sketch.chance()
-    scale = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
+    scale: Quantized = {"scale": (sketch.scale(),)} if kind in QUANTIZED else {}
     if kind is Type.INT16 and sketch.chance(0.3):
         scale, alike = {"scale": (), "zero_point": ()}, True
     value = sketch.operand(kind, shape, constant=False, **scale)
@@ -148,9 +148,11 @@ def function(
 ) -> None:
     """A function of one operand; `fixed` has the scale and the zero point that its result must have."""
     shape = sketch.shape()
-    drawn = {"scale": (scale,)} if kind in QUANTIZED else {}
+    drawn: Quantized = {"scale": (scale,)} if kind in QUANTIZED else {}
     value = sketch.operand(kind, shape, constant=False, **drawn)
-    written = {"scale": (fixed[0],), "zero_point": (fixed[1],)} if fixed and kind in QUANTIZED else {}
+    written: Quantized = (
+        {"scale": (fixed[0],), "zero_point": (fixed[1],)} if fixed and kind in QUANTIZED else {}
+    )
     if not fixed and kind in QUANTIZED:
         written = {"scale": (word_scale(sketch, kind),)}
     sketch.add([value], sketch.result(kind, shape, **written), options)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim.explore.exploration import Exploration
-from sim.explore.objectives import Objective, objectives
+from sim.explore.objectives import Goal, Objective, objectives
 from sim.explore.space import Space
 from sim.explore.values import Range
 from sim.explore.work import Outcomes
@@ -64,7 +64,7 @@ def exploration(count: int = 300, seed: int = 0, confirmed: int = 8) -> Explorat
 
 def plain(
     rows: Sequence[Sequence[float]],
-    goals: Sequence[str] = ("min", "min"),
+    goals: Sequence[Goal] = ("min", "min"),
     reasons: Sequence[str] = (),
     confirmed: dict[int, Outcomes] | None = None,
 ) -> Exploration:

@@ -7,9 +7,11 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,14 +43,14 @@ def mixed() -> Exploration:
             "dma.strided": [True, False],
         },
     )
-    candidates = tuple(made.number(number) for number in range(0, made.size, 5))
+    candidates = tuple(made.number(number) for number in range(0, made.size or 0, 5))
     rows = plain([[1, NAN], [INF, 1], [2, -INF], [3, 0.1], [4, 1e-300], [5, 1e300], [6, 7]])
     outcomes = replace(rows.outcomes, reasons=('a "reason", with\nlines and ünïcode', *[""] * 6))
     confirmed = {3: Outcomes({"first": np.array([3.5]), "second": np.array([NAN])}, ("no",))}
     return Exploration(made, rows.objectives, candidates, outcomes, confirmed)
 
 
-def same(found, expected) -> None:
+def same(found: Sequence[Any], expected: Sequence[Any]) -> None:
     """Equal, where nan equals nan."""
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
@@ -66,8 +68,8 @@ def test_the_table_has_all_points_with_their_reasons_and_what_was_confirmed() ->
     own = ("number", *made.space.names, "latency", "energy", "net.seconds", "front", "reason")
     assert tuple(table) == (*own, "confirmed.latency", "confirmed.energy", "confirmed.reason")
     assert {len(column) for column in table.values()} == {300}
-    assert table["array.rows"].dtype == np.int64
-    assert table["planner.cascading"].dtype == np.bool_
+    assert np.asarray(table["array.rows"]).dtype == np.int64
+    assert np.asarray(table["planner.cascading"]).dtype == np.bool_
     assert list(table["reason"]) == list(made.outcomes.reasons)
     assert np.flatnonzero(~np.isnan(table["confirmed.energy"])).tolist() == sorted(made.confirmed)
 
@@ -81,7 +83,7 @@ def test_names_that_are_taken_have_their_kind_before_them() -> None:
 
 
 @EXPLORATIONS
-def test_json_has_every_value_and_null_for_what_is_no_number(made) -> None:
+def test_json_has_every_value_and_null_for_what_is_no_number(made: Exploration) -> None:
     data = json.loads(made.to_json(), parse_constant=pytest.fail)
     assert data["points"] == len(made)
     assert Space.from_dict(data["space"]) == made.space
@@ -96,7 +98,7 @@ def test_json_has_every_value_and_null_for_what_is_no_number(made) -> None:
 
 
 @EXPLORATIONS
-def test_csv_has_every_value(made) -> None:
+def test_csv_has_every_value(made: Exploration) -> None:
     rows = list(csv.DictReader(io.StringIO(made.to_csv())))
     assert [int(row["number"]) for row in rows] == list(range(len(made)))
     for name, values in made.outcomes.columns.items():
@@ -114,7 +116,7 @@ def test_csv_has_every_value(made) -> None:
 
 
 @EXPLORATIONS
-def test_parquet_has_every_value(made, tmp_path: Path) -> None:
+def test_parquet_has_every_value(made: Exploration, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'tosajit[table]'")
     made.to_parquet(tmp_path / "it.parquet")
     table = parquet.read_table(tmp_path / "it.parquet")
@@ -130,7 +132,7 @@ def test_parquet_has_every_value(made, tmp_path: Path) -> None:
 
 
 @EXPLORATIONS
-def test_data_frames_have_every_value(made) -> None:
+def test_data_frames_have_every_value(made: Exploration) -> None:
     pytest.importorskip("pandas", reason="pip install 'tosajit[table]'")
     frame = made.to_pandas()
     expected = columns(made)
@@ -176,7 +178,7 @@ def test_what_is_missing_is_asked_for() -> None:
 def test_an_exploration_needs_no_pandas_and_no_matplotlib_to_be_shown() -> None:
     code = (
         "import sys; from tests.sim.explore.results import exploration\n"
-        "made = exploration(20); str(made), made.to_csv(), made.to_json(), made.to_html()\n"
+        "made = exploration(20); str(made: Exploration), made.to_csv(), made.to_json(), made.to_html()\n"
         "print([name for name in ('pandas', 'pyarrow', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)

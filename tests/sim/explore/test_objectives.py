@@ -11,8 +11,8 @@ import pytest
 
 import sim
 from sim.explore.area import AREA, Area
+from sim.explore.figures import Figures
 from sim.explore.objectives import OBJECTIVES, objectives, of_report
-from sim.explore.work import Figures
 
 
 def column(*values: float) -> Any:
@@ -56,12 +56,17 @@ def test_objectives_go_to_other_processes() -> None:
 
 
 def peak(report: Any) -> float:
-    return report.peak
+    return float(report.peak)
+
+
+def nothing(report: Any) -> Any:
+    return None
 
 
 def test_a_function_of_the_report_is_an_objective() -> None:
-    reports = (SimpleNamespace(peak=4, program="a"), None)
-    figures = {"one": Figures(*[column(1, np.nan)] * 4, ("", "too large"), reports)}
+    reports: Any = (SimpleNamespace(peak=4, program="a"), None)
+    one_each = column(1, np.nan)
+    figures = {"one": Figures(one_each, one_each, one_each, one_each, ("", "too large"), reports)}
     (one,) = objectives([peak])
     assert (one.name, one.goal) == ("peak", "min")
     np.testing.assert_array_equal(one.values(figures, MACHINES, {"one": 2.0}), (8, np.nan))
@@ -71,7 +76,7 @@ def test_a_function_of_the_report_is_an_objective() -> None:
     ):
         one.values(FIGURES, MACHINES, WEIGHTS)
     with pytest.raises(sim.SpaceError, match="bad gave None for a; an objective is a number"):
-        of_report(lambda report: None, "bad").values(figures, MACHINES, {"one": 2.0})
+        of_report(nothing, "bad").values(figures, MACHINES, {"one": 2.0})
     with pytest.raises(ZeroDivisionError):
         of_report(lambda report: 1 / 0, "bad").values(figures, MACHINES, {"one": 2.0})
 

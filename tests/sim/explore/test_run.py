@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,7 +194,7 @@ def test_functions_of_notebooks_go_to_workers_with_cloudpickle_only(monkeypatch:
     ],
 )
 def test_a_store_of_something_else_is_refused_by_name(
-    changes: dict[str, object], text: str, tmp_path: Path
+    changes: dict[str, Any], text: str, tmp_path: Path
 ) -> None:
     explore(question(points=40), Here(), tmp_path)
     with pytest.raises(StoreError, match=text):

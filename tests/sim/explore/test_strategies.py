@@ -86,6 +86,7 @@ def test_candidates_are_of_the_space_and_come_once_and_again_the_same(name: str,
     assert one == two
     assert len(one) == len(set(one))
     most = 60 if count else space.size
+    assert most is not None
     assert len(one) == min(most, space.size or most) or (name == "latin" and 0 < len(one) <= most)
     for candidate, machine in zip(one, space.machines(one), strict=True):
         if isinstance(machine, str):
@@ -150,7 +151,8 @@ def test_sobol_places_are_spread_more_evenly_than_random_ones() -> None:
 
     def unevenness(name: str) -> float:
         found = points(name, square, 1024)
-        counts = np.histogram2d(*np.array(found).T, bins=16, range=[[1e6, 2e6]] * 2)[0]
+        first, second = np.array(found, float).T
+        counts = np.histogram2d(first, second, bins=16, range=[(1e6, 2e6)] * 2)[0]
         return float(counts.std())
 
     assert unevenness("sobol") == 0
@@ -219,7 +221,9 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
         ),
     ],
 )
-def test_strategies_that_cannot_be_are_refused(given: Any, said: str) -> None:
+def test_strategies_that_cannot_be_are_refused(
+    given: tuple[str, sim.Space, int | None, int], said: str
+) -> None:
     with pytest.raises(sim.SpaceError) as caught:
         strategy(*given, 2)
     assert said in str(caught.value)

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -120,10 +121,10 @@ class Failing(Product):
         return super().analytic(machines)
 
 
-def question(work: Product | None = None, **changes: object) -> Question:
+def question(work: Product | None = None, **changes: Any) -> Question:
     """Three hundred points of the space."""
-    wanted: dict[str, object] = {
+    wanted: dict[str, Any] = {
         "space": SPACE, "works": (work or Product(),), "objectives": objectives(("latency", "energy")),
         "strategy": "random", "points": 300,
     }  # fmt: skip
-    return Question(**{**wanted, **changes})  # type: ignore[arg-type]
+    return Question(**{**wanted, **changes})
