@@ -55,14 +55,17 @@ class _Frozen:
     data: Bytes
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, Any], ...]
+    """Placeholder, name and elements of what the function writes."""
 
     def graph(self, shapes: Shapes) -> Graph:
         """The graph of it."""
-        from tosajit.frontends.tensorflow.lowering import Interface, lowered, reference_of
+        from tosajit.frontends.tensorflow.lowering import Held, Interface, lowered, reference_of
         from tosajit.frontends.tensorflow.reader import read_model
 
         results = {name: reference_of(tensor) for name, tensor in self.outputs}
-        return lowered(read_model(self.data), shapes, Interface(dict(self.inputs), results))
+        held = {node: Held(name, elements) for node, name, elements in self.variables}
+        return lowered(read_model(self.data), shapes, Interface(dict(self.inputs), results, held))
 
 
 def _concrete(source: Any, shapes: Shapes, signature: str | None) -> Any:
@@ -140,12 +143,30 @@ def _frozen(concrete: Any) -> _Frozen:
     """A concrete function whose variables are constants."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-    frozen = convert_variables_to_constants_v2(concrete, lower_control_flow=False)
-    inputs = tuple((one.op.name, one.op.name) for one in frozen.inputs)
-    data = frozen.graph.as_graph_def().SerializeToString()
-    return _Frozen(
-        data, inputs, tuple(zip(_names(concrete), [one.name for one in frozen.outputs], strict=True))
+    written = _written(concrete)
+    frozen = convert_variables_to_constants_v2(
+        concrete, lower_control_flow=False, variable_names_denylist={one.name for one in written}
     )
+    held = {id(one.handle): one for one in written}
+    variables = tuple(
+        (inner.op.name, held[id(outer)].name.partition(":")[0], held[id(outer)].numpy())
+        for outer, inner in frozen.graph.captures
+        if id(outer) in held
+    )
+    inner = {one[0] for one in variables}
+    inputs = tuple((one.op.name, one.op.name) for one in frozen.inputs if one.op.name not in inner)
+    outputs = tuple(zip(_names(concrete), [one.name for one in frozen.outputs], strict=True))
+    return _Frozen(frozen.graph.as_graph_def().SerializeToString(), inputs, outputs, variables)
+
+
+def _written(concrete: Any) -> list[Any]:
+    """The variables that a function writes."""
+    from tosajit.frontends.tensorflow.reader import read_model
+    from tosajit.frontends.tensorflow.writing import written
+
+    names = written(read_model(concrete.graph.as_graph_def().SerializeToString()))
+    resources = {id(outer) for outer, inner in concrete.graph.captures if inner.op.name in names}
+    return [one for one in concrete.variables if id(one.handle) in resources]
 
 
 def _names(concrete: Any) -> list[str]:

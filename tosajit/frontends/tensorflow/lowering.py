@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,17 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8
+from tosajit.dtypes import dtype_of as tosa_type
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bytes import signed, unsigned
 from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.scale import scaled, wide
+from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tensorflow import records
-from tosajit.frontends.tensorflow.node import Node, Operand, Value, dtype_of, kind_of, weight
+from tosajit.frontends.tensorflow.node import Node, Operand, Value, Variable, dtype_of, kind_of, weight
 from tosajit.frontends.tensorflow.operators import DECLARATIONS
 from tosajit.frontends.tensorflow.order import last, ordered
 from tosajit.frontends.tensorflow.reader import read_model
@@ -47,6 +50,14 @@ _TYPES = ("DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams",
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A variable, and its first elements."""
+
+    name: str
+    elements: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """What a graph takes and gives: for each name in it, what that is in the file."""
 
@@ -54,6 +65,8 @@ class Interface:
     """Placeholders; None means those that results depend on."""
     outputs: Mapping[str, Reference] | None = None
     """None means what no node uses."""
+    variables: Mapping[str, Held] = field(default_factory=dict)
+    """What resources hold at first, by their placeholders."""
 
 
 def graph_of(
@@ -84,6 +97,8 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
     walk = Walk(lowering, trace)
     with recording(trace):
         walk.count(nodes, outputs.values())
+        for name, held in interface.variables.items():
+            walk.hold(name, held)
         for name, node in _placeholders(model, nodes, interface.inputs):
             walk.take(node, name, _given(shapes, node.name, name))
         walk.run(nodes)
@@ -135,6 +150,10 @@ class Lowering:
             raise FileError("expected a graph in proportion to its file, but its constants grow too much")
 
 
+class Unlowered(Exception):
+    """Raised where a function has nodes that are refused: these are noted already."""
+
+
 class Walk:
     """One graph or function on its way into a trace."""
 
@@ -170,6 +189,14 @@ class Walk:
                 with self.trace.builder.at(f"{name}/int32", f"input {name}"):
                     value = wide(signed(value), -128)
             self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
+
+    def hold(self, node: str, held: Held) -> None:
+        """Make a placeholder a variable."""
+        with self.lowering.refusals.collecting(held.name, "VarHandleOp"):
+            raw = held.elements.astype(np.int32) if held.elements.dtype == np.int64 else held.elements
+            kept = state(held.name, tosa_type(raw.dtype), raw.shape, raw)
+            variable = Variable(kept, kind_of(held.elements, None))
+            self.values[Reference(node)] = Operand(self.trace, variable, Type.RESOURCE, held.name)
 
     def give(self, reference: Reference, name: str) -> None:
         """Make a result an output of the graph."""
@@ -207,7 +234,7 @@ class Walk:
                 continue
             self.lowering.spend()
             name, done = f"{self.prefix}{node.name}", False
-            with self.lowering.refusals.collecting(name, node.op):
+            with suppress(Unlowered), self.lowering.refusals.collecting(name, node.op):
                 done = self.lower(node, name)
             if not done:
                 self.refused.add(node.name)
@@ -222,7 +249,7 @@ class Walk:
             return False
         operands = tuple(self.operand(one) for one in record.inputs)
         declared.check(1, operands[declared.typed].type.label if len(operands) > declared.typed else None)
-        node = Node(record, operands, self.trace, lambda *called: self.call(name, *called))
+        node = Node(record, operands, self.trace, Called(self, name))
         with self.trace.builder.at(name, self.location(record)) as rename, np.errstate(all="ignore"):
             for place, value in enumerate(self.computed(declared, node)):
                 self.values[Reference(record.name, place)] = self.named(record, name, place, value, rename)
@@ -277,12 +304,39 @@ class Walk:
         nodes = ordered(function.nodes, [one.node for one in function.results], function.arguments)
         walk.count(nodes, function.results)
         walk.run(nodes)
+        if any(one.node in walk.refused for one in function.results):
+            raise Unlowered
         return tuple(walk.operand(one) for one in function.results)
 
     def location(self, node: records.Node) -> str:
         """Where a node comes from, as files keep it."""
         place = "graph" if self.function is None else self.function.name
         return f"{node.op} {node.name} ({place}, node {node.place})"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The functions of a model, as one of its nodes sees them."""
+
+    walk: Walk
+    caller: str
+
+    def call(self, name: str, operands: Sequence[Operand], /) -> tuple[Operand, ...]:
+        """Lower a function on operands, into the trace that is being recorded."""
+        return self.walk.call(self.caller, name, operands)
+
+    def kept(self, name: str, /) -> tuple[bool, ...]:
+        """Which of its arguments a function gives back, each as the result of its place."""
+        function = self.walk.lowering.model.functions.get(name)
+        if function is None:
+            raise Refused(f"it calls {name}, which is not in the file")
+        passing = {one.name: one.inputs[0] for one in function.nodes if one.op == "Identity" and one.inputs}
+        kept = []
+        for argument, result in zip(function.arguments, function.results, strict=False):
+            for _ in function.nodes:
+                result = passing.get(result.node, result)
+            kept.append(result == Reference(argument))
+        return tuple(kept)
 
 
 def _extents(node: records.Node, name: str, given: Sequence[int] | None) -> tuple[int, ...]:

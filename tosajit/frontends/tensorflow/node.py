@@ -5,11 +5,11 @@ Integers of 64 bits, and those without sign, are int32 in the graph where their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from math import prod
-from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.layout import small
+from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.elements import STORAGE
@@ -51,9 +52,10 @@ class TensorList:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A resource that holds a tensor."""
+    """A resource that holds a tensor, from run to run."""
 
-    name: str
+    state: State
+    kind: Type
 
 
 Value: TypeAlias = "Tensor | Array | TensorList | Variable"
@@ -143,6 +145,18 @@ class Operand:
         return self.value
 
     @property
+    def is_variable(self) -> bool:
+        """Whether it holds a tensor from run to run."""
+        return isinstance(self.value, Variable)
+
+    @property
+    def variable(self) -> Variable:
+        """The variable that it is."""
+        if not isinstance(self.value, Variable):
+            raise Refused(f"{self.name} is no variable", "freeze the model")
+        return self.value
+
+    @property
     def _dense(self) -> Tensor | Array:
         if isinstance(self.value, TensorList):
             raise Refused(f"{self.name} is a list of tensors", "such lists are only unrolled in loops")
@@ -178,6 +192,16 @@ def kind_of(value: Value, declared: Type | None) -> Type:
     return found
 
 
+class Functions(Protocol):
+    """The functions of the model, for nodes that call some."""
+
+    def call(self, name: str, operands: Sequence[Operand], /) -> tuple[Operand, ...]:
+        """Lower a function on operands, into the trace that is being recorded."""
+
+    def kept(self, name: str, /) -> tuple[bool, ...]:
+        """Which of its arguments a function gives back, each as the result of its place."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """A use of an operator, as its lowering sees it."""
@@ -185,8 +209,7 @@ class Node:
     record: records.Node
     operands: tuple[Operand, ...]
     trace: Trace
-    call: Callable[[str, Sequence[Operand]], tuple[Operand, ...]]
-    """Lowers a function of the model on operands, in place."""
+    functions: Functions
 
     def __getitem__(self, number: int) -> Operand:
         """An operand that must be there."""

@@ -30,7 +30,7 @@ def const(node: Node, options: ConstAttributes) -> Array:
 
 @operator(
     "Identity Snapshot StopGradient PreventGradient PlaceholderWithDefault CheckNumerics EnsureShape "
-    "ReadVariableOp DeepCopy OptimizationBarrier"
+    "DeepCopy OptimizationBarrier"
 )
 def identity(node: Node) -> Operand:
     """The operand itself."""

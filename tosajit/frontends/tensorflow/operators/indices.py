@@ -1,0 +1,152 @@
+"""Elements by indices along several dimensions, elements put at indices, and orders of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tosajit import ops
+from tosajit.dtypes import BOOL
+from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
+from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.ordering import greatest, running_sums, turned_sequences
+from tosajit.frontends.common.reduce import axes_of
+from tosajit.frontends.common.scatter import combined, filled, placed, unique
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.tensorflow.operators import MOVED, NUMBERS, operator
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("GatherNd", types=MOVED)
+def gather_nd(node: Node) -> Tensor:
+    """The elements, or parts, of a tensor at indices along its first dimensions."""
+    _check_depth(node[1], node[0].shape)
+    return gathered_nd(node[0].tensor, node[1].tensor)
+
+
+@dataclass(frozen=True, slots=True)
+class OneHotAttributes(Attributes):
+    """The new dimension."""
+
+    axis: int = -1
+
+
+@operator("OneHot", OneHotAttributes, types=f"{NUMBERS} bool", typed=2)
+def one_hot_(node: Node, options: OneHotAttributes) -> Tensor:
+    """One value where the number along a new dimension is the index, another one elsewhere."""
+    (axis,) = axes_of([options.axis], node[0].rank + 1)
+    return one_hot(node[0].tensor, axis, int(node[1].number), node[2].tensor, node[3].tensor)
+
+
+def _rows(indices: Operand, values: Operand, shape: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The numbers of rows, and the rows that are put there."""
+    depth = indices.shape[-1]
+    rows = reshaped(linear(indices.tensor, shape[:depth]), (-1,))
+    return rows, reshaped(values.tensor, (rows.shape[0], prod(shape[depth:])))
+
+
+@operator("ScatterNd", types=f"{NUMBERS} bool", typed=1)
+def scatter_nd(node: Node) -> Tensor:
+    """Zeros with elements, or parts, at indices along the first dimensions; those of one index are summed."""
+    shape = node[2].ints
+    _check_depth(node[0], shape)
+    rows, values = _rows(node[0], node[1], shape)
+    count = prod(shape[: node[0].shape[-1]])
+    if unique(rows):
+        return reshaped(placed(filled(values, 0, count, values.shape[1]), rows, values), shape)
+    return reshaped(combined(_any if values.dtype is BOOL else _sum, values, rows, count, 0), shape)
+
+
+def _sum(value: Tensor, axis: int) -> Tensor:
+    return ops.reduce_sum(value, axis=axis)
+
+
+def _any(value: Tensor, axis: int) -> Tensor:
+    return ops.reduce_any(value, axis=axis)
+
+
+@operator("TensorScatterUpdate", types=MOVED)
+def tensor_scatter_update(node: Node) -> Tensor:
+    """A tensor with elements, or parts, replaced at indices along its first dimensions."""
+    shape = node[0].shape
+    _check_depth(node[1], shape)
+    rows, values = _rows(node[1], node[2], shape)
+    base = reshaped(node[0].tensor, (-1, values.shape[1]))
+    return reshaped(placed(base, rows, values), shape)
+
+
+@operator("TensorScatterAdd", types=NUMBERS)
+def tensor_scatter_add(node: Node) -> Tensor:
+    """A tensor with elements, or parts, added at indices along its first dimensions."""
+    shape = node[0].shape
+    _check_depth(node[1], shape)
+    rows, values = _rows(node[1], node[2], shape)
+    count = prod(shape[: node[1].shape[-1]])
+    return ops.add(node[0].tensor, reshaped(combined(_sum, values, rows, count, 0), shape))
+
+
+def _check_depth(indices: Operand, shape: Sequence[int]) -> None:
+    if not indices.rank or indices.shape[-1] > len(shape):
+        raise Refused(f"its indices {list(indices.shape)} are of more dimensions than {list(shape)} has")
+
+
+@operator("TopKV2", types="float32 int32 int64")
+def top_k(node: Node) -> tuple[Tensor, Tensor]:
+    """The greatest elements along the last dimension, and where they are; of equal ones the first."""
+    count = int(node[1].number)
+    if not node[0].rank or not 0 < count <= node[0].shape[-1]:
+        raise Refused(f"it takes {count} elements of {list(node[0].shape)}")
+    return greatest(node[0].tensor, count)
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeAttributes(Attributes):
+    """Whether an element is left out of its own sum, and which way sums go."""
+
+    exclusive: bool = False
+    reverse: bool = False
+
+
+@operator("Cumsum", CumulativeAttributes, types=NUMBERS)
+def cumulative_sum(node: Node, options: CumulativeAttributes) -> Tensor:
+    """The sums of the elements of a dimension up to each of them."""
+    (axis,) = axes_of(node[1].ints, node[0].rank)
+    return running_sums(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceAttributes(Attributes):
+    """The dimension of sequences, and that of their lengths."""
+
+    seq_dim: int
+    batch_dim: int = 0
+
+
+@operator("ReverseSequence", SequenceAttributes, types="float32 float16 int16 int32 int64")
+def reverse_sequence(node: Node, options: SequenceAttributes) -> Tensor:
+    """The first elements of a dimension turned round, as many as a number for each index of another says."""
+    value, lengths = node[0].tensor, node[1].tensor
+    (batch,), (axis,) = (axes_of([one], value.ndim) for one in (options.batch_dim, options.seq_dim))
+    return turned_sequences(value, lengths, batch, axis)
+
+
+@operator("UnsortedSegmentSum", types="float32 int32")
+def unsorted_segment_sum(node: Node) -> Tensor:
+    """The sums of rows that have one number; those of a negative one are left out."""
+    return _segmented(node, int(node[2].number))
+
+
+@operator("SegmentSum", types="float32 int32")
+def segment_sum(node: Node) -> Tensor:
+    """The sums of rows that have one number, all of which are known."""
+    return _segmented(node, max(node[1].ints, default=-1) + 1)
+
+
+def _segmented(node: Node, count: int) -> Tensor:
+    rank = node[1].rank
+    inner = node[0].shape[rank:]
+    rows = reshaped(node[1].tensor, (-1,))
+    values = reshaped(node[0].tensor, (rows.shape[0], prod(inner)))
+    return reshaped(combined(_sum, values, rows, count, 0), (count, *inner))
