@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from tosajit.files.cursor import Table
 
 Ints = tuple[int, ...]
+Longs = Annotated[tuple[int, ...], "q"]
 Floats = tuple[float, ...]
 Bytes = Annotated[tuple[int, ...], "B"]
 Unsigned = Annotated[int, "I"]

@@ -7,6 +7,7 @@ from tosajit.frontends.tflite.fields import (
     Bytes,
     Floats,
     Ints,
+    Longs,
     LSTMKernel,
     MirrorPadMode,
     Options,
@@ -437,6 +438,24 @@ class ReduceWindowOptions(Options):
     reduce_function: ReduceFunction = ReduceFunction.UNSUPPORTED
 
 
+@dataclass(frozen=True, slots=True)
+class StablehloPadOptions(Options):
+    """Attributes of StablehloPad."""
+
+    edge_padding_low: Longs = ()
+    edge_padding_high: Longs = ()
+    interior_padding: Longs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeOptions(Options):
+    """Attributes of StablehloComposite."""
+
+    name: str = ""
+    decomposition_subgraph_index: int = 0
+    composite_attributes: Bytes = ()
+
+
 OPTIONS: dict[int, type[Options]] = {
     1: Conv2DOptions, 2: DepthwiseConv2DOptions, 5: Pool2DOptions, 6: SVDFOptions, 7: RNNOptions,
     8: FullyConnectedOptions, 9: SoftmaxOptions, 10: ConcatenationOptions, 11: AddOptions, 12: FusedOptions,
@@ -454,6 +473,6 @@ OPTIONS: dict[int, type[Options]] = {
 """The tables that have fields, by their place in the union of options."""
 
 OPTIONS_2: dict[int, type[Options]] = {
-    20: ReduceWindowOptions,
-}
+    10: StablehloPadOptions, 20: ReduceWindowOptions, 21: CompositeOptions,
+}  # fmt: skip
 """Those of the second union."""

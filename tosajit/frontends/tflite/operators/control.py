@@ -10,7 +10,13 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.options import CallOnceOptions, CallOptions, IfOptions, WhileOptions
+from tosajit.frontends.tflite.options import (
+    CallOnceOptions,
+    CallOptions,
+    CompositeOptions,
+    IfOptions,
+    WhileOptions,
+)
 from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
@@ -20,6 +26,12 @@ from tosajit.tracing.tensor import Tensor
 def call(node: Node, options: CallOptions) -> tuple[Tensor | Array, ...]:
     """What another subgraph gives, in place."""
     return _values(node.subgraphs.call(options.subgraph, node.inputs))
+
+
+@operator("STABLEHLO_COMPOSITE", CompositeOptions)
+def composite(node: Node, options: CompositeOptions) -> tuple[Tensor | Array, ...]:
+    """A part of a model with a name: what the subgraph gives that says what it computes, in place."""
+    return _values(node.subgraphs.call(options.decomposition_subgraph_index, node.inputs))
 
 
 @operator("CALL_ONCE", CallOnceOptions)
