@@ -53,7 +53,7 @@ ROOMS = {
         {"operators"},
         {"checks", "files"},
         {"kernels"},
-        {"host", "display"},
+        {"customs", "host", "display"},
         {"compiler"},
         {"runtime"},
         {"tracing"},

@@ -44,6 +44,10 @@ class Case:
     """Whether LiteRT's optimised kernels say what is right."""
     known: bytes | None = None
     """A model that LiteRT runs in place of this one, where it has no kernel."""
+    fill: int | None = None
+    """What stands behind results that are as long in LiteRT as what was found."""
+    counted: int = 0
+    """How many elements of results are defined for each of those that the last result counts."""
 
 
 class Sketch:
@@ -64,6 +68,8 @@ class Sketch:
         self.steps, self.relative, self.absolute = 0, 1e-5, 1e-6
         self.calls, self.optimised = 1, False
         self.known: RawSubgraph | None = None
+        self.fill: int | None = None
+        self.counted = 0
 
     def shape(self, least: int = 1, most: int = 4, extent: int = 7) -> tuple[int, ...]:
         """Extents of a random rank."""
@@ -125,6 +131,14 @@ class Sketch:
         self.arrays.append(elements)
         return place
 
+    def given(self, kind: Type, elements: Any, **quantized: Unpack[Quantized]) -> int:
+        """An input of the model with these elements."""
+        array = np.asarray(elements, STORAGE[kind])
+        place = self.tensor(kind, array.shape, **quantized)
+        self.inputs.append(place)
+        self.arrays.append(array)
+        return place
+
     def constant(self, kind: Type, elements: Any, **quantized: Unpack[Quantized]) -> int:
         """A constant of the model."""
         array = np.asarray(elements, STORAGE[kind])
@@ -164,10 +178,13 @@ class Sketch:
         *,
         version: int = 1,
         name: str = "",
+        custom: bytes = b"",
     ) -> None:
         """The operator, on tensors that have been drawn; LiteRT takes all types in the first version."""
         written = (outputs,) if isinstance(outputs, int) else tuple(outputs)
-        self.operators.append(RawOperator(name or self.name, tuple(inputs), written, options, version))
+        self.operators.append(
+            RawOperator(name or self.name, tuple(inputs), written, options, version, custom)
+        )
 
     @contextmanager
     def subgraph(self, name: str) -> Iterator[None]:
@@ -190,7 +207,7 @@ class Sketch:
         bounds = self.steps, self.relative, self.absolute
         model = RawModel([self.drawn("main"), *self.subgraphs]).bytes()
         known = None if self.known is None else RawModel([self.known]).bytes()
-        return Case(model, tuple(calls), *bounds, self.optimised, known)
+        return Case(model, tuple(calls), *bounds, self.optimised, known, self.fill, self.counted)
 
     def again(self, array: Array) -> Array:
         """Other elements like those of an array."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tiling.target import HOST, Target
+from tosajit import customs
 from tosajit.errors import CompileError
 
 if TYPE_CHECKING:
@@ -67,10 +68,16 @@ class Options:
 
     def custom_operator(self, node: str, domain: str, name: str) -> Custom:
         """The registered meaning of a CUSTOM operator."""
-        found = self.custom.get((domain, name)) or _registered.get((domain, name))
+        found = self.custom.get((domain, name)) or _registered.get((domain, name)) or _own(domain, name)
         if found is None:
             raise CompileError(
                 f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; tj.register_custom("
                 f"{domain!r}, {name!r}, function, shape) does it [TOSA 1.0.1 section 2.15.1]"
             )
         return found
+
+
+def _own(domain: str, name: str) -> Custom | None:
+    """The meaning of an operator of tosajit's own domain."""
+    function = customs.meaning(name) if domain == customs.DOMAIN else None
+    return None if function is None else Custom(function)

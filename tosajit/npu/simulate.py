@@ -14,6 +14,7 @@ from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand, Program
+from tosajit import customs
 from tosajit.checks.validation import check
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
@@ -24,6 +25,7 @@ from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.given import as_graph
 from tosajit.npu.steps import Choice, Repeat, Steps
+from tosajit.operators import CUSTOM
 from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Branch, Compute, Loop, build
 from tosajit.runtime.executable import Executable, machine_of
@@ -54,8 +56,8 @@ def simulate(
     * `level` has the limits that the graph is held to.
 
     Raises `GraphError` if the graph breaks the specification, `PlanError` if a group does not fit the
-    scratchpad, `CompileError` if an operator has no time, as CUSTOM, and `MachineError` for a machine that
-    cannot be.
+    scratchpad, `CompileError` if an operator has no time, as a CUSTOM of the user's own, and `MachineError`
+    for a machine that cannot be.
     """
     if mode not in ("events", "analytic"):
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
@@ -93,6 +95,8 @@ class Network:
         nodes = sorted(graph.nodes, key=_rank)
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
+        self.hosted = tuple(node.operator.operator_name for node in graph.nodes if _hosted(node))  # type: ignore[attr-defined]
+        """CUSTOM operators of tosajit's own."""
         self._programs: dict[Groups, tuple[Machine, Program]] = {}
 
     @cached_property
@@ -113,6 +117,8 @@ class Network:
         from sim import Report
 
         times = list(_Timing(self, machine, mode, loop_trips).times(self.steps))
+        if self.hosted:
+            name = f"{name} (without {' '.join(self.hosted)}, on the host)"
         if not times:
             return Report(machine.name, name, mode, machine.clock_hz, 0, ())
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
@@ -195,10 +201,17 @@ def steps_of(body: Body) -> Steps[Groups | Copy]:
                 found.append(Repeat(steps_of(step.condition), steps_of(step.body)))
             case ReadVariable(node, value) | WriteVariable(node, value):
                 found.append(_copy(node, value))
+            case CustomCall(node) if _hosted(node):
+                continue
             case CustomCall(node):
                 text = "nothing says what it takes on an NPU; time the graph without it"
                 raise CompileError(f"{node.name} (CUSTOM): {text}")
     return tuple(found)
+
+
+def _hosted(node: Node) -> bool:
+    """Whether a node is a CUSTOM operator of tosajit's own, which the host computes beside the machine."""
+    return isinstance(node.operator, CUSTOM) and node.operator.domain_name == customs.DOMAIN
 
 
 def _copy(node: Node, value: Value) -> Copy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -181,6 +182,14 @@ class Walk:
         operands = tuple(None if place < 0 else self.operand(place, "inputs") for place in operator.inputs)
         results = tuple(Described(self.subgraph.tensors[place]) for place in operator.outputs)
         return Node(operator, operands, results, self.trace, self)
+
+    def uses(self, place: int) -> bool:
+        """Whether operators, or what runs the subgraph, compute with a tensor."""
+        return self.depth > 0 or place in self._used
+
+    @cached_property
+    def _used(self) -> frozenset[int]:
+        return frozenset(place for one in self.subgraph.operators for place in one.inputs)
 
     def operand(self, place: int, field: str) -> Operand:
         """A tensor that has been computed, or is a constant."""

@@ -34,6 +34,9 @@ class Subgraphs(Protocol):
     def state(self, place: int) -> State:
         """A tensor of the subgraph that persists."""
 
+    def uses(self, place: int) -> bool:
+        """Whether operators, or what runs the subgraph, compute with a tensor."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:

@@ -348,6 +348,13 @@ class MirrorPadOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueOptions(Options):
+    """Attributes of Unique."""
+
+    idx_out_type: Type = Type.INT32
+
+
+@dataclass(frozen=True, slots=True)
 class ReverseSequenceOptions(Options):
     """Attributes of ReverseSequence."""
 
@@ -466,9 +473,9 @@ OPTIONS: dict[int, type[Options]] = {
     55: ShapeOptions, 57: ArgOptions, 58: FakeQuantOptions, 59: PackOptions, 61: OneHotOptions,
     64: UnpackOptions, 69: BidirectionalSequenceLSTMOptions, 70: BidirectionalSequenceRNNOptions,
     71: UnidirectionalSequenceLSTMOptions, 74: ResizeNearestNeighborOptions, 75: LeakyReluOptions,
-    77: MirrorPadOptions, 79: SplitOptions, 87: ReverseSequenceOptions, 92: IfOptions, 93: WhileOptions,
-    94: BlockOptions, 101: BatchMatMulOptions, 102: CumsumOptions, 103: CallOnceOptions, 106: Conv3DOptions,
-    111: VarHandleOptions, 115: BucketizeOptions, 116: GeluOptions,
+    77: MirrorPadOptions, 79: SplitOptions, 80: UniqueOptions, 87: ReverseSequenceOptions, 92: IfOptions,
+    93: WhileOptions, 94: BlockOptions, 101: BatchMatMulOptions, 102: CumsumOptions, 103: CallOnceOptions,
+    106: Conv3DOptions, 111: VarHandleOptions, 115: BucketizeOptions, 116: GeluOptions,
 }  # fmt: skip
 """The tables that have fields, by their place in the union of options."""
 

@@ -12,7 +12,7 @@ from tosajit.frontends.common.grid import Grid, on_grid
 from tosajit.frontends.common.scale import rescale, scaled
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
-from tosajit.frontends.tflite.operand import Described
+from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
@@ -51,7 +51,11 @@ def _quantized(value: Tensor, result: Described) -> Tensor:
 @operator("DEQUANTIZE", types="float16 int8 uint8 int16", versions=6, fold=lambda node: node[0].real)
 def dequantize(node: Node) -> Tensor:
     """Integers as the real numbers that they stand for, or real numbers of 16 bits as such of 32."""
-    value = node[0]
+    return dequantized(node[0])
+
+
+def dequantized(value: Operand) -> Tensor:
+    """The real numbers that an operand stands for, in float32."""
     real = ops.cast(value.tensor, dtype=FP32)
     if not value.quantized:
         return real

@@ -1,0 +1,27 @@
+"""Searches whose results are as long as what they find: filled up to their bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tosajit.arrays import Array
+from tosajit.customs.attributes import numbers
+
+
+def where(condition: Array, attributes: bytes) -> Array:
+    """The places of elements that differ from `zero`, in order; rows of -1 stand behind them."""
+    found = np.argwhere(condition != np.array(numbers(attributes)["zero"], condition.dtype))
+    places = np.full((condition.size, condition.ndim), -1, np.int32)
+    places[: len(found)] = found
+    return places
+
+
+def unique(value: Array, attributes: bytes) -> tuple[Array, Array]:
+    """Different elements in the order in which they come, zeros behind; and which of them each element is."""
+    _, first, inverse = np.unique(value, return_index=True, return_inverse=True, equal_nan=False)
+    order = np.argsort(first)
+    elements = np.full_like(value, numbers(attributes)["zero"])
+    ranks = np.empty(len(order), np.int32)
+    elements[: len(order)] = value[first[order]]
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return elements, ranks[inverse.reshape(-1)]
