@@ -1,4 +1,4 @@
-"""Operators of StableHLO, and DILATE."""
+"""Operators of StableHLO."""
 
 from __future__ import annotations
 
@@ -17,17 +17,6 @@ def of_two(sketch: Sketch, kind: Type) -> None:
     shape = sketch.shape()
     operands = sketch.operand(kind, shape), sketch.operand(kind, shape)
     sketch.add(operands, sketch.result(kind, shape))
-
-
-@case("DILATE", TYPES)
-def apart(sketch: Sketch, kind: Type) -> None:
-    shape = sketch.shape(extent=5)
-    like = shared(sketch, kind)
-    distances = [sketch.random.randint(1, 4) for _ in shape]
-    value = sketch.operand(kind, shape, constant=False, **like)
-    number = sketch.constant(kind, sketch.elements(kind, ()), **like)
-    wanted = [(extent - 1) * distance + 1 for extent, distance in zip(shape, distances, strict=True)]
-    sketch.add([value, sketch.constant(Type.INT32, distances), number], sketch.result(kind, wanted, **like))
 
 
 @case("STABLEHLO_PAD", TYPES)

@@ -52,7 +52,7 @@ refuse(
     _CONVERT,
 )
 refuse(
-    "STABLEHLO_GATHER STABLEHLO_SCATTER STABLEHLO_REDUCE_WINDOW REDUCE_WINDOW",
+    "STABLEHLO_GATHER STABLEHLO_SCATTER STABLEHLO_REDUCE_WINDOW",
     "its general form, with any order of dimensions and any function of a window, is not lowered",
     _CONVERT,
 )
