@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.fields import Padding
 from tosajit.frontends.tflite.options import Conv2DOptions, DepthwiseConv2DOptions, FullyConnectedOptions
 from tosajit.frontends.tflite.schema import Type
@@ -22,7 +23,7 @@ def convolution(sketch: Sketch, kind: Type) -> None:
     depth, count = sketch.random.randint(1, 5), groups * sketch.random.randint(1, 4)
     options = Conv2DOptions(
         padding, stride[1], stride[0], sketch.random.choice(ACTIVATIONS), dilation[1], dilation[0],
-        Type.INT64 if kind is Type.INT16 else Type.FLOAT32,
+        bias_type(sketch, kind),
     )  # fmt: skip
     size = out_size(image, kernel, stride, dilation, padding)
     weighted(
@@ -51,7 +52,9 @@ def fully_connected(sketch: Sketch, kind: Type) -> None:
     depth, count = sketch.random.randint(1, 40), sketch.random.randint(1, 9)
     keep = sketch.chance() and kind is not Type.UINT8
     rows = sketch.shape(1, 2)
-    options = FullyConnectedOptions(sketch.random.choice(ACTIVATIONS), keep_num_dims=keep)
+    options = FullyConnectedOptions(
+        sketch.random.choice(ACTIVATIONS), keep_num_dims=keep, quantized_bias_type=bias_type(sketch, kind)
+    )
     shape = (*rows, count) if keep else (int(np.prod(rows)), count)
     # LiteRT's reference kernel rounds once where its optimised ones, and we, round twice.
     sketch.steps = 0 if kind is Type.FLOAT32 else 1
@@ -80,16 +83,17 @@ def weighted(
     scales = tuple(sketch.scale(1e-3, 1e-2) for _ in range(weights[axis] if per_axis else 1))
     narrow = Type.UINT8 if kind is Type.UINT8 else Type.INT8
     points = (sketch.random.randint(0, 255),) if kind is Type.UINT8 else (0,) * len(scales)
-    filters = sketch.constant(
-        narrow,
-        sketch.elements(narrow, weights),
-        scale=scales,
-        zero_point=points,
-        axis=axis if per_axis else 0,
-    )
+    along: Quantized = {"scale": scales, "zero_point": points, "axis": axis if per_axis else 0}
+    fewer = few_bits(sketch, kind)
+    if fewer is None:
+        filters = sketch.constant(narrow, sketch.elements(narrow, weights), **along)
+    else:
+        filters = sketch.packed(fewer, weights, **along)
     places = [value, filters]
     if sketch.name == "CONV_2D" or sketch.chance(0.8):  # LiteRT's CONV_2D wants a bias
         wide = Type.INT64 if kind is Type.INT16 else Type.INT32
+        if kind is Type.INT16 and getattr(options, "quantized_bias_type", None) is Type.INT32:
+            wide = Type.INT32
         bias = sketch.numbers.integers(-3000, 3000, weights[axis])
         bias_scales = tuple(float(np.float32(np.float32(scale) * np.float32(one))) for one in scales)
         places.append(sketch.constant(wide, bias, scale=bias_scales, zero_point=(0,) * len(scales)))
@@ -103,6 +107,22 @@ def weighted(
     reach *= 100 if kind is not Type.INT16 else 20000
     output_scale = float(np.float32(reach / (127 if kind is not Type.INT16 else 32767)))
     sketch.add(places, sketch.result(kind, result, scale=(output_scale,)), options, version=version)
+
+
+def bias_type(sketch: Sketch, kind: Type) -> Type:
+    """What sums of int16 are kept in, as models say it."""
+    return sketch.random.choice([Type.INT64, Type.INT32]) if kind is Type.INT16 else Type.FLOAT32
+
+
+def few_bits(sketch: Sketch, kind: Type) -> Type | None:
+    """Weights of less than 8 bits, where LiteRT has a kernel for them."""
+    known: dict[str, dict[Type, tuple[Type, ...]]] = {
+        "FULLY_CONNECTED": {Type.INT8: (Type.INT4, Type.INT2), Type.INT16: (Type.INT4, Type.INT2)},
+        "CONV_2D": {Type.INT8: (Type.INT4,), Type.INT16: (Type.INT4,)},
+        "DEPTHWISE_CONV_2D": {Type.INT8: (Type.INT4,)},
+    }
+    found = known.get(sketch.name, {}).get(kind, ())
+    return sketch.random.choice(found) if found and sketch.chance(0.3) else None
 
 
 def window(sketch: Sketch) -> tuple[Any, Any, Any, Padding, Any]:

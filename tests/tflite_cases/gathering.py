@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.shape import same
-from tests.tflite_cases.sketch import QUANTIZED
+from tests.tflite_cases.sketch import QUANTIZED, Quantized
 from tosajit.frontends.tflite.options import GatherOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -41,6 +41,17 @@ def embedding(sketch: Sketch, kind: Type) -> None:
     place = sketch.tensor(kind, (count,))
     sketch.inputs.append(place)
     sketch.arrays.append(sketch.numbers.integers(0, shape[0], count).astype(np.int32))
+    result = (count, *shape[1:])
+    if sketch.chance():
+        rows = sketch.chance()
+        scales = tuple(sketch.scale() for _ in range(shape[0] if rows else 1))
+        drawn: Quantized = {"scale": scales, "zero_point": (0,) * len(scales)}
+        if sketch.chance() and int(np.prod(shape[1:])) % 2 == 0:  # LiteRT takes rows that fill their bytes
+            table = sketch.packed(Type.INT4, shape, **drawn)
+        else:
+            table = sketch.constant(Type.INT8, sketch.elements(Type.INT8, shape), **drawn)
+        sketch.add([place, table], sketch.result(Type.FLOAT32, result))
+        return
     table = sketch.operand(table_type, shape, constant=True)
     fixed = same(sketch, table) if table_type in QUANTIZED else {}
-    sketch.add([place, table], sketch.result(table_type, (count, *shape[1:]), **fixed))
+    sketch.add([place, table], sketch.result(table_type, result, **fixed))

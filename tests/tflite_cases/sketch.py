@@ -19,6 +19,7 @@ STORAGE: dict[Type, Any] = {
     Type.FLOAT32: np.float32, Type.FLOAT16: np.float16, Type.INT8: np.int8, Type.UINT8: np.uint8,
     Type.INT16: np.int16, Type.INT32: np.int32, Type.INT64: np.int64, Type.BOOL: np.bool_,
 }  # fmt: skip
+NARROW = {Type.INT4: 4, Type.INT2: 2}
 QUANTIZED = (Type.INT8, Type.UINT8, Type.INT16)
 
 
@@ -143,6 +144,14 @@ class Sketch:
         """A constant of the model."""
         array = np.asarray(elements, STORAGE[kind])
         return self.tensor(kind, array.shape, array.tobytes(), **quantized)
+
+    def packed(self, kind: Type, shape: Sequence[int], **quantized: Unpack[Quantized]) -> int:
+        """A constant of random integers of 4 or 2 bits, of which a byte holds several."""
+        bits = NARROW[kind]
+        elements = self.numbers.integers(-(1 << bits - 1), 1 << bits - 1, shape).reshape(-1)
+        whole = np.resize(elements, (-(-elements.size * bits // 8), 8 // bits)) & (1 << bits) - 1
+        data = (whole << np.arange(0, 8, bits)).sum(axis=1).astype(np.uint8).tobytes()
+        return self.tensor(kind, shape, data, **quantized)
 
     def tensor(
         self,

@@ -21,7 +21,8 @@ from tosajit.tracing.tensor import Tensor
 DTYPES = {
     Type.FLOAT32: FP32, Type.FLOAT16: FP16, Type.BFLOAT16: BF16, Type.INT8: INT8, Type.UINT8: INT8,
     Type.INT16: INT16, Type.INT32: INT32, Type.INT64: INT32, Type.UINT32: INT32, Type.BOOL: BOOL,
-    Type.INT4: INT4, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2, Type.COMPLEX64: FP32,
+    Type.INT2: INT4, Type.INT4: INT4, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2,
+    Type.COMPLEX64: FP32,
 }  # fmt: skip
 """The types of TOSA that stand for those of TFLite; complex numbers have a dimension of two more."""
 
@@ -109,7 +110,8 @@ class Described:
 
 
 _RANGE = {
-    Type.INT4: (-8, 7), Type.INT8: (-128, 127), Type.UINT8: (0, 255), Type.INT16: (-32768, 32767),
+    Type.INT2: (-2, 1), Type.INT4: (-8, 7), Type.INT8: (-128, 127), Type.UINT8: (0, 255),
+    Type.INT16: (-32768, 32767),
     Type.INT32: (_INT32.min, _INT32.max), Type.INT64: (_INT32.min, _INT32.max),
 }  # fmt: skip
 _INTEGERS = frozenset(_RANGE)

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import FP32, INT16, INT32, INT48
+from tosajit.dtypes import FP32, INT4, INT8, INT16, INT32, INT48
 from tosajit.frontends.common.layout import reshaped, split
 from tosajit.frontends.common.scale import scaled
 from tosajit.frontends.common.windows import padding, spans, trimmed
@@ -121,6 +121,8 @@ def weights_of(node: Node, number: int) -> Tensor:
     weight = node[number]
     if node[0].type is Type.FLOAT32 and weight.type is not Type.FLOAT32:
         return node.trace.constant(weight.real, FP32, weight.name)
+    if weight.dtype is INT4 and (node[0].type is not Type.INT8 or np.any(weight.array < INT4.minimum)):
+        return node.trace.constant(weight.array, INT8, weight.name)  # TOSA's INT4 begins at -7
     return weight.tensor
 
 
