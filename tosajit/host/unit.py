@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
+from zlib import crc32
 
 import numpy as np
 
@@ -34,6 +35,18 @@ class Prepared:
     """Results that only these groups know."""
     refused: dict[Nest, Reason] = field(default_factory=dict)
     """Why groups are done by no array kernel."""
+    _known: dict[object, list[str]] = field(default_factory=dict)
+
+    def keep(self, name: str, array: Array) -> str:
+        """Hold a constant under a name, unless an equal one is held already; what it is called."""
+        bits = array.reshape(-1).view(np.uint8)
+        known = self._known.setdefault((array.dtype, array.size, crc32(bits.data)), [])
+        for other in known:
+            if np.array_equal(self.constants[other].view(np.uint8), bits):
+                return other
+        self.constants[name] = array.reshape(-1)
+        known.append(name)
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +107,8 @@ def finish_of(request: Request, bound: Array | None, first_slot: int) -> Finish 
 
 def own_constants(request: Request, made: Prepared, arrays: Mapping[str, Array]) -> tuple[Access, ...]:
     """Constants in the kernels' form, as operands of the group."""
-    made.constants |= {f"{request.name}.{key}": array.reshape(-1) for key, array in arrays.items()}
-    return tuple(
-        Access(f"{request.name}.{key}", f"i{8 * array.itemsize}", (), ()) for key, array in arrays.items()
-    )
+    names = {key: made.keep(f"{request.name}.{key}", array) for key, array in arrays.items()}
+    return tuple(Access(names[key], f"i{8 * array.itemsize}", (), ()) for key, array in arrays.items())
 
 
 def arranged(weights: Array, access: Access, group: Nest, axes: Sequence[int]) -> Array:
