@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -172,6 +172,12 @@ class Sketch:
             RawTensor(name, kind, tuple(map(int, shape)), data, sparsity=sparsity, **quantized)
         )
         return len(self.tensors) - 1
+
+    def variable(self, kind: Type, shape: Sequence[int], **quantized: Unpack[Quantized]) -> int:
+        """A tensor that persists from run to run."""
+        place = self.tensor(kind, shape, **quantized)
+        self.tensors[place] = replace(self.tensors[place], variable=True)
+        return place
 
     def result(self, kind: Type, shape: Sequence[int], **quantized: Unpack[Quantized]) -> int:
         """An output of the model."""

@@ -66,6 +66,16 @@ class GraphBuilder:
         finally:
             self._stem, self._location = before
 
+    @contextmanager
+    def inside(self, part: str) -> Iterator[None]:
+        """Inside of `with`, names have one more part."""
+        before = self._stem
+        self._stem = f"{before}/{part}" if before else part
+        try:
+            yield
+        finally:
+            self._stem = before
+
     def _rename(self, start: int, old: str, new: str) -> str:
         """Rename a result of the nodes from `start` on, to a free name; what it is called then."""
         users = [place for place in range(start, len(self._nodes)) if _mentions(self._nodes[place], old)]

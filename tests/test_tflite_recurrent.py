@@ -1,0 +1,99 @@
+"""Recurrent operators of TFLite models: weights once, steps that are recognised, state that goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.frontends.tflite.fields import Activation
+from tosajit.frontends.tflite.options import SequenceRNNOptions, UnidirectionalSequenceLSTMOptions
+from tosajit.frontends.tflite.schema import Type
+
+DEPTH, WIDTH, STEPS = 32, 48, 12
+NUMBERS = np.random.default_rng(5)
+
+
+def constant(name: str, *shape: int) -> RawTensor:
+    data = NUMBERS.uniform(-0.2, 0.2, shape).astype(np.float32)
+    return RawTensor(name, Type.FLOAT32, shape, data.tobytes())
+
+
+def lstm(steps: int) -> bytes:
+    tensors = [
+        RawTensor("x", Type.FLOAT32, (1, steps, DEPTH)),
+        *(constant(f"input_{gate}", WIDTH, DEPTH) for gate in range(4)),
+        *(constant(f"recurrent_{gate}", WIDTH, WIDTH) for gate in range(4)),
+        *(constant(f"bias_{gate}", WIDTH) for gate in range(4)),
+        RawTensor("given", Type.FLOAT32, (1, WIDTH), variable=True),
+        RawTensor("state", Type.FLOAT32, (1, WIDTH), variable=True),
+        RawTensor("lstm/y", Type.FLOAT32, (1, steps, WIDTH)),
+    ]
+    inputs = (*range(9), -1, -1, -1, *range(9, 13), -1, -1, 13, 14)
+    node = RawOperator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, (15,), UnidirectionalSequenceLSTMOptions(Activation.TANH)
+    )
+    return RawModel([RawSubgraph(tensors, [node], [0], [15], "main")]).bytes()
+
+
+def bytes_of(arrays: list[np.ndarray]) -> int:
+    return sum(array.nbytes for array in arrays)
+
+
+WEIGHTS = 4 * 4 * WIDTH * (DEPTH + WIDTH + 1)
+
+
+def test_weights_that_steps_share_are_there_once() -> None:
+    graph = tj.load(lstm(STEPS))
+    constants = [value.data for value in graph.main.values.values() if value.data is not None]
+    assert WEIGHTS <= bytes_of(constants) <= WEIGHTS + 4 * 2 * WIDTH + 64 * STEPS  # first states, shapes
+
+
+def test_weights_that_steps_share_are_once_in_what_runs() -> None:
+    def held(steps: int) -> int:
+        prepared = tj.compile(tj.load(lstm(steps))).stages["prepare"]
+        return bytes_of([array for part in prepared.values.values() for array in part.constants.values()])
+
+    assert held(STEPS) <= held(2) + 1024
+    assert held(STEPS) <= 2 * WEIGHTS + 4096  # as the kernels have them, and as the graph has them
+
+
+def test_nodes_of_steps_say_which() -> None:
+    names = [node.name for node in tj.load(lstm(3)).main.nodes if node.inputs]
+    for step in range(3):
+        assert sum(name.startswith(f"lstm/y/step_{step}/") for name in names) > 10
+    assert not any("/step_3/" in name for name in names)
+
+
+def rnn(steps: int, numbers: np.random.Generator) -> bytes:
+    """A layer without activation, so that expected results are simple."""
+
+    def weights(name: str, *shape: int) -> RawTensor:
+        data = numbers.uniform(-0.3, 0.3, shape).astype(np.float32)
+        return RawTensor(name, Type.FLOAT32, shape, data.tobytes())
+
+    tensors = [
+        RawTensor("x", Type.FLOAT32, (1, steps, 2)),
+        weights("w", 3, 2),
+        weights("r", 3, 3),
+        weights("b", 3),
+        RawTensor("state", Type.FLOAT32, (1, 3), variable=True),
+        RawTensor("y", Type.FLOAT32, (1, steps, 3)),
+    ]
+    node = RawOperator("UNIDIRECTIONAL_SEQUENCE_RNN", (0, 1, 2, 3, 4), (5,), SequenceRNNOptions())
+    return RawModel([RawSubgraph(tensors, [node], [0], [5], "main")]).bytes()
+
+
+def test_a_layer_goes_on_where_the_last_call_has_ended() -> None:
+    whole, half = (tj.compile(tj.load(rnn(steps, np.random.default_rng(3)))) for steps in (6, 3))
+    x = NUMBERS.normal(size=(1, 6, 2)).astype(np.float32)
+    found = np.concatenate([half(x[:, :3]), half(x[:, 3:])], axis=1)
+    np.testing.assert_allclose(found, whole(x), rtol=1e-6)
+    np.testing.assert_allclose(half(x[:, :3], context=half.context()), found[:, :3], rtol=1e-6)
+    assert not np.allclose(half(x[:, :3]), found[:, :3])
+
+
+def test_a_sequence_that_is_too_long_is_refused() -> None:
+    with pytest.raises(tj.ModelError, match="its input has 5000 steps, but must have 1 to 4096"):
+        tj.load(rnn(5000, np.random.default_rng(3)))

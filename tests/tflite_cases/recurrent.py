@@ -1,0 +1,225 @@
+"""Recurrent operators, called several times: what they keep goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tests.tflite_cases import Sketch, case
+from tosajit.frontends.tflite.fields import Activation, LSTMKernel
+from tosajit.frontends.tflite.options import (
+    BidirectionalSequenceLSTMOptions,
+    BidirectionalSequenceRNNOptions,
+    LSTMOptions,
+    RNNOptions,
+    SequenceRNNOptions,
+    SVDFOptions,
+    UnidirectionalSequenceLSTMOptions,
+)
+from tosajit.frontends.tflite.schema import Type
+
+CALLS = 3
+ACTIVATIONS = (Activation.TANH, Activation.TANH, Activation.RELU, Activation.RELU6)
+"""NONE is left out: without an activation, LiteRT's LSTM gives out what is left in a buffer."""
+ANY_ACTIVATION = (*ACTIVATIONS, Activation.NONE)
+FLOAT = Type.FLOAT32
+LEFT_OUT = -1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The extents of a cell, and what it has of what it may have."""
+
+    batch: int
+    depth: int
+    width: int
+    given: int
+    """How many numbers it gives out."""
+    coupled: bool
+    peephole: bool
+    projected: bool
+    normal: bool
+
+    @property
+    def gates(self) -> tuple[bool, ...]:
+        return (not self.coupled, True, True, True)
+
+
+def cell(sketch: Sketch, batch: int, depth: int, normal: bool = False) -> Cell:
+    width, projected = sketch.random.randint(1, 6), sketch.chance(0.4)
+    given = sketch.random.randint(1, 6) if projected else width
+    coupled, peephole = sketch.chance(0.3), sketch.chance(0.4)
+    return Cell(batch, depth, width, given, coupled, peephole, projected, normal)
+
+
+@case("LSTM", "float32")
+def lstm(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    if sketch.chance(0.3):
+        basic(sketch)
+        return
+    batch, depth = sketch.random.randint(1, 3), sketch.random.randint(1, 6)
+    drawn = cell(sketch, batch, depth, sketch.chance(0.3))
+    value = sketch.operand(FLOAT, (batch, depth), constant=False, low=-1, high=1)
+    operands = [value, *weights(sketch, drawn), *states(sketch, drawn), *norms(sketch, drawn)]
+    options = LSTMOptions(sketch.random.choice(ACTIVATIONS), clip(sketch), clip(sketch))
+    sketch.add(operands, sketch.result(FLOAT, (batch, drawn.given)), options)
+
+
+def basic(sketch: Sketch) -> None:
+    batch, depth, width = (sketch.random.randint(1, 6) for _ in range(3))
+    kept = sketch.chance()
+
+    def place(kind: Type, shape: tuple[int, ...]) -> int:
+        return sketch.variable(kind, shape) if kept else sketch.operand(kind, shape, constant=False)
+
+    operands = [
+        sketch.operand(FLOAT, (batch, depth), constant=False),
+        place(FLOAT, (batch, width)),
+        numbers(sketch, (4 * width, depth + width)),
+        numbers(sketch, (4 * width,)),
+        place(FLOAT, (batch, width)),
+    ]
+    results = [sketch.result(FLOAT, (batch, width)), sketch.result(FLOAT, (batch, width))]
+    scratch = [sketch.tensor(FLOAT, (batch, depth + width)), sketch.tensor(FLOAT, (batch, 4 * width))]
+    options = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
+    sketch.add(operands, [*results, *scratch], options)
+
+
+@case("UNIDIRECTIONAL_SEQUENCE_LSTM", "float32")
+def sequences(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, steps, depth = (sketch.random.randint(1, most) for most in (3, 5, 6))
+    drawn, time_major = cell(sketch, batch, depth, sketch.chance(0.3)), sketch.chance()
+    value = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    operands = [value, *weights(sketch, drawn), *states(sketch, drawn), *norms(sketch, drawn)]
+    options = UnidirectionalSequenceLSTMOptions(
+        sketch.random.choice(ACTIVATIONS), clip(sketch), clip(sketch), time_major
+    )
+    sketch.add(operands, sketch.result(FLOAT, rows(steps, batch, drawn.given, time_major)), options)
+
+
+@case("BIDIRECTIONAL_SEQUENCE_LSTM", "float32")
+def both_ways(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, steps, depth = (sketch.random.randint(1, most) for most in (3, 5, 6))
+    time_major, merged, mode = sketch.chance(), sketch.chance(), sketch.random.choice(["", "aux", "stacked"])
+    if merged and not time_major:
+        batch = 1  # of several batches, LiteRT's results change from run to run
+    value = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    first = cell(sketch, batch, depth)
+    pair = [first, replace(first, coupled=sketch.chance(0.3), peephole=sketch.chance(0.4))]
+    operands = [value, *(place for one in pair for place in weights(sketch, one))]
+    operands += [place for one in pair for place in states(sketch, one)]
+    aux = LEFT_OUT
+    if mode:
+        aux = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    operands.append(aux)
+    for one in pair:
+        operands += [
+            numbers(sketch, (one.width, depth)) if mode == "aux" and there else LEFT_OUT
+            for there in one.gates
+        ]
+    extents = [sum(one.given for one in pair)] if merged else [one.given for one in pair]
+    results = [sketch.result(FLOAT, rows(steps, batch, extent, time_major)) for extent in extents]
+    options = BidirectionalSequenceLSTMOptions(
+        sketch.random.choice(ACTIVATIONS), clip(sketch), clip(sketch), merged, time_major
+    )
+    sketch.add(operands, results, options)
+
+
+def rows(steps: int, batch: int, extent: int, time_major: bool) -> tuple[int, ...]:
+    return (steps, batch, extent) if time_major else (batch, steps, extent)
+
+
+def clip(sketch: Sketch) -> float:
+    return sketch.random.uniform(0.1, 1.0) if sketch.chance(0.3) else 0.0
+
+
+def numbers(sketch: Sketch, shape: tuple[int, ...], most: float = 0.8) -> int:
+    return sketch.operand(FLOAT, shape, constant=True, low=-most, high=most)
+
+
+def weights(sketch: Sketch, one: Cell) -> list[int]:
+    """The weights and biases of a cell: 17 operands."""
+    last = one.peephole and not one.coupled
+    found = [numbers(sketch, (one.width, one.depth)) if there else LEFT_OUT for there in one.gates]
+    found += [numbers(sketch, (one.width, one.given)) if there else LEFT_OUT for there in one.gates]
+    found += [
+        numbers(sketch, (one.width,)) if there else LEFT_OUT for there in (last, one.peephole, one.peephole)
+    ]
+    found += [numbers(sketch, (one.width,)) if there else LEFT_OUT for there in one.gates]
+    found.append(numbers(sketch, (one.given, one.width)) if one.projected else LEFT_OUT)
+    found.append(numbers(sketch, (one.given,)) if one.projected and sketch.chance() else LEFT_OUT)
+    return found
+
+
+def states(sketch: Sketch, one: Cell) -> list[int]:
+    return [sketch.variable(FLOAT, (one.batch, extent)) for extent in (one.given, one.width)]
+
+
+def norms(sketch: Sketch, one: Cell) -> list[int]:
+    if not one.normal:
+        return []
+    return [numbers(sketch, (one.width,)) if there else LEFT_OUT for there in one.gates]
+
+
+def layer(sketch: Sketch, depth: int, width: int, batch: int) -> list[int]:
+    """The weights, recurrent weights, bias and state of a plain layer."""
+    matrices = [numbers(sketch, shape, 0.3) for shape in ((width, depth), (width, width), (width,))]
+    return [*matrices, sketch.variable(FLOAT, (batch, width))]
+
+
+@case("RNN", "float32")
+def rnn(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, depth, width = (sketch.random.randint(1, 6) for _ in range(3))
+    value = sketch.operand(FLOAT, (batch, depth), constant=False, low=-1, high=1)
+    operands = [value, *layer(sketch, depth, width, batch)]
+    options = RNNOptions(sketch.random.choice(ANY_ACTIVATION))
+    sketch.add(operands, sketch.result(FLOAT, (batch, width)), options)
+
+
+@case("UNIDIRECTIONAL_SEQUENCE_RNN", "float32")
+def rnn_sequences(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, steps, depth, width = (sketch.random.randint(1, 5) for _ in range(4))
+    time_major = sketch.chance()
+    value = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    operands = [value, *layer(sketch, depth, width, batch)]
+    options = SequenceRNNOptions(time_major, sketch.random.choice(ANY_ACTIVATION))
+    sketch.add(operands, sketch.result(FLOAT, rows(steps, batch, width, time_major)), options)
+
+
+@case("BIDIRECTIONAL_SEQUENCE_RNN", "float32")
+def rnn_both_ways(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, steps, depth, *widths = (sketch.random.randint(1, 5) for _ in range(5))
+    time_major, merged, mode = sketch.chance(), sketch.chance(), sketch.random.choice(["", "aux", "stacked"])
+    value = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    operands = [value, *(place for width in widths for place in layer(sketch, depth, width, batch))]
+    aux = LEFT_OUT
+    if mode:
+        aux = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
+    operands.append(aux)
+    operands += [numbers(sketch, (width, depth)) if mode == "aux" else LEFT_OUT for width in widths]
+    extents = [sum(widths)] if merged else widths
+    results = [sketch.result(FLOAT, rows(steps, batch, extent, time_major)) for extent in extents]
+    options = BidirectionalSequenceRNNOptions(time_major, sketch.random.choice(ANY_ACTIVATION), merged)
+    sketch.add(operands, results, options)
+
+
+@case("SVDF", "float32")
+def svdf(sketch: Sketch, kind: Type) -> None:
+    sketch.calls = CALLS
+    batch, depth, units, rank, memory = (sketch.random.randint(1, 5) for _ in range(5))
+    value = sketch.operand(FLOAT, (batch, depth), constant=False, low=-1, high=1)
+    count = units * rank
+    operands = [
+        value,
+        numbers(sketch, (count, depth)),
+        numbers(sketch, (count, memory)),
+        numbers(sketch, (units,)) if sketch.chance() else LEFT_OUT,
+        sketch.variable(FLOAT, (batch, count * memory)),
+    ]
+    options = SVDFOptions(rank, sketch.random.choice(ANY_ACTIVATION))
+    sketch.add(operands, sketch.result(FLOAT, (batch, units)), options)

@@ -1,0 +1,71 @@
+"""What recurrent operators share: sequences step by step, and weights that all steps have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import FP32
+from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.node import Node
+from tosajit.tracing.recorder import current_trace
+from tosajit.tracing.tensor import Tensor
+
+States = tuple[Tensor, ...]
+Step = Callable[[Tensor, States], tuple[Tensor, States]]
+"""From the rows of a step and what is kept, the result of the step and what is kept then."""
+
+_LONGEST = 4096
+"""Steps that a sequence may have: each is written out."""
+
+
+def time_first(value: Tensor, time_major: bool) -> Tensor:
+    """A sequence of steps, each with a row for each batch."""
+    if len(value.shape) == 2:  # one step
+        return reshaped(value, (1, *value.shape))
+    if len(value.shape) != 3:
+        raise Refused(f"its input has {len(value.shape)} dimensions, but must have 2 or 3")
+    sequence = value if time_major else transposed(value, (1, 0, 2))
+    if not 0 < sequence.shape[0] <= _LONGEST:
+        raise Refused(f"its input has {sequence.shape[0]} steps, but must have 1 to {_LONGEST}")
+    return sequence
+
+
+def unrolled(sequence: Tensor, step: Step, states: States, backwards: bool = False) -> tuple[Tensor, States]:
+    """The results of all steps in their order, and what is kept after the last one."""
+    trace = current_trace()
+    assert trace is not None
+    count, *row = sequence.shape
+    results: dict[int, Tensor] = {}
+    for place in reversed(range(count)) if backwards else range(count):
+        with trace.builder.inside(f"step_{place}"):
+            given = reshaped(part(sequence, 0, place, 1), row)
+            found, states = step(given, states)
+            results[place] = reshaped(found, (1, *found.shape))
+    whole = [results[place] for place in range(count)]
+    return (ops.concat(whole, axis=0) if count > 1 else whole[0]), states
+
+
+def given_back(sequence: Tensor, node: Node, time_major: bool, number: int = 0) -> Tensor:
+    """A sequence of steps in the order of dimensions that a result has."""
+    turned = sequence if time_major else transposed(sequence, (1, 0, 2))
+    return reshaped(turned, node.results[number].record.shape)
+
+
+def products(rows: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Rows of real numbers times a matrix of weights."""
+    count, depth = weights.shape
+    if rows.shape[-1] != depth:
+        raise Refused(f"its weights are {[count, depth]}, but rows have {rows.shape[-1]} numbers")
+    total = ops.conv2d(reshaped(rows, (-1, 1, 1, depth)), reshaped(weights, (count, 1, 1, depth)), bias)
+    return reshaped(total, (*rows.shape[:-1], count))
+
+
+def reals(node: Node, *places: int) -> Tensor:
+    """The real numbers of weights, one matrix below the other; integers of hybrid models are scaled."""
+    parts = [node[place].real for place in places]
+    whole = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return node.trace.constant(whole, FP32, "" if len(parts) > 1 else node[places[0]].name)
