@@ -95,11 +95,13 @@ OPERATORS = (
     "tests/test_conformance_sample.py",
 )
 TFLITE = (
+    "tests/test_tflite_operators.py",
     "tests/test_tflite_reader.py",
     "tests/test_tflite_limits.py",
-    "tests/test_tflite_operators.py",
+    "tests/test_frontends.py",
     "tests/test_tflite_models.py",
 )
+TENSORFLOW = ("tests/test_tensorflow.py", "tests/test_frontends.py")
 
 SUITES = {
     "sim/": REPORTS,
@@ -139,6 +141,9 @@ SUITES = {
         "tests/test_models.py",
     ),
     "tosajit/frontends/": ("tests/test_frontends.py", *TFLITE),
+    "tosajit/frontends/common/": (*TFLITE, "tests/test_tensorflow.py"),
+    "tosajit/frontends/tensorflow/": TENSORFLOW,
+    "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
