@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from math import log2
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import sim
 from sim.cost.costs import Costs
 from sim.cost.forms import form_of
-from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
+from sim.cost.support import LANES_OF, UnsupportedError, array_rate, lane_steps, operand_types
 from tests.sim.test_systolic import matmul
 from tiling.expr import Expr, apply, read
 from tiling.nest import Nest, Reduction
@@ -186,3 +187,14 @@ def test_wider_integers_take_as_long_at_least() -> None:
     small, large = typed("i8", "i8", "i32"), typed("i16", "i8", "i32")
     assert costs.work(large, large.extents).cycles >= costs.work(small, small.extents).cycles
     assert INT16.bits == 2 * INT8.bits
+
+
+def test_integers_of_twice_the_bits_take_three_steps_and_wider_lanes_one() -> None:
+    bits = {"bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+    for kind, lanes in LANES_OF.items():
+        for other, steps in lanes:
+            if kind in bits:
+                assert steps == 3 ** max(0, log2(bits[kind] / bits[other]))
+            else:  # the more bits a number has, the longer integers take for it; wider floats take one step
+                emulated = {"f8e4m3": 12, "f8e5m2": 12, "f16": 16, "bf16": 16, "f32": 24, "f64": 60}
+                assert steps == (emulated[kind] if other == "i32" else 20 if kind == "f64" else 1)

@@ -59,6 +59,7 @@ MACHINES = (
     "tests/sim/test_events.py",
     "tests/sim/test_events_following.py",
     "tests/sim/test_events_tiles.py",
+    "tests/sim/test_scratchpad.py",
     "tests/sim/test_analytic.py",
     "tests/sim/test_golden_plans.py",
 )
@@ -99,6 +100,9 @@ TFLITE = (
     "tests/test_tflite_reader.py",
     "tests/test_tflite_limits.py",
     "tests/test_frontends.py",
+    "tests/test_tflite_control.py",
+    "tests/test_tflite_variables.py",
+    "tests/test_tflite_refusals.py",
     "tests/test_tflite_models.py",
 )
 TENSORFLOW = ("tests/test_tensorflow.py", "tests/test_frontends.py")
