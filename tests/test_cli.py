@@ -307,3 +307,21 @@ def test_operators_of_another_format_are_listed(capsys: pytest.CaptureFixture[st
     assert found["UNIQUE"]["becomes"] == "refused"
     assert main(["operators", "--from", "tflite", "--profile", "PRO-INT"]) == 1
     assert "leave out --from" in capsys.readouterr().err
+
+
+def test_every_command_that_takes_one_model_takes_a_signature(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+    from tosajit.frontends.tflite.schema import Type
+
+    tensors = [RawTensor(name, Type.FLOAT32, (2,)) for name in "abc"]
+    nodes = [RawOperator("ABS", (0,), (1,)), RawOperator("NEG", (1,), (2,))]
+    model = RawModel([RawSubgraph(tensors, nodes, [0], [2])], [("half", 0, {"x": 0}, {"y": 1})])
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.bytes())
+    for command in ("info", "check", "program", "simulate", "run"):
+        said(capsys, command, path, "--signature", "half", *(["--random"] if command == "run" else []))
+        assert main([command, str(path), "--signature", "other"]) != 0
+        assert "no signature 'other'; the file has 'half'" in capsys.readouterr().err
+    assert json.loads(said(capsys, "info", path, "--signature", "half", "--json"))["operators"] == {"ABS": 1}

@@ -55,6 +55,8 @@ class RawOperator:
     options: Options | None = None
     version: int = 1
     custom_options: bytes = b""
+    custom: bool = False
+    """Whether it is a custom operator, as those of unknown names are."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RawModel:
 class _Writer:
     builder: Builder = field(default_factory=Builder)
     buffers: list[bytes] = field(default_factory=lambda: [b""])
-    codes: list[tuple[str, int]] = field(default_factory=list)
+    codes: list[tuple[str, int, bool]] = field(default_factory=list)
 
     def file(self, model: RawModel) -> bytes:
         subgraphs = self.builder.offsets([self.subgraph(one) for one in model.subgraphs])
@@ -129,7 +131,7 @@ class _Writer:
         return self.table(*bounds, ("o", scale), ("o", points), *details, ("i", one.axis))
 
     def operator(self, one: RawOperator) -> int:
-        key = (one.name, one.version)
+        key = one.name, one.version, one.custom or one.name not in OPERATORS
         if key not in self.codes:
             self.codes.append(key)
         inputs, outputs = self.builder.numbers("i", one.inputs), self.builder.numbers("i", one.outputs)
@@ -162,10 +164,10 @@ class _Writer:
                 return (found, (0, 0)) if union is OPTIONS else ((0, 0), found)
         raise ValueError(f"{type(options).__name__} is not in the unions of options")
 
-    def code(self, name: str, version: int) -> int:
-        number = OPERATORS.index(name) if name in OPERATORS else OPERATORS.index("CUSTOM")
-        custom = 0 if name in OPERATORS else self.builder.text(name)
-        return self.table(("b", min(number, 127)), ("o", custom), ("i", version, 1), ("i", number))
+    def code(self, name: str, version: int, custom: bool) -> int:
+        number = OPERATORS.index("CUSTOM" if custom else name)
+        text = self.builder.text(name) if custom else 0
+        return self.table(("b", min(number, 127)), ("o", text), ("i", version, 1), ("i", number))
 
     def buffer(self, data: bytes) -> int:
         return self.table(("o", self.builder.blob(data, 16))) if data else self.table()

@@ -134,6 +134,13 @@ def _version() -> str:
 
 def _model(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="a .tosa, .tflite or .pb file")
+    _signature(parser)
+
+
+def _signature(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--signature", metavar="NAME", help="which function of a TFLite model (default: its first)"
+    )
 
 
 def _json(parser: ArgumentParser) -> None:
@@ -215,6 +222,7 @@ def _program(parser: ArgumentParser) -> None:
 
 def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa, .tflite or .pb file")
+    _signature(parser)
     parser.add_argument("--machine", action="append", metavar="NAME|FILE", help="a machine by name or from a "
                         "file; may be repeated (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument("--analytic", action="store_true", help="estimate in closed form: faster, less exact")
@@ -265,9 +273,6 @@ def _explore(parser: ArgumentParser) -> None:
 def _convert(parser: ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("output", type=Path, help="the .tosa file to write")
-    parser.add_argument(
-        "--signature", metavar="NAME", help="which function of a TFLite model (default: its first)"
-    )
     _json(parser)
 
 
@@ -310,6 +315,7 @@ def _cache(parser: ArgumentParser) -> None:
     for name, action in (("show", show), ("warm", warm), ("clear", clear)):
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
+    _signature(warm)
     _building(warm)
     _json(parser)
     for one in (show, warm, clear):  # what the command itself was given is not overwritten

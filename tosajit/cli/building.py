@@ -27,7 +27,7 @@ def limits(options: Namespace) -> dict[str, Any]:
 
 def built(path: Path, options: Namespace) -> Executable:
     """Load and compile a model, with a bar on the terminal while kernels are compiled."""
-    graph = load(path)
+    graph = load(path, signature=options.signature)
     bar = Bar()
     try:
         return compile(

@@ -14,7 +14,7 @@ from tosajit.frontends import load
 
 def run(options: Namespace) -> int:
     """Print every violation; 1 if there are any."""
-    violations = validate(load(options.model), **limits(options))
+    violations = validate(load(options.model, signature=options.signature), **limits(options))
     if options.json:
         found = [{**asdict(one), "text": str(one)} for one in violations]
         print_json({"model": str(options.model), "legal": not violations, "violations": found})

@@ -15,7 +15,7 @@ from tosajit.frontends import load
 
 def run(options: Namespace) -> int:
     """Print what is in a model."""
-    graph = load(options.model)
+    graph = load(options.model, signature=options.signature)
     summary = summarize(graph)
     if options.json:
         listed = {"graph": str(graph)} if options.graph else {}

@@ -82,7 +82,7 @@ def _on_machines(
     reports: list[Report] = []
     faults: dict[str, list[str]] = {}
     try:
-        name, graph = named_graph(path)
+        name, graph = named_graph(path, options.signature)
     except TosaError as error:
         return [], [str(error)]
     done, total = step

@@ -18,7 +18,8 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
             from tosajit.frontends.tflite.schema import OPERATORS
 
             names = [name for name in OPERATORS if not name.startswith("PLACEHOLDER")]
-            return columns(DECLARATIONS, names)
+            custom = [name for name in DECLARATIONS if name not in OPERATORS]
+            return columns(DECLARATIONS, names + custom)
         case "tensorflow":
             from tosajit.frontends.tensorflow.operators import DECLARATIONS as TENSORFLOW
 

@@ -68,14 +68,14 @@ def simulate(
     return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
 
 
-def named_graph(model: Graph | Executable | str | Path) -> tuple[str, Graph]:
+def named_graph(model: Graph | Executable | str | Path, signature: str | None = None) -> tuple[str, Graph]:
     """A model with the name that reports give it."""
     name = name_of(model)
     match model:
         case Executable():
             return name, model.graph
         case str() | Path():
-            return name, load(model)
+            return name, load(model, signature=signature)
     return name, as_graph(model, "a graph, an executable or the path of a model")
 
 

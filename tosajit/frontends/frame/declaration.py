@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar
 from tosajit.frontends.frame.refusal import Refused
 
 Treatment = Literal["lowered", "custom", "refused"]
+UNWRITTEN = "no lowering is written yet"
 Lowering = TypeVar("Lowering", bound=Callable[..., Any])
 
 
@@ -127,7 +128,7 @@ def columns(
     for name in names:
         found = declarations.get(name)
         if found is None:
-            yield name, "refused", "", "no lowering is written yet"
+            yield name, "refused", "", UNWRITTEN
         else:
             text = f"{found.summary}; {found.remedy}" if found.remedy else found.summary
             yield name, found.kind, " ".join(found.types), text

@@ -21,6 +21,7 @@ from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.scale import scaled, wide
 from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame.declaration import UNWRITTEN
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.node import Node, Operand, Value, Variable, dtype_of, kind_of, weight
@@ -376,7 +377,7 @@ def _is_foldable(operand: Operand) -> bool:
 def _declared(name: str) -> Declaration:
     found = DECLARATIONS.get(name)
     if found is None:
-        raise Refused("the operator has no lowering yet")
+        raise Refused(UNWRITTEN)
     return found
 
 

@@ -16,6 +16,7 @@ from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bytes import signed, unsigned
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame.declaration import UNWRITTEN
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.labels import labels
@@ -24,7 +25,7 @@ from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import DECLARATIONS
 from tosajit.frontends.tflite.reader import read_model
-from tosajit.frontends.tflite.schema import Type
+from tosajit.frontends.tflite.schema import OPERATORS, Type
 from tosajit.frontends.tflite.variables import Variables
 from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
@@ -262,10 +263,11 @@ class Walk:
 
 
 def _declared(operator: records.Operator) -> Declaration:
+    if operator.custom and (operator.name in OPERATORS or operator.name not in DECLARATIONS):
+        return DECLARATIONS["CUSTOM"]
     found = DECLARATIONS.get(operator.name)
     if found is None:
-        kind = "custom operators of this name have" if operator.custom else "the operator has"
-        raise Refused(f"{kind} no lowering yet")
+        raise Refused(UNWRITTEN)
     return found
 
 
