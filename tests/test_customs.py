@@ -9,10 +9,11 @@ import pytest
 
 import tosajit as tj
 from tests.building import add_all
-from tests.tflite_cases import draw
+from tests.tflite_cases import Sketch, draw
 from tosajit import customs
 from tosajit.customs.attributes import written
 from tosajit.dtypes import FP32, INT32
+from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Graph
 from tosajit.operators import CUSTOM
 from tosajit.tracing.builder import GraphBuilder
@@ -98,7 +99,6 @@ def test_every_operator_has_a_meaning() -> None:
 def test_results_as_long_as_what_is_found_are_for_outputs_alone(name: str) -> None:
     from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
     from tosajit.frontends.tflite.options import AddOptions
-    from tosajit.frontends.tflite.schema import Type
 
     shapes = {"WHERE": (4, 1), "UNIQUE": (4,)}
     tensors = [RawTensor("x", Type.FLOAT32, (4,)), RawTensor("y", Type.INT64, shapes[name])]
@@ -107,3 +107,14 @@ def test_results_as_long_as_what_is_found_are_for_outputs_alone(name: str) -> No
     nodes = [RawOperator(name, (0,), outputs), RawOperator("ADD", (1, 1), (3,), AddOptions())]
     with pytest.raises(tj.ModelError, match="how long its result is depends on what is found"):
         tj.load(RawModel([RawSubgraph(tensors, nodes, [0], [3])]).bytes())
+
+
+def test_places_in_a_constant_are_known_when_the_model_is_read() -> None:
+    sketch = Sketch("WHERE", 1)
+    mask = sketch.constant(Type.FLOAT32, [0.0, 3.0, 0.0, 1.0])
+    value, places = sketch.operand(Type.FLOAT32, (4, 2), constant=False), sketch.tensor(Type.INT64, (2, 1))
+    sketch.add([mask], places)
+    sketch.add([value, places], sketch.result(Type.FLOAT32, (2, 2)), name="GATHER_ND")
+    case = sketch.case()
+    (rows,) = case.calls[0]
+    np.testing.assert_array_equal(tj.compile(tj.load(case.model))(rows), rows[[1, 3]])

@@ -13,13 +13,18 @@ from tosajit.frontends.tflite.schema import Type
 ACTIVATIONS = (Activation.NONE, Activation.NONE, Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1)
 
 
-@case("ADD SUB", "float32 int8 uint8 int16 int32 int64")
+@case("ADD", "float16 float32 int8 uint8 int16 int32 int64")
+def sums_of_all(sketch: Sketch, kind: Type) -> None:
+    sums(sketch, kind)
+
+
+@case("SUB", "float32 int8 uint8 int16 int32 int64")
 def sums(sketch: Sketch, kind: Type) -> None:
     options = AddOptions(sketch.random.choice(ACTIVATIONS), pot_scale_int16=False)
     two_operands(sketch, kind, options if kind not in (Type.INT32, Type.INT64) else AddOptions())
 
 
-@case("MUL", "float32 int8 uint8 int16 int32 int64")
+@case("MUL", "float16 float32 int8 uint8 int16 int32 int64")
 def products(sketch: Sketch, kind: Type) -> None:
     plain = kind in (Type.INT32, Type.INT64)
     two_operands(sketch, kind, FusedOptions(Activation.NONE if plain else sketch.random.choice(ACTIVATIONS)))

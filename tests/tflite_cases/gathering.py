@@ -11,7 +11,7 @@ from tosajit.frontends.tflite.options import GatherOptions
 from tosajit.frontends.tflite.schema import Type
 
 
-@case("GATHER", "float32 int8 uint8 int16 int32 int64 bool")
+@case("GATHER", "float32 float16 int8 uint8 int16 int32 int64 bool")
 def gather(sketch: Sketch, kind: Type) -> None:
     shape = sketch.shape(1, 4)
     axis = sketch.random.randrange(len(shape))

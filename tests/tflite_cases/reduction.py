@@ -19,7 +19,7 @@ def means(sketch: Sketch, kind: Type) -> None:
     reduction(sketch, kind, {"scale": (sketch.scale(0.01, 1.0),)} if kind in QUANTIZED else {})
 
 
-@case("SUM", TYPES)
+@case("SUM", f"{TYPES} bool")
 def sums(sketch: Sketch, kind: Type) -> None:
     # The reference kernel scales sums of these types wrongly, and does not saturate them.
     sketch.optimised = kind in (Type.INT8, Type.INT16)
@@ -27,12 +27,12 @@ def sums(sketch: Sketch, kind: Type) -> None:
     means(sketch, kind)
 
 
-@case("REDUCE_MAX REDUCE_MIN", TYPES)
+@case("REDUCE_MAX REDUCE_MIN", f"{TYPES} bool")
 def extremes(sketch: Sketch, kind: Type) -> None:
     reduction(sketch, kind, None)
 
 
-@case("REDUCE_PROD", "float32 int8 int16 int32 int64")
+@case("REDUCE_PROD", "float32 int8 int16 int32 int64 bool")
 def products(sketch: Sketch, kind: Type) -> None:
     sketch.relative = 1e-4
     least, most = (-2.0, 2.0) if kind is Type.FLOAT32 else (-0.03, 0.03)

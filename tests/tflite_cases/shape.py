@@ -22,7 +22,7 @@ from tosajit.frontends.tflite.options import (
 )
 from tosajit.frontends.tflite.schema import Type
 
-TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
 def same(sketch: Sketch, place: int) -> Quantized:
@@ -173,7 +173,7 @@ def pack(sketch: Sketch, kind: Type) -> None:
     sketch.add(places, sketch.result(kind, result, **fixed), PackOptions(count, axis))
 
 
-@case("UNPACK", "float32 int8 uint8 int16 int32 bool")
+@case("UNPACK", "float32 float16 int8 uint8 int16 int32 bool")
 def unpack(sketch: Sketch, kind: Type) -> None:
     shape = sketch.shape(1, 4, 5)
     axis = sketch.random.randrange(-len(shape), len(shape))
@@ -183,7 +183,7 @@ def unpack(sketch: Sketch, kind: Type) -> None:
     sketch.add([value], results, UnpackOptions(shape[axis], axis))
 
 
-@case("SPLIT", "float32 int8 uint8 int16 int32")
+@case("SPLIT", "float32 int8 uint8 int16 int32 int64")
 def split(sketch: Sketch, kind: Type) -> None:
     shape, count = list(sketch.shape(1, 4)), sketch.random.randint(1, 4)
     axis = sketch.random.randrange(-len(shape), len(shape))

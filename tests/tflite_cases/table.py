@@ -14,8 +14,9 @@ SIGNED = "float32 int8 int16"
 TYPES = "float32 int8 uint8 int16"
 
 
-@case("TANH LOGISTIC", TYPES)
+@case("TANH LOGISTIC", f"float16 {TYPES}")
 def sigmoids(sketch: Sketch, kind: Type) -> None:
+    rounded_to(sketch, kind)
     tangent = sketch.name == "TANH"
     fixed = {
         Type.INT8: (1 / 128, 0) if tangent else (1 / 256, -128),
@@ -86,8 +87,11 @@ def squares(sketch: Sketch, kind: Type) -> None:
     function(sketch, kind, None, 1.0)
 
 
-@case("SQRT", "float32")
+@case("SQRT", SIGNED)
 def roots(sketch: Sketch, kind: Type) -> None:
+    if kind in QUANTIZED:
+        positive(sketch, kind)
+        return
     function(sketch, kind, None, 1.0)
     sketch.arrays[0] = np.where(sketch.arrays[0] < -3, 0, np.abs(sketch.arrays[0]))
 

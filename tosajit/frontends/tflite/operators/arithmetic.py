@@ -38,7 +38,7 @@ def folded(function: Callable[..., Any]) -> Callable[[Node], Array | None]:
     return fold
 
 
-@operator("ADD", AddOptions, types=_TYPES, versions=5, fold=folded(np.add))
+@operator("ADD", AddOptions, types=f"float16 {_TYPES}", versions=5, fold=folded(np.add))
 def add(node: Node, options: AddOptions) -> Tensor:
     """The sum of two tensors."""
     return _sum(node, options, ops.add)
@@ -80,7 +80,7 @@ def raised(operand: Operand, scale: float, bits: int) -> Tensor:
     return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32)
 
 
-@operator("MUL", FusedOptions, types=_TYPES, versions=7, fold=folded(np.multiply))
+@operator("MUL", FusedOptions, types=f"float16 {_TYPES}", versions=7, fold=folded(np.multiply))
 def mul(node: Node, options: FusedOptions) -> Tensor:
     """The product of two tensors."""
     first, second, result = node[0], node[1], node.result

@@ -59,7 +59,12 @@ def detection_post_process(node: Node) -> tuple[Tensor, ...]:
     return _custom("DETECTION_POST_PROCESS", operands, [(FP32, shape) for shape in shapes], attributes)
 
 
-@operator("WHERE", types="bool float32 int8 uint8 int32 int64", kind="custom")
+def _places(node: Node) -> Array:
+    """The places of elements of a constant, as many as there are."""
+    return np.argwhere(node[0].raw)
+
+
+@operator("WHERE", types="bool float32 int8 uint8 int32 int64", versions=2, kind="custom", fold=_places)
 def where(node: Node) -> Tensor:
     """The places of elements that are not zero, in order; rows of -1 behind them, up to all elements."""
     value = _searched(node)

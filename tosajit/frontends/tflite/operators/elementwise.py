@@ -10,6 +10,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP16, FP32, INT8, INT16, INT32
+from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.scale import (
     multiplier_of,
@@ -72,10 +73,24 @@ def square(node: Node) -> Tensor:
     return ops.mul(node[0].tensor, node[0].tensor)
 
 
-@operator("SQRT", types="float32", versions=2)
+@operator("SQRT", types="float32 int8 int16", versions=2)
 def square_root(node: Node) -> Tensor:
     """The square root."""
-    return ops.reciprocal(ops.rsqrt(node[0].tensor))
+    value, result = node[0], node.result
+    if not value.quantized:
+        return ops.reciprocal(ops.rsqrt(value.tensor))
+
+    def roots(numbers: Array) -> Array:  # without their fractions, in float32 as TFLite counts them
+        reals = np.maximum(numbers - value.zero_point, 0).astype(np.float32) * np.float32(value.scale)
+        found: Array = np.floor(np.sqrt(reals) / np.float32(result.scale)) + result.zero_point
+        return found
+
+    if value.dtype is INT8:
+        return ops.table(value.tensor, byte_table(roots))
+    # A TABLE of 16 bits draws lines between samples: all that there are from zero on are a constant instead.
+    all_roots = np.minimum(roots(np.arange(1 << 15)), result.bounds[1]).astype(np.int16)
+    places = wide(value.tensor)
+    return gathered(ops.const(all_roots), ops.maximum(places, number(places, 0)), 0)
 
 
 @operator("SIN", types="float32 float16", versions=2)

@@ -17,13 +17,21 @@ from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
+_TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
+
 
 def _taken(node: Node) -> Array | None:
     options = node.attributes(GatherOptions)
     return None if options.batch_dims else np.take(node[0].raw, node[1].raw, options.axis)
 
 
-@operator("GATHER", GatherOptions, types="float32 int8 uint8 int16 int32 int64 bool", versions=7, fold=_taken)
+@operator(
+    "GATHER",
+    GatherOptions,
+    types="float32 float16 int8 uint8 int16 int32 int64 bool",
+    versions=7,
+    fold=_taken,
+)
 def gather(node: Node, options: GatherOptions) -> Tensor:
     """The elements of a dimension at indices."""
     values, indices = node[0], node[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
+from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, shape_without
 from tosajit.frontends.common.scale import narrow_multiplier_of, number_like, scaled, wide
@@ -59,10 +59,12 @@ def mean(node: Node, options: ReducerOptions) -> Tensor:
     return ops.mul(total, np.full((1,) * total.ndim, 1 / max(count, 1), np.float32))
 
 
-@operator("SUM", ReducerOptions, types=_TYPES, versions=2, fold=folded(np.sum))
+@operator("SUM", ReducerOptions, types=f"{_TYPES} bool", versions=2, fold=folded(np.sum))
 def total(node: Node, options: ReducerOptions) -> Tensor:
     """The sum along dimensions."""
     value, result = node[0], node.result
+    if value.dtype is BOOL:  # whose sum is a truth as well
+        return _reduced(node, options, _any)
     axes = axes_of(node[1].ints, value.rank)
     found = _sum(value, axes, options.keep_dims)
     if not value.quantized:
@@ -73,37 +75,37 @@ def total(node: Node, options: ReducerOptions) -> Tensor:
     return finished(_less(found, value.zero_point * count), scale, result, rounding=rounding)
 
 
-@operator("REDUCE_MAX", ReducerOptions, types=_TYPES, versions=3, fold=folded(np.max))
+@operator("REDUCE_MAX", ReducerOptions, types=f"{_TYPES} bool", versions=3, fold=folded(np.max))
 def reduce_max(node: Node, options: ReducerOptions) -> Tensor:
     """The greatest element along dimensions."""
-    return _reduced(node, options, lambda value, axis: ops.reduce_max(value, axis=axis))
+    return _reduced(node, options, _greatest)
 
 
-@operator("REDUCE_MIN", ReducerOptions, types=_TYPES, versions=3, fold=folded(np.min))
+@operator("REDUCE_MIN", ReducerOptions, types=f"{_TYPES} bool", versions=3, fold=folded(np.min))
 def reduce_min(node: Node, options: ReducerOptions) -> Tensor:
     """The least element along dimensions."""
-    return _reduced(node, options, lambda value, axis: ops.reduce_min(value, axis=axis))
+    return _reduced(node, options, _least)
 
 
 @operator("REDUCE_ANY", ReducerOptions, types="bool", versions=2, fold=folded(np.any))
 def reduce_any(node: Node, options: ReducerOptions) -> Tensor:
     """Whether any element along dimensions is true."""
-    return _reduced(node, options, lambda value, axis: ops.reduce_any(value, axis=axis))
+    return _reduced(node, options, _any)
 
 
 @operator("REDUCE_ALL", ReducerOptions, types="bool", fold=folded(np.all))
 def reduce_all(node: Node, options: ReducerOptions) -> Tensor:
     """Whether all elements along dimensions are true."""
-    return _reduced(node, options, lambda value, axis: ops.reduce_all(value, axis=axis))
+    return _reduced(node, options, _all)
 
 
-@operator("REDUCE_PROD", ReducerOptions, types="float32 int8 int16 int32 int64", versions=2,
+@operator("REDUCE_PROD", ReducerOptions, types="float32 int8 int16 int32 int64 bool", versions=2,
           fold=folded(np.prod))  # fmt: skip
 def reduce_prod(node: Node, options: ReducerOptions) -> Tensor:
     """The product along dimensions."""
     if node[0].quantized:
         return _scaled_product(node, options)
-    return _reduced(node, options, product)
+    return _reduced(node, options, _all if node[0].dtype is BOOL else product)
 
 
 def _scaled_product(node: Node, options: ReducerOptions) -> Tensor:
@@ -139,6 +141,22 @@ def arg_min(node: Node, options: ArgOptions) -> Tensor:
     value = node[0]
     turned = ~value.tensor if value.type.label != "float32" else -value.tensor
     return place_of_greatest(turned, _axis(node))
+
+
+def _greatest(value: Tensor, axis: int) -> Tensor:
+    return _any(value, axis) if value.dtype is BOOL else ops.reduce_max(value, axis=axis)
+
+
+def _least(value: Tensor, axis: int) -> Tensor:
+    return _all(value, axis) if value.dtype is BOOL else ops.reduce_min(value, axis=axis)
+
+
+def _any(value: Tensor, axis: int) -> Tensor:
+    return ops.reduce_any(value, axis=axis)
+
+
+def _all(value: Tensor, axis: int) -> Tensor:
+    return ops.reduce_all(value, axis=axis)
 
 
 def _reduced(node: Node, options: ReducerOptions, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:

@@ -25,7 +25,7 @@ from tosajit.frontends.tflite.options import (
 from tosajit.frontends.tflite.quantized import activated, clamped, requantized
 from tosajit.tracing.tensor import Tensor
 
-_TYPES = "float32 int8 uint8 int16 int32 int64 bool"
+_TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
 @operator("RESHAPE", ReshapeOptions, types=_TYPES, versions=2,
@@ -168,7 +168,7 @@ def _expanded(operand: Operand, axis: int) -> Tensor:
     return reshaped(operand.tensor, (*shape[:axis], 1, *shape[axis:]))
 
 
-@operator("UNPACK", UnpackOptions, types="float32 int8 uint8 int16 int32 bool", versions=4)
+@operator("UNPACK", UnpackOptions, types="float32 float16 int8 uint8 int16 int32 bool", versions=4)
 def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
     """The parts of a tensor along a dimension, without it."""
     value = node[0]
@@ -179,7 +179,7 @@ def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
     return tuple(reshaped(part(value.tensor, axis, place, 1), shape) for place in range(value.shape[axis]))
 
 
-@operator("SPLIT", SplitOptions, types="float32 int8 uint8 int16 int32", versions=4, typed=1)
+@operator("SPLIT", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=4, typed=1)
 def split(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
     """Equal parts of a tensor along a dimension."""
     value, count = node[1], len(node.results)

@@ -14,6 +14,7 @@ from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.operators.elementwise import in_float32
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.sigmoid import sigmoid_of_words, tanh_of_words
 from tosajit.frontends.tflite.tabled import tabled
@@ -23,23 +24,23 @@ from tosajit.tracing.tensor import Tensor
 _CUBIC = 0.044715
 
 
-@operator("TANH", types="float32 int8 uint8 int16", versions=3)
+@operator("TANH", types="float32 float16 int8 uint8 int16", versions=3)
 def tanh_(node: Node) -> Tensor:
     """The hyperbolic tangent."""
     value = node[0]
     if not value.quantized:
-        return ops.tanh(value.tensor)
+        return in_float32(ops.tanh, value.tensor)
     if value.dtype is INT16:
         return tanh_of_words(value.tensor, value.scale)
     return tabled(value, node.result, tanh)
 
 
-@operator("LOGISTIC", types="float32 int8 uint8 int16", versions=3)
+@operator("LOGISTIC", types="float32 float16 int8 uint8 int16", versions=3)
 def logistic(node: Node) -> Tensor:
     """The sigmoid, one over one plus the exponential of the opposite."""
     value = node[0]
     if not value.quantized:
-        return ops.sigmoid(value.tensor)
+        return in_float32(ops.sigmoid, value.tensor)
     if value.dtype is INT16:
         return sigmoid_of_words(value.tensor, value.scale)
     return tabled(value, node.result, _sigmoid)
