@@ -65,35 +65,16 @@ class Cascade:
         return len(self.rows[-1])
 
 
-def cascaded(
-    nests: Sequence[Nest],
-    operands: Mapping[str, Operand],
-    chain: range,
-    stripes: int,
-    held: Collection[str] = (),
-) -> tuple[tuple[Nest, ...], dict[str, Operand]] | None:
-    """The nests with those of `chain` in stripes, the operands with their buffers; None if they cannot.
-
-    Constants in `held` are copied once, so that their copies can stay near while all stripes read them.
-    """
-    cascade = cascade_of(nests, operands, chain, stripes)
-    if cascade is None:
-        return None
-    found, buffers = striped(cascade, operands, held)
-    left = {name: operand for name, operand in operands.items() if name not in cascade.flows}
-    return (*nests[: chain.start], *found, *nests[chain.stop :]), left | buffers
-
-
 def cascade_of(
     nests: Sequence[Nest],
     operands: Mapping[str, Operand],
     chain: range,
     stripes: int,
-    spans: Mapping[str, Span] | None = None,
+    spans: Mapping[str, Span],
 ) -> Cascade | None:
     """What each stripe of a chain does; None if a value is not made in rows, or is read otherwise.
 
-    `spans` has the first and the last nest that uses each operand; without it, all nests are asked.
+    `spans` has the first and the last nest that uses each operand.
     """
     members = tuple(nests[number] for number in chain)
     last = members[-1]
@@ -102,13 +83,10 @@ def cascade_of(
     inner = {write.access.operand for member in members[:-1] for write in member.writes}
     if any(operands[name].kind != "temporary" for name in inner):
         return None
-    if spans is None:
-        if any(not inner.isdisjoint(nests[n].operands) for n in range(len(nests)) if n not in chain):
-            return None
-    elif any(number not in chain for name in inner for number in spans[name]):
+    if any(number not in chain for name in inner for number in spans[name]):
         return None
     extent, grain = last.extents[0], _grain(members, inner)
-    step = min(-(-extent // (max(stripes, 1) * grain)) * grain, extent)
+    step = min(-(-extent // (stripes * grain)) * grain, extent)
     bounds = [(first, min(first + step, extent)) for first in range(0, extent, step)]
     rows: dict[int, tuple[Span, ...]] = {len(members) - 1: tuple(bounds)}
     flows: dict[str, Flow] = {}
@@ -307,8 +285,6 @@ def _moves(flow: Flow, stripe: int, buffer: str, type: str, members: tuple[str, 
 def _pieces(flow: Flow, stripe: int) -> list[tuple[Span, int]]:
     """What moves to where, and how far it comes from, in steps that do not overlap."""
     first, end = flow.kept[stripe]
-    if first >= end:
-        return []
     to = flow.places[stripe]
     shift = flow.places[stripe - 1] + first - flow.held[stripe - 1][0] - to
     until = to + end - first

@@ -25,6 +25,7 @@ from tiling.menu import menu_of
 from tiling.nest import Nest
 from tiling.plan import fits
 from tiling.program import Operand, OperandKind, Section
+from tiling.residence import Residence
 from tiling.target import Target
 
 LARGE: dict[str, Nest] = {
@@ -159,3 +160,21 @@ def test_factors_that_are_constants_are_weights() -> None:
     small = replace(nest, reads=(one, *nest.reads[1:]))
     assert weights_of(small, operands_of(nest, constant="a")) == frozenset()
     assert menu_of(nest, TARGETS["plain"]).least > 0
+
+
+def test_the_merit_of_a_tensor_is_what_it_spares_for_its_room_and_time() -> None:
+    nests = [replace(NESTS["product"], members=(str(n),)) for n in range(4)]
+    operands = operands_of(nests[0])
+    operands["a"] = replace(operands["a"], kind="temporary")
+    found = Residence(nests, operands, replace(TARGETS["plain"], values="scratchpad", constants="scratchpad"))
+    assert found._merit("a") == 1  # used in each of the four steps
+    assert operands["b"].stored_bytes == operands["b"].bytes // 2
+    assert found._merit("b") == 1 / 2
+    two = Residence(nests[:1], operands, replace(TARGETS["plain"], constants="scratchpad"))
+    assert two._merit("b") == 1 / 2
+    assert found.spare == found.capacity
+    found._enter("a")
+    found._enter("b")
+    assert found.spare == found.capacity - sum(found.stays[name].life.bytes for name in "ab")
+    found._leave("b")
+    assert found.left.tolist() == [found.capacity - found.stays["a"].life.bytes] * 4

@@ -77,8 +77,6 @@ def _convolution(part: Part85, layer: Layer, micro: Shape, partly: bool, deep: i
             range(step.height, min(end.height, room // micro.width) + 1, step.height),
             range(step.width, min(end.width, room // micro.height) + 1, step.width),
         )
-        if not all(blocks.shape):
-            continue
         rows = rounded(blocks.rows, unit.height)
         columns = rounded(blocks.columns, unit.width)
         sums = blocks.height * blocks.width * -(-blocks.depth // GRANULE)
