@@ -466,7 +466,7 @@ def test_a_bound_that_is_no_element_of_the_input_is_not_written() -> None:
 
 def test_a_name_that_is_not_in_the_block_is_not_written() -> None:
     graph = Graph((region("main", [Node(CLAMP(min_val=0, max_val=1), ("x",), ("y",))], [], [], []),))
-    with pytest.raises(FileError, match="block 'main': 'x' is no value of the block"):
+    with pytest.raises(FileError, match="block 'main': 'x' is not a value of the block"):
         to_bytes(graph)
 
 

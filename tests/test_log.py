@@ -58,7 +58,7 @@ def test_a_damaged_kernel_is_a_warning(cache: Path, caplog: pytest.LogCaptureFix
     objects._loaded.clear()
     compile_kernels([KERNEL % "damaged"])
     (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
-    assert warning.getMessage() == f"kernel {kernel.digest} is damaged in the cache, and compiled anew"
+    assert warning.getMessage() == f"kernel {kernel.digest} is damaged in the cache, and compiled again"
 
 
 def test_a_contraction_without_an_array_kernel_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -98,7 +98,7 @@ def test_what_cannot_be_simulated_is_refused(options: dict[str, object], message
     ("options", "message"),
     [
         ({"target": tj.TINY}, "target and machine are both given"),
-        ({"threads": 2}, "threads is 2, but a modelled machine is run by one"),
+        ({"threads": 2}, "threads is 2, but must be 1 for a modelled machine"),
     ],
 )
 def test_a_machine_brings_its_own_target(options: dict[str, object], message: str) -> None:
@@ -113,7 +113,9 @@ def test_what_does_not_fit_says_what_would_help() -> None:
 
     graph = added.graph(np.zeros((4, 4), np.int32), np.zeros((4, 4), np.int32))
     machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
-    with pytest.raises(tj.PlanError, match=r"scratchpad of 96 bytes needed, 64 there; a larger scratchpad"):
+    with pytest.raises(
+        tj.PlanError, match=r"needs 96 bytes of scratchpad, but there are 64; use a larger scratchpad"
+    ):
         tj.simulate(graph, machine)
 
 

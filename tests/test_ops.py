@@ -194,7 +194,7 @@ def test_int64_stands_for_int48_as_a_type_too() -> None:
         (lambda: ops.reverse(IMAGE, axis=0.5), "REVERSE axis: value error, 0.5 is not an integer, got 0.5"),
         (lambda: ops.add(np.zeros(2, "u4"), np.zeros(2, "u4")), "TOSA has no type that is stored as"),
         (lambda: ops.variable("v", np.array([0], np.int8)), "a variable belongs to a graph"),
-        (lambda: ops.const([300], dtype=tj.INT8), "CONST: INT8 does not hold these values"),
+        (lambda: ops.const([300], dtype=tj.INT8), "CONST: INT8 cannot hold these values"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(call: Any, message: str) -> None:

@@ -201,7 +201,7 @@ def test_values_stand_for_arrays() -> None:
     function = tj.jit(lambda x: x + x)
     value = tj.Value("anything", tj.INT32, (4,))
     assert function.graph(value).inputs[0].type == "INT32[4]"
-    with pytest.raises(TraceError, match="x: there is a type, but no array to run on"):
+    with pytest.raises(TraceError, match="x: a type is given, but running needs an array"):
         function(value)
 
 

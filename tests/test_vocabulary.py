@@ -80,7 +80,7 @@ def test_narrower_operands_are_widened_on_their_way_in() -> None:
         (lambda: Expr("eq_i32", (read(0, "i32"), read(1, "i32")), "i32"), "eq_i32 gives bool, not i32"),
         (lambda: Expr("abs_i32", (3,), "i32"), "abs_i32 takes 1 operand, not 0"),
         (lambda: Expr("abs_i32", (read(0, "i32"), 3), "i32"), "abs_i32 takes expressions alone, not"),
-        (lambda: read(0, "i33"), "read: i33 is no type; types are bool, i8"),
+        (lambda: read(0, "i33"), "read: i33 is not a type; types are bool, i8"),
         (lambda: apply("clz", read(0, "i8")), "no scalar is named clz_i8; clz is for i32"),
         (lambda: Reduction("summe", 0, "i32", read(0, "i32")), "no scalar is named summe_i32"),
         (lambda: Reduction("add", 0, "i8", read(0, "i32")), "add_i8: operand 2 is i32, but must be i8"),

@@ -120,7 +120,7 @@ def _declared(op: str, operands: tuple[str, ...], type: str) -> Scalar:
         found.check(operands, type)
         return found
     if type not in BYTES:
-        raise ScalarError(f"{op}: {type} is no type; types are {', '.join(BYTES)}")
+        raise ScalarError(f"{op}: {type} is not a type; types are {', '.join(BYTES)}")
     return leaf
 
 

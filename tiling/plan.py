@@ -39,7 +39,8 @@ class Infeasible:
 
     def __str__(self) -> str:
         names = listed(self.members) or "a group"
-        return f"{names}: {self.resource} of {self.demand} bytes needed, {self.bound} there; {self.remedy}"
+        fault = f"needs {self.demand} bytes of {self.resource}, but there are {self.bound}"
+        return f"{names}: {fault}; {self.remedy}"
 
 
 def plan(
@@ -156,7 +157,7 @@ class _Planner:
         for nest, at in zip(self.nests, self.residence.settings, strict=True):
             if at.menu.least > self.capacity and not self.target.direct:
                 demand = least_room(nest, self.target)
-                remedy = "a larger scratchpad, or smaller tables and fewer operators in the group"
+                remedy = "use a larger scratchpad, smaller tables or fewer operators in the group"
                 return Infeasible(nest.members, "scratchpad", demand, self.capacity, remedy)
         return None
 

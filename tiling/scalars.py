@@ -98,7 +98,7 @@ class Scalar:
                 known = " or ".join(name for name in HOLDS if name in allowed)
                 raise ScalarError(f"{self.name}: operand {number} is {type}, but must be {known}")
         if result != self.result:
-            raise ScalarError(f"{self.name} gives {self.result}, not {result}")
+            raise ScalarError(f"{self.name} returns {self.result}, not {result}")
 
 
 def scalar(name: str) -> Scalar:

@@ -350,7 +350,7 @@ def test_a_stage_that_errs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(VerifyError) as caught:
         network(np.array([1, -2], np.int32))
-    assert str(caught.value).splitlines()[0] == "fuse made what is not well-formed:"
+    assert str(caught.value).splitlines()[0] == "fuse made a result that is not well-formed:"
     assert "is written again" in str(caught.value)
     monkeypatch.setenv("TOSAJIT_VERIFY", "0")
     assert verified("fuse", 3) == 3

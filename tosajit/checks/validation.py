@@ -117,7 +117,7 @@ def _nesting(scope: Scope) -> Iterator[Violation]:
     for name in sorted(reached):
         if called.get(name):
             node = called[name][0][0]
-            text = f"it is nested more than {scope.level.MAX_NESTING} deep, which is MAX_NESTING"
+            text = f"its nesting is deeper than MAX_NESTING, which is {scope.level.MAX_NESTING}"
             yield Violation(
                 "error_if", node.name, node.operator.opcode, "", "nesting", text, node.operator.section
             )
@@ -193,7 +193,7 @@ def _data(value: Value, scope: Scope) -> Iterator[Violation]:
     elif dtype.name in ("INT4", "INT48") and data.size:
         low, high, half = int(data.min()), int(data.max()), 1 << (dtype.bits - 1)
         if low < -half or high >= half:
-            text = f"its data are from {low} to {high}, which {dtype} does not hold"
+            text = f"its data are from {low} to {high}, which {dtype} cannot hold"
             yield scope.fault("structure", value.name, "data_range", text, "1.9")
 
 

@@ -22,7 +22,7 @@ from tosajit.cli.examples import ERRORS, EXITS, epilog
 from tosajit.profiles import EXTENSIONS, LEVELS, PROFILES
 
 FAULTS, USAGE, STOPPED = 1, 2, 130
-"""Exit codes: something is wrong with a model or its data, or with the command, or Ctrl-C was pressed."""
+"""Exit codes: a fault in a model or its data, a fault in the command line, Ctrl-C."""
 
 TARGETS = ("host", "tiny")
 
@@ -31,7 +31,7 @@ SHELLS = ("bash", "zsh", "fish")
 SOURCES = ("tflite", "tensorflow")
 """Formats whose operators can be listed."""
 
-EPILOG = f"{EXITS}\n\n{ERRORS}\n\n`tosajit COMMAND --help` has examples."
+EPILOG = f"{EXITS}\n\n{ERRORS}\n\nSee `tosajit COMMAND --help` for examples."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def print_error(message: str, kind: str, as_json: bool) -> None:
-    """Say what is wrong on standard error."""
+    """Write an error message to standard error."""
     if as_json:
         from tosajit.cli.output import json_text
 
@@ -66,15 +66,15 @@ def print_error(message: str, kind: str, as_json: bool) -> None:
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are JSON where results are."""
+    """A parser that reports errors as JSON if results are JSON."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """Note how errors are to be said."""
+        """Remember whether errors are to be JSON."""
         self._as_json = any(one.partition("=")[0] == "--json" for one in args or ())
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: Action, value: object) -> None:
-        """Refuse what is no choice: with what is spelt alike, in place of a long list."""
+        """Refuse an unknown choice, and suggest similar ones in place of a long list."""
         near = get_close_matches(str(value), [str(choice) for choice in action.choices or ()], 3)
         if action.choices is None or value in action.choices or not near:
             super()._check_value(action, value)
@@ -82,10 +82,10 @@ class Parser(ArgumentParser):
             raise ArgumentError(action, f"there is no {value!r}; did you mean {' or '.join(near)}?")
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the command line, and end."""
+        """Report a fault in the command line, and exit."""
         if not getattr(self, "_as_json", False):
             super().error(message)
-        print_error(f"{message}; `{self.prog} --help` says more", "UsageError", True)
+        print_error(f"{message}; see `{self.prog} --help`", "UsageError", True)
         sys.exit(USAGE)
 
 
@@ -93,7 +93,7 @@ def parser() -> ArgumentParser:
     """All commands with their options."""
     top = Parser(
         prog="tosajit",
-        description="Check, compile, run and time TOSA graphs, and explore NPUs for them.",
+        description="Check, compile, run and simulate TOSA graphs, and explore NPU designs for them.",
         epilog=EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -111,18 +111,24 @@ def parser() -> ArgumentParser:
         made.set_defaults(module=module)
         return made
 
-    _info(command("info", "what is in a model: tensors, operators, sizes, what it needs", "info"))
-    _check(command("check", "everything in a model that breaks the specification", "check"))
-    _run(command("run", "run a model on .npy files or on random numbers", "run"))
-    _program(command("program", "the tile loops that a model becomes", "program"))
-    _simulate(command("simulate", "what models take on modelled NPUs", "simulate"))
-    _explore(command("explore", "the best machines of a space for models", "explore"))
-    _machines(command("machines", "the machines to simulate, with the sources of their figures", "machines"))
-    _convert(command("convert", "write a model of another format as a .tosa file", "convert"))
-    _samples(command("samples", "small models that come with the package, and their files", "samples"))
-    _operators(command("operators", "the operators with their profiles and extensions", "operators"))
-    _cache(command("cache", "show, warm or clear the cache of compiled kernels", "cache"))
-    _completion(command("completion", "a script that makes a shell complete commands", "completion"))
+    _info(command("info", "summarise a model: tensors, operators, sizes, profiles and extensions", "info"))
+    _check(command("check", "list everything in a model that violates the specification", "check"))
+    _run(command("run", "run a model on .npy files or random inputs", "run"))
+    _program(command("program", "print the tile loops that a model compiles to", "program"))
+    _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
+    _explore(command("explore", "search a design space for the best machines for models", "explore"))
+    _machines(
+        command(
+            "machines",
+            "list the machines that can be simulated, with the sources of their figures",
+            "machines",
+        )
+    )
+    _convert(command("convert", "convert a model from another format to a .tosa file", "convert"))
+    _samples(command("samples", "list the sample models, or write the files of one", "samples"))
+    _operators(command("operators", "list the operators with their profiles and extensions", "operators"))
+    _cache(command("cache", "show, fill or clear the cache of compiled kernels", "cache"))
+    _completion(command("completion", "print a completion script for a shell", "completion"))
     return top
 
 
@@ -139,7 +145,7 @@ def _model(parser: ArgumentParser) -> None:
 
 def _signature(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--signature", metavar="NAME", help="which function of a TFLite model (default: its first)"
+        "--signature", metavar="NAME", help="signature of a TFLite model (default: the first)"
     )
 
 
@@ -153,28 +159,35 @@ def _limits(parser: ArgumentParser) -> None:
         "--profile",
         action="append",
         choices=PROFILES,
-        help="allow this profile; may be repeated (default: all)",
+        help="allow this profile; can be repeated (default: all)",
     )
     parser.add_argument(
         "--extension",
         action="append",
         choices=[*EXTENSIONS, "none"],
         metavar="EXT-…",
-        help="allow this extension, or none; may be repeated (default: all)",
+        help="allow this extension, or none; can be repeated (default: all)",
     )
-    parser.add_argument("--level", choices=tuple(LEVELS), default="8K", help="limits (default: %(default)s)")
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
 
 
 def _building(parser: ArgumentParser) -> None:
     """How a model is compiled."""
-    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="default: %(default)s")
-    parser.add_argument("--target", choices=TARGETS, default="host", help="default: %(default)s")
+    parser.add_argument("--threads", type=positive, default=1, metavar="N",
+                        help="number of threads (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--target", choices=TARGETS, default="host",
+                        help="target to compile for (default: %(default)s)")  # fmt: skip
 
 
 def _info(parser: ArgumentParser) -> None:
     _model(parser)
     _json(parser)
-    parser.add_argument("--graph", action="store_true", help="list every node as well")
+    parser.add_argument("--graph", action="store_true", help="also list every node")
 
 
 def _check(parser: ArgumentParser) -> None:
@@ -191,22 +204,30 @@ def _run(parser: ArgumentParser) -> None:
         default=[],
         type=binding,
         metavar="NAME=FILE",
-        help="an input from a .npy file",
+        help="read an input from a .npy file; can be repeated",
     )
-    parser.add_argument("--random", action="store_true", help="draw the inputs that are not given")
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: %(default)s)")
+    parser.add_argument(
+        "--random", action="store_true", help="use random values for inputs that are not given"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
+    )
     parser.add_argument(
         "--output",
         action="append",
         default=[],
         type=binding,
         metavar="NAME=FILE",
-        help="write an output to a file",
+        help="write an output to a .npy file; can be repeated",
     )
-    parser.add_argument("--output-dir", type=Path, metavar="FOLDER", help="write all outputs as NAME.npy")
-    parser.add_argument("--checked", action="store_true", help="watch every REQUIRE of the specification")
     parser.add_argument(
-        "--repeat", type=positive, default=1, metavar="N", help="run N times, and say how long it takes"
+        "--output-dir", type=Path, metavar="FOLDER", help="write all outputs to NAME.npy in this folder"
+    )
+    parser.add_argument(
+        "--checked", action="store_true", help="check every REQUIRE of the specification at run time"
+    )
+    parser.add_argument(
+        "--repeat", type=positive, default=1, metavar="N", help="run N times and report the time"
     )
     _building(parser)
     _limits(parser)
@@ -216,57 +237,84 @@ def _run(parser: ArgumentParser) -> None:
 def _program(parser: ArgumentParser) -> None:
     _model(parser)
     _building(parser)
-    parser.add_argument("--commands", action="store_true", help="the command stream in place of the loops")
+    parser.add_argument(
+        "--commands", action="store_true", help="print the command stream instead of the loops"
+    )
     _json(parser)
 
 
 def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa, .tflite or .pb file")
     _signature(parser)
-    parser.add_argument("--machine", action="append", metavar="NAME|FILE", help="a machine by name or from a "
-                        "file; may be repeated (default: ethos-u55-128)")  # fmt: skip
-    parser.add_argument("--analytic", action="store_true", help="estimate in closed form: faster, less exact")
-    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
-                        help="how often loops of the graph run (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--level", choices=tuple(LEVELS), default="8K", help="limits (default: %(default)s)")
+    parser.add_argument("--machine", action="append", metavar="NAME|FILE",
+                        help="name or file of a machine; can be repeated (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument(
-        "--operators", type=natural, metavar="N", help="list only the N slowest (default: all)"
+        "--analytic", action="store_true", help="use the analytic model: faster, less precise"
+    )
+    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
+                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--operators", type=natural, metavar="N", help="list only the N slowest operators (default: all)"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE",
-                        help="write timelines for https://ui.perfetto.dev")  # fmt: skip
-    for form, text in (("json", "JSON"), ("csv", "operators as CSV"), ("html", "a page")):
+                        help="write a timeline for https://ui.perfetto.dev")  # fmt: skip
+    for form, text in (
+        ("json", "the report as JSON"),
+        ("csv", "the operators as CSV"),
+        ("html", "an HTML page"),
+    ):
         parser.add_argument(f"--{form}", metavar="FILE|-", nargs="?", const="-",
-                            help=f"write {text}; - (or nothing) prints it instead of the table")  # fmt: skip
+                            help=f"write {text}; without FILE, print it instead of the table")  # fmt: skip
 
 
 def _explore(parser: ArgumentParser) -> None:
-    parser.add_argument("space", type=Path, nargs="?", help="a .yaml or .json file with a space of machines")
+    parser.add_argument(
+        "space", type=Path, nargs="?", help="a .yaml or .json file that describes the design space"
+    )
     parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa, .tflite or .pb file")
     parser.add_argument("--out", type=Path, metavar="FOLDER",
-                        help="where points.sqlite, results.csv, results.json and report.html go")  # fmt: skip
+                        help="folder for the store, the tables and the report")  # fmt: skip
     parser.add_argument(
-        "--resume", type=Path, metavar="FOLDER", help="go on with the exploration of a folder"
+        "--resume", type=Path, metavar="FOLDER", help="continue the exploration in this folder"
     )
-    parser.add_argument("--objective", action="append", metavar="NAME", help="what is to be small: latency, "
-                        "energy, energy_delay, area, scratchpad_bytes, offchip_bytes; may be repeated "
+    parser.add_argument("--objective", action="append", metavar="NAME", help="what to minimise: latency, "
+                        "energy, energy_delay, area, scratchpad_bytes, offchip_bytes; can be repeated "
                         "(default: latency and energy)")  # fmt: skip
     parser.add_argument("--weight", action="append", default=[], type=weight, metavar="MODEL=NUMBER",
-                        help="how much a model counts (default: 1)")  # fmt: skip
-    parser.add_argument("--strategy", choices=STRATEGIES, default="sobol", help="default: %(default)s")
-    parser.add_argument("--points", type=positive, metavar="N", help="how many machines (default: 1000; a "
-                        "grid has all)")  # fmt: skip
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default: %(default)s")
-    parser.add_argument("--events", action="store_true",
-                        help="simulate every machine: slower, more exact")  # fmt: skip
-    parser.add_argument("--confirm", type=natural, default=0, metavar="N", help="simulate the N best as well")
-    parser.add_argument("--workers", type=natural, metavar="N",
-                        help="processes; 0: this one does all (default: one for each core)")  # fmt: skip
+                        help="weight of a model (default: 1)")  # fmt: skip
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a dask cluster, in place of processes here"
+        "--strategy", choices=STRATEGIES, default="sobol", help="how points are chosen (default: %(default)s)"
+    )
+    parser.add_argument("--points", type=positive, metavar="N", help="number of machines to evaluate "
+                        "(default: 1000; all for a grid)")  # fmt: skip
+    parser.add_argument("--seed", type=natural, default=0, metavar="N",
+                        help="seed of the strategy (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--events", action="store_true",
+                        help="use the event simulator for every machine: slower, more precise")  # fmt: skip
+    parser.add_argument(
+        "--confirm", type=natural, default=0, metavar="N", help="run the event simulator on the N best, too"
+    )
+    parser.add_argument("--workers", type=natural, metavar="N",
+                        help="worker processes; 0: run in this one (default: one per core)")  # fmt: skip
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="use the dask cluster at this address instead of local processes",
     )
     parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
-                        help="how often loops of the graph run (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--level", choices=tuple(LEVELS), default="8K", help="limits (default: %(default)s)")
+                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
     _json(parser)
 
 
@@ -281,10 +329,10 @@ def _operators(parser: ArgumentParser) -> None:
         "--from",
         dest="source",
         choices=SOURCES,
-        help="the operators of another format, and what becomes of them",
+        help="list the operators of another format, and whether they are supported",
     )
     parser.add_argument("--profile", action="append", choices=[*PROFILES, *EXTENSIONS], metavar="PRO-…|EXT-…",
-                        help="only operators with a mode that this profile or extension has")  # fmt: skip
+                        help="only list operators with a mode in this profile or extension")  # fmt: skip
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print JSON")
     how.add_argument("--markdown", action="store_true", help="print a Markdown table")
@@ -292,26 +340,28 @@ def _operators(parser: ArgumentParser) -> None:
 
 def _machines(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="*", metavar="MACHINE", help="show this one: a name, or a .json or .yaml file"
+        "name", nargs="*", metavar="MACHINE", help="a machine to show: a name, or a .json or .yaml file"
     )
     parser.add_argument("--configurations", action="store_true", help="list every configuration")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="print JSON, as files of machines have it")
-    how.add_argument("--yaml", action="store_true", help="print YAML, as files of machines have it")
+    how.add_argument("--json", action="store_true", help="print JSON, in the format of machine files")
+    how.add_argument("--yaml", action="store_true", help="print YAML, in the format of machine files")
 
 
 def _samples(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="SAMPLE", help="write the files of this one")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to (default: a folder of its name)")
+    parser.add_argument("name", nargs="?", metavar="SAMPLE", help="the sample whose files to write")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder to write to (default: the name of the sample)"
+    )
     _json(parser)
 
 
 def _cache(parser: ArgumentParser) -> None:
     parser.set_defaults(action="show")
     actions = parser.add_subparsers(metavar="ACTION")
-    show = actions.add_parser("show", help="where it is, and how large (the default)")
-    warm = actions.add_parser("warm", help="compile the kernels of models")
-    clear = actions.add_parser("clear", help="delete all kernels")
+    show = actions.add_parser("show", help="show its location and size (the default)")
+    warm = actions.add_parser("warm", help="compile the kernels of models into it")
+    clear = actions.add_parser("clear", help="delete all kernels in it")
     for name, action in (("show", show), ("warm", warm), ("clear", clear)):
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
@@ -323,7 +373,7 @@ def _cache(parser: ArgumentParser) -> None:
 
 
 def _completion(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
+    parser.add_argument("shell", choices=SHELLS, help="the shell to complete commands for")
 
 
 def binding(text: str) -> tuple[str, Path]:

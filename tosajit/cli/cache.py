@@ -30,7 +30,7 @@ def _show(options: Namespace) -> None:
     if options.json:
         print_json({"folder": _folder(), "kernels": count, "bytes": size, "fault": fault or None})
     elif fault:
-        print(f"no kernels are kept: {fault}")
+        print(f"kernels are not cached: {fault}")
     else:
         print(f"{cache_folder()}: {count} kernel{'' if count == 1 else 's'}, {bytes_text(size)}")
 

@@ -15,7 +15,7 @@ from tosajit.frontends import load
 def run(options: Namespace) -> int:
     """Write a model as a `.tosa` file."""
     if options.output.suffix != ".tosa":
-        raise InputError(f"{options.output}: only .tosa files are written; name the result MODEL.tosa")
+        raise InputError(f"{options.output}: only .tosa files can be written; name the output MODEL.tosa")
     graph = check(load(options.model, signature=options.signature))
     save(graph, options.output)
     nodes, size = sum(1 for _ in graph.nodes), options.output.stat().st_size

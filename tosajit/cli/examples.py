@@ -1,58 +1,61 @@
-"""Examples that help texts end with, by command."""
+"""The examples at the end of each help text."""
 
 EXAMPLES = {
     "info": (
-        ("tosajit info model.tosa", "inputs, operators, MACs, what it needs"),
-        ("tosajit info model.tosa --graph", "every node as well"),
-        ("tosajit info model.tosa --json", "the same for a script"),
+        ("tosajit info model.tosa", "inputs, operators, MACs, profiles and extensions"),
+        ("tosajit info model.tosa --graph", "the same, with every node"),
+        ("tosajit info model.tosa --json", "the same, for scripts"),
     ),
     "check": (
-        ("tosajit check model.tosa", "everything that breaks TOSA 1.0.1"),
-        ("tosajit check model.tosa --profile PRO-INT --extension none", "for the integer profile alone"),
+        ("tosajit check model.tosa", "all violations of TOSA 1.0.1"),
+        ("tosajit check model.tosa --profile PRO-INT --extension none", "allow the integer profile only"),
     ),
     "run": (
-        ("tosajit run model.tosa --random", "on random inputs"),
-        ("tosajit run model.tosa --input image=image.npy --output-dir results", "from and to files"),
-        ("tosajit run model.tosa --random --repeat 100 --threads 2", "how long it takes"),
+        ("tosajit run model.tosa --random", "run on random inputs"),
+        ("tosajit run model.tosa --input image=image.npy --output-dir results", "read and write files"),
+        ("tosajit run model.tosa --random --repeat 100 --threads 2", "measure the run time"),
     ),
     "program": (
-        ("tosajit program model.tosa", "loops for the host"),
-        ("tosajit program model.tosa --target tiny --commands", "commands for a very small scratchpad"),
+        ("tosajit program model.tosa", "tile loops for the host"),
+        ("tosajit program model.tosa --target tiny --commands", "commands for a tiny scratchpad"),
     ),
     "simulate": (
         ("tosajit simulate model.tosa --machine ethos-u85-256", "time by operator and cause"),
-        ("tosajit simulate a.tosa b.tosa --machine npu.yaml --html page.html", "several models, as a page"),
-        ("tosajit simulate model.tosa --analytic --json -", "the closed form, as JSON"),
+        (
+            "tosajit simulate a.tosa b.tosa --machine npu.yaml --html page.html",
+            "several models on an HTML page",
+        ),
+        ("tosajit simulate model.tosa --analytic --json -", "the analytic model, as JSON"),
     ),
     "explore": (
         ("tosajit explore space.yaml model.tosa --out found", "latency and energy of 1000 machines"),
         (
             "tosajit explore space.yaml a.tosa b.tosa --objective latency --objective area "
             "--strategy nsga2 --points 5000 --confirm 10 --out found",
-            "a search; the best ten are simulated",
+            "search, and simulate the ten best",
         ),
-        ("tosajit explore --resume found", "go on after Ctrl-C, or worse"),
+        ("tosajit explore --resume found", "continue after Ctrl-C or a crash"),
     ),
     "machines": (
-        ("tosajit machines", "names and figures"),
-        ("tosajit machines ethos-u55-128 --yaml", "one of them, to be changed"),
+        ("tosajit machines", "names and key figures"),
+        ("tosajit machines ethos-u55-128 --yaml", "one machine as YAML, to edit"),
     ),
     "convert": (
-        ("tosajit convert model.tflite model.tosa", "a TFLite model as TOSA"),
-        ("tosajit convert model.tflite model.tosa --signature decode", "one of its functions"),
+        ("tosajit convert model.tflite model.tosa", "convert a TFLite model"),
+        ("tosajit convert model.tflite model.tosa --signature decode", "convert one of its signatures"),
     ),
     "samples": (
-        ("tosajit samples", "names, and what they do"),
-        ("tosajit samples ds_cnn", "one of them, in TOSA and TFLite, with inputs and outputs"),
+        ("tosajit samples", "names and descriptions"),
+        ("tosajit samples ds_cnn", "write one as TOSA and TFLite, with inputs and outputs"),
     ),
     "operators": (
         ("tosajit operators --profile PRO-FP", "operators that have a floating-point mode"),
-        ("tosajit operators --from tflite", "those of TFLite, and what becomes of them"),
+        ("tosajit operators --from tflite", "the operators of TFLite, and whether they are supported"),
     ),
     "cache": (
-        ("tosajit cache", "where it is, and how large"),
-        ("tosajit cache warm model.tosa", "compile the kernels of a model now"),
-        ("tosajit cache clear", "delete all of them"),
+        ("tosajit cache", "location and size"),
+        ("tosajit cache warm model.tosa", "compile the kernels of a model ahead of time"),
+        ("tosajit cache clear", "delete all kernels"),
     ),
     "completion": (
         ("tosajit completion bash > ~/.local/share/bash-completion/completions/tosajit", "for bash"),
@@ -60,15 +63,15 @@ EXAMPLES = {
         ("tosajit completion fish > ~/.config/fish/completions/tosajit.fish", "for fish"),
     ),
 }
-"""A command line each, and what it is for."""
+"""Command lines, each with its purpose."""
 
 EXITS = """exit codes:
   0    success
-  1    something is wrong with a model, its inputs, a file or a result
-  2    something is wrong with the command line
+  1    a fault in a model, its inputs, a file or a result
+  2    a fault in the command line
   130  interrupted by Ctrl-C"""
 
-ERRORS = """With --json, results are JSON on standard output, an error is a line of JSON on standard error:
+ERRORS = """With --json, results go to standard output as JSON, and an error to standard error as one line:
 {"error": {"kind": "FileError", "message": "..."}}"""
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from sim.explore.exploration import Exploration
 
 ASKED = ("objective", "weight", "points", "confirm")
-"""Options that a folder that is resumed says itself."""
+"""Options that --resume takes from the folder."""
 
 
 def run(options: Namespace) -> int:
-    """Explore, or go on with it; results go to a folder, a summary is printed."""
+    """Explore or continue an exploration; write results to a folder and print a summary."""
     fault = _usage(options)
     if fault:
         return _refused(fault, options)
@@ -36,28 +36,28 @@ def run(options: Namespace) -> int:
         _write(found, folder)
     print(found.to_json() if options.json else found, end="" if options.json else "\n")
     if not found.finished:
-        text = f"stopped after {len(found):,} points; `tosajit explore --resume {folder}` goes on"
+        text = f"stopped after {len(found):,} points; continue with `tosajit explore --resume {folder}`"
         print_error(text, "Stopped", options.json)
         return STOPPED
     return 0
 
 
 def _usage(options: Namespace) -> str:
-    """What is wrong with the options together."""
+    """The fault in a combination of options, or nothing."""
     if options.resume:
         given = [name for name in ASKED if getattr(options, name)]
         if options.space or options.out or given or options.events:
-            return "--resume takes all from its folder; give no space, no models and nothing about them"
+            return "--resume takes everything from its folder; leave out the space, models and their options"
         return ""
     if not options.space or not options.models:
-        return "a space and one or more models are needed, or --resume FOLDER"
+        return "give a space and at least one model, or --resume FOLDER"
     if options.scheduler and options.workers is not None:
-        return "--workers is for processes here, --scheduler for those of a cluster; give one of them"
+        return "--workers and --scheduler exclude each other: local processes, or those of a cluster"
     return ""
 
 
 def _refused(fault: str, options: Namespace) -> int:
-    print_error(f"{fault}; `tosajit explore --help` has examples", "UsageError", options.json)
+    print_error(f"{fault}; see `tosajit explore --help` for examples", "UsageError", options.json)
     return USAGE
 
 
@@ -112,14 +112,18 @@ def _resumed(folder: Path) -> dict[str, Any]:
         store.close()
     lacking = [name for name in NEEDED if not isinstance(about.get(name), NEEDED[name])]
     if lacking:
-        raise InputError(f"{store.path} does not say {', '.join(lacking)}; explore anew, in another folder")
+        raise InputError(
+            f"{store.path} lacks {', '.join(lacking)}; start a new exploration in another folder"
+        )
     files = about["files"]
     nowhere = [name for name in about["models"] if name not in files]
     gone = [files[name] for name in files if not Path(files[name]).is_file()]
     if nowhere:
-        raise InputError(f"{store.path}: {nowhere[0]} did not come from a file; go on with `tosajit.explore`")
+        raise InputError(
+            f"{store.path}: {nowhere[0]} did not come from a file; continue with `tosajit.explore`"
+        )
     if gone:
-        raise InputError(f"{gone[0]}: there is no such file any more, but {folder} was explored with it")
+        raise InputError(f"{gone[0]}: the file is gone, but the exploration in {folder} needs it")
     return {
         "models": {name: files[name] for name in about["models"]},
         "space": Space.from_dict(about["space"]),
@@ -155,7 +159,7 @@ def _explored(question: Mapping[str, Any], folder: Path, options: Namespace) -> 
     try:
         client = Client(options.scheduler)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise InputError(f"{options.scheduler}: no scheduler answers there: {error}") from None
+        raise InputError(f"{options.scheduler}: no scheduler answers: {error}") from None
     with client:
         return explore(**question, client=client, store=folder)
 

@@ -20,7 +20,9 @@ def run(options: Namespace) -> int:
 def _of(source: str, options: Namespace) -> int:
     """The operators of another format."""
     if options.profile:
-        raise InputError("--profile is about TOSA's own operators; leave it out, or leave out --from")
+        raise InputError(
+            "--profile selects TOSA operators and cannot be combined with --from; leave one of them out"
+        )
     found = tuple(rows(source))
     if options.json:
         print_json([dict(zip(HEAD, row, strict=True)) for row in found])

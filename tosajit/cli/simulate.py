@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 MACHINE = "ethos-u55-128"
 SHOWN = 4
-"""Machines that a fault names."""
+"""How many machines a message names."""
 
 
 def run(options: Namespace) -> int:
-    """Time each model on each machine; what fails on one does not keep the others from being shown."""
+    """Simulate each model on each machine; a failure on one does not hide the others."""
     machines = [_machine(name) for name in options.machine or [MACHINE]]
     written = [text for text in (options.json, options.csv, options.html) if text]
     models = [text for text in written if text.endswith(".tosa")]
     if written.count("-") > 1:
-        return _refused("only one of --json, --csv and --html can be printed", options)
+        return _refused("only one of --json, --csv and --html can go to standard output", options)
     if models:
-        return _refused(f"{models[0]} is a model, not a file to write; put models first", options)
+        return _refused(f"{models[0]} is a model, not an output file; put models before the options", options)
     reports, faults = _simulated(options, machines)
     try:
         _write(reports, options)
@@ -77,7 +77,7 @@ def _simulated(options: Namespace, machines: list[Machine]) -> tuple[list[Report
 def _on_machines(
     path: Path, machines: list[Machine], options: Namespace, bar: Bar, step: tuple[int, int]
 ) -> tuple[list[Report], list[str]]:
-    """One model on all machines; the same fault is told once."""
+    """One model on all machines; equal faults are reported once."""
     mode: Mode = "analytic" if options.analytic else "events"
     reports: list[Report] = []
     faults: dict[str, list[str]] = {}

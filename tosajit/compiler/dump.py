@@ -55,8 +55,7 @@ def dump_of(names: Sequence[str]) -> Dump | None:
         if name not in (*names, "all"):
             near = get_close_matches(name, [*names, "all"], 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            there = f"there are {', '.join(names)}, and all for every one"
-            raise CompileError(f"TOSAJIT_DUMP: there is no stage {name}; {there}{hint}")
+            raise CompileError(f"TOSAJIT_DUMP: there is no stage {name}; use {', '.join(names)} or all{hint}")
     chosen = {name: number for number, name in enumerate(names, 1) if name in wanted or "all" in wanted}
     folder = Path(os.environ.get("TOSAJIT_DUMP_DIR") or FOLDER)
     return Dump(folder / f"{next(_numbers):03}", chosen)

@@ -17,7 +17,7 @@ from tosajit.display.columns import aligned
 from tosajit.host.reasons import CHECKED, TARGET, Reason
 from tosajit.kernels.runner import Linked
 
-WRITTEN = "written for it"
+WRITTEN = "generated"
 """The kernel of a group that no array kernel does."""
 
 

@@ -72,7 +72,7 @@ class Options:
         if found is None:
             raise CompileError(
                 f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; tj.register_custom("
-                f"{domain!r}, {name!r}, function, shape) does it [TOSA 1.0.1 section 2.15.1]"
+                f"{domain!r}, {name!r}, function, shape) registers it [TOSA 1.0.1 section 2.15.1]"
             )
         return found
 

@@ -142,11 +142,11 @@ def link(written: Written, options: Options) -> Linked:
 
 
 STAGES = (
-    Stage("validate", "the graph, held to every rule of the specification", validate),
+    Stage("validate", "the graph, checked against the specification", validate),
     Stage("lower", "the loop nests of each operator", lower),
-    Stage("precompute", "what depends on constants alone is a constant", precompute),
+    Stage("precompute", "results of constants are constants", precompute),
     Stage("fuse", "nests that share their elements are one group", fuse),
-    Stage("simplify", "cheaper expressions by what is known of values (host)", simplify),
+    Stage("simplify", "cheaper expressions, where value ranges allow them (host)", simplify),
     Stage("prepare", "groups for the array kernels, with packed operands (host)", prepare),
     Stage("plan", "tiles, order, buffers and addresses", plan),
     Stage("emit", "the text of each kernel", emit),

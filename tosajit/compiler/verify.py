@@ -41,7 +41,9 @@ def verified(stage: str, value: Made) -> Made:
     faults = verify(value)
     if faults:
         more = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
-        raise VerifyError("\n  ".join([f"{stage} made what is not well-formed:", *faults[:SHOWN], *more]))
+        raise VerifyError(
+            "\n  ".join([f"{stage} made a result that is not well-formed:", *faults[:SHOWN], *more])
+        )
     return value
 
 

@@ -36,7 +36,7 @@ def _check_calls(regions: tuple[Region, ...], table: Table) -> None:
         for name in called_regions(node.operator):
             if name not in names:
                 table.fail(
-                    "regions", f"{node.name} ({node.operator.opcode}) runs {name!r}, which is no region"
+                    "regions", f"{node.name} ({node.operator.opcode}) runs {name!r}, which is not a region"
                 )
 
 

@@ -43,7 +43,7 @@ def _check_names(graph: Graph) -> None:
             raise FileError(f"block {block.name!r}: a tensor has an empty name, which no file can hold")
         for name in (name for node in block.nodes for name in node.inputs + node.outputs):
             if name not in block.values:
-                raise FileError(f"block {block.name!r}: {name!r} is no value of the block")
+                raise FileError(f"block {block.name!r}: {name!r} is not a value of the block")
 
 
 def _constant_bytes(graph: Graph) -> int:

@@ -77,7 +77,7 @@ def store_variables(graph: Graph) -> tuple[Graph, bool]:
             raise FileError(f"variable {node.operator.name!r}: its declaration has no tensor")
         if isinstance(node.operator, VARIABLES) and node.operator.name not in declared:
             raise FileError(
-                f"{node.name}: variable {node.operator.name!r} is not declared, which no file can say"
+                f"{node.name}: variable {node.operator.name!r} is not declared, so a file cannot hold it"
             )
     as_tensors = _tensors_say_all(graph)
     return _with_blocks(graph, lambda block: _stored(block, declared, as_tensors)), as_tensors

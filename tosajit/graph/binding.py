@@ -153,8 +153,8 @@ class Binder:
 
     def _fault_of_ours(self, rule: str, operand: str, error: Exception) -> None:
         """The last net: what a rule could not judge is not legal, and the other rules still speak."""
-        text = f"the rule {rule} could not judge it ({type(error).__name__}: {error})"
-        self.fault("internal", operand, rule, f"{text}; this is a fault of tosajit: please report it")
+        text = f"the rule {rule} failed ({type(error).__name__}: {error})"
+        self.fault("internal", operand, rule, f"{text}; this is a bug in tosajit: please report it")
 
     def _look_up(self, names: Iterable[str]) -> tuple[Value, ...]:
         values = self._values

@@ -17,12 +17,12 @@ def as_graph(given: object, wanted: str = "a graph", error: type[TosaError] = Co
 def _remedy(given: object) -> str:
     if _is_jitted(given):
         name = getattr(given, "__name__", "function")
-        return f"{name}.graph(*arguments) is its graph for such arguments"
+        return f"{name}.graph(*arguments) gives its graph for such arguments"
     if isinstance(getattr(given, "graph", None), Graph):
-        return "its .graph is one"
+        return "pass its .graph"
     if callable(given):
-        return "tj.jit compiles functions, tj.trace(function, *arguments) makes graphs of them"
-    return "tj.trace and tj.load make graphs"
+        return "compile it with tj.jit, or make a graph of it with tj.trace(function, *arguments)"
+    return "get one from tj.trace or tj.load"
 
 
 def _is_jitted(given: object) -> bool:

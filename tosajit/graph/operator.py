@@ -388,9 +388,7 @@ def _check_declaration(cls: type[Operator]) -> None:
             and name not in HOOKS
             and not isinstance(member, type)
         ):
-            raise TypeError(
-                f"{cls.opcode}.{name} is no hook; there are {', '.join(sorted(HOOKS))} and the checks"
-            )
+            raise TypeError(f"{cls.opcode}.{name} is not a hook; hooks are {', '.join(sorted(HOOKS))}")
     known = known_names(cls)
     wanted = {rule.name: rule.parameters for rule in cls.rules}
     if "infer" in vars(cls):

@@ -18,19 +18,19 @@ class Reason:
         return self.text
 
 
-CHECKED = Reason("checked", "a checked kernel watches every REQUIRE, which array kernels do not")
-TARGET = Reason("target", "the program is for a scratchpad; array kernels are for operands of this computer")
+CHECKED = Reason("checked", "a checked kernel tests every REQUIRE, which array kernels cannot")
+TARGET = Reason("target", "the target has a scratchpad; array kernels work on main memory")
 NO_SET = Reason("instruction set", f"{VARIABLE}={NONE} turns the array kernels off")
-VERB = Reason("verb", "neither a contraction nor a transpose nor a table of bytes")
+VERB = Reason("verb", "not a contraction, a transpose or a lookup of bytes")
 FORM = Reason("form", "its products are not those of a convolution or matrix product")
 ZERO_POINT = Reason("zero point", "a zero point is not a constant")
-BATCH = Reason("batch", "batches with several axes, or with a window, are not packed")
-EPILOGUE = Reason("epilogue", "an operand of what follows the sums goes along neither rows nor columns")
+BATCH = Reason("batch", "batches over several axes, or with a window, cannot be packed")
+EPILOGUE = Reason("epilogue", "an operand of the epilogue varies along neither rows nor columns")
 DIMENSIONS = Reason("dimensions", "a depthwise kernel slides over two dimensions")
 RUN_TIME = Reason("weights", "the weights of a depthwise convolution are not constant")
 COLUMNS = Reason("columns", "weights that are not constant need output channels")
-DENSE = Reason("dense", "batches of weights are packed row by row, and these have their rows elsewhere")
-BIAS = Reason("bias", "weights that are not constant are packed without the bias of a scaling")
+DENSE = Reason("dense", "batches of weights are packed row by row, but these are not laid out in rows")
+BIAS = Reason("bias", "weights that are not constant cannot be packed with the bias of a rescale")
 
 
 def types(left: str, right: str) -> Reason:

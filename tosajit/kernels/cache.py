@@ -66,7 +66,7 @@ def cache_fault() -> str:
     """Return why kernels are not kept, in words; empty if they are."""
     folder = cache_folder()
     if folder is None:
-        return f"there is no home folder; {VARIABLE} may name another one"
+        return f"there is no home folder; set {VARIABLE} to another folder"
     try:
         _make(folder)
         with _opened(folder):
@@ -84,7 +84,7 @@ def read(name: str) -> bytes:
         path = folder / name if within is None else name
         with os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS, dir_fd=within), "rb") as file:
             about = os.fstat(file.fileno())
-            if stat.S_ISREG(about.st_mode) and _is_trusted(about, folder / name, "it is compiled anew"):
+            if stat.S_ISREG(about.st_mode) and _is_trusted(about, folder / name, "it is compiled again"):
                 return file.read()
     return b""
 
@@ -186,7 +186,7 @@ _told: set[str] = set()
 
 def _distrust(about: os.stat_result) -> str:
     if not is_own(about):
-        return f"belongs to another user ({VARIABLE} may name a folder of your own)"
+        return f"belongs to another user (set {VARIABLE} to a folder of your own)"
     if hasattr(os, "geteuid") and about.st_mode & OTHERS:
-        return "can be written by other users (`chmod go-w` changes that)"
+        return "is writable by other users (`chmod go-w` changes that)"
     return ""

@@ -155,7 +155,7 @@ class _Run:
                 pairs = zip(index.coefficients, self.point, strict=False)
                 given = np.asarray(index.offset + sum(c * p for c, p in pairs if c), np.int64)
                 within = (0 <= given) & (given < extent)
-                assert access.fill is not None or within.all(), f"an index left {access.operand}"
+                assert access.fill is not None or within.all(), f"an index is outside {access.operand}"
                 inside = inside & within
             place = place + np.clip(given, 0, extent - 1) * stride
         return place, inside

@@ -26,7 +26,7 @@ def too_large(program: Program, demand: int | None = None, bound: int | None = N
     if demand is None or bound is None:
         text = f"{', '.join(names)}: the system has no memory left for the {program.arena_bytes} bytes"
         return PlanError(f"{text} of intermediate results and for the outputs; smaller tensors would help")
-    remedy = "smaller tensors, or a machine with more memory"
+    remedy = "use smaller tensors, or a machine with more memory"
     return PlanError(str(Infeasible(names, "memory", demand, bound, remedy)))
 
 

@@ -1,7 +1,7 @@
 """Kernels as native objects: compiled once by Numba, cached on disk, loaded by llvmlite without Numba.
 
 A kernel is named by a hash of all that its machine code depends on. Its text is kept beside the object:
-`<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled anew;
+`<name>.py`, `<name>.o`. An object ends in its length and checksum, so that a damaged file is compiled again;
 `cache.py` sees to it that it is the user's.
 """
 
@@ -226,12 +226,12 @@ def _load(name: str) -> bool:
     if not data:
         return False
     if data[-FOOTER:] != _footer(code) or not _is_for_this_process(code):
-        LOG.warning("kernel %s is damaged in the cache, and compiled anew", name)
+        LOG.warning("kernel %s is damaged in the cache, and compiled again", name)
         return False
     try:
         _link(name, code)
     except RuntimeError as error:
-        LOG.warning("kernel %s of the cache does not link, and is compiled anew: %s", name, error)
+        LOG.warning("kernel %s of the cache does not link, and is compiled again: %s", name, error)
         return False
     LOG.debug("kernel %s comes from the cache", name)
     return True

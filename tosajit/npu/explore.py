@@ -294,7 +294,7 @@ def works_of(
         if isinstance(model, str | Path):
             places[name] = str(Path(model).resolve())
     if not works:
-        raise InputError("there is no model to explore machines for")
+        raise InputError("there are no models; give at least one")
     return tuple(works.values()), places
 
 
@@ -329,7 +329,7 @@ def _weighed(listed: list[Listed], weights: Mapping[str, float] | Sequence[float
     names = [name or name_of(model) for name, model, _ in listed]
     unknown = [name for name in weights if name not in names]
     if unknown:
-        raise InputError(f"there is a weight of {unknown[0]}, but the models are {', '.join(names)}")
+        raise InputError(f"there is a weight for {unknown[0]}, but the models are {', '.join(names)}")
     return [(name, one[1], float(weights.get(name, one[2]))) for name, one in zip(names, listed, strict=True)]
 
 

@@ -204,7 +204,7 @@ def steps_of(body: Body) -> Steps[Groups | Copy]:
             case CustomCall(node) if _hosted(node):
                 continue
             case CustomCall(node):
-                text = "nothing says what it takes on an NPU; time the graph without it"
+                text = "its time on an NPU is unknown; simulate the graph without it"
                 raise CompileError(f"{node.name} (CUSTOM): {text}")
     return tuple(found)
 

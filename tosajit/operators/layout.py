@@ -257,7 +257,7 @@ class TRANSPOSE(Operator):
         """The input's extents in the new order."""
         if sorted(self.perms) != list(range(len(shape1))):
             raise ShapeFault(
-                "perms", f"it is {shown(self.perms)}, which is no permutation of {len(shape1)} axes"
+                "perms", f"it is {shown(self.perms)}, which is not a permutation of {len(shape1)} axes"
             )
         return {"shape": tuple(shape1[axis] for axis in self.perms)}
 

@@ -69,9 +69,9 @@ def _machine(machine: Machine | str | Path | None, target: Target | None, thread
     if machine is None:
         return None
     if target is not None:
-        raise CompileError("target and machine are both given; a machine brings its own target")
+        raise CompileError("target and machine exclude each other; a machine has its own target")
     if threads != 1:
-        raise CompileError(f"threads is {threads}, but a modelled machine is run by one")
+        raise CompileError(f"threads is {threads}, but must be 1 for a modelled machine")
     return machine_of(machine)
 
 
@@ -79,7 +79,7 @@ def _check_target(given: object) -> None:
     if isinstance(given, Target | None):
         return
     if isinstance(given, str):
-        text = f"got {given!r}: machine={given!r} compiles for the machine of that name"
+        text = f"got {given!r}: machine={given!r} compiles for that machine"
     else:
         text = f"got {type(given).__name__}: tj.TINY is one, machine= compiles for a modelled machine"
     raise CompileError(f"target: expected a tj.Target, {text}")
@@ -93,7 +93,7 @@ def machine_of(given: object) -> Machine:
         return given
     if isinstance(given, str | Path):
         return machine(given)
-    wanted = "a tj.Machine, a name of tj.machines() or the path of a file"
+    wanted = "a tj.Machine, a name from tj.machines() or the path of a file"
     raise CompileError(f"machine: expected {wanted}, got {type(given).__name__}")
 
 
@@ -223,9 +223,7 @@ def _dense(value: Value, given: Any) -> Array:
     """The array as the graph wants it, or why it cannot be."""
     if not isinstance(given, np.ndarray | np.generic):
         kind = type(given).__name__
-        raise InputError(
-            f"{value}: expected an array, got {kind}; np.asarray(…, {value.dtype.storage}) makes one"
-        )
+        raise InputError(f"{value}: expected an array, got {kind}; use np.asarray(…, {value.dtype.storage})")
     array = np.asarray(given)
     if array.dtype != value.dtype.storage:
         if array.dtype.newbyteorder("=") != value.dtype.storage:

@@ -28,11 +28,11 @@ from tosajit.graph import Graph
 __all__ = ["Case", "PURPOSES", "cases", "files", "load", "names", "path"]
 
 PURPOSES = {
-    "autoencoder": "rebuilds a sound, so that anomalies stand out: 0.3 million MACs in int8",
-    "ds_cnn": "spots keywords in speech: 2.7 million MACs in int8",
-    "ds_cnn_i16x8": "the same with activations of int16",
-    "resnet8": "classifies pictures of 32 by 32: 12.5 million MACs in int8",
-    "transformer_tiny": "classifies texts of 128 tokens: 58.7 million MACs in int8",
+    "autoencoder": "anomaly detection in sounds: 0.3 million MACs, int8",
+    "ds_cnn": "keyword spotting in speech: 2.7 million MACs, int8",
+    "ds_cnn_i16x8": "keyword spotting with int16 activations",
+    "resnet8": "image classification, 32 × 32 pixels: 12.5 million MACs, int8",
+    "transformer_tiny": "text classification, 128 tokens: 58.7 million MACs, int8",
 }
 """What each sample does."""
 

@@ -156,7 +156,7 @@ class GraphBuilder:
         given = None if dtype is None or shape is None else [(dtype, shape)]
         outputs = self._add(operator, inputs, given, dtype, [name] if name else [])
         if len(outputs) != 1:
-            raise ValueError(f"{operator.opcode} has {len(outputs)} outputs: add_all is for that")
+            raise ValueError(f"{operator.opcode} has {len(outputs)} outputs: use add_all")
         return outputs[0]
 
     def add_all(

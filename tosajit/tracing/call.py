@@ -147,7 +147,7 @@ def _from_numbers(
     storage = np.dtype(f"u{dtype.storage.name}") if unsigned else dtype.storage
     array = exactly(0 if value is None else value, storage)
     if array is None:
-        raise TraceError(f"{where}: {value!r} is not a number that {storage if unsigned else dtype} holds")
+        raise TraceError(f"{where}: {value!r} is not a number that {storage if unsigned else dtype} can hold")
     return Given(np.atleast_1d(array).view(dtype.storage), dtype)
 
 

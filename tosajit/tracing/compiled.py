@@ -146,7 +146,7 @@ class Jitted(Generic[P]):
         key, tree, leaves = self._key(args, kwargs)
         missing = [leaf.name for leaf in leaves if leaf.array is None]
         if missing:
-            raise TraceError(f"{', '.join(missing)}: there is a type, but no array to run on")
+            raise TraceError(f"{', '.join(missing)}: a type is given, but running needs an array")
         with self._lock:
             kept = self._looked_up(key, tree, leaves)
             runner = self._runner(kept)
@@ -321,7 +321,7 @@ def _leaf(name: str, leaf: Any) -> Leaf:
         case Value(shape=tuple(shape)):
             return Leaf(name, leaf.dtype, shape, None)
         case Tensor():
-            raise TraceError(f"argument {name}: {leaf!r} is used outside of its trace")
+            raise TraceError(f"argument {name}: {leaf!r} is used outside its trace")
         case bool() | int() | float():
             text = f"{untyped(leaf)}, or bind it with functools.partial"
             raise TraceError(f"argument {name}: {text}")

@@ -98,7 +98,7 @@ def _arrays(call: Call) -> list[tuple[Array, bool]]:
     found = []
     for operand, given in zip(_declared(call), call.operands, strict=True):
         if isinstance(given.value, Tensor):
-            raise TraceError(f"{given.value!r} is used outside of its trace")
+            raise TraceError(f"{given.value!r} is used outside its trace")
         found.append((given.value, not operand.constant_in))
     return found
 

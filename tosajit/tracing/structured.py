@@ -79,7 +79,7 @@ def while_loop(cond_function: Function, body_function: Function, *inputs: Any) -
     condition, _, _ = _region(trace, names[0], cond_function, tensors, {})
     body, _, count = _region(trace, names[1], body_function, tensors, condition.captured)
     if count != len(tensors):
-        raise TraceError(f"WHILE_LOOP: body_function gives {count} tensors, not {len(tensors)}")
+        raise TraceError(f"WHILE_LOOP: body_function returns {count} tensors, not {len(tensors)}")
     captured = _joined(trace, [condition, body])
     body.builder.output(*(tensor.name for tensor in body.captured.values()))
     results = trace.add_all(WHILE_LOOP(cond_graph=names[0], body_graph=names[1]), [*tensors, *captured])
@@ -187,7 +187,7 @@ def const(values: Any, dtype: Type | None = None) -> Any:
     chosen = type_named(dtype)
     array, own = typed(values) if chosen is None else (exactly(values, chosen.storage), chosen)
     if array is None:
-        raise TraceError(f"CONST: {own} does not hold these values")
+        raise TraceError(f"CONST: {own} cannot hold these values")
     trace = current_trace()
     if trace is not None:
         return trace.constant(array, own)

@@ -205,12 +205,12 @@ class Tensor:
 
     def __bool__(self) -> Never:
         raise TraceError(
-            f"{self!r} has no value while it is traced, so that Python cannot decide by it: "
+            f"{self!r} has no value while it is traced, so Python cannot branch on it: "
             "use ops.select, ops.cond_if or ops.while_loop"
         )
 
     def __index__(self) -> Never:
-        raise TraceError(f"{self!r} has no value while it is traced, so that it cannot be a Python number")
+        raise TraceError(f"{self!r} has no value while it is traced, so it cannot be a Python number")
 
     __int__ = __float__ = __complex__ = __index__
 
@@ -218,10 +218,10 @@ class Tensor:
         raise TraceError(f"{self!r} cannot be indexed: use ops.slice, ops.reshape or ops.gather")
 
     def __iter__(self) -> Never:
-        raise TraceError(f"{self!r} cannot be iterated: use ops.slice to take it apart")
+        raise TraceError(f"{self!r} cannot be iterated: use ops.slice for parts of it")
 
     def __array__(self, *_: object, **__: object) -> Never:
-        raise TraceError(f"{self!r} has no value while it is traced, so that it cannot be an array")
+        raise TraceError(f"{self!r} has no value while it is traced, so it cannot be an array")
 
     def __array_function__(self, function: Any, *_: object) -> Never:
         raise _numpy(function, self)
@@ -237,7 +237,7 @@ def active(tensor: Tensor) -> Recorder:
     """The trace that this thread records, which has to be that of the tensor or inside of it."""
     trace = current.recorder
     if trace is None:
-        raise TraceError(f"{tensor!r} is used outside of its trace")
+        raise TraceError(f"{tensor!r} is used outside its trace")
     trace.own(tensor)
     return trace
 
