@@ -294,7 +294,7 @@ def test_convert_writes_what_load_reads(tmp_path: Path, capsys: pytest.CaptureFi
 def test_convert_writes_nothing_but_tosa(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tj.samples.path("ds_cnn", "model.tflite")
     assert main(["convert", str(source), str(tmp_path / "model.onnx")]) == 1
-    assert "only .tosa files are written" in capsys.readouterr().err
+    assert "only .tosa files can be written" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -306,7 +306,7 @@ def test_operators_of_another_format_are_listed(capsys: pytest.CaptureFixture[st
     assert "int8" in found["ADD"]["types"].split()
     assert found["UNIQUE"]["becomes"] == "refused"
     assert main(["operators", "--from", "tflite", "--profile", "PRO-INT"]) == 1
-    assert "leave out --from" in capsys.readouterr().err
+    assert "leave one of them out" in capsys.readouterr().err
 
 
 def test_every_command_that_takes_one_model_takes_a_signature(

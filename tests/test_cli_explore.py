@@ -103,7 +103,7 @@ def test_resume_says_what_is_lacking(
     space: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "o"
-    assert "there is no store" in said(capsys, "explore", "--resume", folder, code=1)[1]
+    assert "no exploration is stored there" in said(capsys, "explore", "--resume", folder, code=1)[1]
     said(capsys, "explore", space, model, "--out", folder, "--points", 20, "--workers", 0)
     other = tj.trace(lambda x: x + x, tj.Value("x", tj.INT32, (4,)))
     tj.save(other, model)
@@ -117,11 +117,11 @@ def test_resume_says_what_is_lacking(
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "a space and one or more models"),
-        (["space.yaml"], "a space and one or more models"),
-        (["space.yaml", "--resume", "x"], "--resume takes all from its folder"),
-        (["--resume", "x", "--points", "5"], "--resume takes all from its folder"),
-        (["s.yaml", "a.tosa", "--out", "x", "--scheduler", "y", "--workers", "1"], "give one of them"),
+        ([], "a space and at least one model"),
+        (["space.yaml"], "a space and at least one model"),
+        (["space.yaml", "--resume", "x"], "--resume takes everything from its folder"),
+        (["--resume", "x", "--points", "5"], "--resume takes everything from its folder"),
+        (["s.yaml", "a.tosa", "--out", "x", "--scheduler", "y", "--workers", "1"], "exclude each other"),
     ],
 )
 def test_options_that_do_not_go_together_end_with_2(
@@ -155,7 +155,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(space: Path, tmp_path: Path)
         run.send_signal(signal.SIGINT)
         out, err = run.communicate()
     assert run.returncode == 130
-    assert f"tosajit explore --resume {tmp_path / 'o'}` goes on" in err
+    assert f"continue with `tosajit explore --resume {tmp_path / 'o'}`" in err
     assert "least latency" in out
 
 
@@ -188,7 +188,7 @@ def test_a_model_is_never_overwritten_by_what_is_written(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = model.read_bytes()
-    text = "is a model, not a file to write"
+    text = "is a model, not an output file"
     assert text in said(capsys, "simulate", MODEL, "--csv", model, code=2)[1]
     assert model.read_bytes() == before
 

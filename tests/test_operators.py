@@ -141,7 +141,7 @@ def test_a_requirement_is_met_by_one_alternative_in_full() -> None:
 
 
 def test_an_unknown_hook_is_an_error_at_once() -> None:
-    with pytest.raises(TypeError, match=r"MISSPELT\.infr is no hook"):
+    with pytest.raises(TypeError, match=r"MISSPELT\.infr is not a hook"):
 
         class MISSPELT(Operator):
             section, modes = "9.9.1", SAMPLE

@@ -109,7 +109,9 @@ def test_all_parts_are_in_the_file_of_a_stage(tmp_path: Path, monkeypatch: pytes
 
 def test_what_is_no_stage_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_DUMP", "fuse,plann")
-    with pytest.raises(tj.CompileError, match=r"no stage plann; there are validate, .*; did you mean plan\?"):
+    with pytest.raises(
+        tj.CompileError, match=r"no stage plann; use validate, .* or all; did you mean plan\?"
+    ):
         tj.compile(choice())
 
 

@@ -292,12 +292,12 @@ def raised(function: Callable[..., Any], *args: Any) -> str:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: x if x else X, "x: INT32[2, 3]) has no value while it is traced, so that Python cannot"),
+        (lambda x: x if x else X, "x: INT32[2, 3]) has no value while it is traced, so Python cannot"),
         (lambda x: x if x > X else X, "use ops.select, ops.cond_if or ops.while_loop"),
-        (lambda x: range(x), "so that it cannot be a Python number"),
+        (lambda x: range(x), "so it cannot be a Python number"),
         (lambda x: x[0], "cannot be indexed: use ops.slice"),
         (lambda x: list(x), "cannot be iterated"),
-        (lambda x: np.asarray(x), "so that it cannot be an array"),
+        (lambda x: np.asarray(x), "so it cannot be an array"),
         (lambda x: np.exp(x), "NumPy's exp cannot be applied to Tensor(%x: INT32[2, 3]): use the"),
         (lambda x: np.concatenate([x, x]), "NumPy's concatenate cannot be applied"),
         (lambda x: np.add.reduce(x), "NumPy's add cannot be applied"),
@@ -308,7 +308,7 @@ def raised(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: "text", "returns result: expected a tensor, got str"),
         (lambda x: None, "<lambda> returns no tensor"),
         (lambda x: ops.cond_if(scalar(x), lambda: x, lambda: [x]), "functions return tensors in different"),
-        (lambda x: ops.while_loop(lambda x: x, lambda x: (x, x), x), "body_function gives 2 tensors, not 1"),
+        (lambda x: ops.while_loop(lambda x: x, lambda x: (x, x), x), "returns 2 tensors, not 1"),
         (lambda x: ops.variable("v"), "variable v: give an initial value, or shape and dtype"),
         (lambda x: ops.variable("v", X).write(X[0]), "variable v is INT32[2, 3], but INT32[3] is written"),
     ],
@@ -332,7 +332,7 @@ def test_a_tensor_is_of_no_use_after_its_trace() -> None:
     kept: list[Any] = []
     tj.trace(lambda x: kept.append(x) or x, X)
     for use in (lambda: kept[0] + X, lambda: ops.add(kept[0], X)):
-        with pytest.raises(TraceError, match="is used outside of its trace"):
+        with pytest.raises(TraceError, match="is used outside its trace"):
             use()
     assert "belongs to another trace" in raised(lambda y: y + kept[0], X)
     assert "belongs to another trace" in raised(lambda y: ops.add(y, kept[0]), X)
@@ -393,7 +393,7 @@ def test_threads_do_not_see_each_others_traces() -> None:
 def test_a_tensor_of_another_threads_trace_is_refused() -> None:
     def function(x: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
-            with pytest.raises(TraceError, match="outside of its trace"):
+            with pytest.raises(TraceError, match="outside its trace"):
                 pool.submit(lambda: x + ONE).result()
         return x
 

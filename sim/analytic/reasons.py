@@ -82,7 +82,7 @@ def _reason(workload: Workload, machine: Machine) -> str:
         who = " + ".join(workload.nests[layer].members) or "a layer"
         return (
             f"scratchpad: {who} needs at least {demand:,} bytes, but it has {machine.scratchpad.bytes:,}; "
-            "give it more scratchpad.bytes, or let units reach out with memory.direct"
+            "give it more scratchpad.bytes, or let units access memory with memory.direct"
         )
     path = datapath_of(machine, "the machine")
     key: Any = "types", path
@@ -100,4 +100,4 @@ def _unsupported(workload: Workload, path: Datapath) -> str:
             costs.work(nest, nest.extents)
         except UnsupportedError as error:
             return f"types: {error}"
-    return "types: no unit of the machine does one of the layers; give it rates or lanes for its types"
+    return "types: no unit of the machine supports one of the layers; give it rates or lanes for its types"

@@ -56,7 +56,7 @@ class Point:
 
     def __repr__(self) -> str:
         takes = [f"{name} {with_unit(value, self.units[name])}" for name, value in self.objectives.items()]
-        end = f"cannot be: {plain(self.reason)}" if self.reason else ", ".join(takes)
+        end = f"infeasible: {plain(self.reason)}" if self.reason else ", ".join(takes)
         return f"<Point {self.number}: {values_text(self.values)}; {end}>"
 
 
@@ -117,7 +117,7 @@ class Explored:
     def point(self, number: int) -> Point:
         """A point by its number; the first one is 0."""
         if not 0 <= number < len(self):
-            raise ExplorationError(f"there is no point {number}: there are {len(self)}, from 0")
+            raise ExplorationError(f"there is no point {number}; there are {len(self)}, numbered from 0")
         own = {one.name for one in self.objectives}
         row = {name: float(column[number]) for name, column in self.outcomes.columns.items()}
         events = self.confirmed.get(number)
@@ -160,7 +160,9 @@ class Explored:
             if name is None or one.name == name:
                 return one
         known = ", ".join(one.name for one in self.objectives)
-        raise ExplorationError(f"{shown(name)} is no objective of this exploration; there are {known}")
+        raise ExplorationError(
+            f"{shown(name)} is not an objective of this exploration; objectives are {known}"
+        )
 
     def reasons(self) -> dict[str, int]:
         """Why points cannot be, and how many for each reason, the most frequent first."""
@@ -185,7 +187,7 @@ class Explored:
         reasons = list(self.outcomes.reasons)
         for number, place in np.argwhere(~np.isfinite(self.values)).tolist():
             name, value = self.objectives[place].name, self.values[number, place]
-            reasons[number] = reasons[number] or f"{name} is {value:g}, which is no finite number"
+            reasons[number] = reasons[number] or f"{name} is {value:g}, which is not a finite number"
         return tuple(reasons)
 
     @cached_property

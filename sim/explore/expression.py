@@ -30,7 +30,13 @@ Column = tuple[Values, Trouble]
 MOST_CHARACTERS = 2000
 MOST_DEPTH = 64
 NOTHING, DIVISION, UNREAL, HUGE, ABSENT = range(5)
-TROUBLES = ("", "division by zero", "no real number", "a number too large", "a field that is not there")
+TROUBLES = (
+    "",
+    "division by zero",
+    "not a real number",
+    "a number too large",
+    "a field that the machine lacks",
+)
 
 _WORDS: dict[ValueKind, str] = {"number": "a number", "truth": "true or false", "text": "text"}
 _CONSTANTS: dict[str, bool] = {"true": True, "false": False}
@@ -145,8 +151,8 @@ def constraint(text: str, symbols: Mapping[str, Symbol]) -> Constraint:
     """What must hold of a machine."""
     found = expression(text, symbols)
     if found.root.kind != "truth":
-        text = f"{shown(found.text)} is {_WORDS[found.root.kind]}; a constraint compares, as area <= 5 does"
-        raise SpaceError(text)
+        fault = f"{shown(found.text)} is {_WORDS[found.root.kind]}"
+        raise SpaceError(f"{fault}; a constraint must be a comparison, such as area <= 5")
     return Constraint(found)
 
 
@@ -155,7 +161,7 @@ def expression(text: str, symbols: Mapping[str, Symbol]) -> Expression:
     if not isinstance(text, str):
         raise SpaceError(f"{shown(text)} is not the text of an expression, such as 'area <= 5'")
     if len(text) > MOST_CHARACTERS:
-        raise SpaceError(f"an expression has {len(text)} characters; {MOST_CHARACTERS} are the most")
+        raise SpaceError(f"an expression has {len(text)} characters, but may have at most {MOST_CHARACTERS}")
     text = " ".join(text.split())
     return Expression(text, _Reader(text, symbols).node(_parsed(text), MOST_DEPTH))
 
@@ -168,7 +174,7 @@ def _parsed(text: str) -> ast.expr:
     except SyntaxError as error:
         _refuse(text, error.offset - 1 if error.offset else len(text), f"is no expression: {error.msg}")
     except (ValueError, MemoryError, RecursionError, OverflowError):
-        raise SpaceError(f"{shown(text)} is no expression: it is nested too deeply") from None
+        raise SpaceError(f"{shown(text)} is not an expression: it is nested too deeply") from None
 
 
 def _refuse(text: str, column: int, fault: str) -> Never:

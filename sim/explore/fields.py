@@ -53,7 +53,7 @@ class Fields:
         if isinstance(given, Range):
             return self._range(path, owners, given)
         if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
-            text = f"{shown(given)} is not a list or a range; a single value is a list, too: [{shown(given)}]"
+            text = f"{shown(given)} is not a list or a range; write a single value as [{shown(given)}]"
             raise SpaceError([Fault(path, text)])
         return self._list(path, owners, given)
 
@@ -73,7 +73,7 @@ class Fields:
 
     def _list(self, path: str, owners: list[_Place], given: Sequence[object]) -> Axis:
         if not given:
-            raise SpaceError([Fault(path, "has no values; leave it out, or give one at least")])
+            raise SpaceError([Fault(path, "has no values; give at least one, or leave it out")])
         found: list[Value] = []
         faults: list[Fault] = []
         for one in given:

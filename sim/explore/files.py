@@ -37,7 +37,7 @@ def save(space: Varied, path: Path) -> None:
     """Write a file, all of it or nothing."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise SpaceError(f"a space's file ends with {', '.join(SUFFIXES)}", str(path))
+        raise SpaceError(f"the file of a space must end with {', '.join(SUFFIXES)}", str(path))
     tree = tree_of(space)
     text = json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if suffix == ".json" else yaml_text(tree)
     try:

@@ -55,7 +55,9 @@ def objectives(
     names = [one.name for one in found]
     twice = [name for name in names if names.count(name) > 1]
     if twice or not found:
-        text = f"{twice[0]} is given twice" if twice else f"none is given; there are {', '.join(OBJECTIVES)}"
+        text = (
+            f"{twice[0]} is given twice" if twice else f"none is given; choose from {', '.join(OBJECTIVES)}"
+        )
         raise SpaceError(f"objectives: {text}")
     return tuple(found)
 
@@ -131,7 +133,7 @@ class _OfReport:
             number = nan
         if isnan(number):
             raise SpaceError(
-                f"{self.name} gave {shown(value)} for {report.program}; an objective is a number"
+                f"{self.name} returned {shown(value)} for {report.program}, but an objective must be a number"
             )
         return number
 
@@ -171,4 +173,4 @@ def _objective(given: str | Objective | Callable[[Report], float], area: Area) -
         return OBJECTIVES[given]
     near = get_close_matches(str(given).replace("-", "_"), OBJECTIVES, 1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OBJECTIVES)}"
-    raise SpaceError(f"{shown(given)} is no objective; {hint}")
+    raise SpaceError(f"{shown(given)} is not an objective; {hint}")

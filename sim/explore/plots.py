@@ -204,7 +204,7 @@ def _mesh(made: Any, axes: Any, table: NDArray[np.float64], objective: Objective
     drawn = axes.pcolormesh(np.ma.masked_invalid(table), cmap=colours, norm=norm, edgecolors="white", lw=0.8)
     bar = made.colorbar(drawn, ax=axes, pad=0.02)
     axis_ticks(bar.ax.yaxis, known, objective.unit)
-    note = "" if len(known) == table.size else "; grey: none can be"
+    note = "" if len(known) == table.size else "; grey: infeasible"
     bar.set_label(f"{over} {_title(objective)}{note}")
     if table.size <= WRITTEN:
         for (row, column), value in np.ndenumerate(table):
@@ -241,7 +241,7 @@ def _sensitivity(exploration: Explored) -> Any:
     axes.set_xlim(0, min(1.0, 0.1 + 1.05 * axes.dataLim.x1))
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axes.set_xlabel(
-        "share of the variance that the field explains on its own (↑ ↓: more of it gives more, less)"
+        "share of the variance that the field explains alone (↑ ↓: a larger value increases, decreases)"
     )
     tidy(axes, "x")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -273,7 +273,9 @@ def _fields(exploration: Explored, given: Sequence[str | None], objective: Objec
     names = exploration.space.names
     for name in given:
         if name is not None and name not in names:
-            raise ExplorationError(f"{name!r} is no field of this exploration; there are {', '.join(names)}")
+            raise ExplorationError(
+                f"{name!r} is not a field of this exploration; fields are {', '.join(names)}"
+            )
     if (given[0] == given[1] and given[0] is not None) or len(names) < 2:
         raise ExplorationError(f"a heat map needs two fields; there are {', '.join(names)}")
     found = [one for one in exploration.sensitivity() if one.objective == objective.name]

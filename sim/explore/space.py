@@ -170,7 +170,7 @@ def _bases(
     if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
         raise SpaceError('the fields of a space are lists or ranges by path, e.g. {"array.rows": [8, 16]}')
     if "base" in fields:
-        raise SpaceError("base: is no field; give a list of bases in the place of the base")
+        raise SpaceError("base: is not a field; pass a list of machines as the base")
     several = isinstance(base, Sequence) and not isinstance(base, str)
     given = list(base) if isinstance(base, Sequence) and not isinstance(base, str) else [base]
     made = tuple(one if isinstance(one, Machine) else machine_by_name(one) for one in given)
@@ -182,7 +182,7 @@ def _bases(
     choice: dict[str, Given] = {"base": names} if several else {}
     if not choice and not fields:
         raise SpaceError(
-            'the space varies nothing; give a field and its values, e.g. {"array.rows": [8, 16]}'
+            'the space has no fields; give at least one with its values, e.g. {"array.rows": [8, 16]}'
         )
     return made, {**choice, **fields}
 

@@ -90,7 +90,7 @@ class Store:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{file.parent}: {error.strerror}; take another folder") from None
+            raise StoreError(f"{file.parent}: {error.strerror}; use another folder") from None
         with _clear(file), _closed_on_error(_connect(file)) as connection:
             store = cls(file, connection, names)
             patiently(file, lambda: _check(connection, file, new=True))
@@ -105,7 +105,7 @@ class Store:
         """The store of a file that is there, whatever it is of."""
         file = cls.at(path)
         if not file.exists():
-            raise StoreError(f"{file}: there is no store of an exploration")
+            raise StoreError(f"{file}: no exploration is stored there")
         with _clear(file), _closed_on_error(_connect(file)) as connection:
             patiently(file, lambda: _check(connection, file))
             about = _about(connection)
@@ -128,8 +128,8 @@ class Store:
             more = f"\n  and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
             listed = "".join(f"\n  {text}" for text in found[:SHOWN])
             raise StoreError(
-                f"{self.path} is the store of another exploration; take another one, or undo what differs:"
-                f"{listed}{more}"
+                f"{self.path} is the store of another exploration; use another folder, or undo these "
+                f"differences:{listed}{more}"
             )
 
     @property
@@ -254,7 +254,9 @@ def _place(file: Path) -> Path:
         for one in BESIDE:
             beside = place.with_name(f"{place.name}{one}")
             if beside.is_symlink():
-                raise StoreError(f"{beside}: expected a file, found a link; SQLite makes none: remove it")
+                raise StoreError(
+                    f"{beside}: expected a file, found a link, which SQLite never makes: remove it"
+                )
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
     return place
@@ -281,8 +283,8 @@ def patiently(file: Path, act: Callable[[], Result]) -> Result:
                 raise
         if time.monotonic() >= end:
             raise StoreError(
-                f"{file}: another process holds this store, for more than {seconds:g} s; wait until that one "
-                f"has ended, or take another store ({PATIENCE} says how many seconds to wait)"
+                f"{file}: another process has locked this store for more than {seconds:g} s; wait until it "
+                f"ends, or use another store ({PATIENCE} sets how many seconds to wait)"
             )
         if not told:
             print(f"{file}: another process holds this store; waiting up to {seconds:g} s", file=sys.stderr)
@@ -310,11 +312,11 @@ def _check(connection: sqlite3.Connection, file: Path, new: bool = False) -> Non
     if new and _empty(connection):
         return
     if connection.execute("PRAGMA application_id").fetchone()[0] != MARK:
-        raise StoreError(f"{file} is a database, but not a store of an exploration; take another file")
+        raise StoreError(f"{file} is a database, but not the store of an exploration; use another file")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT:
         raise StoreError(
-            f"{file} has format {version}, but this version reads {FORMAT}; explore anew elsewhere"
+            f"{file} has format {version}, but this version reads {FORMAT}; start a new exploration elsewhere"
         )
 
 
@@ -330,7 +332,7 @@ def _about(connection: sqlite3.Connection) -> dict[str, Any]:
 
 def _texts(file: Path, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise StoreError(f"{file}: it does not say which columns it has; it is damaged")
+        raise StoreError(f"{file} is damaged: it lacks the list of its columns")
     return value
 
 
@@ -340,6 +342,6 @@ def _clear(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise StoreError(f"{file}: {error}; is the place writable, and nobody else at it?") from None
+        raise StoreError(f"{file}: {error}; check that the folder is writable and not in use") from None
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise StoreError(f"{file} is damaged, or not a store of an exploration: {error}") from None
+        raise StoreError(f"{file} is damaged, or not the store of an exploration: {error}") from None

@@ -95,9 +95,9 @@ def _check(name: str, space: Space, points: int | None, seed: int) -> None:
     if name not in STRATEGIES:
         near = get_close_matches(str(name), STRATEGIES, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(STRATEGIES)}"
-        raise SpaceError(f"{shown(name)} is no strategy; {hint}")
+        raise SpaceError(f"{shown(name)} is not a strategy; {hint}")
     if points is not None and not _is_count(points, 1):
-        raise SpaceError(f"points: {shown(points)} is not how many points there are, such as 1000")
+        raise SpaceError(f"points: {shown(points)} is not a number of points, such as 1000")
     if not _is_count(seed, 0):
         raise SpaceError(f"seed: {shown(seed)} is not a seed, such as 0")
     if name == "grid":
@@ -107,19 +107,17 @@ def _check(name: str, space: Space, points: int | None, seed: int) -> None:
 def _check_grid(space: Space, points: int | None) -> None:
     endless = [one for one, axis in zip(space.names, space.axes, strict=True) if axis.size is None]
     if endless:
-        text = (
-            f"a grid needs values one by one, but {endless[0]} is continuous; give its range steps or a step"
-        )
-        raise SpaceError(text)
+        fault = f"a grid needs separate values, but {endless[0]} is continuous"
+        raise SpaceError(f"{fault}; give its range a step or a number of steps")
     size = space.size or 0
     few = size <= MOST_UNASKED
     if size <= points if points is not None else few:
         return
-    limit = f"{MOST_UNASKED:,} that are taken unasked" if points is None else f"{points:,} points"
+    limit = f"{MOST_UNASKED:,} that are taken by default" if points is None else f"{points:,} points"
     every = "points=None" if few else f"points={size}"
     raise SpaceError(
         f"the grid has {size:,} machines, more than the {limit}; {every} takes all of them, random and sobol "
-        f"take some, and a range with a step has fewer"
+        f"draw some, and ranges with larger steps have fewer"
     )
 
 
@@ -172,9 +170,7 @@ def _fitting(space: Space, blocks: Iterator[list[Candidate]]) -> Iterator[Candid
         if not patience:
             break
     if not seen:
-        raise SpaceError(
-            f"no machine was found that fits; of the first, {why}; loosen it, or widen the space"
-        )
+        raise SpaceError(f"no feasible machine was found; of the first, {why}; relax it, or widen the space")
 
 
 def _orders(space: Space, seed: int) -> Iterator[list[Candidate]]:

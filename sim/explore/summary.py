@@ -75,7 +75,7 @@ def summary(exploration: Explored) -> Iterator[tuple[str, str]]:
     if how:
         yield "explored", how
     count, feasible = len(exploration), int(exploration.feasible.sum())
-    state = "" if exploration.finished else "; stopped before its end"
+    state = "" if exploration.finished else "; stopped early"
     yield "points", f"{count:,}: {feasible:,} feasible, {count - feasible:,} not{state}"
     if feasible < count:
         yield "reasons", _reasons(exploration)

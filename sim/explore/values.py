@@ -102,9 +102,8 @@ class Continuous:
 
     def value(self, number: int) -> Value:
         """There are no numbers of values."""
-        raise SpaceError(
-            f"{plain(self.low)} to {plain(self.high)} is continuous; give the range steps or a step"
-        )
+        fault = f"{plain(self.low)} to {plain(self.high)} is continuous"
+        raise SpaceError(f"{fault}; give the range a step or a number of steps")
 
     def at(self, places: Numbers) -> list[Value]:
         """Values by their places."""
@@ -139,7 +138,7 @@ class Range:
             return self._listed(whole)
         if self.step is not None:
             if whole and not (_is_whole(self.low) and _is_whole(self.step)):
-                raise SpaceError(f"{self} leaves the whole numbers; low and step must be whole")
+                raise SpaceError(f"{self} has values that are not whole; low and step must be whole")
             low, step = (int(self.low), int(self.step)) if whole else (self.low, self.step)
             high = floor(self.high) if whole else self.high
             return Lattice(low, step, self._count(), high)
@@ -164,7 +163,7 @@ class Range:
         known = [one.name for one in fields(Range)]
         strange = [name for name in tree if name not in known]
         if strange:
-            raise SpaceError(f"{shown(strange[0])} is no word of a range; there are {', '.join(known)}")
+            raise SpaceError(f"{shown(strange[0])} is not a key of a range; keys are {', '.join(known)}")
         if "low" not in tree or "high" not in tree:
             raise SpaceError("a range has low and high, e.g. {low: 8, high: 64, scale: log, steps: 4}")
         return Range(**tree)

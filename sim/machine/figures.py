@@ -54,7 +54,7 @@ class Table(dict[str, V]):
     """A dictionary that does not change, so that machines are values."""
 
     def _refuse(self, *_: object, **__: object) -> Never:
-        raise TypeError("the tables of a machine do not change; machine.replace makes another machine")
+        raise TypeError("the tables of a machine are read-only; use machine.replace")
 
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 

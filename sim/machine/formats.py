@@ -51,7 +51,7 @@ def _text(path: Path, what: str) -> str:
         reason = getattr(error, "strerror", None) or error
         raise MachineFileError(f"cannot be read: {reason}", str(path)) from None
     if len(data) > MOST_BYTES:
-        raise MachineFileError(f"has more than {MOST_BYTES} bytes: that is no {what}", str(path))
+        raise MachineFileError(f"has more than {MOST_BYTES} bytes, too many for a {what}", str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -77,12 +77,12 @@ class Machine(Part):
         yield (
             array is None and memory.compressed_weights,
             "memory.compressed_weights",
-            "weights are decoded for an array, but there is none; add an array or take false",
+            "weights are decoded for an array, but there is none; add an array, or set it to false",
         )
         yield (
             self.offchip.kind == "flash" and memory.activations == "offchip",
             "memory.activations",
-            "flash is not written while a program runs; take scratchpad, or another offchip.kind",
+            "flash cannot be written while a program runs; use scratchpad, or another offchip.kind",
         )
         if array is not None:
             yield from array.rules(self.cores)
@@ -90,7 +90,7 @@ class Machine(Part):
         yield (
             rate is not None and rate > MOST_BYTES_PER_CYCLE,
             "offchip.bandwidth_bytes_per_second",
-            f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond all memories; null is unlimited",
+            f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; null is unlimited",
         )
 
     def _strangers(self) -> Iterator[tuple[str, str]]:

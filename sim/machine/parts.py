@@ -68,7 +68,7 @@ class Part(BaseModel):
             return cls(**obj)
         if isinstance(obj, cls):
             return obj
-        raise MachineError(f"a {cls.__name__} is made from names with values, not from {type(obj).__name__}")
+        raise MachineError(f"a {cls.__name__} is made from keyword arguments, not from {type(obj).__name__}")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other fields, checked like any other part."""

@@ -61,7 +61,7 @@ def to_dict(report: Account) -> dict[str, Any]:
 def from_dict(kind: type[Some], data: Mapping[str, Any]) -> Some:
     """What `to_dict` gave, as such an account; what is derived is not read."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise ReportError(f"this is no report: expected an object with format {FORMAT!r}")
+        raise ReportError(f"not a report: expected an object with format {FORMAT!r}")
     if data.get("version") != VERSION:
         raise ReportError(f"version {data.get('version')!r} of reports cannot be read, only {VERSION}")
     try:
@@ -73,9 +73,9 @@ def from_dict(kind: type[Some], data: Mapping[str, Any]) -> Some:
         made: Some = _adapter(same).validate_python(values)
         return made
     except ValidationError as error:
-        raise ReportError("\n  ".join(["a report with faults", *_faults(error)])) from None
+        raise ReportError("\n  ".join(["malformed report", *_faults(error)])) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ReportError(f"a report with faults: {type(error).__name__} {error}") from None
+        raise ReportError(f"malformed report: {type(error).__name__} {error}") from None
 
 
 def to_json(report: Account) -> str:
@@ -97,7 +97,7 @@ def from_json(kind: type[Some], source: str | Path) -> Some:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ReportError(f"this is no JSON: {error}") from None
+        raise ReportError(f"not JSON: {error}") from None
     return from_dict(kind, data)
 
 

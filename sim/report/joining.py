@@ -18,11 +18,11 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
     pairs = [one if isinstance(one, tuple) else (one, 1) for one in reports]
     pairs = [(report, count) for report, count in pairs if _counted(count)] or pairs[:1]
     if not pairs:
-        raise ReportError("there is no report to join")
+        raise ReportError("there are no reports to join")
     first = pairs[0][0]
     for report, _ in pairs:
         if (report.machine, report.clock_hz) != (first.machine, first.clock_hz):
-            raise ReportError(f"reports of {first.machine} and {report.machine} are not of one machine")
+            raise ReportError(f"reports of {first.machine} and {report.machine} are for different machines")
     if len(pairs) == 1 and pairs[0][1] == 1:
         return replace(first, program=program or first.program)
     starts = _starts(pairs)

@@ -16,7 +16,7 @@ CAUSE_MEANINGS = {
     "weights": "waiting for weights or constants to be loaded",
     "output": "waiting for results to be stored",
     "dependency": "waiting for a unit or for results of another operator",
-    "launch": "the machine is set to work",
+    "launch": "the machine is started",
 }
 UNIT_COLOURS = {"array": "#009E73", "vector": "#E69F00", "reduction": "#CC79A7", "dma": "#0072B2"}
 CONTENT_COLOURS = {

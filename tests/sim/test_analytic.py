@@ -160,7 +160,7 @@ def test_what_has_no_room_or_no_type_is_not_feasible(workload) -> None:
     assert first.startswith(
         "scratchpad: layer_67 + layer_68 + layer_69 needs at least 80 bytes, but it has 64;"
     )
-    assert first.endswith("more scratchpad.bytes, or let units reach out with memory.direct")
+    assert first.endswith("more scratchpad.bytes, or let units access memory with memory.direct")
     assert second.startswith("types: layer_67 + layer_68 + layer_69: the array of the machine has no 8x8,")
     assert third == ""
 

@@ -247,7 +247,7 @@ def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa, .tflite or .pb file")
     _signature(parser)
     parser.add_argument("--machine", action="append", metavar="NAME|FILE",
-                        help="name or file of a machine; can be repeated (default: ethos-u55-128)")  # fmt: skip
+                        help="name or file of a machine; repeatable (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )

@@ -202,7 +202,7 @@ def costs_of(array: MacArray) -> ArrayCosts[Any]:
     try:
         return _COSTS[type(array)]
     except KeyError:
-        text = f"nothing says what tiles take on arrays of kind {array.kind!r}; give the kind a class with"
+        text = f"there is no cost model for arrays of kind {array.kind!r}; declare one with"
         raise TypeError(f"{text} @sim.cost.arrays.costs_for({type(array).__name__})") from None
 
 

@@ -48,7 +48,7 @@ def _check(data: Mapping[str, Any]) -> None:
             raise ReportError(f"confirmed {name}: {len(column)} values, but there are {expected} points")
     clash = sorted(set(named) & set(COLUMNS) | {name for name in named if named.count(name) > 1})
     if clash:
-        raise ReportError(f"{', '.join(clash)}: no name of a field or an objective, as it is taken")
+        raise ReportError(f"{', '.join(clash)}: reserved, and cannot name a field or an objective")
 
 
 def _finite(value: object) -> object:

@@ -24,7 +24,7 @@ def timeline(report: Account, first: int = 0, last: int | None = None) -> Any:
     """Tracks of the operators and units, and two curves below them."""
     last = report.cycles if last is None else last
     if not report.cycles:
-        raise ReportError(f"{report.program}: nothing happens that could be drawn")
+        raise ReportError(f"{report.program}: there is nothing to draw")
     if not 0 <= first < last <= report.cycles:
         raise ReportError(f"cycles {first} to {last} are not within 0 to {report.cycles}")
     spans = [span for span in expanded(report.timeline, LIMIT) if span.first < last and span.end > first]

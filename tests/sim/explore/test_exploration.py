@@ -95,7 +95,7 @@ def test_without_a_feasible_point_there_is_none_that_is_best_and_the_error_says_
 def test_an_objective_that_is_not_finite_is_a_reason(value: float) -> None:
     made = plain([[1, 1], [value, 0]], reasons=["", ""])
     assert made.feasible.tolist() == [True, False]
-    assert made.reasons() == {f"first is {value:g}, which is no finite number": 1}
+    assert made.reasons() == {f"first is {value:g}, which is not a finite number": 1}
     assert numbers(made.front()) == [0]
 
 

@@ -84,7 +84,7 @@ def test_a_function_of_the_report_is_an_objective() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["latensy"], "'latensy' is no objective; did you mean latency?"),
+        (["latensy"], "'latensy' is not an objective; did you mean latency?"),
         (["speed"], "there are latency, energy, energy_delay"),
         (["energy-delay"], "did you mean energy_delay?"),
         ([5], "5 is no objective"),

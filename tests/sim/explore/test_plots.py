@@ -128,7 +128,7 @@ def test_the_heat_map_takes_the_fields_that_matter_most() -> None:
     axes = made.plot.heat_map(y=first.field, objective="energy").axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == (second.field, first.field)
     with pytest.raises(
-        ExplorationError, match=r"'rows' is no field of this exploration; there are array\.rows"
+        ExplorationError, match=r"'rows' is not a field of this exploration; fields are array\.rows"
     ):
         made.plot.heat_map("rows")
     with pytest.raises(ExplorationError, match="a heat map needs two fields"):

@@ -92,7 +92,7 @@ def test_a_store_may_be_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_there_must_be_a_store_to_be_read(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(StoreError, match="no exploration is stored there"):
         Store.reading(tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -172,7 +172,7 @@ def test_ranges_that_cannot_be_are_refused(options: dict[str, Any], said: str) -
         ({"name": ["a"]}, "name: no such field"),
         ({"arrays.x": [1]}, "arrays.x: no such field"),
         ({"array.rows.x": [1]}, "array.rows.x: no such field"),
-        ({"array.rows": 8}, "array.rows: 8 is not a list or a range; a single value is a list, too: [8]"),
+        ({"array.rows": 8}, "array.rows: 8 is not a list or a range; write a single value as [8]"),
         ({"array.rows": "88"}, "is not a list or a range"),
         ({"array.rows": {"rows": 8}}, "is not a list or a range"),
         ({"array.rows": []}, "array.rows: has no values"),
@@ -353,7 +353,7 @@ def test_unlimited_is_more_than_any_number_and_missing_fields_hold_nothing() -> 
     one = sim.Space("systolic-16", {"array": ARRAYS}, ["rows < 99 and array.kind == 'systolic'"])
     held, missing = one.violations([one.number(0), one.number(1)])
     assert not held
-    assert missing.endswith("(a field that is not there)")
+    assert missing.endswith("(a field that the machine lacks)")
 
 
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
@@ -436,7 +436,7 @@ def test_bad_files_are_refused_with_the_reason(tmp_path: Path, text: str, said: 
 
 
 def test_files_that_cannot_be_written_are_told(tmp_path: Path) -> None:
-    with pytest.raises(sim.SpaceError, match=r"a space's file ends with \.json, \.yaml, \.yml"):
+    with pytest.raises(sim.SpaceError, match=r"the file of a space must end with \.json, \.yaml, \.yml"):
         space().save(tmp_path / "space.toml")
     with pytest.raises(sim.SpaceError, match="cannot be written"):
         space().save(tmp_path / "none" / "space.json")

@@ -120,7 +120,7 @@ def test_what_no_machine_fits_is_told(name: str) -> None:
     with pytest.raises(sim.SpaceError) as caught:
         points(name, sim.Space("tiny", {"array.rows": [8, 16]}, ["rows < 8"]), 10)
     assert str(caught.value).startswith(
-        "no machine was found that fits; of the first, constraint does not hold: rows < 8"
+        "no feasible machine was found; of the first, constraint does not hold: rows < 8"
     )
 
 
@@ -200,20 +200,23 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("sobel", SMALL, 10, 0), "'sobel' is no strategy; did you mean sobol?"),
+        (("sobel", SMALL, 10, 0), "'sobel' is not a strategy; did you mean sobol?"),
         (("best", SMALL, 10, 0), "there are grid, random, latin, sobol, nsga2, tpe"),
         (("random", SMALL, 0, 0), "points: 0 is not how many points there are"),
         (("random", SMALL, 1.5, 0), "points: 1.5 is not how many points there are"),
         (("random", SMALL, 10, -1), "seed: -1 is not a seed"),
-        (("grid", ENDLESS, None, 0), "but clock_hz is continuous; give its range steps or a step"),
+        (
+            ("grid", ENDLESS, None, 0),
+            "but clock_hz is continuous; give its range a step or a number of steps",
+        ),
         (
             ("grid", SMALL, 23, 0),
             "the grid has 24 machines, more than the 23 points; points=None takes all of them",
         ),
         (
             ("grid", LARGE, None, 0),
-            "the grid has 2,228,160 machines, more than the 100,000 that are taken unasked; points=2228160 "
-            "takes all of them, random and sobol take some, and a range with a step has fewer",
+            "the grid has 2,228,160 machines, more than the 100,000 that are taken by default; "
+            "points=2228160 takes all of them, random and sobol draw some, and ranges with larger steps have fewer",
         ),
         (
             ("grid", LARGE, 1_000_000, 0),
