@@ -202,8 +202,8 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
     [
         (("sobel", SMALL, 10, 0), "'sobel' is not a strategy; did you mean sobol?"),
         (("best", SMALL, 10, 0), "there are grid, random, latin, sobol, nsga2, tpe"),
-        (("random", SMALL, 0, 0), "points: 0 is not how many points there are"),
-        (("random", SMALL, 1.5, 0), "points: 1.5 is not how many points there are"),
+        (("random", SMALL, 0, 0), "points: 0 is not a number of points"),
+        (("random", SMALL, 1.5, 0), "points: 1.5 is not a number of points"),
         (("random", SMALL, 10, -1), "seed: -1 is not a seed"),
         (
             ("grid", ENDLESS, None, 0),
@@ -220,7 +220,8 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
         ),
         (
             ("grid", LARGE, 1_000_000, 0),
-            "2,228,160 machines, more than the 1,000,000 points; points=2228160 takes all of them",
+            "2,228,160 machines, more than the 1,000,000 points; points=2228160 "
+            "takes all of them",
         ),
     ],
 )
