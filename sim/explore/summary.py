@@ -128,7 +128,7 @@ def kinds_of_reasons(reasons: Mapping[str, int]) -> list[str]:
     counted = [(sum(count for _, count in one), len(one), one[0][0]) for one in kinds.values()]
     counted.sort(key=lambda one: -one[0])
     return [
-        f"{total:,} × {'for example ' if different > 1 else ''}{short(reason, 160)}"
+        f"{total:,} × {short(reason, 160)}{' and similar' if different > 1 else ''}"
         for total, different, reason in counted
     ]
 

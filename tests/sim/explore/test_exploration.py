@@ -108,7 +108,7 @@ def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind() -> None:
     made = plain(
         [[NAN, NAN]] * 3 + [[1, 1]], reasons=["area is 3.2, above 3", "area is 4e9, above 3", "b", ""]
     )
-    assert re.search(r"reasons +2 × for example area is 3\.2, above 3; 1 × b\n", str(made))
+    assert re.search(r"reasons +2 × area is 3\.2, above 3 and similar; 1 × b\n", str(made))
 
 
 @pytest.mark.parametrize("number", [-1, 4])
