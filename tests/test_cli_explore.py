@@ -109,7 +109,7 @@ def test_resume_says_what_is_lacking(
     tj.save(other, model)
     assert "models.mine.digest" in said(capsys, "explore", "--resume", folder, code=1)[1]
     model.unlink()
-    assert "there is no such file any more" in said(capsys, "explore", "--resume", folder, code=1)[1]
+    assert "the file is gone" in said(capsys, "explore", "--resume", folder, code=1)[1]
     tj.explore({"mine": other}, tj.Space("systolic-16", {"array.rows": [8]}), points=1, store=tmp_path / "p")
     assert "did not come from a file" in said(capsys, "explore", "--resume", tmp_path / "p", code=1)[1]
 

@@ -75,7 +75,7 @@ def far_rate(machine: Machine, scales: bool = False) -> float | None:
 def port_rate(machine: Machine) -> float | None:
     """Bytes a cycle of the scratchpad that one stream of data can have.
 
-    It has a port to itself; with enough requests under way it uses others as well. Of the requests and of the
+    It has a port to itself; with enough requests in flight it uses others as well. Of the requests and of the
     time, four fifths each are taken to be of use (Vela 5.2.0, `ethos_u85_performance.cpp`).
     """
     pad = machine.scratchpad

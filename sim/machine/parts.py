@@ -85,9 +85,9 @@ class OffChip(Part):
     write_latency_cycles: Cycles = 0
     burst_bytes: Annotated[int, count("a burst has", 1 << 16, 64, "bytes")] = 64
     ports: Annotated[int, count("a memory has", 1024, 1, "ports")] = 1
-    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
     """Bursts that may be under way at a time, per port; None for as many as the DMA has."""
-    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
 
 
 class Scratchpad(Part):
@@ -97,7 +97,7 @@ class Scratchpad(Part):
     banks: Annotated[int, count("a scratchpad has", 1 << 16, 4, "banks")] = 1
     ports: Annotated[int, count("a scratchpad has", 1024, 2, "ports")] = 1
     bytes_per_cycle: (
-        Annotated[float, Figure("a rate", "a scratchpad gives", 1e-3, 1e9, 16, "bytes a cycle", False)] | None
+        Annotated[float, Figure("a rate", "a scratchpad delivers", 1e-3, 1e9, 16, "bytes a cycle", False)] | None
     ) = None
     """Of all ports together."""
     read_latency_cycles: Cycles = 0
@@ -106,9 +106,9 @@ class Scratchpad(Part):
     alignment_bytes: Annotated[
         int, Figure("an alignment", "addresses are multiples of", 1, 1 << 16, 16, "bytes", power_of_two=True)
     ] = 16
-    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
     """Bursts that may be under way at a time, per port; None for no limit."""
-    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests under way")] | None = None
+    outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:
@@ -123,7 +123,7 @@ class Dma(Part):
 
     channels: Annotated[int, count("a DMA has", 64, 2, "channels")] = 1
     setup_cycles: Cycles = 0
-    outstanding_requests: Annotated[int, count("a DMA has", 1 << 16, 8, "requests under way")] = 8
+    outstanding_requests: Annotated[int, count("a DMA has", 1 << 16, 8, "requests in flight")] = 8
     strided: bool = True
     """Whether one transfer can leave gaps between elements; otherwise it takes all that lies between."""
     gathered: bool = False

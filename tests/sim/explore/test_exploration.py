@@ -113,12 +113,12 @@ def test_reasons_that_differ_in_numbers_only_are_shown_as_one_kind() -> None:
 
 @pytest.mark.parametrize("number", [-1, 4])
 def test_points_have_numbers(number: int) -> None:
-    with pytest.raises(ExplorationError, match=f"there is no point {number}: there are 4, from 0"):
+    with pytest.raises(ExplorationError, match=f"there is no point {number}; there are 4, numbered from 0"):
         plain([[1, 1]] * 4).point(number)
 
 
 def test_an_unknown_objective_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ExplorationError, match=r"'speed' is no objective .* latency, energy"):
+    with pytest.raises(ExplorationError, match=r"'speed' is not an objective .* latency, energy"):
         exploration(9).best("speed")
 
 

@@ -75,7 +75,7 @@ def test_a_function_of_the_report_is_an_objective() -> None:
         sim.SpaceError, match="peak needs the reports of the event simulator; explore with mode='events'"
     ):
         one.values(FIGURES, MACHINES, WEIGHTS)
-    with pytest.raises(sim.SpaceError, match="bad gave None for a; an objective is a number"):
+    with pytest.raises(sim.SpaceError, match="bad returned None for a, but an objective must be a number"):
         of_report(nothing, "bad").values(figures, MACHINES, {"one": 2.0})
     with pytest.raises(ZeroDivisionError):
         of_report(lambda report: 1 / 0, "bad").values(figures, MACHINES, {"one": 2.0})
@@ -87,7 +87,7 @@ def test_a_function_of_the_report_is_an_objective() -> None:
         (["latensy"], "'latensy' is not an objective; did you mean latency?"),
         (["speed"], "there are latency, energy, energy_delay"),
         (["energy-delay"], "did you mean energy_delay?"),
-        ([5], "5 is no objective"),
+        ([5], "5 is not an objective"),
         ([], "none is given"),
         (["area", "area"], "area is given twice"),
         (

@@ -88,7 +88,7 @@ def test_objectives_of_the_scatter_may_be_named() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("energy", "latency")
     (axes,) = exploration(50).plot.pareto(y="latency").axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("energy", "latency")
-    with pytest.raises(ExplorationError, match="'speed' is no objective"):
+    with pytest.raises(ExplorationError, match="'speed' is not an objective"):
         exploration(50).plot.pareto("speed")
     with pytest.raises(ExplorationError, match="a front needs two objectives"):
         plain([[1]], goals=("min",)).plot.pareto()

@@ -100,7 +100,7 @@ def test_there_must_be_a_store_to_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"hello, I am a text\n" * 99, b"SQLite format 3\0 and nothing more"])
 def test_files_that_are_no_database_are_refused_and_stay_as_they_are(tmp_path: Path, data: bytes) -> None:
     (tmp_path / FILE).write_bytes(data)
-    with pytest.raises(StoreError, match="damaged, or not a store"):
+    with pytest.raises(StoreError, match="damaged, or not the store"):
         explore(question(), Here(), tmp_path)
     assert (tmp_path / FILE).read_bytes() == data
 
@@ -110,7 +110,7 @@ def test_databases_of_others_are_refused_and_stay_as_they_are(tmp_path: Path) ->
         connection.execute("CREATE TABLE points (number)")
     connection.close()
     data = (tmp_path / FILE).read_bytes()
-    with pytest.raises(StoreError, match="but not a store of an exploration"):
+    with pytest.raises(StoreError, match="but not the store of an exploration"):
         explore(question(), Here(), tmp_path)
     assert (tmp_path / FILE).read_bytes() == data
 

@@ -154,7 +154,7 @@ def test_places_of_a_logarithmic_range_are_even_in_octaves() -> None:
         ({"low": 1, "high": 9, "scale": "log", "step": 1.0000001}, "take a larger one"),
         ({"low": 9, "high": 15, "scale": "power_of_two"}, "9 to 15, power of two has no power of two"),
         ({"low": 1, "high": 9, "scale": "power_of_two", "steps": 3}, "leave them out"),
-        ({"low": 1, "hihg": 9}, "'hihg' is no word of a range"),
+        ({"low": 1, "hihg": 9}, "'hihg' is not a key of a range"),
         ({"low": 1}, "a range has low and high"),
     ],
 )
@@ -178,15 +178,15 @@ def test_ranges_that_cannot_be_are_refused(options: dict[str, Any], said: str) -
         ({"array.rows": []}, "array.rows: has no values"),
         ({"array.rows": [8, 16, 8.0]}, "array.rows: 8.0 occurs twice"),
         ({"array.rows": sim.Range(8.2, 8.9)}, "array.rows: 8.2 to 8.9 has no whole number"),
-        ({"array.rows": sim.Range(8, 9, step=0.5)}, "array.rows: 8 to 9, step 0.5 leaves the whole numbers"),
+        ({"array.rows": sim.Range(8, 9, step=0.5)}, "array.rows: 8 to 9, step 0.5 has values that are not whole"),
         ({"array.rows": {"low": 9, "high": 8}}, "array.rows: low is 9, but must be below high, 8"),
         ({"array.dataflow": sim.Range(1, 2)}, "list values, e.g. [output, weight, input]"),
         ({"planner.cascading": sim.Range(0, 1)}, "list values, e.g. [true, false]"),
         ({"scratchpad.alignment_bytes": sim.Range(4, 64)}, "5 is not a power of two"),
         ({"vector.lanes.i9": [8]}, "vector.lanes: 'i9' is not a type of elements"),
-        ({}, "the space varies nothing"),
+        ({}, "the space has no fields"),
         ({1: [2]}, "are lists or ranges by path"),
-        ({"base": ["tiny"]}, "give a list of bases in the place of the base"),
+        ({"base": ["tiny"]}, "pass a list of machines as the base"),
     ],
 )  # fmt: skip
 def test_slips_in_fields_are_told_with_a_remedy(fields: Any, said: str) -> None:
@@ -260,7 +260,7 @@ def test_sizes_may_be_beyond_all_bounds_and_infinite() -> None:
     assert "about 1.8e+16 machines" in str(large)
     endless = sim.Space("tiny", {"clock_hz": sim.Range(1e6, 1e9)})
     assert endless.size is None
-    with pytest.raises(sim.SpaceError, match="continuous; give the range steps or a step"):
+    with pytest.raises(sim.SpaceError, match="continuous; give the range a step or a number of steps"):
         endless.number(0)
 
 
@@ -419,11 +419,11 @@ def test_a_base_in_a_file_is_looked_for_beside_it(tmp_path: Path) -> None:
             "constraint 1: 5 is not the text of an expression",
         ),
         ("base: tiny\nfields: {cores: [1]}\narea: {per_kib: 1}\n", "area.per_kib: no such field"),
-        ("base: tiny\nfields: {cores: {low: 1, hihg: 2}}\n", "cores: 'hihg' is no word of a range"),
+        ("base: tiny\nfields: {cores: {low: 1, hihg: 2}}\n", "cores: 'hihg' is not a key of a range"),
         ("base: [\n", "is not YAML"),
         ("a: !!python/object/apply:os.system [true]\n", "is not YAML"),
         ("- 1\n", "is not a table of a space's fields, such as base, fields"),
-        ("x" * (1 << 18), "more than 65536 bytes: that is no space"),
+        ("x" * (1 << 18), "more than 65536 bytes, too many for a space"),
     ],
 )
 def test_bad_files_are_refused_with_the_reason(tmp_path: Path, text: str, said: str) -> None:
