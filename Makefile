@@ -42,17 +42,17 @@ test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 test-slow: $(READY)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 $(ARGS)
 
-test-packages: $(READY) ## Build the sdist and the wheel, and test what they hold
+test-packages: $(READY) ## Build the sdist and the wheel, and test their contents
 	$(RUN) -m pytest -m slow tests/test_packages.py $(ARGS)
 
 # Tests that see most of what another version can break. Warnings of old packages about each other are not ours.
 ELSEWHERE := $(addprefix tests/,test_cli.py test_exports.py test_files.py test_kernels_objects.py test_models.py \
     test_samples.py sim/explore/test_space.py sim/explore/test_run.py sim/test_machines.py sim/test_machines_files.py)
 
-test-lowest: $(LOWEST)  ## Run some tests with the lowest versions that pyproject.toml allows
+test-lowest: $(LOWEST)  ## Run some tests with the lowest versions in pyproject.toml
 	$(<D)/bin/python -m pytest -n 2 -o filterwarnings=default $(ELSEWHERE) $(ARGS)
 
-test-pythons: $(PYTHONS:%=test-python-%)    ## Run them with Python 3.12 and 3.13
+test-pythons: $(PYTHONS:%=test-python-%)    ## Run some tests with Python 3.12 and 3.13
 
 # Such a Python is on the path, or pyenv has it, or uv can download it.
 test-python-%: $(READY)
@@ -82,30 +82,30 @@ conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the samples
 	    --test build/conformance/sample/tests --sut-module tosajit.conformance.sut --no-color \
 	    --xunit-file build/conformance/arm.xml $(ARGS) | grep -v PASS
 
-sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz anew
+sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz again
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
 frontends: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SEED=1, ARGS='--only conv --minutes 10'
 	$(RUN) tools/frontends.py --seed $(SEED) $(ARGS)
 
-frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz anew
+frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
 	$(RUN) tools/frontends.py --seed $(SEED) --pack $(ARGS)
 
 bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
-rank: $(READY)      ## Hold the closed form's ranking of 3,200 machines against the event simulator's
+rank: $(READY)      ## Compare how closed form and event simulator rank 3,200 machines
 	$(RUN) -m pytest -m long tests/sim/test_ranking.py -rP $(ARGS)
 
-validate: $(READY) $(VELA)  ## Hold the simulator against published figures: docs/validation.md
+validate: $(READY) $(VELA)  ## Compare the simulator with published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
 
 fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats fuzz-tflite)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
 
-fuzz-integers: $(READY) $(ARM)  ## The half of it with integers: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink'
+fuzz-integers: $(READY) $(ARM)  ## The integer half of fuzz: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink'
 	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
-fuzz-floats: $(READY) $(ARM)    ## The half of it with floating point, with the same options
+fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the same options
 	$(RUN) tools/fuzz_floating.py $(ARGS)
 
 fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --type int8'
@@ -114,7 +114,7 @@ fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's r
 fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)
 
-mutants: $(READY) $(ARM)    ## Put small faults into the sources and see whether tests notice: ARGS='--seed 2 --mutants 50'
+mutants: $(READY) $(ARM)    ## Put small faults into the sources to see whether tests notice: ARGS='--seed 2 --mutants 50'
 	$(RUN) tools/mutants.py $(ARGS)
 
 notebooks: $(READY)     ## Execute the notebooks
@@ -123,7 +123,7 @@ notebooks: $(READY)     ## Execute the notebooks
 docs: $(DOCS)       ## Build the documentation: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict $(ARGS)
 
-newcomer:           ## Time what a newcomer waits for: an environment and a first model, a help text, a first result
+newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
 environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) ## Make all environments

@@ -1,7 +1,8 @@
 """A simulator of NPUs: machines, the time that programs take on them, and reports.
 
-`machine` says what a machine is, `cost` what a unit of it takes for a tile, `events` and `analytic` what a
-whole program takes, `report` shows it. Nothing here knows TOSA.
+Begin with `machine`, which says what a machine is. `cost` is what a unit of it takes for a tile; `events` and
+`analytic` time whole programs, and `report` presents the result; `planning` estimates for the planner, and
+`explore` searches spaces of machines. It may import `tiling`, never `tosajit`: nothing here knows TOSA.
 
 ```python
 import sim

@@ -97,7 +97,8 @@ class Scratchpad(Part):
     banks: Annotated[int, count("a scratchpad has", 1 << 16, 4, "banks")] = 1
     ports: Annotated[int, count("a scratchpad has", 1024, 2, "ports")] = 1
     bytes_per_cycle: (
-        Annotated[float, Figure("a rate", "a scratchpad delivers", 1e-3, 1e9, 16, "bytes a cycle", False)] | None
+        Annotated[float, Figure("a rate", "a scratchpad delivers", 1e-3, 1e9, 16, "bytes a cycle", False)]
+        | None
     ) = None
     """Of all ports together."""
     read_latency_cycles: Cycles = 0

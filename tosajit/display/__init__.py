@@ -1,4 +1,4 @@
-"""What people are shown: summaries of graphs, and tables for terminals.
+"""Text for people: summaries of graphs, and tables for terminals.
 
 May import `checks`, `operators` and `graph`. Begin with `summary.py`; `columns.py` aligns any table.
 """

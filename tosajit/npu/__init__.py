@@ -1,5 +1,6 @@
 """Graphs on modelled machines: planned, timed and explored.
 
-It brings `compiler`, `runtime` and `sim` together; nothing below it knows of machines but as targets. Begin
-with `simulate.py`.
+Begin with `simulate.py`; `steps.py` is what takes time in a graph with control flow, `explore.py` makes
+workloads of models. It brings `compiler`, `runtime`, `frontends` and `sim` together and may import all
+of them; nothing below it knows machines, except as targets.
 """

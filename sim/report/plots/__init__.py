@@ -1,4 +1,4 @@
-"""Pictures of reports; matplotlib is imported when the first one is drawn."""
+"""Plots of reports, one module for each; matplotlib is imported when the first one is drawn."""
 
 from __future__ import annotations
 

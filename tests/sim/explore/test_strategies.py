@@ -220,8 +220,7 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
         ),
         (
             ("grid", LARGE, 1_000_000, 0),
-            "2,228,160 machines, more than the 1,000,000 points; points=2228160 "
-            "takes all of them",
+            "2,228,160 machines, more than the 1,000,000 points; points=2228160 takes all of them",
         ),
     ],
 )

@@ -1,7 +1,8 @@
 """What all front ends are made of: declarations of source operators, refusals, and tables of both.
 
 A front end has a reader, which turns a file into frozen records and knows no TOSA; one declaration for each
-operator of the source, in files by family; and a walk that lowers the nodes of a model in order.
+operator of the source, in files by family; and a walk that lowers the nodes of a model in order. Begin with
+`declaration.py`. It may import `errors` and `graph`, and knows no format.
 """
 
 from tosajit.frontends.frame.declaration import Declaration, Declarations
