@@ -297,7 +297,7 @@ def test_a_damaged_report_is_told(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"a": 1}', "{" * 5_000])
 def test_what_is_no_report_is_told(text: str) -> None:
-    with pytest.raises(ReportError, match="^not "):
+    with pytest.raises(ReportError, match=r"^not "):
         Report.from_json(text)
 
 

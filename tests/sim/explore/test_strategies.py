@@ -216,7 +216,8 @@ def test_searches_leave_what_optuna_logs_as_it_was(capfd: pytest.CaptureFixture[
         (
             ("grid", LARGE, None, 0),
             "the grid has 2,228,160 machines, more than the 100,000 that are taken by default; "
-            "points=2228160 takes all of them, random and sobol draw some, and ranges with larger steps have fewer",
+            "points=2228160 takes all of them, random and sobol draw some, and ranges "
+            "with larger steps have fewer",
         ),
         (
             ("grid", LARGE, 1_000_000, 0),
