@@ -75,7 +75,7 @@ def test_groups_that_do_not_fit_a_machine_are_told(caplog: pytest.LogCaptureFixt
     machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
     with caplog.at_level(logging.INFO, "tosajit"), pytest.raises(tj.PlanError):
         tj.compile(graph, machine=machine)
-    assert any("main: groups are made anew for tiny: " in text for text in caplog.messages)
+    assert any("main: groups are made again for tiny: " in text for text in caplog.messages)
 
 
 def test_each_stage_tells_its_time(caplog: pytest.LogCaptureFixture) -> None:

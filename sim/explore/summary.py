@@ -160,7 +160,7 @@ def _name(model: object) -> object:
 def _reasons(exploration: Explored) -> str:
     kinds = kinds_of_reasons(exploration.reasons())
     words = kinds[:REASONS]
-    words += [f"{len(kinds) - REASONS:,} more kinds"] if len(kinds) > REASONS else []
+    words += [f"{len(kinds) - REASONS:,} more reasons"] if len(kinds) > REASONS else []
     return "; ".join(words)
 
 

@@ -85,7 +85,7 @@ def _operators(report: Account, shown: int) -> Iterator[str]:
         "unit",
         "cycles",
         "share",
-        _LEFT.format("where they go"),
+        _LEFT.format("cycles by cause"),
         "MACs",
         "of peak",
         "MACs/byte",

@@ -242,4 +242,4 @@ def test_small_explorations_are_pages_too(opened: Opened, kind: str) -> None:
         data["objectives"] = data["objectives"][:1]
     tab = opened(exploration_page(data))
     assert f"{keep} machines" in tab.text("header p")
-    assert ("No machine has been tried." in tab.text("main")) == (kind == "nothing")
+    assert ("No machine was evaluated." in tab.text("main")) == (kind == "nothing")

@@ -58,7 +58,7 @@ def test_the_page_says_what_the_simulator_says(part: str) -> None:
         for figure in table.figures:
             if figure.predicted is None or "random" in figure.case:
                 continue
-            assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page anew"
+            assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page again"
 
 
 def test_the_operators_of_two_accelerators_are_as_the_page_says() -> None:
@@ -66,4 +66,4 @@ def test_the_operators_of_two_accelerators_are_as_the_page_says() -> None:
     (table,) = validate.PARTS["operators"](QUICK)
     assert table.figures
     for figure in table.figures:
-        assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page anew"
+        assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page again"

@@ -44,11 +44,11 @@ def planned(groups: Groups, target: Target) -> Planned:
 def planned_for(groups: Groups, machine: Machine) -> Planned:
     """The program for a machine, in the order and tiles that it finishes soonest.
 
-    Groups that do not fit the machine are made anew, for it.
+    Groups that do not fit the machine are made again, for it.
     """
     found = _timed(groups, machine)
     if isinstance(found, Infeasible):
-        LOG.info("%s: groups are made anew for %s: %s", groups.name, machine.name, found)
+        LOG.info("%s: groups are made again for %s: %s", groups.name, machine.name, found)
         groups = groups_for(groups.segment, machine.target)
         found = _timed(groups, machine)
     return Planned(groups, _feasible(found))

@@ -21,7 +21,7 @@ class ComparisonView {
   }
 
   totals() {
-    const { element, body } = panel("Comparison", "a click on a row shows that report below");
+    const { element, body } = panel("Comparison", "click a row to show its report below");
     const { reports } = this;
     const first = (row) => reports.find(({ program }) => program === reports[row].program);
     const seconds = ({ cycles, clock_hz: clock }) => cycles / clock;
@@ -35,7 +35,7 @@ class ComparisonView {
         number("clock", "clock", (row) => reports[row].clock_hz, (value) => quantity(value, "Hz")),
         number("latency", "latency", (row) => seconds(reports[row]), (value) => quantity(value, "s")),
         number("ratio", "ratio", (row) => (seconds(first(row)) ? seconds(reports[row]) / seconds(first(row)) : null), (value) => `${value.toFixed(2)}×`),
-        { key: "stalled", title: "where it goes", width: "12em", wide: true, value: (row) => stalled(reports[row]), cell: (row, cell) => cell.append(timeBar(reports[row], seconds(reports[row]) / longest)) },
+        { key: "stalled", title: "cycles by cause", width: "12em", wide: true, value: (row) => stalled(reports[row]), cell: (row, cell) => cell.append(timeBar(reports[row], seconds(reports[row]) / longest)) },
         number("cycles", "cycles", (row) => reports[row].cycles, count),
         number("macs", "of MACs", (row) => reports[row].mac_utilisation, percent),
         number("offchip", "off-chip", (row) => reports[row].offchip_bytes, (value) => quantity(value, "B")),

@@ -8,7 +8,7 @@ class ExplorationView {
     this.points = new Points(data);
     [this.hovered, this.pinned, this.shown, this.reason] = [-1, -1, "all", null];
     host.append(this.figures());
-    if (!this.points.total) return void host.append(make("p", { class: "empty" }, "No machine has been tried."));
+    if (!this.points.total) return void host.append(make("p", { class: "empty" }, "No machine was evaluated."));
     host.append(this.scatter(), this.parallel());
     host.append(make("div", { class: "pair" }, this.points.fields.length ? this.heatmap() : null, make("div", {}, this.sensitivity(), this.infeasible())));
     host.append(this.machines());
@@ -33,8 +33,8 @@ class ExplorationView {
   }
 
   cardOf(row) {
-    if (row < 0) return [make("span", { class: "note" }, "Click a point, a line, a cell or a row to keep its machine here.")];
-    return [make("strong", {}, this.points.title(row)), " ", button("×", "Let go of the machine", () => this.pin(-1)), card(this.points.rows(row))];
+    if (row < 0) return [make("span", { class: "note" }, "Click a point, a line, a cell or a row to pin its machine here.")];
+    return [make("strong", {}, this.points.title(row)), " ", button("×", "Unpin the machine", () => this.pin(-1)), card(this.points.rows(row))];
   }
 
   showReason(key) {
@@ -67,7 +67,7 @@ class ExplorationView {
   }
 
   scatter() {
-    const { element, body } = panel("Pareto front", "wheel or + − to zoom, drag to move, click to keep a machine");
+    const { element, body } = panel("Pareto front", "wheel or + − to zoom, drag to move, click to pin a machine");
     this.scatterPlot = new Scatter(body, this);
     this.card = make("div", { class: "pinned", "aria-live": "polite" }, ...this.cardOf(-1));
     body.append(this.card);
@@ -83,7 +83,7 @@ class ExplorationView {
   }
 
   heatmap() {
-    const { element, body } = panel("Two fields", "the best over all others");
+    const { element, body } = panel("Two fields", "the best value over all other fields");
     this.heatPlot = new HeatMap(body, this);
     element.querySelector(".tools").append(...this.heatPlot.tools());
     return element;
@@ -103,7 +103,7 @@ class ExplorationView {
 
   infeasible() {
     const bad = this.points.feasible.reduce((sum, one) => sum + 1 - one, 0);
-    const { element, body } = panel(`${count(bad)} infeasible`, `of ${count(this.points.total)} machines; reasons that differ in numbers are one`);
+    const { element, body } = panel(`${count(bad)} infeasible`, `of ${count(this.points.total)} machines; reasons that differ only in numbers are grouped`);
     new Infeasible(body, this);
     return element;
   }
@@ -114,7 +114,7 @@ class ExplorationView {
       [this.shown, this.reason] = [shown, null];
       this.table.filter(this.table.query);
     });
-    const { element, body } = panel("Machines", "a click on a heading sorts, on a row keeps its machine", choose);
+    const { element, body } = panel("Machines", "click a heading to sort, a row to pin its machine", choose);
     const texts = [];
     const words = (row) => (texts[row] ??= [points.columns.number[row], ...points.fields.map((name) => points.columns[name][row]), points.columns.reason[row]].join(" ").toLowerCase());
     this.table = new Table(body, { label: "machines", columns: machineColumns(points), count: points.total, height: 480, words, matches: (row) => this.matches(row), onpick: (row) => this.pin(row) });

@@ -61,6 +61,6 @@ class Infeasible {
       list.append(number, meter, make("button", { type: "button", class: "link", title: `For example: ${group.example}`, onclick: () => view.showReason(group.key) }, group.key));
     }
     host.append(groups.length ? list : make("p", { class: "empty" }, "All machines are feasible."));
-    if (groups.length > 40) host.append(make("p", { class: "empty" }, `and ${count(groups.length - 40)} more kinds of reasons`));
+    if (groups.length > 40) host.append(make("p", { class: "empty" }, `and ${count(groups.length - 40)} more reasons`));
   }
 }

@@ -98,7 +98,7 @@ class ReportView {
   }
 
   causes() {
-    const { element, body } = panel("Where the cycles go", "stalls by cause, and the operators that they cost most");
+    const { element, body } = panel("Where the cycles go", "stalls by cause, and the operators with most of them");
     this.causesPart = new Causes(body, this);
     return element;
   }
@@ -113,7 +113,7 @@ class ReportView {
     const found = STYLE.causes.filter((_, cause) => this.report.operators.causes.some((cycles) => cycles[cause]));
     const key = legend(found.map(([name, colour]) => [colour, name]));
     key.prepend(make("span", {}, "cycles spent on"));
-    key.append(make("span", {}, "other lanes: colours in turn tell operators apart"));
+    key.append(make("span", {}, "other lanes: alternating colours separate operators"));
     body.append(key);
     this.timelinePlot = new Timeline(body, this);
     return element;
@@ -122,7 +122,7 @@ class ReportView {
   scratchpad() {
     const { contents } = this.report;
     const known = contents.first.length > 0;
-    const note = known ? "addresses over the same time; the line is what is in use" : "bytes in use over the same time";
+    const note = known ? "addresses over the same time; the line shows the bytes in use" : "bytes in use over the same time";
     const { element, body } = panel("Scratchpad", note, ...zoomButtons(this.range));
     const kinds = new Set(contents.kind);
     if (known) body.append(legend(STYLE.contents.filter((_, kind) => kinds.has(kind)).map(([, colour, text]) => [colour, text])));
@@ -131,7 +131,7 @@ class ReportView {
   }
 
   roofline() {
-    const { element, body } = panel("Roofline", "a circle for each operator with MACs, the larger the more of the time it takes");
+    const { element, body } = panel("Roofline", "a circle for each operator with MACs, sized by its share of the time");
     const { unit, macs } = this.report.operators;
     const units = [...new Set(unit.filter((_, number) => macs[number]).map((name) => name.split(" ")[0]))];
     body.append(legend(units.map((name) => [STYLE.units[name] ?? STYLE.other, name])));
@@ -145,7 +145,7 @@ class ReportView {
       this.unit = unit;
       this.table.update();
     });
-    const { element, body } = panel("Operators", "a click on a heading sorts, on a row shows it in the timeline", choose);
+    const { element, body } = panel("Operators", "click a heading to sort, a row to show it in the timeline", choose);
     const { operators } = this.report;
     const texts = operators.label.map((label, number) => [label, operators.unit[number], ...operators.members[number]].join(" ").toLowerCase());
     this.table = new Table(body, {
@@ -168,7 +168,7 @@ function operatorColumns(view) {
     { key: "unit", title: "unit", left: true, width: "6em", value: (row) => operators.unit[row], text: (row) => operators.unit[row] },
     number("cycles", "cycles", (row) => view.total(row), count),
     number("share", "share", (row) => view.total(row) / report.cycles, percent, { width: "5.6em" }),
-    { key: "stalled", title: "where they go", width: "11em", wide: true, value: (row) => view.total(row) - operators.causes[row][0], cell: (row, cell) => cell.append(causeBar(view, row, longest)) },
+    { key: "stalled", title: "cycles by cause", width: "11em", wide: true, value: (row) => view.total(row) - operators.causes[row][0], cell: (row, cell) => cell.append(causeBar(view, row, longest)) },
     number("tiles", "tiles", (row) => operators.tiles[row] || null, count, { width: "4.8em" }),
     number("macs", "MACs", (row) => operators.macs[row] || null, (value) => quantity(value, "MAC/s").replace("MAC/s", "").trim(), { width: "6em" }),
     number("peak", "of peak", (row) => (operators.macs[row] && report.peak_macs ? view.attained(row) / report.peak_macs : null), percent, { width: "6em" }),
