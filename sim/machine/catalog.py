@@ -78,8 +78,8 @@ def _ethos(name: str, base: str, rest: list[str]) -> Machine:
     mode = modes[0] if modes else _usual_mode(base, system)
     if (system, mode) not in combinations(base):
         fitting = ", ".join(m for s, m in combinations(base) if s == system)
-        text = f"{name!r}: activations live off-chip in {mode}, but flash cannot be written; {system} has {fitting}"
-        raise UnknownMachineError(text)
+        fault = f"{name!r}: activations live off-chip in {mode}, but flash cannot be written"
+        raise UnknownMachineError(f"{fault}; {system} has {fitting}")
     return ethos(base, system, mode)
 
 
