@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests import floating_oracle as oracle
-from tests.floating_graphs import EIGHT_BITS, FLOATS, Drawer, FloatingGraph
+from tests.floating_graphs import EIGHT_BITS, FLOATS, Drawer, Entry, FloatingGraph
 from tests.floating_regions import conditional, loop, variable
 from tests.floating_sums import SUMS
 from tosajit.operators import OPERATORS
@@ -102,7 +102,7 @@ def reduction(drawer: Drawer) -> None:
     x = drawer.operand((*FLOATS, *more.get(operator, ())))
     if not x.array.ndim:
         return
-    about = {"axis": int(drawer.random.integers(x.array.ndim))}
+    about: dict[str, Any] = {"axis": int(drawer.random.integers(x.array.ndim))}
     if operator in oracle.NAN_MODES or operator == "ARGMAX":
         about["nan_mode"] = drawer.pick(NAN_MODES)
     drawer.apply(operator, (x,), "INT32" if operator == "ARGMAX" else x.dtype, about)
@@ -127,8 +127,8 @@ def kernel_of(drawer: Drawer, extents: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(drawer.random.integers(1, min(3, extent) + 1)) for extent in extents)
 
 
-def spaced(drawer: Drawer, extents: tuple[int, ...], kernel: tuple[int, ...]) -> dict[str, Any] | None:
-    """Choose padding, strides and dilations that divide without a rest; None where they do not."""
+def spaced(drawer: Drawer, extents: tuple[int, ...], kernel: tuple[int, ...]) -> dict[str, Any]:
+    """Choose padding, strides and dilations that divide without a rest; steps of one where they do not."""
     rank = len(kernel)
     pad = np.minimum(drawer.random.integers(0, 3, (rank, 2)), np.array(kernel)[:, None] - 1)
     stride = drawer.random.integers(1, 3, rank)
@@ -149,7 +149,7 @@ def convolution(drawer: Drawer) -> None:
     extents, channels = x.array.shape[1:-1], x.array.shape[-1]
     kernel = kernel_of(drawer, extents)
     acc = accumulator(drawer, x.dtype)
-    about = {"acc_type": acc, "local_bound": bool(drawer.random.integers(2))}
+    about: dict[str, Any] = {"acc_type": acc, "local_bound": bool(drawer.random.integers(2))}
     outputs = drawer.pick((1, 4, 9))
     weight = drawer.fresh(x.dtype, (outputs, *kernel, channels))
     if operator == "TRANSPOSE_CONV2D":
@@ -201,7 +201,9 @@ def fourier(drawer: Drawer) -> None:
 def resize(drawer: Drawer) -> None:
     """RESIZE by any factor that the specification allows."""
     x = drawer.operand(FLOATS, 4)
-    scale, offset, border = [], [], []
+    scale: list[int] = []
+    offset: list[int] = []
+    border: list[int] = []
     for extent in x.array.shape[1:3]:
         numerator, denominator = (int(n) for n in drawer.random.integers(1, 7, 2))
         first = int(drawer.random.integers(-numerator, min(numerator * extent, 16 * numerator)))
@@ -236,7 +238,9 @@ def moved(drawer: Drawer) -> None:
     rank, shape = x.array.ndim, x.array.shape
     if not rank or (operator in ("TILE", "PAD", "CONCAT") and x.array.size > 800):
         return
-    axis, inputs, about = int(drawer.random.integers(rank)), (x,), {}
+    axis = int(drawer.random.integers(rank))
+    inputs: tuple[Entry, ...] = (x,)
+    about: dict[str, Any] = {}
     match operator:
         case "TRANSPOSE":
             about = {"perms": tuple(int(p) for p in drawer.random.permutation(rank))}

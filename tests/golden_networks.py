@@ -8,6 +8,7 @@ import numpy as np
 
 import tosajit as tj
 from tosajit import ops
+from tosajit.tracing.tensor import Tensor
 
 
 def networks() -> dict[str, Callable[[], tj.Graph]]:
@@ -24,7 +25,7 @@ def residual() -> tj.Graph:
     ]
     pointwise = generator.integers(-127, 128, (40, 1, 1, 16), np.int8)
 
-    def network(image):
+    def network(image: Tensor) -> tuple[Tensor, Tensor]:
         value = _scaled(ops.conv2d(image, first, pad=(1, 1, 1, 1)))
         for number, weight in enumerate(others):
             made = _scaled(ops.conv2d(value, weight, pad=(1, 1, 1, 1)))
@@ -38,7 +39,7 @@ def residual() -> tj.Graph:
 def attention() -> tj.Graph:
     """Two products of matrices, with a softmax in floating point between them."""
 
-    def network(query, key, value):
+    def network(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         scores = ops.matmul(query, ops.transpose(key, perms=(0, 2, 1)))
         powers = ops.exp(scores - ops.reduce_max(scores, axis=2))
         shares = ops.mul(powers, ops.reciprocal(ops.reduce_sum(powers, axis=2)))
@@ -52,7 +53,7 @@ def moving() -> tj.Graph:
     """Layout operators, a table and a gather."""
     table = np.arange(-128, 128).astype(np.int8)[::-1].copy()
 
-    def network(rows, indices):
+    def network(rows: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
         chosen = ops.gather(rows, indices)
         left, right = ops.slice(chosen, start=(0, 0, 0), size=(2, 20, 16)), ops.reverse(chosen, axis=1)
         joined = ops.concat([left, ops.tile(right, (1, 2, 1))], axis=1)
@@ -68,7 +69,7 @@ def resized() -> tj.Graph:
     depthwise = generator.integers(-127, 128, (3, 3, 12, 1), np.int8)
     turned = generator.integers(-127, 128, (6, 2, 2, 12), np.int8)
 
-    def network(image):
+    def network(image: Tensor) -> Tensor:
         small = _scaled(ops.depthwise_conv2d(image, depthwise, pad=(0, 1, 0, 1), stride=(2, 2)))
         larger = ops.resize(small, (4, 2, 4, 2), (-1, -1), (1, 1), mode="BILINEAR")
         up = ops.transpose_conv2d(_scaled(larger, 4), turned, stride=(2, 2))
@@ -83,7 +84,7 @@ def recurrent() -> tj.Graph:
     weight = generator.integers(-127, 128, (1, 32, 32), np.int8)
     sigmoid = (255 / (1 + np.exp(-np.arange(-128, 128) / 32)) - 128).round().astype(np.int8)
 
-    def network(steps, state):
+    def network(steps: Tensor, state: Tensor) -> Tensor:
         for number in range(6):
             step = ops.slice(steps, start=(0, number, 0), size=(1, 1, 32))
             total = ops.add(ops.matmul(step, weight), ops.matmul(state, weight))
@@ -93,9 +94,9 @@ def recurrent() -> tj.Graph:
     return tj.trace(network, np.zeros((1, 6, 32), np.int8), np.zeros((1, 1, 32), np.int8))
 
 
-def _scaled(value, shift=7):
+def _scaled(value: Tensor, shift: int = 7) -> Tensor:
     return ops.rescale(value, multiplier=1 << 30, shift=30 + shift, dtype=tj.INT8)
 
 
-def _wide(value):
+def _wide(value: Tensor) -> Tensor:
     return ops.rescale(value, multiplier=1 << 30, shift=30, dtype=tj.INT32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -14,9 +15,12 @@ import numpy as np
 from tosajit.kernels.contract.procedures import PROCEDURES
 from tosajit.kernels.instances import written_out
 from tosajit.kernels.sets.description import InstructionSet
-from tosajit.kernels.sets.vectors import Vectors
+from tosajit.kernels.sets.vectors import Block, Vectors
 
-DTYPES = {
+Plain = Any
+"""An int or an array, where kernels have values and registers of LLVM."""
+
+DTYPES: dict[str, type[np.generic]] = {
     "i8": np.int8,
     "u8": np.uint8,
     "i16": np.int16,
@@ -44,80 +48,84 @@ class PlainVectors(Vectors):
     def _lanes(self, kind: str, lanes: int | None) -> int:
         return lanes or self.isa.register_bytes // np.dtype(DTYPES[kind]).itemsize
 
-    def number(self, value):
+    def number(self, value: Plain) -> Plain:
         return int(value)
 
-    def loaded(self, where):
+    def loaded(self, where: Plain) -> Plain:
         return int(at(where, np.int64, 1)[0])
 
-    def choose(self, condition, yes, no):
+    def choose(self, condition: Plain, yes: Plain, no: Plain) -> Plain:
         return np.where(condition, yes, no) if isinstance(condition, np.ndarray) else yes if condition else no
 
-    def least_unsigned(self, first, second):
+    def least_unsigned(self, first: Plain, second: Plain) -> Plain:
         unsigned = [number.view(f"u{number.itemsize}") for number in (first, second)]
         return np.minimum(*unsigned).view(first.dtype)
 
-    def equal(self, first, second):
+    def equal(self, first: Plain, second: Plain) -> Plain:
         return first == second
 
-    def loop(self, count, carried, body):
+    def loop(
+        self, count: Plain, carried: Sequence[Plain], body: Callable[..., Sequence[Plain]]
+    ) -> list[Plain]:
         values = list(carried)
         for index in range(count):
             values = list(body(index, values))
         return values
 
-    def when(self, condition, yes, no=None) -> None:
+    def when(self, condition: Plain, yes: Block, no: Block | None = None) -> None:
         if condition:
             yes()
         elif no is not None:
             no()
 
-    def usually(self, condition, value, otherwise):
+    def usually(self, condition: Plain, value: Plain, otherwise: Callable[[], Plain]) -> Plain:
         return value if condition else otherwise()
 
-    def switch(self, choice, cases) -> None:
+    def switch(self, choice: Plain, cases: Mapping[int, Block]) -> None:
         cases[choice]()
 
-    def call(self, name, body, *arguments) -> None:
+    def call(self, name: str, body: Callable[..., None], *arguments: Plain) -> None:
         body(self, *arguments)
 
-    def load(self, where, kind, lanes=None):
+    def load(self, where: Plain, kind: str, lanes: int | None = None) -> Plain:
         return at(where, DTYPES[kind], self._lanes(kind, lanes)).copy()
 
-    def store(self, register, where) -> None:
+    def store(self, register: Plain, where: Plain) -> None:
         at(where, register.dtype, register.size)[...] = register
 
-    def constant(self, value, kind, lanes=None):
+    def constant(self, value: Plain, kind: str, lanes: int | None = None) -> Plain:
         return np.full(self._lanes(kind, lanes), np.array(value).astype(DTYPES[kind]))
 
-    def broadcast(self, where):
+    def broadcast(self, where: Plain) -> Plain:
         return np.repeat(at(where, np.int32, 1), self.isa.lanes)
 
-    def splat(self, number, kind, lanes=None):
+    def splat(self, number: Plain, kind: str, lanes: int | None = None) -> Plain:
         return self.constant(np.int64(number), kind, lanes)
 
-    def view(self, register, kind):
+    def view(self, register: Plain, kind: str) -> Plain:
         return register.view(DTYPES[kind])
 
-    def down(self, register, bits):
+    def down(self, register: Plain, bits: Plain) -> Plain:
         if isinstance(register, int):
             return (register & (1 << 64) - 1) >> bits
         return (register.view(f"u{register.itemsize}") >> bits).view(register.dtype)
 
-    def extended(self, register, kind):
+    def extended(self, register: Plain, kind: str) -> Plain:
         return register.astype(DTYPES[kind])
 
-    def shuffled(self, first, second, lanes):
+    def shuffled(self, first: Plain, second: Plain, lanes: Sequence[int]) -> Plain:
         return np.concatenate([first, second])[list(lanes)]
 
-    def zipped(self, first, second):
+    def zipped(self, first: Plain, second: Plain) -> tuple[Plain, Plain]:
         both = np.stack([first, second], axis=1).reshape(2, -1)
         return both[0], both[1]
 
-    def between(self, low, high):
+    def between(self, low: Plain, high: Plain) -> Plain:
         return (1 << max(high, 0)) - 1 & -(1 << low)
 
-    def load_part(self, where, mask, kind, other=None, lanes=None):
+    def load_part(
+        self, where: Plain, mask: Plain, kind: str, other: Plain = None, lanes: int | None = None
+    ) -> Plain:
         register = self.constant(0, kind, lanes) if other is None else other.copy()
         size = register.itemsize
         for lane in range(register.size):
@@ -125,32 +133,32 @@ class PlainVectors(Vectors):
                 register[lane] = at(where + lane * size, register.dtype, 1)[0]
         return register
 
-    def store_part(self, register, where, mask) -> None:
+    def store_part(self, register: Plain, where: Plain, mask: Plain) -> None:
         for lane in range(register.size):
             if mask >> lane & 1:
                 at(where + lane * register.itemsize, register.dtype, 1)[0] = register[lane]
 
-    def dot_bytes(self, total, left, right):
+    def dot_bytes(self, total: Plain, left: Plain, right: Plain) -> Plain:
         first = left.view(np.uint8 if self.isa.bias else np.int8).astype(np.int32)
         return total + (first * right.view(np.int8)).reshape(-1, 4).sum(axis=1, dtype=np.int32)
 
-    def dot_halves(self, total, left, right):
+    def dot_halves(self, total: Plain, left: Plain, right: Plain) -> Plain:
         products = left.view(np.int16).astype(np.int32) * right.view(np.int16)
         return total + products.reshape(-1, 2).sum(axis=1, dtype=np.int32)
 
-    def fused(self, total, left, right):
+    def fused(self, total: Plain, left: Plain, right: Plain) -> Plain:
         return (left.astype(np.float64) * right + total).astype(np.float32)
 
-    def even_products(self, left, right):
+    def even_products(self, left: Plain, right: Plain) -> Plain:
         low = np.uint64(0xFFFFFFFF)
         return ((left.view(np.uint64) & low) * (right.view(np.uint64) & low)).view(np.int64)
 
-    def sum(self, words):
+    def sum(self, words: Plain) -> Plain:
         return int(words.sum(dtype=np.int32))
 
-    def narrow(self, words, low, high):
-        limits = (int(np.array(limit).astype(np.int8)) for limit in (low, high))
-        return np.clip(words, *limits).astype(np.int8)
+    def narrow(self, words: Plain, low: Plain, high: Plain) -> Plain:
+        least, most = (int(np.array(limit).astype(np.int8)) for limit in (low, high))
+        return np.clip(words, least, most).astype(np.int8)
 
 
 class Kernels:
@@ -184,7 +192,8 @@ class Kernels:
 
     def _local(self, size: int) -> int:
         self._kept.append(np.zeros(size + 64, np.uint8))
-        return -(-self._kept[-1].ctypes.data // 64) * 64
+        address: int = self._kept[-1].ctypes.data
+        return -(-address // 64) * 64
 
     def _load(self, dtype: Any, pointer: int, index: int) -> Any:
         value = at(pointer + index * np.dtype(dtype).itemsize, dtype, 1)[0]

@@ -12,7 +12,7 @@ from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 
 def summed(x: Array, weights: Array, g: Geometry) -> Array:
     """Convolve tap by tap, in the type of the image."""
-    return _by_taps(x, g, lambda taken, tap: np.asarray(taken @ weights[:, *tap].T))
+    return _by_taps(x, g, lambda taken, tap: np.asarray(taken @ np.moveaxis(weights, 0, -1)[tap]))
 
 
 def summed_by_channel(x: Array, weights: Array, g: DepthwiseGeometry) -> Array:

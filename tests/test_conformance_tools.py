@@ -149,7 +149,9 @@ def test_half_a_result_is_none(unpacked: list[tuple[Test, Path]], tmp_path: Path
     class Arm(ArmTools):
         """Writes all that it has to, and then fails."""
 
-        def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
+        def evaluate(
+            self, description: Path, output: Path, *, seconds: float = 0, precise: bool = True
+        ) -> tuple[int, str]:
             for name in test.outputs.values():
                 np.save(output / name, np.zeros(1))
             return 1, "unpredictable"
@@ -168,7 +170,9 @@ def test_large_results_are_packed_and_read_as_they_were(
     class Arm(ArmTools):
         """Writes a large result, and small bounds."""
 
-        def evaluate(self, description: Path, output: Path, seconds: float) -> tuple[int, str]:
+        def evaluate(
+            self, description: Path, output: Path, *, seconds: float = 0, precise: bool = True
+        ) -> tuple[int, str]:
             for name in test.outputs.values():
                 np.save(output / name, large)
                 np.save(output / f"bounds_{name}", large[:9])

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import DTypeLike
 
 from tests.summing import summed, summed_by_channel
+from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
+from tosajit.kernels.contract.slots import DepthwiseSlot, Numbered, PackSlot, Slot
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,
@@ -30,86 +34,86 @@ LIBRARIES = available_sets()
 CANARY = 256
 SOME = settings(max_examples=20, deadline=None)
 
-HOST = {"i8": np.int8, "i16": np.int16}
+HOST: dict[str, type[np.int8 | np.int16]] = {"i8": np.int8, "i16": np.int16}
 
 libraries = pytest.mark.parametrize("library", LIBRARIES)
 zero_points = st.integers(-128, 127)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def run(source, args) -> None:
+def run(source: str, args: Array) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
 
 
-def address(source):
+def address(source: str) -> int:
     return compile_kernel(source).address
 
 
 class Guarded:
     """An array with canaries on both sides, and guesses for what the kernel may not read."""
 
-    def __init__(self, shape, dtype, fill=0x5A) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, fill: int = 0x5A) -> None:
         self.bytes = np.full(int(np.prod(shape)) * np.dtype(dtype).itemsize + 2 * CANARY, fill, np.uint8)
         self.array = self.bytes[CANARY:-CANARY].view(dtype).reshape(shape)
         self.address = self.array.ctypes.data
         self.fill = fill
 
-    def intact(self):
-        return (self.bytes[:CANARY] == self.fill).all() and (self.bytes[-CANARY:] == self.fill).all()
+    def intact(self) -> bool:
+        outside = np.concatenate([self.bytes[:CANARY], self.bytes[-CANARY:]])
+        return bool((outside == self.fill).all())
 
 
-def guarded(array):
+def guarded(array: Array) -> Guarded:
     copy = Guarded(array.shape, array.dtype)
     copy.array[...] = array
     return copy
 
 
-def integers(rng, dtype, shape):
+def integers(rng: np.random.Generator, dtype: DTypeLike, shape: int | tuple[int, ...]) -> Array:
     limits = np.iinfo(dtype)
     values = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     return values if rng.integers(4) else np.full(shape, rng.choice([limits.min, limits.max]), dtype)
 
 
-def convolve(x, weights, g, input_zp=0, weight_zp=0):
+def convolve(x: Array, weights: Array, g: Geometry, input_zp: int = 0, weight_zp: int = 0) -> Array:
     """The sums of a convolution of integers, exactly."""
     return summed(x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp, g)
 
 
-def extent_out(extent, kernel, stride, before, after, dilation):
+def extent_out(extent: int, kernel: int, stride: int, before: int, after: int, dilation: int) -> int:
     span = extent - 1 + before + after - (kernel - 1) * dilation
     return span // stride + 1 if span >= 0 else 0
 
 
+def triple(numbers: Sequence[int]) -> tuple[int, int, int]:
+    first, second, third = numbers
+    return first, second, third
+
+
 @st.composite
-def geometries(draw, dimensions=(1, 2, 3), element_bytes=1):
+def geometries(draw: st.DrawFn, dimensions: Sequence[int] = (1, 2, 3), element_bytes: int = 1) -> Geometry:
     rank = draw(st.sampled_from(dimensions))
     most = (4, 9, 9)
     sizes = [draw(st.integers(1, most[i])) if i >= 3 - rank else 1 for i in range(3)]
-    kernel, stride, pad, dilation, out = [], [], [], [], []
+    taps, out = [], []
     for i, size in enumerate(sizes):
         plain = i < 3 - rank or draw(st.booleans())
-        k, s, d = (1, 1, 1) if plain else tuple(draw(st.integers(1, 3)) for _ in range(3))
-        before, after = (0, 0) if plain else tuple(draw(st.integers(0, 3)) for _ in range(2))
+        k, s, d = (1, 1, 1) if plain else draw(st.tuples(*[st.integers(1, 3)] * 3))
+        before, after = (0, 0) if plain else draw(st.tuples(*[st.integers(0, 3)] * 2))
         if extent_out(size, k, s, before, after, d) < 1:
             k, s, d, before, after = 1, 1, 1, 0, 0
-        kernel.append(k), stride.append(s), pad.append(before), dilation.append(d)
+        taps.append((k, s, before, d))
         out.append(extent_out(size, k, s, before, after, d))
     batch = draw(st.integers(1, 2))
     channels = st.one_of(st.integers(1, 8), st.sampled_from([16, 31, 64, 68]))
+    input, output = (batch, *triple(sizes)), (batch, *triple(out))
+    kernel, stride, pad, dilation = map(triple, zip(*taps, strict=True))
     return Geometry(
-        (batch, *sizes),
-        (batch, *out),
-        draw(channels),
-        draw(channels),
-        tuple(kernel),
-        tuple(stride),
-        tuple(pad),
-        tuple(dilation),
-        element_bytes,
+        input, output, draw(channels), draw(channels), kernel, stride, pad, dilation, element_bytes
     )
 
 
-def arguments(slots, blocking, **numbers):
+def arguments(slots: type[Numbered], blocking: Blocking | DepthwiseBlocking, **numbers: int) -> Array:
     args = np.zeros(len(slots) + 8, np.int64)
     for slot, number in blocking.slots().items():
         args[slot] = number
@@ -126,7 +130,16 @@ STORE = {
 
 
 def convolution(
-    g, library, x, weights, bias, out_address, right="i8", zero_points=(0, 0), box=None, **numbers
+    g: Geometry,
+    library: str,
+    x: Array,
+    weights: Array,
+    bias: Array,
+    out_address: int,
+    right: str = "i8",
+    zero_points: tuple[int, int] = (0, 0),
+    box: tuple[int, ...] | None = None,
+    **numbers: int,
 ) -> None:
     left = "i8" if g.element_bytes == 1 else "i16"
     spec = ContractSpec(named_set(library), "convolution", left, right)
@@ -168,7 +181,9 @@ def convolution(
 @libraries
 @SOME
 @given(g=geometries(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
-def test_int8_convolutions_are_exact(library: str, g, seed, input_zp, weight_zp) -> None:
+def test_int8_convolutions_are_exact(
+    library: str, g: Geometry, seed: int, input_zp: int, weight_zp: int
+) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -218,7 +233,9 @@ def test_padding_behind_the_input_alone_is_not_read_from_memory() -> None:
 @libraries
 @SOME
 @given(g=geometries(), seed=seeds, data=st.data())
-def test_a_box_writes_nothing_outside_itself(library: str, g, seed, data) -> None:
+def test_a_box_writes_nothing_outside_itself(
+    library: str, g: Geometry, seed: int, data: st.DataObject
+) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -239,7 +256,7 @@ def test_a_box_writes_nothing_outside_itself(library: str, g, seed, data) -> Non
 @pytest.mark.parametrize("right", ["i8", "i16"])
 @SOME
 @given(g=geometries(element_bytes=2), seed=seeds)
-def test_int16_convolutions_are_exact(library: str, right: str, g, seed) -> None:
+def test_int16_convolutions_are_exact(library: str, right: str, g: Geometry, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     weights = integers(rng, HOST[right], (g.out_channels, *g.kernel, g.in_channels)).astype(np.int16)
@@ -260,7 +277,7 @@ def test_long_int16_sums_do_not_wrap_at_32_bits(library: str, right: str) -> Non
     )
     out = Guarded((14, 33), np.int64)
     convolution(g, library, x, weights, np.zeros(33, np.int64), out.address, right)
-    assert (out.array == 5001 * 32768 * -int(np.iinfo(HOST[right]).min)).all()
+    np.testing.assert_array_equal(out.array, 5001 * 32768 * -int(np.iinfo(HOST[right]).min))
 
 
 @libraries
@@ -269,7 +286,9 @@ def test_long_int16_sums_do_not_wrap_at_32_bits(library: str, right: str) -> Non
 @given(
     sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds, zero_points=st.tuples(zero_points, zero_points)
 )
-def test_matrix_products_pack_b_at_run_time(library: str, type_: str, sizes, seed, zero_points) -> None:
+def test_matrix_products_pack_b_at_run_time(
+    library: str, type_: str, sizes: tuple[int, int, int], seed: int, zero_points: tuple[int, int]
+) -> None:
     height, depth, width = sizes
     rng, dtype = np.random.default_rng(seed), np.dtype(HOST[type_])
     a, b = integers(rng, dtype, (height, depth)), integers(rng, dtype, (depth, width))
@@ -323,7 +342,14 @@ def test_matrix_products_pack_b_at_run_time(library: str, type_: str, sizes, see
     data=st.data(),
 )
 def test_transposed_convolutions_are_exact(
-    library: str, sizes, channels, kernel, stride, seed, zero_points, data
+    library: str,
+    sizes: tuple[int, int, int],
+    channels: tuple[int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    seed: int,
+    zero_points: tuple[int, int],
+    data: st.DataObject,
 ) -> None:
     (batch, ih, iw), (ic, oc) = sizes, channels
     pads = [data.draw(st.tuples(*[st.integers(1 - k, 3)] * 2)) for k in kernel]
@@ -354,37 +380,43 @@ def test_transposed_convolutions_are_exact(
 
 
 @st.composite
-def depthwise_geometries(draw, element_bytes=1, parts=1, multipliers=(1, 1, 1, 2, 3)):
-    input, output, values = [], [], {"kernel": [], "stride": [], "pad": [], "dilation": []}
+def depthwise_geometries(
+    draw: st.DrawFn, element_bytes: int = 1, parts: int = 1, multipliers: Sequence[int] = (1, 1, 1, 2, 3)
+) -> DepthwiseGeometry:
+    sizes, taps = [], []
     for _ in range(2):
         size, k, s, d = draw(st.integers(1, 20)), *(draw(st.integers(1, 5 - i)) for i in range(3))
         before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
         if extent_out(size, k, s, before, after, d) < 1:
             k, s, d = 1, 1, 1
-        input.append(size)
-        output.append(extent_out(size, k, s, before, after, d))
-        for name, value in zip(values, (k, s, before, d), strict=True):
-            values[name].append(value)
+        sizes.append((size, extent_out(size, k, s, before, after, d)))
+        taps.append((k, s, before, d))
     batch = draw(st.integers(1, 2))
     channels = draw(st.sampled_from([1, 2, 3, 8, 16, 24, 32, 40, 64, 96, 144, 200, 260]))
     multiplier = draw(st.sampled_from(multipliers))
-    return DepthwiseGeometry(
-        (batch, *input),
-        (batch, *output),
-        channels,
-        multiplier,
-        **{name: tuple(pair) for name, pair in values.items()},
-        element_bytes=element_bytes,
-        parts=parts,
-    )
+    input, output = ((batch, rows, columns) for rows, columns in zip(*sizes, strict=True))
+    (ky, sy, py, dy), (kx, sx, px, dx) = taps
+    pairs = (ky, kx), (sy, sx), (py, px), (dy, dx)
+    return DepthwiseGeometry(input, output, channels, multiplier, *pairs, element_bytes, parts)
 
 
-def depthwise(x, weights, g, input_zp, weight_zp):
+def depthwise(x: Array, weights: Array, g: DepthwiseGeometry, input_zp: int, weight_zp: int) -> Array:
     """The sums of a depthwise convolution of integers, exactly."""
     return summed_by_channel(x.astype(np.int64) - input_zp, weights.astype(np.int64) - weight_zp, g)
 
 
-def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None, **numbers) -> None:
+def run_depthwise(
+    g: DepthwiseGeometry,
+    spec: ContractSpec,
+    epilogue: Epilogue,
+    x: Array,
+    packed: Array,
+    initial: Array,
+    out: Guarded,
+    input_zp: int,
+    box: tuple[int, ...] | None = None,
+    **numbers: int,
+) -> None:
     scratch = Guarded((DepthwiseBlocking(g, spec.isa).scratch_bytes,), np.uint8)
     source, operands = guarded(x), [guarded(packed), guarded(initial)]
     addresses = {
@@ -406,14 +438,16 @@ def run_depthwise(g, spec, epilogue, x, packed, initial, out, input_zp, box=None
     assert out.intact()
 
 
-def padded(values, dtype):
+def padded(values: Array, dtype: DTypeLike) -> Array:
     return np.concatenate([values, np.zeros(-len(values) % 16, np.int64)]).astype(dtype)
 
 
 @libraries
 @SOME
 @given(data=st.data(), seed=seeds, input_zp=zero_points, weight_zp=st.one_of(st.just(0), zero_points))
-def test_int8_depthwise_convolutions_are_exact(library: str, data, seed, input_zp, weight_zp) -> None:
+def test_int8_depthwise_convolutions_are_exact(
+    library: str, data: st.DataObject, seed: int, input_zp: int, weight_zp: int
+) -> None:
     g = data.draw(depthwise_geometries(parts=3 if weight_zp else 1))
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
@@ -438,7 +472,7 @@ def test_int8_depthwise_convolutions_are_exact(library: str, data, seed, input_z
 @libraries
 @SOME
 @given(g=depthwise_geometries(element_bytes=2), seed=seeds)
-def test_int16_depthwise_convolutions_are_exact(library: str, g, seed) -> None:
+def test_int16_depthwise_convolutions_are_exact(library: str, g: DepthwiseGeometry, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
@@ -450,7 +484,7 @@ def test_int16_depthwise_convolutions_are_exact(library: str, g, seed) -> None:
     np.testing.assert_array_equal(out.array, depthwise(x, weights, g, 0, 0) + bias)
 
 
-def apply_scale_32(value, multiplier, shift, double_round):
+def apply_scale_32(value: int, multiplier: int, shift: int, double_round: bool) -> int:
     """TOSA 1.0.1 section 4.5.5, in unbounded integers."""
     rounding = 1 << (shift - 1)
     if double_round and shift > 31:
@@ -470,7 +504,14 @@ def apply_scale_32(value, multiplier, shift, double_round):
     shifts=st.tuples(*[st.integers(32, 62)] * 2),
 )
 def test_vector_rescaling_is_exact_or_declined(
-    library: str, seed, double_round, output_zp, low, high, size, shifts
+    library: str,
+    seed: int,
+    double_round: bool,
+    output_zp: int,
+    low: int,
+    high: int,
+    size: tuple[int, int],
+    shifts: tuple[int, int],
 ) -> None:
     rng = np.random.default_rng(seed)
     rows, columns = size
@@ -480,7 +521,9 @@ def test_vector_rescaling_is_exact_or_declined(
     shift = rng.integers(min(shifts), max(shifts), columns, endpoint=True)
     weights, x = np.zeros((columns, 4), np.int8), integers(rng, np.int8, (rows, 4))
     bound = pack.sum_bound(weights, bias, 0, 0)
-    table = pack.rescale_table(multiplier, shift, double_round, output_zp, columns, bound)
+    table = pack.rescale_table(
+        multiplier.astype(np.int32), shift.astype(np.int8), double_round, output_zp, columns, bound
+    )
     if table is None:
         return
     g = Geometry((1, 1, rows, 1), (1, 1, rows, 1), 4, columns)
@@ -530,10 +573,13 @@ def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
         True,
     )
     addend = guarded(rng.integers(-128, 128, channels).astype(np.int8))
-    bias, multiplier, shift = rng.integers(-(1 << 20), 1 << 20, channels), 1 << 30, 44
-    table = pack.rescale_table(multiplier, shift, True, 7, channels, np.abs(bias) + 255 * 128)
+    bias, multiplier, shift = rng.integers(-(1 << 20), 1 << 20, channels).astype(np.int32), 1 << 30, 44
+    table = pack.rescale_table(
+        multiplier, shift, True, 7, channels, np.abs(bias).astype(np.int64) + 255 * 128
+    )
+    assert table is not None
     data, out = guarded(table.packed(named_set(library).lanes)), Guarded((1, 6, 5, channels), np.int32)
-    rescaled = {
+    rescaled: dict[str, Any] = {
         "PARAMETERS": data.address,
         "SIGN": table.sign,
         "LOW": -50,
@@ -543,12 +589,12 @@ def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
     x = integers(rng, np.int8, (1, 6, 5, channels))
     spec = ContractSpec(named_set(library), kind)
     weights = integers(rng, np.int8, (1, 1, channels, 1))
+    pixels = DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels)
+    sums = depthwise(x, weights, pixels, 0, 0) + bias
     if kind == "depthwise":
-        g = DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels)
-        sums = depthwise(x, weights, g, 0, 0) + bias
         initial = padded(bias - spec.isa.bias * weights.reshape(-1).astype(np.int64) + (1 << 31), np.uint32)
         run_depthwise(
-            g,
+            pixels,
             spec,
             epilogue,
             x,
@@ -561,7 +607,6 @@ def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
     else:
         g = Geometry((1, 1, 6, 5), (1, 1, 6, 5), channels, channels)
         matrix = np.diag(weights.reshape(-1))
-        sums = depthwise(x, weights, DepthwiseGeometry((1, 6, 5), (1, 6, 5), channels), 0, 0) + bias
         operands = (
             guarded(pack.pack_weights(named_set(library).lanes, matrix)),
             guarded(pack.start_values(named_set(library), matrix, bias, 0, 0, rescale=True)),

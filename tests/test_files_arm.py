@@ -138,9 +138,10 @@ def test_the_reference_model_runs_variables(graph: Graph, test: bool, tmp_path: 
 def test_variables_of_arms_serializer_become_operators() -> None:
     graph = load(OF_ARM)
     main, then, other = (region.blocks[0] for region in graph.regions)
-    declared = {
-        dict(node.operator.attributes)["name"]: main.values[node.outputs[0]] for node in main.nodes[:2]
-    }
+    declared: dict[str, Value] = {}
+    for node in main.nodes[:2]:
+        assert isinstance(node.operator, VARIABLE)
+        declared[node.operator.name] = main.values[node.outputs[0]]
     opcodes = ["VARIABLE", "VARIABLE", "VARIABLE_READ", "COND_IF", "VARIABLE_WRITE", "VARIABLE_READ"]
     assert [node.operator.opcode for node in main.nodes] == opcodes
     assert [node.operator.opcode for node in then.nodes] == ["VARIABLE_WRITE", "VARIABLE_READ"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tests.test_contract_kernels import (
     seeds,
 )
 from tosajit import accuracy
+from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking
 from tosajit.kernels.contract.geometry import Geometry
@@ -38,19 +40,23 @@ STORE = Epilogue("store_f32(output, index, acc)", OUTPUT)
 EPSILON = 2.0**-24
 
 
-def numbers(rng, shape):
+def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Numbers of very different magnitudes."""
     return (rng.standard_normal(shape) * 2.0 ** rng.integers(-12, 12, shape)).astype(np.float32)
 
 
-def near(found, left, right, product, depth) -> None:
+def near(
+    found: Array, left: Array, right: Array, product: Callable[[Array, Array], Array], depth: int
+) -> None:
     """Check that sums are as exact as a sum of rounded products is."""
     exact = product(left.astype(np.float64), right.astype(np.float64))
     reach = product(abs(left).astype(np.float64), abs(right).astype(np.float64))
     assert (abs(found - exact) <= (depth + 1) * EPSILON * reach).all()
 
 
-def convolution(g, library, x, packed, out, box=None) -> None:
+def convolution(
+    g: Geometry, library: str, x: Array, packed: int, out: Guarded, box: tuple[int, ...] | None = None
+) -> None:
     """Run the kernel; `packed` is the address of B."""
     spec = ContractSpec(named_set(library), "convolution", "f32", "f32")
     source, scratch = guarded(x), Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
@@ -75,7 +81,9 @@ def convolution(g, library, x, packed, out, box=None) -> None:
 @libraries
 @SOME
 @given(g=geometries(element_bytes=4), seed=seeds, data=st.data())
-def test_convolutions_are_within_the_bound_and_stay_in_their_box(library: str, g, seed, data) -> None:
+def test_convolutions_are_within_the_bound_and_stay_in_their_box(
+    library: str, g: Geometry, seed: int, data: st.DataObject
+) -> None:
     rng = np.random.default_rng(seed)
     x = numbers(rng, (*g.input, g.in_channels))
     weights = numbers(rng, (g.out_channels, *g.kernel, g.in_channels))
@@ -91,7 +99,7 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(library: str, g
     np.testing.assert_array_equal(out.array[~inside], before[~inside])
     found = np.where(inside, out.array, 0.0)
 
-    def product(left, right):
+    def product(left: Array, right: Array) -> Array:
         return np.where(inside, summed(left, right, g).reshape(inside.shape), 0.0)
 
     near(found, x, weights, product, g.depth)
@@ -110,7 +118,7 @@ def test_overlapping_rows_of_a_share_their_input(library: str, width: int) -> No
     near(out.array, x, weights, lambda left, right: summed(left, right, g), g.depth)
 
 
-def packed_at_run_time(library, matrix, right="f32"):
+def packed_at_run_time(library: str, matrix: Array, right: str = "f32") -> Guarded:
     """B in panels, from rows of B in memory."""
     depth, columns = matrix.shape
     source, packed = (
@@ -127,7 +135,7 @@ def packed_at_run_time(library, matrix, right="f32"):
 @libraries
 @SOME
 @given(sizes=st.tuples(*[st.integers(1, 150)] * 3), seed=seeds)
-def test_matrix_products_pack_b_at_run_time(library: str, sizes, seed) -> None:
+def test_matrix_products_pack_b_at_run_time(library: str, sizes: tuple[int, int, int], seed: int) -> None:
     height, depth, width = sizes
     rng = np.random.default_rng(seed)
     a, b = numbers(rng, (height, depth)), numbers(rng, (depth, width))
@@ -165,12 +173,12 @@ def test_infinities_and_nan_stay_in_their_row(library: str) -> None:
     np.testing.assert_array_equal(out.array, np.repeat([[7], [np.inf], [np.nan], [7], [-np.inf]], 20, axis=1))
 
 
-TYPES = {
-    "fp32": (tj.FP32, "FP32", tj.FP32, 2.0**-24),
-    "fp16": (tj.FP16, "FP32", tj.FP16, 2.0**-11),
-    "bf16": (tj.BF16, "FP32", tj.BF16, 2.0**-8),
-    "fp8e4m3": (tj.FP8E4M3, "FP16", tj.FP16, 2.0**-11),
-    "fp8e5m2": (tj.FP8E5M2, "FP16", tj.FP16, 2.0**-11),
+TYPES: dict[str, tuple[tj.DType, AccType, tj.DType, float]] = {
+    "fp32": (tj.FP32, AccType.FP32, tj.FP32, 2.0**-24),
+    "fp16": (tj.FP16, AccType.FP32, tj.FP16, 2.0**-11),
+    "bf16": (tj.BF16, AccType.FP32, tj.BF16, 2.0**-8),
+    "fp8e4m3": (tj.FP8E4M3, AccType.FP16, tj.FP16, 2.0**-11),
+    "fp8e5m2": (tj.FP8E5M2, AccType.FP16, tj.FP16, 2.0**-11),
 }
 types = pytest.mark.parametrize("type_", TYPES)
 

@@ -25,6 +25,7 @@ from tests.test_contract_kernels import (
     seeds,
 )
 from tests.test_float_contractions import EPSILON, STORE, Drawn, exactly, numbers, types
+from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.spec import ContractSpec
@@ -32,14 +33,22 @@ from tosajit.kernels.sets.registry import named_set
 from tosajit.operators import CLAMP, DEPTHWISE_CONV2D
 
 
-def near(found, x, weights, g) -> None:
+def near(found: Array, x: Array, weights: Array, g: DepthwiseGeometry) -> None:
     """Check that sums are as exact as a sum of rounded products is."""
     exact = summed_by_channel(exactly(x), exactly(weights), g).reshape(found.shape)
     reach = summed_by_channel(abs(exactly(x)), abs(exactly(weights)), g).reshape(found.shape)
     assert (abs(found - exact) <= (g.kernel[0] * g.kernel[1] + 1) * EPSILON * reach).all()
 
 
-def kernel(g, library, x, weights, out, box=None, **numbers) -> None:
+def kernel(
+    g: DepthwiseGeometry,
+    library: str,
+    x: Array,
+    weights: Array,
+    out: Guarded,
+    box: tuple[int, ...] | None = None,
+    **numbers: int,
+) -> None:
     spec = ContractSpec(named_set(library), "depthwise", "f32", "f32")
     packed, parts = pack.pack_depthwise(named_set(library).lanes, weights, 0, 4)
     assert parts == 1
@@ -50,7 +59,7 @@ def kernel(g, library, x, weights, out, box=None, **numbers) -> None:
 @SOME
 @given(g=depthwise_geometries(element_bytes=4, multipliers=(1,)), seed=seeds, data=st.data())
 def test_depthwise_convolutions_are_within_the_bound_and_stay_in_their_box(
-    library: str, g, seed, data
+    library: str, g: DepthwiseGeometry, seed: int, data: st.DataObject
 ) -> None:
     rng = np.random.default_rng(seed)
     x = numbers(rng, (*g.input, g.in_channels))
@@ -68,11 +77,12 @@ def test_depthwise_convolutions_are_within_the_bound_and_stay_in_their_box(
     near(np.where(inside, out.array, whole), x, weights, g)
 
 
-def wide(width, channels, size, stride, pad, dilation=1):
+def wide(width: int, channels: int, size: int, stride: int, pad: int, dilation: int = 1) -> DepthwiseGeometry:
     """Rows with and without padding, of several blocks."""
-    extents = [extent_out(extent, size, stride, pad, pad, dilation) for extent in (9, width)]
-    pairs = [(number, number) for number in (size, stride, pad, dilation)]
-    return DepthwiseGeometry((2, 9, width), (2, *extents), channels, 1, *pairs, element_bytes=4)
+    rows, columns = (extent_out(extent, size, stride, pad, pad, dilation) for extent in (9, width))
+    kernel, strides, pads, steps = ((number, number) for number in (size, stride, pad, dilation))
+    output = 2, rows, columns
+    return DepthwiseGeometry((2, 9, width), output, channels, 1, kernel, strides, pads, steps, 4)
 
 
 WIDE = [
@@ -86,7 +96,7 @@ WIDE = [
 
 @libraries
 @pytest.mark.parametrize("shape", WIDE)
-def test_rows_away_from_the_padding_are_read_in_place(library: str, shape) -> None:
+def test_rows_away_from_the_padding_are_read_in_place(library: str, shape: tuple[int, ...]) -> None:
     g = wide(*shape)
     rng = np.random.default_rng(shape)
     x, weights = numbers(rng, (*g.input, g.in_channels)), numbers(rng, (*g.kernel, g.in_channels, 1))
@@ -129,7 +139,15 @@ def test_padding_is_a_zero_and_not_what_is_left_out(library: str, width: int) ->
     np.testing.assert_array_equal(out.array, expected)
 
 
-def graph_of(drawn, size, shape, pad, stride, dilation, multiplier=1):
+def graph_of(
+    drawn: Drawn,
+    size: tuple[int, int],
+    shape: tuple[int, int, int, int],
+    pad: tuple[int, int, int, int],
+    stride: tuple[int, int],
+    dilation: tuple[int, int],
+    multiplier: int = 1,
+) -> tuple[str, Array]:
     """A depthwise convolution and a clamp, and its exact result."""
     kh, kw = size
     batch, height, width, channels = shape
@@ -139,11 +157,9 @@ def graph_of(drawn, size, shape, pad, stride, dilation, multiplier=1):
     operands += [drawn.graph.const(bias, drawn.result), *drawn.zeros()]
     operator = DEPTHWISE_CONV2D(pad=pad, stride=stride, dilation=dilation, acc_type=drawn.acc_type)
     result = drawn.graph.add(CLAMP(min_val=-2.0, max_val=3.0), [drawn.graph.add(operator, operands)])
-    extents = [
-        extent_out((height, width)[i], size[i], stride[i], *pad[2 * i : 2 * i + 2], dilation[i])
-        for i in range(2)
-    ]
-    g = DepthwiseGeometry((batch, height, width), (batch, *extents), channels, multiplier, size, stride)
+    rows = extent_out(height, size[0], stride[0], pad[0], pad[1], dilation[0])
+    columns = extent_out(width, size[1], stride[1], pad[2], pad[3], dilation[1])
+    g = DepthwiseGeometry((batch, height, width), (batch, rows, columns), channels, multiplier, size, stride)
     g = DepthwiseGeometry(g.input, g.output, channels, multiplier, size, stride, (pad[0], pad[2]), dilation)
     image, taps = exactly(drawn.inputs[0]), exactly(weights)
     reach = summed_by_channel(abs(image), abs(taps), g) + abs(exactly(bias))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import tosajit as tj
 from tests.building import cond_if, while_loop
 from tests.strategies import TARGETS
+from tiling.nest import Nest
 from tosajit.dtypes import BOOL, DTYPES, DType
 from tosajit.graph.binding import use_of
 from tosajit.graph.operator import Operator
@@ -38,6 +40,8 @@ from tosajit.operators import (
     SELECT,
     SUB,
     TRANSPOSE_CONV2D,
+    AccType,
+    NanMode,
     ResizeMode,
 )
 from tosajit.operators.lowering import Lowering
@@ -54,7 +58,7 @@ SUMS += [("FP8E4M3", "FP16", "FP16"), ("FP8E5M2", "FP16", "FP16")]
 HALF_UNIT = {"FP32": 2.0**-24, "FP16": 2.0**-11, "BF16": 2.0**-8, "FP8E4M3": 2.0**-4, "FP8E5M2": 2.0**-3}
 LEAST = {"FP8E4M3": 2.0**-10, "FP8E5M2": 2.0**-17}
 """Half of the smallest number."""
-DIRECT = {"stride": (1, 2), "dilation": (2, 1), "pad": (1, 1, 0, 1)}
+DIRECT: dict[str, Any] = {"stride": (1, 2), "dilation": (2, 1), "pad": (1, 1, 0, 1)}
 
 
 def drawn(dtype: DType, shape: Sequence[int], seed: int = 0) -> np.ndarray:
@@ -66,7 +70,7 @@ def run(
     inputs: Sequence[np.ndarray | list[int]],
     dtype: DType,
     output: DType,
-    **options: object,
+    **options: Any,
 ) -> np.ndarray:
     """Lists are shapes; two zero points follow what is a contraction or a mean."""
     builder = GraphBuilder()
@@ -79,7 +83,9 @@ def run(
     points = {"MATMUL": 2, "AVG_POOL2D": 2}.get(operator.opcode, 2 if "CONV" in operator.opcode else 0)
     names += [builder.const(np.zeros(1, dtype.storage)) for _ in range(points)]
     builder.output(builder.add(operator, names, dtype=output))
-    return tj.compile(builder.build(), **options)(*(a for a in inputs if not isinstance(a, list)))  # type: ignore
+    arrays = [array for array in inputs if not isinstance(array, list)]
+    results: np.ndarray = tj.compile(builder.build(), **options)(*arrays)
+    return results
 
 
 DTYPES_OF = {DTYPES[name].storage: DTYPES[name] for name in FLOATS}
@@ -114,13 +120,15 @@ def test_convolutions_are_sums_that_are_rounded_once(kind: str, acc: str, out: s
     seen = windows(padded, (3, 2), (1, 2), (2, 1))
     exact = np.einsum("nyxijc,oijc->nyxo", seen, weight.astype(np.float64)) + bias.astype(np.float64)
     size = np.einsum("nyxijc,oijc->nyxo", abs(seen), abs(weight.astype(np.float64)))
-    found = run(CONV2D(**DIRECT, acc_type=acc), [x, weight, bias], dtype, output, target=TARGETS[target])
+    found = run(
+        CONV2D(**DIRECT, acc_type=AccType[acc]), [x, weight, bias], dtype, output, target=TARGETS[target]
+    )
     assert_near(found, exact, size, 31, out)
     planes = CONV3D(
         pad=(0, 0, *DIRECT["pad"]),
         stride=(1, *DIRECT["stride"]),
         dilation=(1, *DIRECT["dilation"]),
-        acc_type=acc,
+        acc_type=AccType[acc],
     )
     found = run(planes, [x[:, None], weight[:, None], bias], dtype, output, target=TARGETS[target])
     assert_near(found[:, 0], exact, size, 31, out)
@@ -129,7 +137,11 @@ def test_convolutions_are_sums_that_are_rounded_once(kind: str, acc: str, out: s
         *found.shape[:1], *exact.shape[1:3], 10
     )
     found = run(
-        DEPTHWISE_CONV2D(**DIRECT, acc_type=acc), [x, each, bias], dtype, output, target=TARGETS[target]
+        DEPTHWISE_CONV2D(**DIRECT, acc_type=AccType[acc]),
+        [x, each, bias],
+        dtype,
+        output,
+        target=TARGETS[target],
     )
     assert_near(found, exact + bias.astype(np.float64), 20.0, 7, out)
 
@@ -142,7 +154,7 @@ def test_transposed_convolutions_spread_the_kernel(kind: str, acc: str, out: str
     products = np.einsum("nyxc,oijc->nyxijo", x.astype(np.float64), weight.astype(np.float64))
     for y, across in np.ndindex(4, 3):
         exact[:, 2 * y : 2 * y + 3, 3 * across : 3 * across + 2] += products[:, y, across]
-    operator = TRANSPOSE_CONV2D(out_pad=(-1, 1, 0, 1), stride=(2, 3), acc_type=acc)
+    operator = TRANSPOSE_CONV2D(out_pad=(-1, 1, 0, 1), stride=(2, 3), acc_type=AccType[acc])
     found = run(operator, [x, weight, bias], dtype, output)
     wanted = np.pad(exact[:, 1:, :8], ((0, 0), (0, 1), (0, 1), (0, 0)), constant_values=float(bias[0]))
     assert_near(found, wanted, 40.0, 21, out)
@@ -159,31 +171,33 @@ def test_products_of_matrices_are_rounded_once(kind: str, out: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FLOATS)
-@pytest.mark.parametrize("nan_mode", ["PROPAGATE", "IGNORE"])
-def test_pools_and_argmax_know_nan(kind: str, nan_mode: str) -> None:
+@pytest.mark.parametrize("nan_mode", NanMode)
+def test_pools_and_argmax_know_nan(kind: str, nan_mode: NanMode) -> None:
     dtype = DTYPES[kind]
     x = drawn(dtype, (1, 7, 8, 3))
     x[0, 1, 1, 0] = x[0, 2:5, 2:6] = np.nan
     x[0, 0, :, 2], x[0, 6, :, 2] = 0, -0.0
-    reduced = np.max if nan_mode == "PROPAGATE" else np.fmax.reduce
-    pool = {"kernel": (2, 3), "stride": (1, 1), "pad": (0, 0, 0, 0)}
+    reduced = np.max if nan_mode is NanMode.PROPAGATE else np.fmax.reduce
+    pool: dict[str, Any] = {"kernel": (2, 3), "stride": (1, 1), "pad": (0, 0, 0, 0)}
     found = run(MAX_POOL2D(**pool, nan_mode=nan_mode), [x], dtype, dtype)
     seen = windows(x.astype(np.float64), (2, 3), (1, 1), (1, 1)).reshape(1, 6, 6, 6, 3)
     np.testing.assert_array_equal(found.astype(np.float64), reduced(seen, axis=3))
     acc = {"FP32": "FP32", "BF16": "FP32"}.get(kind, "FP16")
-    found = run(AVG_POOL2D(**pool, acc_type=acc), [x], dtype, dtype)
+    found = run(AVG_POOL2D(**pool, acc_type=AccType[acc]), [x], dtype, dtype)
     assert (np.isnan(found.astype(np.float64)) == np.isnan(seen.mean(axis=3))).all()
     assert_near(np.nan_to_num(found.astype(np.float64)), np.nan_to_num(seen.mean(axis=3)), 3.0, 7, kind)
     found = run(ARGMAX(axis=1, nan_mode=nan_mode), [x], dtype, DTYPES["INT32"])
     keys = np.where(
-        np.isnan(x.astype(np.float64)), np.inf if nan_mode == "PROPAGATE" else -np.inf, x.astype(np.float64)
+        np.isnan(x.astype(np.float64)),
+        np.inf if nan_mode is NanMode.PROPAGATE else -np.inf,
+        x.astype(np.float64),
     )
     np.testing.assert_array_equal(found, keys.argmax(axis=1))
 
 
 def test_argmax_of_what_is_never_greater_is_the_first() -> None:
     for value in (-np.inf, np.inf, np.nan):
-        for nan_mode in ("PROPAGATE", "IGNORE"):
+        for nan_mode in NanMode:
             x = np.full((4, 3), value, np.float32)
             assert not run(ARGMAX(axis=0, nan_mode=nan_mode), [x], DTYPES["FP32"], DTYPES["INT32"]).any()
 
@@ -235,6 +249,10 @@ def test_real_transforms_have_zeros_where_symmetry_says_so() -> None:
     assert not imag[0, ::8, ::16].any()
 
 
+def lowered(use: Any) -> list[Nest]:
+    return list(use.operator.lower(Lowering(use)))
+
+
 def test_fourier_transforms_take_few_products() -> None:
     """Each step of radix r takes r products for each real number, twice."""
     for length in (8, 64, 4096):
@@ -244,7 +262,7 @@ def test_fourier_transforms_take_few_products() -> None:
             builder.output(name)
         block = builder.build().main
         use = use_of(block.nodes[-1], block)
-        points = sum(nest.points for nest in use.operator.lower(Lowering(use)))
+        points = sum(nest.points for nest in lowered(use))
         assert points == 2 * 8 * length * round(np.log2(length) / 3)
 
 
@@ -254,7 +272,7 @@ def test_steps_of_fourier_transforms_work_on_whole_rows() -> None:
         builder.output(name)
     block = builder.build().main
     use = use_of(block.nodes[-1], block)
-    nests = use.operator.lower(Lowering(use))
+    nests = lowered(use)
     rows = [nest.extents[nest.outer - 1] for nest in nests if nest.verb == "contract"]
     assert rows == [16] * 4 + [33] * 4
     assert [nest.extents for nest in nests if nest.verb == "move"] == [(2, 64, 16), *[(2, 16, 33)] * 2]

@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 import ml_dtypes
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from tosajit import accuracy
+from tosajit.arrays import Array
 from tosajit.kernels import floats, plain
 from tosajit.kernels.objects import compile_kernels
 from tosajit.kernels.scalars import scalar, scalar_source, scalars, vectorised
@@ -29,7 +31,7 @@ HEADER = (
     "import numpy as np\nfrom tosajit.kernels.intrinsics import *\nfrom tosajit.kernels.floats import *\n\n"
 )
 FLOATING = sorted(name for name in scalars() if re.search(r"float|_f8|f16|f32", name))
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "exp": np.exp,
     "log": np.log,
     "sin": np.sin,
@@ -56,7 +58,7 @@ SPECIAL += [
 ]
 
 
-def run(body, *arrays) -> None:
+def run(body: tuple[str, str], *arrays: Array) -> None:
     pointers = "".join(f"    p{k} = load_i64(args, {k + 1})\n" for k in range(len(arrays)))
     source = f"{HEADER}{body[0]}\n\ndef kernel(args):\n    n = load_i64(args, 0)\n{pointers}"
     source += f"    for i in range(n):\n        {body[1]}\n"
@@ -65,16 +67,16 @@ def run(body, *arrays) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernel.address)(arguments.ctypes.data)
 
 
-def numbers(count=20_000):
+def numbers(count: int = 20_000) -> Array:
     generator = np.random.default_rng(7)
     anything = generator.integers(0, 1 << 32, count, np.uint32).view(np.float32)
     scaled = generator.standard_normal(count) * np.exp2(generator.integers(-26, 18, count))
     return np.concatenate([anything, scaled.astype(np.float32), np.array(SPECIAL, np.float32)])
 
 
-def same(a, b):
+def same(a: Array, b: Array) -> Array:
     both = np.isnan(a) & np.isnan(b)
-    return both | ((a == b) & (np.signbit(a) == np.signbit(b)))
+    return np.asarray(both | ((a == b) & (np.signbit(a) == np.signbit(b))))
 
 
 @pytest.mark.parametrize(("kind", "half"), [*((kind, True) for kind in STORED), ("f16", False)])
@@ -190,13 +192,13 @@ def test_a_fused_sum_is_rounded_once() -> None:
             Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
             for x, y, z in zip(a, b, c, strict=True)
         ],
-        np.float32(np.float32(a * b) + c),
+        np.asarray(a * b, np.float32) + c,
     )
     exact = np.array([_nearest(value) for value in fused], np.float32)
     assert same(found, exact if plain.fuses() else apart).all()
 
 
-def _nearest(value):
+def _nearest(value: Fraction) -> np.float32:
     """The float32 nearest to a fraction, through the two numbers beside it."""
     if not value:
         return np.float32(0)
@@ -211,11 +213,11 @@ def _nearest(value):
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
 def test_powers_are_within_three_quarters_of_their_bounds(kind: str) -> None:
     generator = np.random.default_rng(5)
-    x, y = np.exp(generator.uniform(-5, 5, 5_000)), generator.uniform(-8, 8, 5_000)
-    x[:50], y[50:100] = 0, 0
-    y[:50] = np.abs(y[:50])
+    bases, exponents = np.exp(generator.uniform(-5, 5, 5_000)), generator.uniform(-8, 8, 5_000)
+    bases[:50], exponents[50:100] = 0, 0
+    exponents[:50] = np.abs(exponents[:50])
     stored = STORED.get(kind, np.dtype(np.float32))
-    x, y = (array.astype(stored).astype(np.float32) for array in (x, y))
+    x, y = (array.astype(stored).astype(np.float32) for array in (bases, exponents))
     with np.errstate(all="ignore"):
         found = vectorised(f"pow_{kind}")(x, y).astype(np.float64)
         expected = np.power(x.astype(np.float64), y.astype(np.float64))

@@ -24,7 +24,7 @@ from tosajit.dtypes import (
     dtype_of,
 )
 from tosajit.errors import GraphError, Violation
-from tosajit.graph import Node, Value
+from tosajit.graph import Graph, Node, Value
 from tosajit.graph.order import cycle, topological
 from tosajit.operators import (
     ADD,
@@ -40,6 +40,7 @@ from tosajit.operators import (
     RESHAPE,
     RFFT2D,
     WHILE_LOOP,
+    AccType,
 )  # fmt: skip
 from tosajit.tracing.builder import GraphBuilder
 
@@ -70,14 +71,14 @@ def test_values_compare_by_their_data() -> None:
     assert str(one) == "%a: FP32[2]"
 
 
-def small():
+def small() -> Graph:
     builder = GraphBuilder()
     x = builder.input("x", INT8, (1, 8, 8, 3))
     weight = builder.const(np.ones((4, 3, 3, 3), np.int8), name="weight")
     bias = builder.const(np.arange(4, dtype=np.int32), name="bias")
     zero = builder.const(np.zeros(1, np.int8), name="zero")
-    attributes = dict(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
-    y = builder.add(CONV2D(**attributes), [x, weight, bias, zero, zero], name="y")
+    operator = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
+    y = builder.add(operator, [x, weight, bias, zero, zero], name="y")
     builder.output(builder.add(RESHAPE(), [y, builder.shape([64, 4], "flat")], name="z"))
     return builder.build()
 
@@ -120,7 +121,9 @@ def test_the_builder_copies_constants() -> None:
     array = np.zeros(1, np.int8)
     name = builder.const(array)
     array[0] = 5
-    assert builder.value(name).data[0] == 0
+    data = builder.value(name).data
+    assert data is not None
+    assert data[0] == 0
 
 
 def test_the_builder_says_what_is_wrong_at_once() -> None:
@@ -202,7 +205,7 @@ def test_a_graph_without_constants_still_needs_shapes_to_be_constant() -> None:
         builder.add(PAD(), [x, padding, builder.const([0], INT8)])
 
 
-def chain(*pairs):
+def chain(*pairs: tuple[str, str]) -> list[Node]:
     return [Node(IDENTITY(), (source,), (target,)) for source, target in pairs]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from tosajit.arrays import Array
 from tosajit.kernels.native import llvm_text
 from tosajit.kernels.objects import compile_kernel
 
@@ -20,17 +21,17 @@ TYPES = {
 }  # fmt: skip
 
 
-def kernel(*lines):
+def kernel(*lines: str) -> str:
     return HEAD + "def kernel(args):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def run(source, *arguments):
+def run(source: str, *arguments: int) -> Array:
     array = np.array(arguments, np.int64)
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(array.ctypes.data)
     return array
 
 
-def loop(body, *before):
+def loop(body: str, *before: str) -> str:
     return kernel(
         "a = load_i64(args, 0)", "b = load_i64(args, 1)", "o = load_i64(args, 2)", "n = load_i64(args, 3)",
         *before, "for i in range(n):", f"    {body}",

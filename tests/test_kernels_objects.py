@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tosajit.kernels import cache, helpers, objects
+from tosajit.kernels.cores import cores
 from tosajit.kernels.inline import inline_calls
+from tosajit.kernels.objects import Kernel
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -36,17 +39,23 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(objects, "_loaded", {})
 
 
-def run(kernel, *arguments):
+def folder() -> Path:
+    found = cache.cache_folder()
+    assert found is not None
+    return found
+
+
+def run(kernel: Kernel, *arguments: int) -> int:
     array = np.array([*arguments, 0], np.int64)
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernel.address)(array.ctypes.data)
     return int(array[-1])
 
 
-def variant(number):
+def variant(number: int) -> str:
     return SOURCE.replace("x + x", f"x + x + {number}")
 
 
-def python(code, **environment):
+def python(code: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -64,8 +73,8 @@ def test_a_kernel_is_a_plain_function_at_an_address() -> None:
 
 def test_the_text_is_kept_beside_the_object() -> None:
     kernel = objects.compile_kernel(SOURCE)
-    assert (cache.cache_folder() / f"{kernel.digest}.py").read_text() == SOURCE
-    assert (cache.cache_folder() / f"{kernel.digest}.o").exists()
+    assert (folder() / f"{kernel.digest}.py").read_text() == SOURCE
+    assert (folder() / f"{kernel.digest}.o").exists()
 
 
 def test_a_kernel_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +117,7 @@ print("numba" in sys.modules)
 @pytest.mark.parametrize("damage", ["empty", "short", "garbage", "bit", "longer", "folder"])
 def test_a_damaged_object_is_compiled_again(damage: str) -> None:
     kernel = objects.compile_kernel(SOURCE)
-    path = cache.cache_folder() / f"{kernel.digest}.o"
+    path = folder() / f"{kernel.digest}.o"
     good = path.read_bytes()
     bad = {
         "empty": b"",
@@ -140,7 +149,7 @@ def test_processes_may_compile_the_same_at_once() -> None:
     ]
     names = {racer.communicate(timeout=100)[0].strip() for racer in racers}
     assert len(names) == 1
-    assert sorted(path.suffix for path in cache.cache_folder().iterdir()) == [".o", ".py"]
+    assert sorted(path.suffix for path in folder().iterdir()) == [".o", ".py"]
 
 
 def test_many_kernels_come_in_order_and_progress_is_told() -> None:
@@ -167,7 +176,7 @@ def test_the_name_depends_on_the_text() -> None:
 
 
 @pytest.mark.parametrize("module", ["intrinsics", "native", "inline"])
-def test_the_name_depends_on_the_library(monkeypatch: pytest.MonkeyPatch, module: str):
+def test_the_name_depends_on_the_library(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     name, text = objects.digest(SOURCE), objects._module_text
     monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
     assert objects.digest(SOURCE) != name
@@ -190,7 +199,7 @@ def test_imports_of_any_form_are_followed(line: str) -> None:
 
 def test_only_own_files_are_listed_and_cleared() -> None:
     kernel = objects.compile_kernel(SOURCE)
-    stranger = cache.cache_folder() / "notes.txt"
+    stranger = folder() / "notes.txt"
     stranger.write_text("mine")
     (entry,) = cache.cached_objects()
     assert entry.digest == kernel.digest
@@ -233,7 +242,7 @@ def kernel(args):
     assert run(objects.compile_kernel(source), 5) == 10
 
 
-def inlined(source):
+def inlined(source: str) -> str:
     return ast.unparse(inline_calls(ast.parse(source)))
 
 
@@ -254,7 +263,7 @@ def kernel(args):
 
 
 def test_a_parameter_may_be_assigned() -> None:
-    namespace = {}
+    namespace: dict[str, Any] = {}
     exec(inlined("def f(a):\n    a = a + 1\n    return a\ndef kernel(x):\n    return f(x) + x"), namespace)
     assert namespace["kernel"](1) == 3
 
@@ -286,7 +295,7 @@ def test_helpers_take_part() -> None:
     deadline = time.monotonic() + 60
     while helpers.unfinished(names) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert {entry.digest for entry in cache.cached_objects()} >= set(names) or objects.cores() == 1
+    assert {entry.digest for entry in cache.cached_objects()} >= set(names) or cores() == 1
 
 
 def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it() -> None:

@@ -37,24 +37,24 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: doubled(np.array([1], np.int32), 3), "write np.int32(3)"),
     (lambda: doubled(np.array([1], np.int32), True), "write np.bool_(True)"),
-    (lambda: ops.add(np.array([1], np.float32), 2.5), "write np.float32(2.5)"),
-    (lambda: tj.compile(small(), target="tiny"), "expected a tj.Target, got 'tiny': machine='tiny' compiles"),
-    (lambda: tj.compile(small(), target=3), "expected a tj.Target, got int: tj.TINY is one"),
+    (lambda: ops.add(np.array([1], np.float32), 2.5), "write np.float32(2.5)"),  # type: ignore[arg-type]
+    (lambda: tj.compile(small(), target="tiny"), "expected a tj.Target, got 'tiny': machine='tiny' compiles"),  # type: ignore[arg-type]
+    (lambda: tj.compile(small(), target=3), "expected a tj.Target, got int: tj.TINY is one"),  # type: ignore[arg-type]
     (
-        lambda: tj.compile(small(), machine=3),
+        lambda: tj.compile(small(), machine=3),  # type: ignore[arg-type]
         "machine: expected a tj.Machine, a name from tj.machines() or the path of a file, got int",
     ),
-    (lambda: tj.compile(small(), threads="2"), "threads is '2', but must be an integer of at least 1"),
-    (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),
-    (lambda: tj.simulate(doubled), "got a jitted function: doubled.graph(*arguments) gives its graph"),
-    (lambda: tj.simulate(lambda x: x), "make a graph of it with tj.trace(function, *arguments)"),
-    (lambda: tj.simulate(3), "expected a graph, an executable or the path of a model, got int"),
-    (lambda: tj.compile(doubled), "doubled.graph(*arguments) gives its graph for such arguments"),
-    (lambda: tj.save(doubled, "x.tosa"), "got a jitted function: doubled.graph(*arguments) gives its graph"),
-    (lambda: tj.to_bytes(doubled), "got a jitted function"),
-    (lambda: tj.to_bytes(tj.compile(small())), "expected a graph, got Executable: pass its .graph"),
-    (lambda: tj.validate(doubled), "got a jitted function"),
-    (lambda: tj.validate("model.tosa"), "expected a graph, got str"),
+    (lambda: tj.compile(small(), threads="2"), "threads is '2', but must be an integer of at least 1"),  # type: ignore[arg-type]
+    (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),  # type: ignore[arg-type]
+    (lambda: tj.simulate(doubled), "got a jitted function: doubled.graph(*arguments) gives its graph"),  # type: ignore[arg-type]
+    (lambda: tj.simulate(lambda x: x), "make a graph of it with tj.trace(function, *arguments)"),  # type: ignore[arg-type]
+    (lambda: tj.simulate(3), "expected a graph, an executable or the path of a model, got int"),  # type: ignore[arg-type]
+    (lambda: tj.compile(doubled), "doubled.graph(*arguments) gives its graph for such arguments"),  # type: ignore[arg-type]
+    (lambda: tj.save(doubled, "x.tosa"), "got a jitted function: doubled.graph(*arguments) gives its graph"),  # type: ignore[arg-type]
+    (lambda: tj.to_bytes(doubled), "got a jitted function"),  # type: ignore[arg-type]
+    (lambda: tj.to_bytes(tj.compile(small())), "expected a graph, got Executable: pass its .graph"),  # type: ignore[arg-type]
+    (lambda: tj.validate(doubled), "got a jitted function"),  # type: ignore[arg-type]
+    (lambda: tj.validate("model.tosa"), "expected a graph, got str"),  # type: ignore[arg-type]
     (lambda: pickle.dumps(tj.compile(small())), "cannot be pickled or copied: send its graph"),
     (lambda: copy.deepcopy(tj.compile(small())), "cannot be pickled or copied"),
     (lambda: pickle.dumps(doubled), "a jitted function holds addresses of this process"),
@@ -84,7 +84,7 @@ def test_what_an_operator_needs_may_be_given_by_place() -> None:
 
 def test_an_overflow_names_the_bits_of_its_type() -> None:
     with pytest.raises(tj.RequireError, match="no overflow of 32 bits"):
-        tj.jit(ops.sub, checked=True)(np.array([-(2**31)], np.int32), np.array([1], np.int32))
+        tj.jit(ops.sub, checked=True)(np.array([-(2**31)], np.int32), np.array([1], np.int32))  # type: ignore[call-overload]
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:

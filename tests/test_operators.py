@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -113,20 +114,20 @@ def test_attributes_are_in_the_order_of_the_file_schema() -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_every_operator_says_in_a_line_what_it_does(operator) -> None:
+def test_every_operator_says_in_a_line_what_it_does(operator: type[Operator]) -> None:
     assert operator.__doc__
     assert operator.__doc__.endswith(".")
     assert "\n" not in operator.__doc__
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_modes_of_an_operator_differ(operator) -> None:
+def test_modes_of_an_operator_differ(operator: type[Operator]) -> None:
     assert len({mode.name for mode in operator.modes}) == len(operator.modes)
     assert len({tuple(mode.types.items()) for mode in operator.modes}) == len(operator.modes)
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_modes_name_profiles_and_extensions_that_exist(operator) -> None:
+def test_modes_name_profiles_and_extensions_that_exist(operator: type[Operator]) -> None:
     names = {one for mode in operator.modes for needed in mode.requirement for one in needed}
     assert names <= {*PROFILES, *EXTENSIONS}
 
@@ -147,7 +148,7 @@ def test_an_unknown_hook_is_an_error_at_once() -> None:
             section, modes = "9.9.1", SAMPLE
             input = read("in_t", "N")
 
-            def infr(self, N) -> None: ...
+            def infr(self, N: int) -> None: ...
 
     assert "MISSPELT" not in OPERATORS
 
@@ -161,25 +162,26 @@ def test_a_check_can_only_ask_for_what_is_declared() -> None:
             output = write("out_t", "N")
 
             @error_if("input")
-            def too_wide(self, W) -> None: ...
+            def too_wide(self, W: int) -> None: ...
 
 
 def test_an_operator_cannot_be_declared_twice() -> None:
+    kind: Any = type(Operator)
     with pytest.raises(TypeError, match="CLAMP is declared twice"):
-        type(Operator)("CLAMP", (Operator,), {"section": "2.4.1", "modes": SAMPLE, "__module__": __name__})
+        kind("CLAMP", (Operator,), {"section": "2.4.1", "modes": SAMPLE, "__module__": __name__})
 
 
 def test_enumerations_take_names_numbers_and_types() -> None:
-    wanted = dict(pad=(0,) * 4, stride=(1, 1), dilation=(1, 1))
-    assert CONV2D(**wanted, acc_type="int48").acc_type is AccType.INT48
-    assert CONV2D(**wanted, acc_type=INT48).acc_type.dtype is INT48
-    assert CONV2D(**wanted, acc_type=5).acc_type.dtype is INT32
+    wanted: dict[str, Any] = dict(pad=(0,) * 4, stride=(1, 1), dilation=(1, 1))
+    assert CONV2D(**wanted | {"acc_type": "int48"}).acc_type is AccType.INT48
+    assert CONV2D(**wanted | {"acc_type": INT48}).acc_type.dtype is INT48
+    assert CONV2D(**wanted | {"acc_type": 5}).acc_type.dtype is INT32
     pool = MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=(0,) * 4, nan_mode=NanMode.IGNORE)
     assert pool.nan_mode is NanMode.IGNORE
 
 
 @pytest.mark.parametrize("pad", [(0, 0), (0, 0, 0, 1.5), (0, 0, 0, 1 << 31), "none"])
-def test_attributes_of_the_wrong_form_are_refused(pad) -> None:
+def test_attributes_of_the_wrong_form_are_refused(pad: Any) -> None:
     with pytest.raises(ValidationError):
         MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=pad)
 

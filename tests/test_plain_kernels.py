@@ -11,6 +11,7 @@ import pytest
 from tests.plain_kernels import Kernels
 from tests.summing import summed, summed_by_channel
 from tests.test_contract_kernels import OUTPUT, Guarded, arguments, guarded, integers
+from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
@@ -50,7 +51,18 @@ SHAPES = {
 }
 
 
-def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers) -> None:
+def convolved(
+    kernels: Kernels | Compiled,
+    isa: InstructionSet,
+    g: Geometry,
+    x: Array,
+    packed: Array,
+    initial: Array,
+    out: Guarded,
+    spec: ContractSpec,
+    epilogue: Epilogue,
+    **numbers: int,
+) -> None:
     """Run a convolution in plain Python."""
     blocking = Blocking(g, isa)
     source, scratch = guarded(x), Guarded((blocking.scratch_bytes + 64,), np.uint8)
@@ -75,7 +87,7 @@ def convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **number
 @sets
 @pytest.mark.parametrize("weight_zp", [0, -7])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_int8_convolutions_are_exact(isa, shape: str, weight_zp: int) -> None:
+def test_int8_convolutions_are_exact(isa: InstructionSet, shape: str, weight_zp: int) -> None:
     g, rng = SHAPES[shape], np.random.default_rng(3)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
@@ -92,7 +104,7 @@ def test_int8_convolutions_are_exact(isa, shape: str, weight_zp: int) -> None:
 
 @sets
 @pytest.mark.parametrize("right", ["i8", "i16"])
-def test_int16_convolutions_are_exact(isa, right: str) -> None:
+def test_int16_convolutions_are_exact(isa: InstructionSet, right: str) -> None:
     g, rng = replace(SHAPES["padded"], element_bytes=2), np.random.default_rng(4)
     x = integers(rng, np.int16, (*g.input, g.in_channels))
     dtype = np.int8 if right == "i8" else np.int16
@@ -112,14 +124,14 @@ def test_int16_convolutions_are_exact(isa, right: str) -> None:
 @sets
 @pytest.mark.parametrize("double_round", [False, True])
 @pytest.mark.parametrize("shape", ["segments", "direct"])
-def test_sums_are_rescaled_to_int8(isa, shape: str, double_round: bool) -> None:
+def test_sums_are_rescaled_to_int8(isa: InstructionSet, shape: str, double_round: bool) -> None:
     g, rng = SHAPES[shape], np.random.default_rng(5)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = rng.integers(-128, 128, (g.out_channels, *g.kernel, g.in_channels), np.int8)
-    bias, matrix = rng.integers(-999, 999, g.out_channels), weights.reshape(g.out_channels, -1)
-    multiplier, shift = rng.integers(1 << 29, 1 << 31, g.out_channels), 40
+    bias, matrix = rng.integers(-999, 999, g.out_channels, np.int32), weights.reshape(g.out_channels, -1)
+    multiplier, shift = rng.integers(1 << 29, 1 << 31, g.out_channels, np.int64), 40
     bound = pack.sum_bound(matrix, bias, 0, 0)
-    table = pack.rescale_table(multiplier, shift, double_round, -3, g.out_channels, bound)
+    table = pack.rescale_table(multiplier.astype(np.int32), shift, double_round, -3, g.out_channels, bound)
     assert table is not None
     assert table.sign == (31 if double_round else 32)
     initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=True)
@@ -153,17 +165,17 @@ def test_float_sums_have_the_bits_of_the_compiled_kernel(name: str) -> None:
 class Compiled:
     """Kernels as they are used."""
 
-    def address(self, source):
+    def address(self, source: str) -> int:
         return compile_kernel(source).address
 
-    def run(self, source, args) -> None:
+    def run(self, source: str, args: Array) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
 
 
 @sets
 @pytest.mark.parametrize("multiplier", [1, 2])
 @pytest.mark.parametrize("left", ["i8", "i16"])
-def test_depthwise_convolutions_are_exact(isa, left: str, multiplier: int) -> None:
+def test_depthwise_convolutions_are_exact(isa: InstructionSet, left: str, multiplier: int) -> None:
     dtype, size = (np.int8, 1) if left == "i8" else (np.int16, 2)
     shape = (1, 4, 7), (1, 4, 7), 5, multiplier, (3, 3), (1, 1), (1, 1), (1, 1), size
     g, rng = DepthwiseGeometry(*shape), np.random.default_rng(7)
@@ -193,7 +205,9 @@ def test_depthwise_convolutions_are_exact(isa, left: str, multiplier: int) -> No
 
 @sets
 @pytest.mark.parametrize("columns", [3, 40])
-def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(isa, columns: int) -> None:
+def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
+    isa: InstructionSet, columns: int
+) -> None:
     rng, depth = np.random.default_rng(8), 7
     matrix = integers(rng, np.int8, (depth, columns))
     source = guarded(matrix)

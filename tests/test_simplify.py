@@ -13,7 +13,7 @@ import tosajit as tj
 from tiling.expr import Expr, acc, axis, call, const, read, walk
 from tiling.nest import Access, Axis, Nest, Reduction, Write, identity
 from tiling.scalars import SCALARS
-from tosajit.dtypes import INT8, INT32
+from tosajit.dtypes import INT8, INT32, DType
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
 from tosajit.host.scale import Scale, Term, scale_of, scaled
 from tosajit.kernels.scalars import scalar
@@ -28,13 +28,18 @@ def value_of(expr: Expr, leaf: int) -> int:
     if expr.op == "read":
         return leaf
     if expr.op == "const":
-        return expr.args[0]
+        (value,) = expr.args
+        assert isinstance(value, int)
+        return value
     arguments = [np.dtype(f"int{a.type[1:]}").type(value_of(a, leaf)) for a in expr.operands]
     return int(scalar(expr.op)(*arguments))
 
 
+Scaling = tuple[tuple[int, int], int, int, bool]
+
+
 @st.composite
-def scalings(draw):
+def scalings(draw: st.DrawFn) -> Scaling:
     bits = draw(st.integers(1, 31))
     low = draw(st.integers(-(1 << bits), (1 << bits) - 1))
     high = min(low + draw(st.integers(0, draw(st.sampled_from([4, 511, 1 << bits])))), (1 << bits) - 1)
@@ -44,7 +49,9 @@ def scalings(draw):
 
 @settings(max_examples=400, deadline=None)
 @given(scalings(), st.integers(-128, 127), st.integers(0, 20), st.integers(-128, 127), st.data())
-def test_every_form_of_scaling_is_exact(scaling, zero, ahead, out, data) -> None:
+def test_every_form_of_scaling_is_exact(
+    scaling: Scaling, zero: int, ahead: int, out: int, data: st.DataObject
+) -> None:
     (low, high), multiplier, shift, double = scaling
     ends = [apply_scale(v << ahead, multiplier, shift, double) + out for v in (low, high)]
     if (
@@ -84,7 +91,7 @@ def test_apply_scale_agrees_with_the_scalars() -> None:
 @pytest.mark.parametrize("base", sorted(CORNERS))
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_no_function_leaves_its_range(base: str, data) -> None:
+def test_no_function_leaves_its_range(base: str, data: st.DataObject) -> None:
     row = SCALARS.get(base) or SCALARS["to_i16" if base == "to" else f"{base}_i32"]
     kinds = [next(kind for kind in ("i32", "i16", "i8", "bool") if kind in known) for known in row.operands]
     ranges = []
@@ -106,7 +113,16 @@ def test_no_function_leaves_its_range(base: str, data) -> None:
             assert low <= int(scalar(row.name)(*values)) <= high
 
 
-def rescale(builder, value, zero, multiplier, shift, out, dtype, double=True):
+def rescale(
+    builder: GraphBuilder,
+    value: str,
+    zero: int,
+    multiplier: int,
+    shift: int,
+    out: int,
+    dtype: DType,
+    double: bool = True,
+) -> str:
     mode = RoundingMode.DOUBLE_ROUND if double else RoundingMode.SINGLE_ROUND
     source = builder.value(value).dtype
     numbers = ((multiplier, INT32), (shift, INT8), (zero, source), (out, dtype))
@@ -245,13 +261,15 @@ def test_forms_of_scaling_are_the_ones_that_were_chosen(golden: Callable[[str, s
 
 def chosen_forms() -> Iterator[str]:
     """The form of each of many scalings, for few values and many, and its numbers."""
-    ranges = (-128, 127), (0, 255), (-255, 255), (-(1 << 15), (1 << 15) - 1), (0, 1 << 16), (-9, 1 << 20)
-    ranges += (-(1 << 24), 1 << 23), (-(1 << 31), (1 << 31) - 1)
+    ranges = [(-128, 127), (0, 255), (-255, 255), (-(1 << 15), (1 << 15) - 1), (0, 1 << 16), (-9, 1 << 20)]
+    ranges += [(-(1 << 24), 1 << 23), (-(1 << 31), (1 << 31) - 1)]
     random = np.random.default_rng(4)
     for low, high in ranges:
         for double in (False, True):
             for shift in (2, 15, 29, 30, 31, 33, 38, 45, 62):
-                multiplier = int(random.choice([1 << 30, 3 << 20, random.integers(1 << 30, 1 << 31)]))
+                multiplier = int(
+                    random.choice(np.array([1 << 30, 3 << 20, random.integers(1 << 30, 1 << 31)]))
+                )
                 out, ahead = int(random.integers(-128, 128)), int(random.choice([0, 0, 11, 20]))
                 ends = [apply_scale(value << ahead, multiplier, shift, double) + out for value in (low, high)]
                 if low << ahead < -(1 << 31) or high << ahead >= 1 << 31 or max(map(abs, ends)) >= 1 << 31:

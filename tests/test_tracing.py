@@ -52,12 +52,13 @@ OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 @pytest.mark.parametrize("symbol", OPERATORS)
 def test_python_operators_do_what_numpy_does(symbol: str) -> None:
     function, opcode = OPERATORS[symbol]
+    named: Callable[..., Any] = function
     left, right = X * 5 - 9, np.array([[1, 2, 3]], np.int32)
     assert opcodes(tj.trace(function, left, right))[-1] == opcode
     for a, b in ((left, right), (left, right[0]), (left, np.int32(2)), (right[0], left % 4)):
         expected = function(a, b)
         np.testing.assert_array_equal(tj.jit(function)(a, b), expected)
-        np.testing.assert_array_equal(tj.jit(functools.partial(function, b=b))(a), expected)
+        np.testing.assert_array_equal(tj.jit(functools.partial(named, b=b))(a), expected)
         np.testing.assert_array_equal(tj.jit(lambda y, a=a: function(a, y))(b)[()], expected)
 
 
@@ -328,10 +329,16 @@ def test_wrong_arguments_are_named(argument: Any, message: str) -> None:
     assert message in raised(lambda x: x, argument)
 
 
+def keep(kept: list[Any], one: Any, result: Any) -> Any:
+    kept.append(one)
+    return result
+
+
 def test_a_tensor_is_of_no_use_after_its_trace() -> None:
     kept: list[Any] = []
-    tj.trace(lambda x: kept.append(x) or x, X)
-    for use in (lambda: kept[0] + X, lambda: ops.add(kept[0], X)):
+    tj.trace(lambda x: keep(kept, x, x), X)
+    uses: list[Callable[[], object]] = [lambda: kept[0] + X, lambda: ops.add(kept[0], X)]
+    for use in uses:
         with pytest.raises(TraceError, match="is used outside its trace"):
             use()
     assert "belongs to another trace" in raised(lambda y: y + kept[0], X)
@@ -343,7 +350,7 @@ def test_a_tensor_of_a_region_does_not_leave_it() -> None:
     kept: list[Any] = []
 
     def function(x: Any) -> Any:
-        ops.cond_if(scalar(x > ONE), lambda: kept.append(x + x) or x, lambda: x)
+        ops.cond_if(scalar(x > ONE), lambda: keep(kept, x + x, x), lambda: x)
         return kept[0] + x
 
     assert "belongs to another trace" in raised(function, ONE)
@@ -351,7 +358,7 @@ def test_a_tensor_of_a_region_does_not_leave_it() -> None:
 
 def test_a_variable_of_another_trace_is_refused() -> None:
     kept: list[Any] = []
-    tj.trace(lambda x: kept.append(ops.variable("v", X)) or x, X)
+    tj.trace(lambda x: keep(kept, ops.variable("v", X), x), X)
     assert "variable v belongs to another trace" in raised(lambda x: kept[0].read(), X)
 
 
@@ -383,9 +390,9 @@ def test_threads_do_not_see_each_others_traces() -> None:
         inside.wait(10)
 
     with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(tj.trace, function, X), pool.submit(plain)]
-        graph = futures[0].result()
-        futures[1].result()
+        traced, done = pool.submit(tj.trace, function, X), pool.submit(plain)
+        graph = traced.result()
+        done.result()
     assert opcodes(graph) == ["ADD"]
     assert isinstance(seen[0], np.ndarray)
 

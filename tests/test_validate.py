@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tosajit.checks.validation import check, late_faults, late_operands, validat
 from tosajit.dtypes import BOOL, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE, DType
 from tosajit.errors import GraphError
 from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.graph.operator import Operator
 from tosajit.operators import (
     ADD,
     ARITHMETIC_RIGHT_SHIFT,
@@ -31,13 +34,20 @@ from tosajit.operators import (
     VARIABLE_WRITE,
     WHILE_LOOP,
 )
+from tosajit.operators.types import RoundingMode
 from tosajit.profiles import EXTENSIONS
 from tosajit.tracing.builder import GraphBuilder
 
 STATIC = set(EXTENSIONS) - {"EXT-DYNAMIC"}
 
 
-def graph_of(nodes, values, inputs=(), outputs=(), **regions):
+def graph_of(
+    nodes: Iterable[Node],
+    values: Iterable[Value],
+    inputs: Iterable[str] = (),
+    outputs: Iterable[str] = (),
+    **regions: Block,
+) -> Graph:
     block = Block(
         "main", tuple(nodes), {value.name: value for value in values}, tuple(inputs), tuple(outputs)
     )
@@ -45,15 +55,15 @@ def graph_of(nodes, values, inputs=(), outputs=(), **regions):
     return Graph((Region("main", (block,)), *others))
 
 
-def texts(graph, **options):
+def texts(graph: Graph, **options: Any) -> list[str]:
     return [str(fault) for fault in validate(graph, **options)]
 
 
-def identity(source, target):
+def identity(source: str, target: str) -> Node:
     return Node(IDENTITY(), (source,), (target,))
 
 
-def int8(*names):
+def int8(*names: str) -> list[Value]:
     return [Value(name, INT8, (2,)) for name in names]
 
 
@@ -135,7 +145,7 @@ def test_names_may_repeat_across_regions() -> None:
         ((1 << 62, 1 << 62), f"it takes {1 << 124} bytes, but must take less than 2147483648"),
     ],
 )
-def test_extents_and_sizes_have_limits(shape, text: str) -> None:
+def test_extents_and_sizes_have_limits(shape: tuple[int, ...] | None, text: str) -> None:
     values = [Value("a", INT8, shape), Value("b", INT8, shape)]
     found = texts(graph_of([identity("a", "b")], values, "a", "b"))
     assert len(found) == 2
@@ -189,7 +199,7 @@ def test_a_list_of_no_tensors_is_named() -> None:
         (INT48, np.array([-(1 << 47) - 1, 0], np.int64), "which INT48 does not hold"),
     ],
 )
-def test_constants_have_data_of_their_type(dtype: DType, data, text: str) -> None:
+def test_constants_have_data_of_their_type(dtype: DType, data: Any, text: str) -> None:
     found = texts(graph_of([Node(CONST(), (), ("a",))], [Value("a", dtype, (2,), data)], "", "a"))
     assert any(text in one for one in found), found
 
@@ -204,7 +214,7 @@ def test_the_data_of_inputs_do_not_count() -> None:
 # Compile-time constants
 
 
-def dynamic(operand, *inputs):
+def dynamic(operand: Operator, *inputs: Value) -> Graph:
     values = [*inputs, Value("y", inputs[0].dtype, inputs[0].shape)]
     names = [value.name for value in inputs]
     return graph_of([Node(operand, tuple(names), ("y",))], values, names, "y")
@@ -288,7 +298,9 @@ def test_constants_that_enter_a_region_are_not_constant_there() -> None:
         (FP8E4M3, ["PRO-FP"], ["EXT-FP8E5M2"], "fp8e4m3 needs EXT-FP8E4M3"),
     ],
 )
-def test_modes_belong_to_profiles_and_extensions(dtype: DType, profiles, extensions, text: str) -> None:
+def test_modes_belong_to_profiles_and_extensions(
+    dtype: DType, profiles: Iterable[str], extensions: Iterable[str], text: str
+) -> None:
     found = texts(dynamic(IDENTITY(), Value("x", dtype, (2,))), profiles=profiles, extensions=extensions)
     assert [text in one for one in found] == ([True] if text else [])
 
@@ -301,9 +313,10 @@ def test_a_mode_can_need_two_extensions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "name"), [("DOUBLE_ROUND", "EXT-DOUBLEROUND"), ("INEXACT_ROUND", "EXT-INEXACTROUND")]
+    ("mode", "name"),
+    [(RoundingMode.DOUBLE_ROUND, "EXT-DOUBLEROUND"), (RoundingMode.INEXACT_ROUND, "EXT-INEXACTROUND")],
 )
-def test_rounding_modes_are_extensions(mode: str, name: str) -> None:
+def test_rounding_modes_are_extensions(mode: RoundingMode, name: str) -> None:
     builder = GraphBuilder()
     x = builder.input("x", INT32, (3,))
     zero, shift, one = builder.const([0], INT32), builder.const([30], INT8), builder.const([1], INT32)
@@ -327,12 +340,20 @@ def test_unknown_profiles_extensions_and_levels_are_refused() -> None:
 # Control flow
 
 
-def branch(*outputs, inputs=("a",), values=(), nodes=()):
+def branch(
+    *outputs: str, inputs: Iterable[str] = ("a",), values: Iterable[Value] = (), nodes: Iterable[Node] = ()
+) -> Block:
     declared = {value.name: value for value in (*int8("a"), *values)}
     return Block("block", tuple(nodes), declared, tuple(inputs), tuple(outputs))
 
 
-def conditional(then=None, other=None, condition=(), condition_type=BOOL, names=("then", "other")):
+def conditional(
+    then: Block | None = None,
+    other: Block | None = None,
+    condition: tuple[int, ...] = (),
+    condition_type: DType = BOOL,
+    names: tuple[str, str] = ("then", "other"),
+) -> Graph:
     node = Node(COND_IF(then_graph=names[0], else_graph=names[1]), ("c", "x"), ("y",))
     values = [Value("c", condition_type, condition), *int8("x", "y")]
     legal = branch("a")
@@ -340,7 +361,7 @@ def conditional(then=None, other=None, condition=(), condition_type=BOOL, names=
 
 
 @pytest.mark.parametrize("condition", [(), (1,), (1, 1, 1)])
-def test_a_condition_has_one_element_of_any_rank(condition) -> None:
+def test_a_condition_has_one_element_of_any_rank(condition: tuple[int, ...]) -> None:
     assert texts(conditional(condition=condition)) == []
 
 
@@ -368,7 +389,11 @@ def test_regions_that_are_missing_are_named() -> None:
     assert "else_graph is 'nowhere', but there is no such region" in text
 
 
-def loop(test=None, body=None, outputs=(INT8, (2,))):
+def loop(
+    test: Block | None = None,
+    body: Block | None = None,
+    outputs: tuple[DType, tuple[int, ...]] = (INT8, (2,)),
+) -> Graph:
     node = Node(WHILE_LOOP(cond_graph="test", body_graph="body"), ("x",), ("y",))
     values = [*int8("x"), Value("y", *outputs)]
     verdict = Value("t", BOOL, (1,), np.array([False]))
@@ -385,7 +410,7 @@ def test_loops_are_consistent() -> None:
     assert "there are 1 inputs, but 0 in cond_graph test" in texts(loop(test=branch("a", inputs=())))[0]
 
 
-def nested(depth):
+def nested(depth: int) -> Graph:
     """Loops that contain each other, `depth` deep."""
     builder = GraphBuilder()
     test = builder.region("test")
@@ -425,7 +450,7 @@ def test_faults_inside_regions_name_the_region() -> None:
 # Variables
 
 
-def stateful(*nodes, values=()):
+def stateful(*nodes: Node, values: Iterable[Value] = ()) -> Graph:
     declared = [Value("v", INT8, (2,), np.zeros(2, np.int8), "state"), *int8("x", "y"), *values]
     return graph_of(nodes, declared, "x", "y")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import pytest
 
 from tests.validate_cases import CASES, LEGAL
-from tests.validate_samples import SAMPLES
+from tests.validate_samples import SAMPLES, Sample
 from tosajit.checks.validation import validate
 from tosajit.dtypes import INT8
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -15,14 +16,14 @@ from tosajit.graph.operator import OPERATORS
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
-def test_a_legal_use_has_no_violations(sample) -> None:
+def test_a_legal_use_has_no_violations(sample: Sample) -> None:
     assert validate(sample.graph()) == ()
 
 
 @pytest.mark.parametrize(
     ("operator", "changes", "operand", "text"), CASES, ids=[f"{c[0]}-{c[3][:60]}" for c in CASES]
 )
-def test_an_illegal_use_is_named(operator: str, changes, operand: str, text: str) -> None:
+def test_an_illegal_use_is_named(operator: str, changes: dict[str, Any], operand: str, text: str) -> None:
     found = validate(SAMPLES[operator].graph(**changes))
     wanted = [fault for fault in found if fault.operand == operand and text in fault.message]
     assert wanted, [str(fault) for fault in found]
@@ -48,7 +49,7 @@ def test_the_cases_trigger_every_check() -> None:
 
 
 @pytest.mark.parametrize(("operator", "changes"), LEGAL)
-def test_what_the_text_allows_is_not_refused(operator: str, changes) -> None:
+def test_what_the_text_allows_is_not_refused(operator: str, changes: dict[str, Any]) -> None:
     assert [str(fault) for fault in validate(SAMPLES[operator].graph(**changes))] == []
 
 
@@ -67,7 +68,7 @@ def test_a_missing_input_and_a_surplus_output_are_named(operator: str) -> None:
     assert [fault.operand for fault in faults if fault.rule == "operand_count"] == ["outputs"]
 
 
-def with_node(graph, node, *values):
+def with_node(graph: Graph, node: Node, *values: Value) -> Graph:
     block = graph.main
     declared = {**block.values, **{value.name: value for value in values}}
     return Graph(
@@ -77,7 +78,7 @@ def with_node(graph, node, *values):
 
 def test_samples_are_small() -> None:
     assert all(
-        prod(value.shape) < 1000
+        prod(value.shape or ()) < 1000
         for sample in SAMPLES.values()
         for value in sample.graph().main.values.values()
     )

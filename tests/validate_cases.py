@@ -1,17 +1,22 @@
 """Changes that make a legal use illegal, with the operand and the message; and changes that do not."""
 
 from math import nan
+from typing import Any
 
 import numpy as np
 
 from tests.validate_samples import IMAGE, WEIGHT, Constant, shape, zero
 from tosajit.dtypes import BF16, FP8E4M3, FP16, FP32, INT4, INT8, INT16, INT32, INT48, SHAPE
 
-I16 = dict(input=(INT16, (2, 3)), output=(INT16, (2, 3)), input_zp=zero(INT16), output_zp=zero(INT16))
-I16_CONV = dict(input=(INT16, IMAGE[1]), acc_type="INT48", input_zp=Constant(INT16, 1))
-WIDE = dict(input=(INT48, (2, 3)), input_zp=zero(INT48), multiplier=Constant(INT16, 1), scale32=False)
+I16: dict[str, Any] = dict(
+    input=(INT16, (2, 3)), output=(INT16, (2, 3)), input_zp=zero(INT16), output_zp=zero(INT16)
+)
+I16_CONV: dict[str, Any] = dict(input=(INT16, IMAGE[1]), acc_type="INT48", input_zp=Constant(INT16, 1))
+WIDE: dict[str, Any] = dict(
+    input=(INT48, (2, 3)), input_zp=zero(INT48), multiplier=Constant(INT16, 1), scale32=False
+)
 
-CASES = [
+CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("ARGMAX", dict(axis=2), "axis", "it is 2, but the shape of input is [2, 3]"),
     ("ARGMAX", dict(axis=-1), "axis", "it is -1, but the shape of input is [2, 3]"),
     ("ARGMAX", dict(output=(INT32, (3,))), "output", "its shape is [3], but the input without axis gives"),
@@ -241,7 +246,7 @@ CASES = [
 ]  # fmt: skip
 
 
-LEGAL = [
+LEGAL: list[tuple[str, dict[str, Any]]] = [
     ("RESCALE", dict(I16, input_zp=Constant(INT16, -32768), input_unsigned=True)),
     ("RESCALE", dict(I16, output_zp=Constant(INT16, -32768), output_unsigned=True)),
     ("RESCALE", WIDE),

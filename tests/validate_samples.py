@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,16 @@ class Sample:
     """A legal use: attributes, inputs (a type and a shape, or a constant), outputs."""
 
     operator: str
-    inputs: dict
-    outputs: dict
-    attributes: dict = field(default_factory=dict)
+    inputs: dict[str, Pair | Constant]
+    outputs: dict[str, Pair]
+    attributes: dict[str, Any] = field(default_factory=dict)
 
-    def graph(self, **changes):
+    def graph(self, **changes: Any) -> Graph:
         """The graph of this use, with attributes, inputs or outputs replaced."""
         attributes = {**self.attributes, **{k: v for k, v in changes.items() if k in self.attributes}}
-        values, nodes, takes = {}, [], []
+        values: dict[str, Value] = {}
+        nodes: list[Node] = []
+        takes: list[str] = []
         for name, given in {**self.inputs, **{k: v for k, v in changes.items() if k in self.inputs}}.items():
             if isinstance(given, Constant):
                 values[name] = Value(name, given.dtype, given.data.shape, given.data)
@@ -51,21 +54,21 @@ class Sample:
 class Constant:
     """The data of an input."""
 
-    def __init__(self, dtype, *elements, shape=None) -> None:
+    def __init__(self, dtype: DType, *elements: float, shape: tuple[int, ...] | None = None) -> None:
         self.dtype = dtype
         self.data = np.array(elements, dtype.storage).reshape((len(elements),) if shape is None else shape)
 
 
-def zero(dtype):
+def zero(dtype: DType) -> Constant:
     return Constant(dtype, 0)
 
 
-def shape(*extents):
+def shape(*extents: int) -> Constant:
     return Constant(SHAPE, *extents)
 
 
-CONV = dict(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
-POOL = dict(kernel=(2, 3), stride=(1, 1), pad=(0, 0, 0, 0))
+CONV: dict[str, Any] = dict(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type="INT32")
+POOL: dict[str, Any] = dict(kernel=(2, 3), stride=(1, 1), pad=(0, 0, 0, 0))
 IMAGE, WEIGHT = (INT8, (1, 6, 6, 3)), (INT8, (4, 3, 3, 3))
 
 SAMPLES = {

@@ -96,7 +96,7 @@ def convolution(call: Call) -> list[np.ndarray]:
     terms = []
     for tap in _taps(weight.shape[1:-1]):
         value = _gather(image, _forward_coordinates(call, extents, tap))
-        terms.append((value[..., None, :], weight[:, *tap]))
+        terms.append((value[..., None, :], np.moveaxis(weight, 0, -2)[tap]))
     shape = (image.shape[0], *extents, weight.shape[0])
     return [_add_bias(call, _accumulate(terms, shape, call.output_types[0]))]
 
@@ -137,7 +137,7 @@ def TRANSPOSE_CONV2D(call: Call) -> list[np.ndarray]:
             aligned = (position >= 0) & (position % stride[axis] == 0)
             coordinates.append(np.where(aligned, position // stride[axis], -1))
         value = _gather(image, coordinates)
-        terms.append((value[..., None, :], weight[:, *tap]))
+        terms.append((value[..., None, :], np.moveaxis(weight, 0, -2)[tap]))
     shape = (image.shape[0], *extents, weight.shape[0])
     return [_add_bias(call, _accumulate(terms, shape, call.output_types[0]))]
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import random
+from random import Random
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import sim
 import tosajit as tj
 from sim.analytic import Workload, estimate, evaluate
 from sim.cost.costs import Costs
 from sim.events import simulate
+from sim.machine.arrays import MacArray
 from tests.planning.test_cascade import layers
 from tests.sim.test_costs import typed
 from tests.sim.test_systolic import machine as ideal
 from tests.sim.test_systolic import matmul
 from tiling.program import Operand
+from tosajit.arrays import Array
 from tosajit.compiler.planning import planned_for
+from tosajit.compiler.segment import Groups
 from tosajit.errors import PlanError
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
@@ -34,18 +39,18 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def groups():
+def groups() -> Groups:
     steps = Network(tj.samples.load("ds_cnn")).body.steps
     (found,) = [step.groups for step in steps if isinstance(step, Compute)]
     return found
 
 
 @pytest.fixture(scope="module")
-def workload(groups):
+def workload(groups: Groups) -> Workload:
     return Workload.of(groups.nests, groups.operands)
 
 
-def drawn(chance):
+def drawn(chance: Random) -> sim.Machine:
     """A systolic machine by chance."""
     size = chance.choice((8, 16, 32, 64))
     lanes = {kind: size for kind in ("bool", "i8", "i16", "i32", "i64")}
@@ -54,7 +59,7 @@ def drawn(chance):
         rows=size,
         columns=chance.choice((8, 32)),
         dataflow=chance.choice(("output", "weight", "input")),
-        rates=base.array.rates,
+        rates=array_of(base).rates,
     )
     return base.model_copy(
         update={
@@ -71,12 +76,17 @@ def drawn(chance):
     )
 
 
-def ranks(values):
+def array_of(machine: sim.Machine) -> MacArray:
+    assert machine.array is not None
+    return machine.array
+
+
+def ranks(values: ArrayLike) -> Array:
     return np.argsort(np.argsort(values))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_closed_form_of_a_network_is_near(name: str, groups) -> None:
+def test_the_closed_form_of_a_network_is_near(name: str, groups: Groups) -> None:
     machine = sim.machine(name)
     program = planned_for(groups, machine).program
     followed, closed = simulate(program, machine), estimate(program, machine)
@@ -86,14 +96,14 @@ def test_the_closed_form_of_a_network_is_near(name: str, groups) -> None:
     assert closed.traffic == followed.traffic
 
 
-def test_causes_of_a_closed_form_sum_to_its_cycles(groups) -> None:
+def test_causes_of_a_closed_form_sum_to_its_cycles(groups: Groups) -> None:
     machine = sim.machine("systolic-16").model_copy(update={"launch_overhead_cycles": 777})
     report = estimate(planned_for(groups, machine).program, machine)
     assert sum(operator.total for operator in report.operators) == report.cycles
     assert report.causes["launch"] == 777
 
 
-def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload) -> None:
+def test_many_machines_at_once_are_ranked_as_one_by_one(groups: Groups, workload: Workload) -> None:
     chance = random.Random("machines")
     machines = [drawn(chance) for _ in range(24)]
     found = evaluate(workload, machines)
@@ -104,7 +114,7 @@ def test_many_machines_at_once_are_ranked_as_one_by_one(groups, workload) -> Non
     assert np.median(np.abs(np.log(found.seconds / seconds))) < 0.1
 
 
-def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload) -> None:
+def test_machines_that_are_alike_have_one_estimate_wherever_they_stand(workload: Workload) -> None:
     chance = random.Random("places")
     machines = [drawn(chance) for _ in range(6)] + [sim.machine(name) for name in NAMES]
     together = evaluate(workload, machines * 2)
@@ -122,7 +132,7 @@ def test_a_machine_has_one_estimate_whatever_it_is_asked_with() -> None:
     assert together.cycles.tolist() == alone
 
 
-def test_no_machine_is_faster_than_its_array_and_its_memory(workload) -> None:
+def test_no_machine_is_faster_than_its_array_and_its_memory(workload: Workload) -> None:
     chance = random.Random("bounds")
     machines = [drawn(chance) for _ in range(50)]
     found = evaluate(workload, machines)
@@ -142,12 +152,12 @@ def test_a_product_with_ideal_memories_takes_what_its_folds_take() -> None:
     assert evaluate(workload, [machine]).cycles[0] == 3 * 4 * (30 + 30)
 
 
-def test_what_has_no_room_or_no_type_is_not_feasible(workload) -> None:
+def test_what_has_no_room_or_no_type_is_not_feasible(workload: Workload) -> None:
     base = sim.machine("systolic-16")
     small = base.model_copy(update={"scratchpad": sim.Scratchpad(bytes=64), "sources": {}})
     floats = base.model_copy(
         update={
-            "array": base.array.model_copy(update={"rates": {"fp16": 1.0}}),
+            "array": array_of(base).model_copy(update={"rates": {"fp16": 1.0}}),
             "missing_types": "refuse",
             "sources": {},
         }
@@ -166,11 +176,13 @@ def test_what_has_no_room_or_no_type_is_not_feasible(workload) -> None:
 
 
 @pytest.mark.parametrize("direct", [False, True])
-def test_machines_are_feasible_where_there_is_a_plan(direct: bool, groups, workload) -> None:
+def test_machines_are_feasible_where_there_is_a_plan(
+    direct: bool, groups: Groups, workload: Workload
+) -> None:
     base = sim.machine("systolic-16").replace({"memory.direct": direct})
     machines = [base.replace({"scratchpad.bytes": size}) for size in (64, 128, 512, 1500, 4096, 1 << 14)]
 
-    def has_plan(machine):
+    def has_plan(machine: sim.Machine) -> bool:
         try:
             return bool(planned_for(groups, machine))
         except PlanError:
@@ -181,7 +193,7 @@ def test_machines_are_feasible_where_there_is_a_plan(direct: bool, groups, workl
     assert [reason == "" for reason in found.reasons] == found.feasible.tolist()
 
 
-def test_an_empty_search_finds_nothing(workload) -> None:
+def test_an_empty_search_finds_nothing(workload: Workload) -> None:
     found = evaluate(workload, [])
     assert len(found) == 0
     assert found.best() == ()

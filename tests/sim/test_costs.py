@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from math import log2
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import DTypeLike
 
 import sim
 from sim.cost.costs import Costs
@@ -16,7 +19,7 @@ from sim.cost.support import LANES_OF, UnsupportedError, array_rate, lane_steps,
 from tests.sim.test_systolic import matmul
 from tiling.expr import Expr, apply, read
 from tiling.nest import Nest, Reduction
-from tosajit.dtypes import INT8, INT16, INT32
+from tosajit.dtypes import INT8, INT16, INT32, DType
 from tosajit.npu.simulate import Network
 from tosajit.operators import (
     ARGMAX,
@@ -40,17 +43,18 @@ from tosajit.runtime.body import Compute
 from tosajit.tracing.builder import GraphBuilder
 
 MACHINES = ("tiny", "systolic-16", "eyeriss-v1", "ethos-u55-32", "ethos-u65-256", "ethos-u85-256")
-WINDOW = {"kernel": (2, 2), "stride": (2, 2), "pad": (0, 0, 0, 0)}
+Make = Callable[[GraphBuilder, str], str]
+WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 2), "pad": (0, 0, 0, 0)}
 
 
-def zeros(builder, count=1, dtype=np.int8):
+def zeros(builder: GraphBuilder, count: int = 1, dtype: DTypeLike = np.int8) -> str:
     return builder.const(np.zeros(count, dtype))
 
 
-CASES = {
+CASES: dict[str, Make] = {
     "argmax": lambda b, x: b.add(ARGMAX(axis=1), [x]),
     "reverse": lambda b, x: b.add(REVERSE(axis=1), [x]),
-    "transpose": lambda b, x: b.add(TRANSPOSE(perms=[0, 2, 1]), [x]),
+    "transpose": lambda b, x: b.add(TRANSPOSE(perms=(0, 2, 1)), [x]),
     "concat": lambda b, x: b.add(CONCAT(axis=1), [x, x]),
     "pad": lambda b, x: b.add(PAD(), [x, b.shape([0, 0, 1, 1, 2, 2]), zeros(b)]),
     "tile": lambda b, x: b.add(TILE(), [x, b.shape([1, 2, 3])]),
@@ -59,7 +63,7 @@ CASES = {
     "gather": lambda b, x: b.add(GATHER(), [x, b.input("i", INT32, (2, 5))]),
     "scatter": lambda b, x: b.add(SCATTER(), [x, b.input("i", INT32, (2, 5)), b.input("v", INT8, (2, 5, 8))]),
 }
-IMAGES = {
+IMAGES: dict[str, Make] = {
     "average": lambda b, x: b.add(AVG_POOL2D(**WINDOW, acc_type=AccType.INT32), [x, zeros(b), zeros(b)]),
     "maximum": lambda b, x: b.add(MAX_POOL2D(**WINDOW), [x]),
     "resize": lambda b, x: b.add(
@@ -68,14 +72,14 @@ IMAGES = {
 }
 
 
-def nests_of(make, dtype=INT8, shape=(2, 16, 8)):
+def nests_of(make: Make, dtype: DType = INT8, shape: tuple[int, ...] = (2, 16, 8)) -> list[Nest]:
     builder = GraphBuilder()
     builder.output(make(builder, builder.input("x", dtype, shape)))
     body = Network(builder.build()).body
     return [nest for step in body.steps if isinstance(step, Compute) for nest in step.groups.nests]
 
 
-def nests_named(name):
+def nests_named(name: str) -> list[Nest]:
     if name == "sum":
         return nests_of(lambda b, x: b.add(REDUCE_SUM(axis=1), [x]), INT32)
     if name in IMAGES:
@@ -117,7 +121,7 @@ def test_the_parts_of_a_split_sum_do_its_products_and_results_once() -> None:
     assert sum(part.operations for part in parts) == whole.operations
 
 
-def typed(left, right, total):
+def typed(left: str, right: str, total: str) -> Nest:
     """A product of other types."""
     nest = matmul(8, 8, 8)
     value = apply("mul", *(Expr(f"to_{total}", (read(n, t),), total) for n, t in enumerate((left, right))))
@@ -140,7 +144,9 @@ def typed(left, right, total):
         ({"fp16": 1.0}, "i8", "i8", None),
     ],
 )
-def test_arrays_multiply_other_types_in_passes_or_not_at_all(rates, left: str, right: str, expected) -> None:
+def test_arrays_multiply_other_types_in_passes_or_not_at_all(
+    rates: dict[str, float], left: str, right: str, expected: tuple[int, float] | None
+) -> None:
     found = array_rate(rates, left, right)
     assert (found and (found.passes, found.rate)) == expected
 
@@ -161,8 +167,9 @@ def test_a_type_takes_the_best_lanes_that_can_stand_in() -> None:
 
 
 @pytest.mark.parametrize("types", [("f32", "f32", "f32"), ("i16", "i16", "i64")])
-def test_missing_types_of_an_array_are_emulated_or_refused(types) -> None:
+def test_missing_types_of_an_array_are_emulated_or_refused(types: tuple[str, str, str]) -> None:
     base = sim.machine("systolic-16")
+    assert base.array is not None
     base = base.model_copy(update={"array": base.array.model_copy(update={"rates": {"8x8": 1.0}})})
     nest = typed(*types)
     assert dict(Costs.of(base).work(nest, nest.extents).detail).keys() & {"emulated_macs", "passes"}

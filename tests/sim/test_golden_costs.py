@@ -83,9 +83,6 @@ def jobs(accelerator: str) -> Iterator[str]:
         reads, writes = (chance.choice((0, 32, 200)) for _ in range(2))
         memory = Memory(rate, reads, writes, 64, 100)
         what = f"{drawn.op} {tuple(drawn.output)} from {tuple(drawn.input)} of {drawn.bits} bits"
-        if choice is None:
-            yield f"{what}: no block"
-            continue
         cycles = layer_cycles(hardware, drawn, choice, memory, chance.choice((0.0, 0.5)))
         blocks = f"{tuple(choice.output)} {tuple(choice.input)} {'kernel' if choice.part_kernel else 'depth'}"
         yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,15 +11,16 @@ import sim
 from sim.cost.costs import Costs
 from sim.cost.forms import form_of
 from sim.cost.support import UnsupportedError
+from sim.cost.work import Work
 from sim.machine.parts import Dma, OffChip, ReductionUnit, Scratchpad, VectorUnit
-from tiling.expr import acc, apply, axis, call, const, read
+from tiling.expr import Expr, acc, apply, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
 
 LANES = {"i8": 8, "i16": 4, "i32": 2}
 
 
-def machine(**more):
-    parts = {
+def machine(**more: Any) -> sim.Machine:
+    parts: dict[str, Any] = {
         "vector": VectorUnit(lanes=LANES, fill_cycles=3, table_lookups_per_cycle=2),
         "reduction": ReductionUnit(lanes=LANES, fill_cycles=1),
         "dma": Dma(setup_cycles=5, strided=True),
@@ -28,7 +30,7 @@ def machine(**more):
     )
 
 
-def elementwise(value, *types, shape=(6, 40), result="i32"):
+def elementwise(value: Expr, *types: str, shape: tuple[int, ...] = (6, 40), result: str = "i32") -> Nest:
     axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
     reads = tuple(
         Access(f"x{number}", kind, shape, identity(len(shape))) for number, kind in enumerate(types)
@@ -37,7 +39,7 @@ def elementwise(value, *types, shape=(6, 40), result="i32"):
     return Nest("map", axes, reads, (write,))
 
 
-def work(nest, **more):
+def work(nest: Nest, **more: Any) -> Work:
     return Costs.of(machine(**more)).work(nest, nest.extents)
 
 
@@ -77,7 +79,7 @@ def test_tables_are_looked_up_at_their_rate() -> None:
     assert work(nest, vector=VectorUnit(lanes=LANES, table_lookups_per_cycle=0.5)).cycles == 480
 
 
-def summed(kept_last):
+def summed(kept_last: bool) -> Nest:
     """A sum of 6 × 40 along its last or its first dimension."""
     index = (Affine((1, 0)), Affine((0, 1))) if not kept_last else (Affine((0, 1)), Affine((1, 0)))
     extents = (6, 40) if not kept_last else (40, 6)
@@ -110,7 +112,7 @@ def test_the_place_of_a_maximum_is_found_by_comparing_values() -> None:
     assert found.cycles == 2 * 4 * 8 + 1 + 3  # a comparison and a choice on eight lanes
 
 
-def moved(*steps):
+def moved(*steps: tuple[int, ...]) -> Nest:
     """A transposition, or a plain copy, of 32 × 32 bytes."""
     index = tuple(Affine(step) for step in steps)
     axes = (Axis("i", 32), Axis("j", 32))

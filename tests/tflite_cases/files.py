@@ -148,7 +148,8 @@ class _Writer:
 
     def options(self, name: str, options: Options) -> tuple[tuple[int, int], tuple[int, int]]:
         written: list[tuple[Any, ...]] = []
-        for field_name, storage, default in layout(type(options)):
+        declared: Any = type(options)
+        for field_name, storage, default in layout(declared):
             value = getattr(options, field_name)
             if storage is str:
                 written.append(("o", self.builder.text(value)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.explore.errors import ExplorationError, SpaceError
+from sim.explore.exploration import Exploration
+from sim.explore.explored import Point
 from sim.explore.page import page_data
 from sim.explore.work import Outcomes
+from sim.machine.arrays import Systolic
 from tests.sim.explore.results import exploration, plain
 
 NAN, INF = np.nan, np.inf
 
 
-def numbers(points):
+def numbers(points: Iterable[Point]) -> list[int]:
     return [point.number for point in points]
 
 
-def event(*values, reason=""):
+def event(*values: float, reason: str = "") -> Outcomes:
     columns = dict(zip(("first", "second"), (np.array([float(value)]) for value in values), strict=True))
     return Outcomes(columns, (reason,))
 
@@ -39,6 +43,7 @@ def test_a_point_has_all_that_is_known_of_it() -> None:
     assert point.objectives == {name: made.outcomes.columns[name][7] for name in ("latency", "energy")}
     assert point.figures == {"net.seconds": made.outcomes.columns["net.seconds"][7]}
     assert (point.reason, point.confirmed) == ("", None)
+    assert isinstance(point.machine.array, Systolic)
     assert point.machine.array.rows == point.values["array.rows"]
     assert point.machine == made.machine(7) == made.space.machine(made.candidates[7])
     assert "array.rows" in repr(point)
@@ -48,6 +53,7 @@ def test_a_point_has_all_that_is_known_of_it() -> None:
 def test_a_confirmed_point_has_what_events_say() -> None:
     made = exploration()
     best = made.best("latency")
+    assert best.confirmed is not None
     assert best.confirmed["energy"] == pytest.approx(1.01 * best.objectives["energy"])
 
 
@@ -74,7 +80,7 @@ def test_the_best_are_in_order_and_the_first_objective_is_meant_if_none_is_named
 
 
 def test_the_volume_before_a_reference_is_that_of_the_front() -> None:
-    rows = [[1, 2], [2, 1], [2, 2], [NAN, 0]]
+    rows: list[list[float]] = [[1, 2], [2, 1], [2, 2], [NAN, 0]]
     assert plain(rows).hypervolume({"first": 3, "second": 3}) == 3
     upside_down = plain([[-x, y] for x, y in rows], goals=("max", "min"))
     assert upside_down.hypervolume({"first": -3, "second": 3}) == 3
@@ -140,7 +146,9 @@ def test_columns_and_points_must_fit() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
 @settings(max_examples=50)
-def test_the_best_of_each_objective_is_no_better_than_the_ends_of_the_front(rows) -> None:
+def test_the_best_of_each_objective_is_no_better_than_the_ends_of_the_front(
+    rows: list[tuple[int, int]],
+) -> None:
     made = plain(rows)
     front = made.front()
     assert front[0].objectives["first"] == made.best("first").objectives["first"]
@@ -209,7 +217,7 @@ def test_the_table_of_the_front_has_its_ends_and_says_what_is_left_out() -> None
     [plain([]), plain([[NAN, NAN]], reasons=["no"]), plain([[1, 2]]), plain([[0, -1]] * 3), exploration(40)],
     ids=["no point", "none that can be", "one", "equal ones", "many"],
 )
-def test_every_exploration_can_be_shown(made) -> None:
+def test_every_exploration_can_be_shown(made: Exploration) -> None:
     assert str(made)
     assert repr(made)
     html = made._repr_html_()

@@ -90,8 +90,8 @@ def test_json_has_every_value_and_null_for_what_is_no_number(made: Exploration) 
     assert [one["name"] for one in data["objectives"]] == [one.name for one in made.objectives]
     for name, values in made.fields.items():
         assert data["columns"][name] == list(values)
-    for name, values in made.outcomes.columns.items():
-        expected = [value if np.isfinite(value) else None for value in values.tolist()]
+    for name, column in made.outcomes.columns.items():
+        expected = [value if np.isfinite(value) else None for value in column.tolist()]
         assert data["columns"][name] == expected
     assert data["columns"]["reason"] == list(made.reason_of)
     assert data["columns"]["front"] == made.on_front.tolist()
@@ -101,8 +101,8 @@ def test_json_has_every_value_and_null_for_what_is_no_number(made: Exploration) 
 def test_csv_has_every_value(made: Exploration) -> None:
     rows = list(csv.DictReader(io.StringIO(made.to_csv())))
     assert [int(row["number"]) for row in rows] == list(range(len(made)))
-    for name, values in made.outcomes.columns.items():
-        same([float(row[name] or "nan") for row in rows], values.tolist())
+    for name, column in made.outcomes.columns.items():
+        same([float(row[name] or "nan") for row in rows], column.tolist())
     assert [row["reason"] for row in rows] == list(made.reason_of)
     for name, values in made.fields.items():
         texts = [row[name] for row in rows]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,15 +13,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sim.explore.pareto import front, hypervolume
+from tosajit.arrays import Array
 
 INF, NAN = np.inf, np.nan
 
 
-def oracle(rows):
+def oracle(rows: Sequence[Sequence[float]]) -> list[bool]:
     """By the definition, pair by pair, in plain Python."""
     usable = [all(value == value and value != INF for value in row) for row in rows]
 
-    def beats(one, other):
+    def beats(one: Sequence[float], other: Sequence[float]) -> bool:
         pairs = list(zip(one, other, strict=True))
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
@@ -27,7 +32,7 @@ def oracle(rows):
     ]
 
 
-def drawn(seed):
+def drawn(seed: int) -> Array:
     """Result sets of all kinds: few or many values, duplicates, infinities, nan, one to five objectives."""
     generator = np.random.default_rng(seed)
     count, objectives = int(generator.integers(0, 40)), int(generator.integers(1, 6))
@@ -77,7 +82,7 @@ def test_the_front_of_many_points_is_that_of_every_pair(kind: str, objectives: i
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=50, deadline=None)
-def test_the_front_does_not_depend_on_order_and_scale(rows, random) -> None:
+def test_the_front_does_not_depend_on_order_and_scale(rows: Array, random: Random) -> None:
     order = list(range(len(rows)))
     random.shuffle(order)
     found = front(rows)
@@ -92,13 +97,13 @@ def test_equal_points_are_all_on_the_front_or_none() -> None:
 
 
 def test_what_is_no_result_is_not_on_the_front_and_beats_nothing() -> None:
-    assert front([[NAN, 0], [0, INF], [5, 5], [-INF, 6]]).tolist() == [False, False, True, True]
+    assert front(np.array([[NAN, 0], [0, INF], [5, 5], [-INF, 6]])).tolist() == [False, False, True, True]
     assert front(np.full((3, 2), NAN)).tolist() == [False] * 3
     assert front(np.empty((0, 3))).shape == (0,)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [[]], np.zeros((2, 2, 2))])
-def test_points_are_rows_of_objectives(values) -> None:
+def test_points_are_rows_of_objectives(values: Any) -> None:
     with pytest.raises(ValueError, match="rows of one or more objectives"):
         front(values)
 
@@ -114,7 +119,9 @@ def test_points_are_rows_of_objectives(values) -> None:
         ([[3, 3]], [3, 3], 0.0),
     ],
 )
-def test_volumes_that_are_counted_by_hand(rows, reference, volume: float) -> None:
+def test_volumes_that_are_counted_by_hand(
+    rows: list[list[float]], reference: list[float], volume: float
+) -> None:
     assert hypervolume(rows, reference) == pytest.approx(volume)
 
 

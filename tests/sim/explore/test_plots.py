@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -30,11 +31,11 @@ PLOTS = ("pareto", "parallel", "heat_map", "sensitivity")
 NAN = np.nan
 
 
-def labels(axis):
+def labels(axis: Any) -> list[str]:
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
-def words(figure):
+def words(figure: Any) -> list[str]:
     """All that is written in the axes and the legends."""
     figure.draw_without_rendering()
     return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
@@ -51,10 +52,13 @@ def test_pictures_are_drawn(name: str, count: int) -> None:
 @pytest.mark.parametrize(
     "rows", [[[1, 2]], [[1, 1]] * 4, [[0, -5], [-5, 0]], [[1e-30, 1e30], [1e30, 1e-30], [NAN, 1]]]
 )
-def test_pictures_of_odd_results(name: str, rows) -> None:
+def test_pictures_of_odd_results(name: str, rows: list[list[float]]) -> None:
     made = plain(rows)
     if name == "heat_map":
-        fields = {"clock_hz": [1e9 * (n + 1) for n in range(len(rows))], "array.rows": [8]}
+        fields: dict[str, list[float]] = {
+            "clock_hz": [1e9 * (n + 1) for n in range(len(rows))],
+            "array.rows": [8],
+        }
         candidates = tuple((1e9 * (n + 1), 8) for n in range(len(rows)))
         made = Exploration(Space("systolic-16", fields), made.objectives, candidates, made.outcomes)
     assert getattr(made.plot, name)()._repr_png_().startswith(PNG)
@@ -109,10 +113,11 @@ def test_the_heat_map_has_the_best_or_the_median_of_all_others() -> None:
     values[-3:-1] = values[:3] = NAN
     outcomes = Outcomes({"first": values}, tuple("no" if value != value else "" for value in values))
     made = Exploration(space, plain([[1]], goals=("min",)).objectives, candidates, outcomes)
-    for over, cores in (("best", 1000), ("median", 2000)):
+    cases: tuple[tuple[Literal["best", "median"], int], ...] = (("best", 1000), ("median", 2000))
+    for over, cores in cases:
         axes = made.plot.heat_map("array.columns", "array.rows", over=over).axes[0]
         found = axes.collections[0].get_array().filled(NAN)
-        expected = [[NAN, 816 + cores], [1608 + cores, 1616 + cores], [3208 + cores, 7216]]
+        expected: list[list[float]] = [[NAN, 816 + cores], [1608 + cores, 1616 + cores], [3208 + cores, 7216]]
         assert np.array_equal(found, expected, equal_nan=True)
         assert (labels(axes.xaxis), labels(axes.yaxis)) == (["8", "16"], ["8", "16", "32"])
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("array.columns", "array.rows")
@@ -204,7 +209,7 @@ def test_names_may_be_any_text(name: str) -> None:
     st.floats(1e-12, 1e12), st.floats(1.001, 1e9), st.sampled_from(["s", "bytes", "", "Hz"]), st.booleans()
 )
 @settings(max_examples=300)
-def test_ticks_are_few_and_within_what_is_shown(low, ratio, unit, wide) -> None:
+def test_ticks_are_few_and_within_what_is_shown(low: float, ratio: float, unit: str, wide: bool) -> None:
     high = low * ratio
     marks = nice(low, high, unit, wide and ratio > 5)
     assert len(marks) <= 12
@@ -235,7 +240,9 @@ def test_many_values_stand_by_their_size() -> None:
 def test_cells_hold_the_points_that_are_in_them() -> None:
     rows, columns = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1])
     results = np.array([3.0, 1.0, 2.0, 5.0, 6.0])
-    for take, expected in (("min", [1, 5]), ("max", [3, 6]), ("median", [2, 5.5])):
+    cases: list[tuple[Literal["min", "max", "median"], list[float]]]
+    cases = [("min", [1, 5]), ("max", [3, 6]), ("median", [2, 5.5])]
+    for take, expected in cases:
         table = cells(rows, columns, results, (2, 2), take)
         assert table[0, 0] == expected[0]
         assert table[1, 1] == expected[1]
@@ -277,7 +284,7 @@ def test_figures_have_units(value: float, unit: str, text: str) -> None:
         ("array", {"kind": "systolic", "rows": 8, "rates": {"8x8": 1}}, "systolic, rows 8"),
     ],
 )
-def test_values_are_written_as_people_read_them(path: str, value, text: str) -> None:
+def test_values_are_written_as_people_read_them(path: str, value: Any, text: str) -> None:
     assert value_text(path, value) == text
 
 

@@ -113,8 +113,8 @@ class RescaleTable:
 
 
 def rescale_table(
-    multiplier: NDArray[np.int32],
-    shift: NDArray[np.int8],
+    multiplier: NDArray[np.int32] | int,
+    shift: NDArray[np.int8] | int,
     double_round: bool,
     output_zp: int,
     channels: int,
