@@ -108,8 +108,8 @@ fuzz-integers: $(READY) $(ARM)  ## The integer half of fuzz: ARGS='--graphs 100 
 fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the same options
 	$(RUN) tools/fuzz_floating.py $(ARGS)
 
-fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --type int8'
-	$(RUN) tools/fuzz_tflite.py $(ARGS)
+fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --chains 0'
+	$(RUN) tools/fuzz_tflite.py --chains 3000 $(ARGS)
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)

@@ -8,6 +8,7 @@ import pytest
 from litert import LiteRT
 
 from tests.tflite_cases import draw, drawn
+from tests.tflite_cases.chain import chain, names, shortest
 from tests.tflite_cases.running import fault
 from tosajit.frontends.tflite.operators import DECLARATIONS
 
@@ -33,6 +34,26 @@ def test_an_operator_gives_what_litert_gives(name: str, kind: str, litert: LiteR
     for seed in SEEDS:
         found = fault(draw(name, kind, seed), litert)
         assert found is None, f"seed {seed}: {found}"
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_chain_of_operators_gives_what_litert_gives(seed: int, litert: LiteRT) -> None:
+    found = chain(seed)
+    assert fault(found, litert) is None, f"{' '.join(names(found))}: tools/fuzz_tflite.py finds out where"
+
+
+def test_chains_are_long_and_of_many_operators() -> None:
+    drawn_names = [names(chain(seed)) for seed in range(100)]
+    assert sum(len(one) >= 4 for one in drawn_names) > 40
+    assert len({name for one in drawn_names for name in one}) > 60
+
+
+def test_a_faulty_operator_of_a_chain_is_found_alone() -> None:
+    seed = next(one for one in range(100) if "SLICE" in names(chain(one))[1:])
+    found = shortest(seed, lambda case: "SLICE" in names(case))
+    assert found is not None
+    assert names(found)[-1] == "SLICE"
+    assert len(names(found)) <= len(names(chain(seed)))
 
 
 def test_every_lowered_operator_is_drawn_in_every_type() -> None:
