@@ -31,7 +31,7 @@ def compile(
     progress: Callable[[int, int], None] | None = None,
     interpret: bool | str = False,
 ) -> Executable:
-    """Check a graph in full and build it: for this computer, for a `target`, or for a modelled `machine`.
+    """Check a graph in full and compile it for this computer, a `target` or a modelled `machine`.
 
     * `graph` may be the path of a `.tosa` or `.tflite` file.
     * `threads` share the tiles of each group.

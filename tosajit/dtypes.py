@@ -33,7 +33,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Size of an element in a tensor; 1 for what is smaller than a byte (TOSA 1.0.1 section 1.11.1)."""
+        """Size of an element in a tensor, at least 1 (TOSA 1.0.1 section 1.11.1)."""
         return (self.bits + 7) // 8
 
     def __repr__(self) -> str:

@@ -46,11 +46,11 @@ class Violation:
 
 
 class TosaError(TextError):
-    """Everything that this package raises on purpose."""
+    """The base of all exceptions that this package raises on purpose."""
 
 
 class GraphError(TosaError):
-    """A graph breaks the specification."""
+    """A graph violates the specification."""
 
     shown = 20
 
@@ -146,11 +146,11 @@ class CompileError(TosaError):
 
 
 class RequireError(TosaError):
-    """Data break a REQUIRE of the specification."""
+    """Data violate a REQUIRE of the specification."""
 
 
 class TraceError(TosaError, TypeError):
-    """A traced function does what cannot be recorded."""
+    """A traced function does something that cannot be recorded."""
 
 
 def _listed(what: str, faults: Sequence[object], shown: int) -> str:

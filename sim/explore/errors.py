@@ -17,11 +17,11 @@ from tiling.words import TextError
 
 
 class SpaceError(MachineError):
-    """A space, a constraint or a strategy cannot be: the message has every fault with a remedy."""
+    """A space, a constraint or a strategy is invalid: the message lists every fault with a remedy."""
 
 
 class ExplorationError(TextError, ValueError):
-    """What is asked of an exploration's result is not there, or cannot be drawn or written."""
+    """An exploration lacks what was requested, or cannot be plotted or written."""
 
 
 class StoreError(ExplorationError):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Exploration(Explored):
-    """The points of an exploration, in the order in which they were asked for.
+    """The points of an exploration, in the order in which the strategy chose them.
 
     Points that cannot be are among them, with the reason. A point is on the Pareto front if no other is at
     least as good in all objectives and better in one; points that are equal are all on it. What is best is
@@ -38,7 +38,7 @@ class Exploration(Explored):
 
     @property
     def plot(self) -> Plots:
-        """Pictures of the exploration; they need matplotlib."""
+        """Plots of the exploration; they need matplotlib."""
         from sim.explore.plots import Plots
 
         return Plots(self)
@@ -64,13 +64,13 @@ class Exploration(Explored):
         return written(to_csv(self), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """All there is as JSON, also written to a file if one is named."""
+        """Everything as JSON, also written to a file if one is named."""
         from sim.explore.exports import to_json, written
 
         return written(to_json(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A page of its own that needs no network, also written to a file if one is named."""
+        """A self-contained HTML page, also written to a file if one is named."""
         from sim.explore.exports import written
         from sim.explore.page import to_html
 

@@ -78,7 +78,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explored:
-    """The points of an exploration, in the order in which they were asked for.
+    """The points of an exploration, in the order in which the strategy chose them.
 
     Points that cannot be are among them, with the reason. A point is on the Pareto front if no other is at
     least as good in all objectives and better in one; points that are equal are all on it. What is best is

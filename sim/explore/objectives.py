@@ -33,7 +33,7 @@ LONGEST = 40
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure of each machine, with its unit; the least is the best, or with `goal="max"` the most."""
+    """A figure of each machine, with its unit; to be minimised, or with `goal="max"` maximised."""
 
     name: str
     unit: str
@@ -43,7 +43,7 @@ class Objective:
     def values(
         self, figures: Mapping[str, Figures], machines: Sequence[Machine], weights: Weights
     ) -> Numbers:
-        """A figure for each machine, nan where a workload cannot be."""
+        """A figure for each machine, nan where a workload is infeasible."""
         return self.measure(figures, machines, weights)
 
 

@@ -62,7 +62,7 @@ class Space(Varied):
 
     @staticmethod
     def from_dict(tree: Mapping[str, Any]) -> Space:
-        """The space that a file says: `{base: tiny, fields: {…}, constraints: […]}`."""
+        """The space from a file's table: `{base: tiny, fields: {…}, constraints: […]}`."""
         from sim.explore.files import space_of
 
         return space_of(Space, tree)
@@ -81,7 +81,7 @@ class Space(Varied):
         save(self, Path(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """The space as numbers, text, lists and dictionaries; a machine of the catalogue is its name."""
+        """The space as numbers, text, lists and dictionaries; a built-in machine is its name."""
         from sim.explore.files import tree_of
 
         return tree_of(self)
@@ -107,7 +107,7 @@ class Space(Varied):
         return tuple(reversed(values))
 
     def violations(self, candidates: Sequence[Candidate]) -> list[str]:
-        """For each candidate the constraint that it violates, empty for none; no machine is made."""
+        """The constraint that each candidate violates, empty for none; no machine is made."""
         found = [""] * len(candidates)
         if self.constraints and candidates:
             columns = Columns(self, candidates)
@@ -123,7 +123,7 @@ class Space(Varied):
         return found
 
     def machines(self, candidates: Sequence[Candidate]) -> list[Machine | str]:
-        """The machines of candidates; a text is the reason why there is none."""
+        """The machines of candidates, or the reason why there is none as text."""
         for one in candidates:
             if len(one) != len(self.names):
                 text = f"a candidate has {len(one)} values, but the space has {len(self.names)} names: "

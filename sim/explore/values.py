@@ -150,7 +150,7 @@ class Range:
         return Continuous(self.low, self.high, self.scale == "log")
 
     def to_dict(self) -> dict[str, Any]:
-        """The range as a file has it."""
+        """The range as in a file."""
         return {
             one.name: getattr(self, one.name)
             for one in fields(self)
@@ -159,7 +159,7 @@ class Range:
 
     @staticmethod
     def from_dict(tree: Mapping[str, Any]) -> Range:
-        """The range that a file has: `{low: 1, high: 64, scale: log, steps: 7}`."""
+        """The range from a file's table: `{low: 1, high: 64, scale: log, steps: 7}`."""
         known = [one.name for one in fields(Range)]
         strange = [name for name in tree if name not in known]
         if strange:

@@ -25,7 +25,7 @@ ARRAYS: dict[str, type[MacArray]] = {}
 
 
 class MacArray(Part):
-    """What all kinds of MAC array have in common.
+    """The common base of all kinds of MAC array.
 
     A kind is a subclass with a `kind` of its own (`kind: Literal["mine"] = "mine"`), fields, among them
     `rates`, and `factors`. Machines take it from then on, in Python and in files.
@@ -55,7 +55,7 @@ class MacArray(Part):
 
     @property
     def full_rate(self) -> int:
-        """Products a cycle of one array, at its full rate."""
+        """MACs a cycle of one array, at its full rate."""
         return prod(getattr(self, name) for name in self.factors)
 
     @property
@@ -68,7 +68,7 @@ class MacArray(Part):
         return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
 
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
-        """What contradicts the rest of a machine: whether it does, the field, and what to do."""
+        """Contradictions with the rest of a machine: whether there is one, the field, and a remedy."""
         yield from ()
 
 
@@ -116,7 +116,7 @@ class Block(MacArray):
 
     @property
     def weight_coding(self) -> str:
-        """How weights are coded: the U65 does it as the U55."""
+        """How weights are coded: on the U65 as on the U55."""
         return "u85" if self.family == "u85" else "u55"
 
     def describe(self) -> str:
@@ -124,7 +124,7 @@ class Block(MacArray):
         return f"{self.macs_per_cycle} MACs/cycle in blocks"
 
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
-        """Only the U65 comes with two cores."""
+        """Only the U65 can have two cores."""
         yield (
             cores > (2 if self.family == "u65" else 1),
             "cores",

@@ -34,7 +34,7 @@ class Fault:
 
 
 class MachineError(TextError, ValueError):
-    """A machine cannot be: the message lists every fault with its field and a remedy."""
+    """A machine is invalid: the message lists every fault with its field and a remedy."""
 
     def __init__(self, faults: Iterable[Fault] | str, where: str = "") -> None:
         self.faults = (Fault("", faults),) if isinstance(faults, str) else tuple(faults)
@@ -55,11 +55,11 @@ class MachineError(TextError, ValueError):
 
 
 class MachineFileError(MachineError):
-    """A file of a machine cannot be read or written."""
+    """The file of a machine cannot be read or written."""
 
 
 class UnknownMachineError(MachineError):
-    """No machine has this name; the message has those that are spelt alike."""
+    """No machine has this name; the message suggests similar ones."""
 
 
 def shown(value: object, limit: int = 60) -> str:

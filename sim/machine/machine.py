@@ -128,13 +128,13 @@ class Machine(Part):
         return 0 if self.array is None else self.array.full_rate * self.cores
 
     def source(self, path: str) -> str:
-        """Where the figure of a field comes from; empty where nobody said."""
+        """The source of a field's figure; empty if there is none."""
         while path and path not in self.sources:
             path = path.rpartition(".")[0]
         return self.sources.get(path, "")
 
     def replace(self, changes: Mapping[str, Any], source: str = "") -> Machine:
-        """The machine with other figures, by path: `machine.replace({"scratchpad.bytes": 1 << 20})`.
+        """A machine with some figures changed, by path: `machine.replace({"scratchpad.bytes": 1 << 20})`.
 
         Sources of what is changed go; `source` says where the new figures are from. Raises `MachineError` if
         there is no such field, or no such machine.

@@ -120,7 +120,7 @@ class Scratchpad(Part):
 
 
 class Dma(Part):
-    """What moves data between the memories."""
+    """The engine that moves data between the memories."""
 
     channels: Annotated[int, count("a DMA has", 64, 2, "channels")] = 1
     setup_cycles: Cycles = 0
@@ -132,7 +132,7 @@ class Dma(Part):
 
 
 class MemoryMode(Part):
-    """Where things live, and whether units reach the off-chip memory themselves."""
+    """Where operands live, and whether units access the off-chip memory directly."""
 
     weights: Place = "offchip"
     activations: Place = "offchip"
@@ -144,7 +144,7 @@ class MemoryMode(Part):
 
 
 class Planner(Part):
-    """How the compiler uses the machine."""
+    """Options of the planner."""
 
     double_buffering: bool = True
     """Whether a box may have a second copy, which is filled while the first is used."""
@@ -153,7 +153,7 @@ class Planner(Part):
 
 
 class VectorUnit(Part):
-    """What does scalar work on many elements at a time."""
+    """The unit for elementwise work, with many lanes."""
 
     lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     """Elements a cycle for operations of one cycle, by type: `i8`, `i16`, `i32`, `i64`, `f16`, `f32`, …"""
@@ -166,14 +166,14 @@ class VectorUnit(Part):
 
 
 class ReductionUnit(Part):
-    """What combines values along an axis."""
+    """The unit that combines values along an axis."""
 
     lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     fill_cycles: Cycles = 0
 
 
 class Energy(Part):
-    """Energy of each thing that is done."""
+    """The energy of each action, and leakage."""
 
     picojoules_per_mac: Energies = 0.0
     picojoules_per_operation: Energies = 0.0

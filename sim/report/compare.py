@@ -65,7 +65,7 @@ class Comparison:
         return written(to_csv(*self.reports), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A page to look around in, one file, also written if one is named."""
+        """A self-contained interactive page, also written to a file if one is named."""
         from sim.report.page import reports_page
 
         beside = operator_cycles(self.reports) if _alike(self.reports) else []

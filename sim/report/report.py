@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Report(Account):
-    """What a program takes on a machine: time, traffic, memory, energy, and who is to blame."""
+    """The cost of a program on a machine: time, traffic, memory and energy, by operator and cause."""
 
     @staticmethod
     def joined(reports: Sequence[Report | tuple[Report, int]], program: str | None = None) -> Report:
-        """Programs that run one after another, each so many times, as one report."""
+        """One report for programs that run one after another, each any number of times."""
         from sim.report.joining import joined
 
         return joined(reports, program)
 
     def compare(self, *others: Report) -> Comparison:
-        """Other reports beside this one."""
+        """A comparison of this report with others."""
         from sim.report.compare import Comparison
 
         return Comparison((self, *others))
@@ -51,14 +51,14 @@ class Report(Account):
     # To files and back.
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: every field, and what follows from the fields."""
+        """Plain data: every field, and the figures derived from them."""
         from sim.report.data import to_dict
 
         return to_dict(self)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Report:
-        """What `to_dict` gave."""
+        """The report from the result of `to_dict`."""
         from sim.report.data import from_dict
 
         return from_dict(Report, data)
@@ -71,7 +71,7 @@ class Report(Account):
 
     @staticmethod
     def from_json(source: str | Path) -> Report:
-        """A report from JSON text, or from a file with it."""
+        """The report from JSON text or a JSON file."""
         from sim.report.data import from_json
 
         return from_json(Report, source)
@@ -83,7 +83,7 @@ class Report(Account):
         return written(to_csv(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A page to look around in, one file, also written if one is named."""
+        """A self-contained interactive page, also written to a file if one is named."""
         from sim.report.page import reports_page
 
         return written(reports_page([self]), path)
@@ -102,7 +102,7 @@ class Report(Account):
 
     @property
     def plot(self) -> Any:
-        """Pictures of the report; they need matplotlib."""
+        """Plots of the report; they need matplotlib."""
         from sim.report.plots import Plots
 
         return Plots(self)

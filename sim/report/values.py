@@ -143,7 +143,7 @@ class OperatorReport:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a program takes on a machine: time, traffic, memory, energy, and who is to blame."""
+    """The cost of a program on a machine: time, traffic, memory and energy, by operator and cause."""
 
     machine: str
     program: str

@@ -1,4 +1,4 @@
-"""Which kernel does each group, from which library, and if it is no array kernel, why not."""
+"""Which kernel runs each group, from which library, and why it is not an array kernel."""
 
 from __future__ import annotations
 

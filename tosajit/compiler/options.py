@@ -18,7 +18,7 @@ ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """The meaning of a CUSTOM operator.
+    """The implementation of a CUSTOM operator.
 
     `function(*arrays, attributes=bytes)` gives an array or a sequence of arrays; it may be a Numba function,
     which is then called without `attributes`. `shape(*shapes)` gives the shapes of the outputs, checked when
@@ -35,7 +35,7 @@ _registered: dict[tuple[str, str], Custom] = {}
 def register_custom(
     domain: str, operator_name: str, function: Callable[..., Any], shape: ShapeRule | None = None
 ) -> None:
-    """Give CUSTOM operators of this domain and name a meaning, for all graphs compiled from now on.
+    """Implement CUSTOM operators with this domain and name, for all graphs compiled from now on.
 
     `function` and `shape` are those of `tj.Custom`. Registering again replaces the meaning.
     """

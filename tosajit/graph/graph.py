@@ -39,7 +39,7 @@ class Value:
 
     @property
     def type(self) -> str:
-        """Type and shape in print, such as `INT8[1, 8]`."""
+        """Type and shape as text, such as `INT8[1, 8]`."""
         extents = "*" if self.shape is None else ", ".join(map(str, self.shape))
         return f"{self.dtype.name}[{extents}]"
 
@@ -66,7 +66,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What messages call this node: its first output."""
+        """The name of the node in messages: its first output."""
         return self.outputs[0] if self.outputs else self.operator.opcode
 
     @property
@@ -115,12 +115,12 @@ class Graph:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """What a run takes."""
+        """The inputs of a run."""
         return tuple(self.main.values[name] for name in self.main.inputs)
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """What a run gives."""
+        """The outputs of a run."""
         return tuple(self.main.values[name] for name in self.main.outputs)
 
     @property

@@ -223,12 +223,13 @@ def explore(
     loop_trips: int = 1,
     level: LevelName = "8K",
 ) -> Exploration:
-    """Look for the best machines of a space for one or several models.
+    """Search a space for the best machines for one or several models.
 
     Models are a graph, a path or an executable, or several: a list, a mapping of names to models, or one of
-    models to their weights. Points go to processes on this machine (`workers`, one for each core; 0 for none)
-    or to those of a `dask.distributed` client, and to a `store`, from which the same call continues. The best
-    `confirm` points are followed by the event simulator, too. Ctrl-C ends with what there is.
+    models to their weights. Points are evaluated in processes on this computer (`workers`, by default one
+    per core; 0 for none) or by a `dask.distributed` client, and kept in a `store`, from which the same call
+    continues. The best `confirm` points are also run through the event simulator. Ctrl-C returns the points
+    evaluated so far.
     """
     from sim.explore.explore import Question
     from sim.explore.explore import explore as ask

@@ -47,13 +47,13 @@ def simulate(
     loop_trips: int = 1,
     level: LevelName = "8K",
 ) -> Report:
-    """What one inference of a model takes on a machine: cycles by cause, traffic, memory and energy.
+    """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
-    * `model` is a graph, an executable or a `.tosa` file; nothing of it is compiled or run.
+    * `model` is a graph, an executable or a `.tosa` file; nothing is compiled or run.
     * `machine` is a name, a file or a value.
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
-    * `loop_trips` says how often loops are taken to run; of two branches the slower one counts.
-    * `level` has the limits that the graph is held to.
+    * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
+    * `level` sets the limits that the graph must keep.
 
     Raises `GraphError` if the graph breaks the specification, `PlanError` if a group does not fit the
     scratchpad, `CompileError` if an operator has no time, as a CUSTOM of the user's own, and `MachineError`

@@ -22,7 +22,7 @@ class Variable:
 
 @dataclass(repr=False)
 class Context:
-    """The variables of one environment: runs in the same context see them, others do not."""
+    """The variables of one environment: only runs in the same context see them."""
 
     variables: dict[str, Variable] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)

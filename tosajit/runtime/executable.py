@@ -128,7 +128,7 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
-        """Run on inputs by name; the outputs by name. Otherwise like calling it."""
+        """Run on inputs by name, and return the outputs by name; otherwise like a call."""
         names = [name for name, _, _ in self._inputs]
         if unknown := sorted(set(inputs) - set(names)):
             there = listed(names) or "none"
@@ -140,7 +140,7 @@ class Executable:
 
     @property
     def program(self) -> Program:
-        """The program of a graph without control flow; of others, the first one."""
+        """The program of a graph without control flow; the first program of other graphs."""
         if self.options.interpret:
             raise InputError("an interpreted executable has no program")
         return self.programs[0]
@@ -156,7 +156,7 @@ class Executable:
         return sum(program.arena_bytes for program in self.programs)
 
     def explain(self) -> Explanation:
-        """Which kernel does each group, from which library, and if it is no array kernel, why not."""
+        """Which kernel runs each group, from which library, and why it is not an array kernel."""
         if self.options.interpret:
             raise InputError("an interpreted executable has no kernels to explain")
         return explain(self.stages)
@@ -166,7 +166,7 @@ class Executable:
         return Context()
 
     def profile(self, *arrays: Any) -> list[tuple[str, float]]:
-        """The members of each group and the seconds it took.
+        """The members of each group, with the seconds it took.
 
         Raises `InputError` for graphs with control flow, variables or CUSTOM operators.
         """

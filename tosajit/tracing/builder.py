@@ -29,7 +29,7 @@ class Budget:
 
 
 class GraphBuilder:
-    """Collects nodes, and infers types and shapes as they come.
+    """Builds a graph node by node, and infers types and shapes on the way.
 
     ```python
     builder = GraphBuilder()
@@ -54,7 +54,7 @@ class GraphBuilder:
 
     @contextmanager
     def at(self, name: str, location: str, start: int | None = None) -> Iterator[Callable[[str, str], str]]:
-        """Inside of `with`, name what is added after `name`, and note where it comes from.
+        """In a `with` block, name new nodes after `name`, and note their location.
 
         What it gives renames results of the nodes that were added inside, or from `start` on.
         """
@@ -68,7 +68,7 @@ class GraphBuilder:
 
     @contextmanager
     def inside(self, part: str) -> Iterator[None]:
-        """Inside of `with`, names have one more part."""
+        """In a `with` block, add a part to names."""
         before = self._stem
         self._stem = f"{before}/{part}" if before else part
         try:
@@ -90,7 +90,7 @@ class GraphBuilder:
         return name
 
     def is_input(self, name: str) -> bool:
-        """Whether a tensor comes from outside."""
+        """Whether a tensor is an input."""
         return name in self._inputs
 
     def __contains__(self, name: object) -> bool:
@@ -101,7 +101,7 @@ class GraphBuilder:
         return self._values[name]
 
     def producer(self, name: str) -> Node | None:
-        """The node that gives a tensor; None for what comes from outside."""
+        """The node that makes a tensor; None for an input."""
         return next((node for node in reversed(self._nodes) if name in node.outputs), None)
 
     def input(self, name: str, dtype: DType, shape: Iterable[int]) -> str:
@@ -152,7 +152,7 @@ class GraphBuilder:
         shape: Shape | None = None,
         name: str = "",
     ) -> str:
-        """Add an operator with one output; `dtype` and `shape` are needed only where they do not follow."""
+        """Add an operator with one output; give `dtype` and `shape` only where they cannot be inferred."""
         given = None if dtype is None or shape is None else [(dtype, shape)]
         outputs = self._add(operator, inputs, given, dtype, [name] if name else [])
         if len(outputs) != 1:
@@ -166,7 +166,7 @@ class GraphBuilder:
         outputs: Sequence[tuple[DType, Shape]] | None = None,
         names: Sequence[str] = (),
     ) -> tuple[str, ...]:
-        """Add an operator with any number of outputs; CUSTOM needs to be told their types and shapes."""
+        """Add an operator with any number of outputs; for CUSTOM, give their types and shapes."""
         return self._add(operator, inputs, outputs, None, names)
 
     def region(self, name: str) -> GraphBuilder:
@@ -183,7 +183,7 @@ class GraphBuilder:
         return Graph(tuple(regions), self.version)
 
     def block(self) -> Block:
-        """What has been collected so far."""
+        """The nodes added so far."""
         outputs, inputs = tuple(self._outputs), tuple(self._inputs)
         return Block(self.name, tuple(self._nodes), dict(self._values), inputs, outputs)
 
