@@ -145,7 +145,7 @@ def buckets(sketch: Sketch, kind: Type) -> None:
 
 @case("TOPK_V2", "float32 int8 uint8 int16 int32 int64")
 def greatest(sketch: Sketch, kind: Type) -> None:
-    shape, alike = (*sketch.shape(0, 2), sketch.random.randint(1, 12)), same_scale(sketch, kind)
+    shape, alike = (*sketch.shape(0, 2), sketch.random.randint(1, 40)), same_scale(sketch, kind)
     count = sketch.random.randint(1, shape[-1])
     value = sketch.operand(kind, shape, constant=False, low=-0.06, high=0.06, **alike)
     if sketch.chance():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, prod
+
 import numpy as np
 
 from tosajit import ops
@@ -15,6 +17,9 @@ from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
+
+_FEW, _PAIRS = 16, 1 << 26
+"""How many of the greatest elements are looked for one by one; how many pairs are compared otherwise."""
 
 
 def running_sums(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
@@ -49,26 +54,49 @@ def turned_sequences(value: Tensor, lengths: Tensor, batch: int, axis: int) -> T
 
 def greatest(value: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The greatest elements along the last dimension, and where they are; of equal ones the first."""
-    axis, extent = value.ndim - 1, value.shape[-1]
+    extent, shape = value.shape[-1], (*value.shape[:-1], count)
     if not 0 < count <= extent:
         raise Refused(f"it takes {count} of {extent} elements")
-    rest = value if value.dtype in (FP32, INT32) else wide(value)
-    least = number(rest, -np.inf if rest.dtype is FP32 else np.iinfo(np.int32).min)
-    places, values, indices = numbered(extent, axis, value.ndim), list[Tensor](), list[Tensor]()
+    numbers = value if value.dtype in (FP32, INT32) else wide(value)
+    rows = reshaped(numbers, (prod(shape[:-1]), extent))
+    by_rank = count > _FEW and prod(rows.shape) * extent <= _PAIRS
+    values, places = _by_rank(rows, count) if by_rank else _one_by_one(rows, count)
+    narrow = values if values.dtype is value.dtype else saturated(values, value.dtype)
+    return reshaped(narrow, shape), reshaped(places, shape)
+
+
+def _one_by_one(rest: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The greatest elements of rows, each from what those before it leave."""
+    extent, least = rest.shape[1], number(rest, _least(rest))
+    places, values, indices = numbered(extent, 1, 2), list[Tensor](), list[Tensor]()
     left: Tensor | None = None
     for _ in range(count):
-        most = ops.reduce_max(rest, axis=axis)
+        most = ops.reduce_max(rest, axis=1)
         found = ops.equal(rest, most)
         found = found if left is None else ops.logical_and(found, left)
-        first = ops.reduce_min(ops.select(found, places, number_like(rest, extent)), axis=axis)
+        first = ops.reduce_min(ops.select(found, places, number_like(rest, extent)), axis=1)
         values, indices = [*values, most], [*indices, first]
         others = ops.logical_not(ops.equal(ops.const(places), first))
         left = others if left is None else ops.logical_and(left, others)
         rest = ops.select(others, rest, least)
-    found_values = _joined(values, axis)
-    narrow = found_values if found_values.dtype is value.dtype else saturated(found_values, value.dtype)
-    return narrow, _joined(indices, axis)
+    if count == 1:
+        return values[0], indices[0]
+    return ops.concat(values, axis=1), ops.concat(indices, axis=1)
 
 
-def _joined(values: list[Tensor], axis: int) -> Tensor:
-    return values[0] if len(values) == 1 else ops.concat(values, axis=axis)
+def _by_rank(value: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The greatest elements of rows, by how many others come before each of them."""
+    rows, extent = value.shape
+    own, other = (reshaped(value, shape) for shape in ((rows, extent, 1), (rows, 1, extent)))
+    places = numbered(extent, 2, 3)
+    earlier = ops.greater(ops.const(numbered(extent, 1, 3)), places)
+    before = ops.select(earlier, ops.greater_equal(other, own), ops.greater(other, own))
+    rank = reshaped(ops.reduce_sum(ops.cast(before, dtype=INT32), axis=2), (rows, 1, extent))
+    chosen = ops.equal(rank, numbered(count, 1, 3))
+    values = ops.reduce_max(ops.select(chosen, other, number(other, _least(value))), axis=2)
+    indices = ops.reduce_max(ops.select(chosen, places, number_like(other, 0)), axis=2)
+    return reshaped(values, (rows, count)), reshaped(indices, (rows, count))
+
+
+def _least(value: Tensor) -> float:
+    return -inf if value.dtype is FP32 else np.iinfo(np.int32).min

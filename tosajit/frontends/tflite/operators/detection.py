@@ -27,6 +27,9 @@ _SCALES = "y_scale", "x_scale", "h_scale", "w_scale"
 _COUNTS = "max_detections", "max_classes_per_detection", "num_classes"
 _THRESHOLDS = "nms_score_threshold", "nms_iou_threshold"
 
+_DIMENSIONS = 8
+"""How many dimensions a constant may have for its places to be known: they take 8 bytes for each of them."""
+
 
 @operator("NON_MAX_SUPPRESSION_V4", types="float32", kind="custom")
 def non_max_suppression_v4(node: Node) -> tuple[Tensor, ...]:
@@ -59,9 +62,9 @@ def detection_post_process(node: Node) -> tuple[Tensor, ...]:
     return _custom("DETECTION_POST_PROCESS", operands, [(FP32, shape) for shape in shapes], attributes)
 
 
-def _places(node: Node) -> Array:
+def _places(node: Node) -> Array | None:
     """The places of elements of a constant, as many as there are."""
-    return np.argwhere(node[0].raw)
+    return np.argwhere(node[0].raw) if node[0].rank <= _DIMENSIONS else None
 
 
 @operator("WHERE", types="bool float32 int8 uint8 int32 int64", versions=2, kind="custom", fold=_places)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.frontends.common.borders import spread
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.frame import Refused
@@ -48,6 +49,8 @@ def reduce_window(node: Node, options: ReduceWindowOptions) -> Tensor:
     combine = (_OF_TRUTHS if value.dtype is BOOL else _FUNCTIONS).get(options.reduce_function)
     if combine is None:
         raise Refused(f"it reduces {kind.label} by {options.reduce_function.name}")
+    if node[0].is_constant and not small((prod(value.shape), prod(node[2].ints))):
+        raise Refused("its operand is a large constant", "reduce it when the model is converted")
     zero = -128 if kind is Type.UINT8 else 0
     narrow = value.dtype in (INT8, INT16)
     result, start = (wide(one, zero) if narrow else one for one in (value.tensor, first))
