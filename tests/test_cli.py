@@ -304,7 +304,7 @@ def test_operators_of_another_format_are_listed(capsys: pytest.CaptureFixture[st
     assert len(found) > 200
     assert found["ADD"]["becomes"] == "lowered"
     assert "int8" in found["ADD"]["types"].split()
-    assert found["UNIQUE"]["becomes"] == "refused"
+    assert found["HASHTABLE"]["becomes"] == "refused"
     assert main(["operators", "--from", "tflite", "--profile", "PRO-INT"]) == 1
     assert "leave one of them out" in capsys.readouterr().err
 

@@ -343,7 +343,7 @@ def test_a_missing_region_is_named() -> None:
     node = Node(COND_IF(then_graph="here", else_graph="there"), ("c",), ("y",))
     values = [Value("c", BOOL, ()), Value("y", INT8, (1,))]
     graph = Graph((region("main", [node], values, ["c"], ["y"]), region("here", [], values, [], ["y"])))
-    with pytest.raises(FileError, match=r"y \(COND_IF\) runs 'there', which is no region"):
+    with pytest.raises(FileError, match=r"y \(COND_IF\) runs 'there', which is not a region"):
         from_bytes(to_bytes(graph))
 
 
@@ -478,7 +478,8 @@ def test_a_file_is_compiled_by_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"), [(lambda x: x, "got function: tj.jit"), (3, "got int: tj.trace and tj.load")]
+    ("given", "hint"),
+    [(lambda x: x, "got function: compile it with tj.jit"), (3, "got int: get one from tj.trace or tj.load")],
 )
 def test_what_is_no_graph_is_not_compiled(given: object, hint: str) -> None:
     with pytest.raises(tj.CompileError, match=f"expected a graph or the path of a model, {hint}"):

@@ -97,7 +97,7 @@ def test_what_cannot_be_simulated_is_refused(options: dict[str, object], message
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": tj.TINY}, "target and machine are both given"),
+        ({"target": tj.TINY}, "target and machine exclude each other"),
         ({"threads": 2}, "threads is 2, but must be 1 for a modelled machine"),
     ],
 )

@@ -153,7 +153,7 @@ def test_zero_points_without_a_sign_reach_255() -> None:
     array = np.array([0, 200, 255], np.uint8)
     found = ops.rescale(array.view(np.int8), 1 << 30, 30, 200, 0, dtype=tj.INT8, input_unsigned=True)
     np.testing.assert_array_equal(found, np.array([-128, 0, 55], np.int8))
-    with pytest.raises(TraceError, match=r"RESCALE input_zp: 200 is not a number that INT8 holds"):
+    with pytest.raises(TraceError, match=r"RESCALE input_zp: 200 is not a number that INT8 can hold"):
         ops.rescale(array.view(np.int8), 1 << 30, 30, 200, 0, dtype=tj.INT8)
 
 
@@ -183,8 +183,8 @@ def test_int64_stands_for_int48_as_a_type_too() -> None:
         (lambda: ops.add(1, np.array([2], np.int32)), "ADD input1: the Python number 1 has no TOSA type"),  # type: ignore[type-var]
         (lambda: ops.add("a", np.array([2], np.int32)), "ADD input1: expected an array, got str"),  # type: ignore[type-var]
         (lambda: ops.conv2d(IMAGE, WEIGHT, pad=(1, 1)), "CONV2D pad: there are 2 integers, but must be 4"),
-        (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=300), "input_zp: 300 is not a number that INT8 holds"),
-        (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=0.5), "input_zp: 0.5 is not a number that INT8 holds"),
+        (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=300), "input_zp: 300 is not a number that INT8 can hold"),
+        (lambda: ops.conv2d(IMAGE, WEIGHT, input_zp=0.5), "input_zp: 0.5 is not a number that INT8 can hold"),
         (lambda: ops.rescale(IMAGE, 1, 30), "RESCALE output_zp: its type does not follow"),
         (lambda: ops.cast(IMAGE, dtype="INT9"), "there is no type 'INT9'; there are BOOL, INT4"),
         (lambda: ops.cast(IMAGE, dtype=np.uint32), "there is no type <class 'numpy.uint32'>; there are BOOL"),

@@ -195,8 +195,8 @@ def test_a_list_of_no_tensors_is_named() -> None:
         (INT8, None, "is a constant without data"),
         (INT8, np.zeros(3, np.int8), "is INT8[2], but its data are int8[3]"),
         (INT8, np.zeros(2, np.int16), "is INT8[2], but its data are int16[2]"),
-        (INT4, np.array([0, 8], np.int8), "its data are from 0 to 8, which INT4 does not hold"),
-        (INT48, np.array([-(1 << 47) - 1, 0], np.int64), "which INT48 does not hold"),
+        (INT4, np.array([0, 8], np.int8), "its data are from 0 to 8, which INT4 cannot hold"),
+        (INT48, np.array([-(1 << 47) - 1, 0], np.int64), "which INT48 cannot hold"),
     ],
 )
 def test_constants_have_data_of_their_type(dtype: DType, data: Any, text: str) -> None:
@@ -430,7 +430,7 @@ def test_control_flow_nests_to_the_limit_of_the_level() -> None:
     assert texts(nested(6)) == []
     (fault,) = validate(nested(7))
     assert (fault.kind, fault.rule, fault.operator) == ("error_if", "nesting", "WHILE_LOOP")
-    assert "it is nested more than 6 deep, which is MAX_NESTING" in fault.message
+    assert "its nesting is deeper than MAX_NESTING, which is 6" in fault.message
     assert texts(nested(7), level="none") == []
 
 

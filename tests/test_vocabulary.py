@@ -77,7 +77,7 @@ def test_narrower_operands_are_widened_on_their_way_in() -> None:
             lambda: call("select_f32", read(0, "i8"), read(1, "f32"), read(1, "f32")),
             "select_f32: operand 1 is i8, but must be bool",
         ),
-        (lambda: Expr("eq_i32", (read(0, "i32"), read(1, "i32")), "i32"), "eq_i32 gives bool, not i32"),
+        (lambda: Expr("eq_i32", (read(0, "i32"), read(1, "i32")), "i32"), "eq_i32 returns bool, not i32"),
         (lambda: Expr("abs_i32", (3,), "i32"), "abs_i32 takes 1 operand, not 0"),
         (lambda: Expr("abs_i32", (read(0, "i32"), 3), "i32"), "abs_i32 takes expressions alone, not"),
         (lambda: read(0, "i33"), "read: i33 is not a type; types are bool, i8"),

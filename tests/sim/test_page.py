@@ -138,7 +138,7 @@ def test_contents_that_are_too_many_leave_out_the_small_ones() -> None:
         (lambda data: data["points"].pop("energy"), "energy: the column is missing, but there are 20 points"),
         (lambda data: data["points"]["reason"].pop(), "reason: the column has 19 values"),
         (lambda data: data["points"]["confirmed"]["latency"].pop(), "confirmed latency: 19 values"),
-        (lambda data: data["fields"].append("latency"), "latency: no name of a field or an objective"),
+        (lambda data: data["fields"].append("latency"), "latency: reserved"),
     ],
 )
 def test_explorations_with_odd_columns_are_told(change: Any, message: str) -> None:
