@@ -12,6 +12,7 @@ import pytest
 
 import tosajit as tj
 from tests.tensorflow_cases.files import (
+    TYPES,
     Called,
     RawFunction,
     RawGraph,
@@ -150,6 +151,110 @@ def test_functions_are_inlined() -> None:
     found = tj.load(graph.bytes())
     assert "call/twice" in {node.name for node in found.nodes}
     np.testing.assert_array_equal(tj.compile(found)(np.arange(4, dtype=np.float32)), [4, 6])
+
+
+def number(name: str, value: Any, kind: type[Any]) -> RawNode:
+    """A constant of a function."""
+    array = np.array(value, kind)
+    return RawNode(name, "Const", (), {"value": array, "dtype": TYPES[array.dtype]})
+
+
+def loop(limit_is_known: bool) -> RawGraph:
+    """Doubles a tensor as often as a limit says, and adds a weight each time."""
+    condition = RawFunction(
+        "goes_on", ["turn", "limit", "value", "weight"], {"r": "less:z:0"},
+        [RawNode("less", "Less", ("turn", "limit"), {"T": Type.INT32})],
+    )  # fmt: skip
+    body = RawFunction(
+        "turn_round",
+        ["turn", "limit", "value", "weight"],
+        {"a": "next:z:0", "b": "same:output:0", "c": "more:z:0", "d": "weight"},
+        [
+            number("one", 1, np.int32),
+            RawNode("next", "AddV2", ("turn", "one:output:0"), {"T": Type.INT32}),
+            RawNode("same", "Identity", ("limit",), {"T": Type.INT32}),
+            RawNode("twice", "AddV2", ("value", "value"), {"T": Type.FLOAT32}),
+            RawNode("more", "AddV2", ("twice:z:0", "weight"), {"T": Type.FLOAT32}),
+        ],
+    )
+    graph = RawGraph(functions=[condition, body])
+    graph.const("start", 0, np.int32)
+    if limit_is_known:
+        graph.const("limit", 3, np.int32)
+    else:
+        graph.input("limit", (), Type.INT32)
+    graph.input("x", (2,))
+    graph.const("weight", [1.0, 10.0], np.float32)
+    names = {"cond": Called("goes_on"), "body": Called("turn_round")}
+    graph.node("loop", "StatelessWhile", "start", "limit", "x", "weight", **names, T=[Type.INT32])
+    graph.node("y", "Identity", "loop:2", T=Type.FLOAT32)
+    return graph
+
+
+def test_loops_whose_turns_are_known_are_unrolled() -> None:
+    graph = tj.from_tensorflow(loop(True).bytes(), outputs=["y"])
+    assert [node.operator.opcode for node in graph.nodes if node.inputs] == ["ADD"] * 6
+    assert any(node.name.startswith("loop/twice") for node in graph.nodes)
+    np.testing.assert_array_equal(tj.compile(graph)(np.array([1, 2], np.float32)), [15, 86])
+
+
+def test_other_loops_run_in_the_graph() -> None:
+    graph = tj.from_tensorflow(loop(False).bytes(), outputs=["y"])
+    loops = [node for node in graph.main.nodes if node.operator.opcode == "WHILE_LOOP"]
+    assert len(loops) == 1
+    assert tj.validate(graph) == ()
+    run, x = tj.compile(graph), np.array([1, 2], np.float32)
+    for turns, expected in ((0, [1, 2]), (3, [15, 86])):
+        np.testing.assert_array_equal(run(np.array(turns, np.int32), x), expected)
+
+
+def test_branches_are_chosen_by_a_truth() -> None:
+    functions = [
+        RawFunction("up", ["a"], {"r": "y:y:0"}, [RawNode("y", "Exp", ("a",), {"T": Type.FLOAT32})]),
+        RawFunction("down", ["a"], {"r": "y:y:0"}, [RawNode("y", "Neg", ("a",), {"T": Type.FLOAT32})]),
+    ]
+    graph = RawGraph(functions=functions)
+    graph.input("c", (), Type.BOOL)
+    graph.input("x", (2,))
+    graph.node("y", "If", "c", "x", then_branch=Called("up"), else_branch=Called("down"))
+    run, x = tj.compile(tj.load(graph.bytes())), np.array([0, 2], np.float32)
+    np.testing.assert_array_equal(run(np.array(False), x), -x)
+    np.testing.assert_allclose(run(np.array(True), x), np.exp(x), rtol=1e-6)
+
+
+def test_what_is_refused_in_a_function_is_told_with_its_place() -> None:
+    inner = [RawNode("odd", "Mystery", ("a",)), RawNode("y", "Exp", ("odd:y:0",), {"T": Type.FLOAT32})]
+    graph = RawGraph(functions=[RawFunction("f", ["a"], {"r": "y:y:0"}, inner)])
+    graph.input("x", (2,))
+    graph.node("call", "PartitionedCall", "x", f=Called("f"))
+    with pytest.raises(tj.ModelError) as caught:
+        tj.load(graph.bytes())
+    assert [(one.node, one.operator) for one in caught.value.refusals] == [("call/odd", "Mystery")]
+
+
+def test_functions_that_call_each_other_end() -> None:
+    again = [RawNode("y", "PartitionedCall", ("a",), {"f": Called("f")})]
+    graph = RawGraph(functions=[RawFunction("f", ["a"], {"r": "y:output:0"}, again)])
+    graph.input("x", (2,))
+    graph.node("call", "PartitionedCall", "x", f=Called("f"))
+    with pytest.raises(tj.FileError, match="functions that call each other to a depth of 32"):
+        tj.load(graph.bytes())
+
+
+def test_lists_of_tensors_are_filled_when_the_model_is_read() -> None:
+    graph = RawGraph()
+    graph.input("x", (3, 2))
+    graph.const("shape", [2], np.int32)
+    for name, value in (("zero", 0), ("one", 1), ("two", 2)):
+        graph.const(name, value, np.int32)
+    kind = {"element_dtype": Type.FLOAT32}
+    graph.node("rows", "TensorListFromTensor", "x", "shape", **kind)
+    graph.node("row", "TensorListGetItem", "rows", "two", "shape", **kind)
+    graph.node("list", "TensorListReserve", "shape", "two", **kind)
+    graph.node("set", "TensorListSetItem", "list", "one", "row", **kind)
+    graph.node("y", "TensorListStack", "set", "shape", **kind)
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_array_equal(tj.compile(tj.load(graph.bytes()))(x), [[0, 0], [4, 5]])
 
 
 def test_nodes_that_wait_for_each_other_are_refused() -> None:

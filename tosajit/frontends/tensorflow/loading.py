@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os.path import isdir
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
-from tosajit.files.cursor import Bytes
 from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
 
@@ -45,27 +46,7 @@ def from_tensorflow(
             return graph_of(data, shapes, outputs)
     if outputs is not None:
         raise InputError("outputs are chosen only of a GraphDef; a function has its own results")
-    return _frozen(_concrete(source, shapes or {}, signature)).graph(shapes or {})
-
-
-@dataclass(frozen=True, slots=True)
-class _Frozen:
-    """A function of TensorFlow as the bytes of a GraphDef, with its inputs and outputs by name."""
-
-    data: Bytes
-    inputs: tuple[tuple[str, str], ...]
-    outputs: tuple[tuple[str, str], ...]
-    variables: tuple[tuple[str, str, Any], ...]
-    """Placeholder, name and elements of what the function writes."""
-
-    def graph(self, shapes: Shapes) -> Graph:
-        """The graph of it."""
-        from tosajit.frontends.tensorflow.lowering import Held, Interface, lowered, reference_of
-        from tosajit.frontends.tensorflow.reader import read_model
-
-        results = {name: reference_of(tensor) for name, tensor in self.outputs}
-        held = {node: Held(name, elements) for node, name, elements in self.variables}
-        return lowered(read_model(self.data), shapes, Interface(dict(self.inputs), results, held))
+    return _graph_of(_concrete(source, shapes or {}, signature), shapes or {})
 
 
 def _concrete(source: Any, shapes: Shapes, signature: str | None) -> Any:
@@ -131,42 +112,48 @@ def _of_keras(model: Any, shapes: Shapes) -> Any:
     specs = [
         tensorflow.TensorSpec(shapes.get(one.name, one.shape), one.dtype, one.name) for one in model.inputs
     ]
-    structure = model.input
+    structure = getattr(model, "_inputs_struct", None)
 
     def call(*values: Any) -> Any:
-        return model(tensorflow.nest.pack_sequence_as(structure, values), training=False)
+        if structure is not None:
+            given = tensorflow.nest.pack_sequence_as(structure, values)
+        else:
+            given = values[0] if len(values) == 1 else list(values)
+        return model(given, training=False)
 
     return tensorflow.function(call).get_concrete_function(*specs)
 
 
-def _frozen(concrete: Any) -> _Frozen:
-    """A concrete function whose variables are constants."""
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
-    written = _written(concrete)
-    frozen = convert_variables_to_constants_v2(
-        concrete, lower_control_flow=False, variable_names_denylist={one.name for one in written}
-    )
-    held = {id(one.handle): one for one in written}
-    variables = tuple(
-        (inner.op.name, held[id(outer)].name.partition(":")[0], held[id(outer)].numpy())
-        for outer, inner in frozen.graph.captures
-        if id(outer) in held
-    )
-    inner = {one[0] for one in variables}
-    inputs = tuple((one.op.name, one.op.name) for one in frozen.inputs if one.op.name not in inner)
-    outputs = tuple(zip(_names(concrete), [one.name for one in frozen.outputs], strict=True))
-    return _Frozen(frozen.graph.as_graph_def().SerializeToString(), inputs, outputs, variables)
-
-
-def _written(concrete: Any) -> list[Any]:
-    """The variables that a function writes."""
+def _graph_of(concrete: Any, shapes: Shapes) -> Graph:
+    """The graph of a concrete function, whose variables are constants unless it writes them."""
+    from tosajit.frontends.tensorflow.lowering import Captured, Interface, lowered, reference_of
     from tosajit.frontends.tensorflow.reader import read_model
     from tosajit.frontends.tensorflow.writing import written
 
-    names = written(read_model(concrete.graph.as_graph_def().SerializeToString()))
-    resources = {id(outer) for outer, inner in concrete.graph.captures if inner.op.name in names}
-    return [one for one in concrete.variables if id(one.handle) in resources]
+    graph = concrete.graph
+    model = read_model(graph.as_graph_def().SerializeToString())
+    names, variables = written(model), {id(one.handle): one for one in concrete.variables}
+    captured = {}
+    for outer, inner in graph.captures:
+        found = variables.get(id(outer), outer)
+        if hasattr(found, "numpy") and outer.dtype.name != "variant":
+            label = str(getattr(found, "path", "") or getattr(found, "name", "") or inner.op.name)
+            name = inner.op.name
+            captured[name] = Captured(label.partition(":")[0], _elements(found), name in names)
+    taken = {inner.op.name for _, inner in graph.captures}
+    inputs = {one.op.name: one.op.name for one in graph.inputs if one.op.name not in taken}
+    results = zip(_names(concrete), graph.outputs, strict=True)
+    outputs = {name: reference_of(one.name) for name, one in results}
+    after = tuple(one.name for one in graph.control_outputs)
+    return lowered(model, shapes, Interface(inputs, outputs, captured, after))
+
+
+def _elements(value: Any) -> Array | None:
+    """The elements of what a function has captured; None for tables and the like."""
+    try:
+        return np.asarray(value.numpy())
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None
 
 
 def _names(concrete: Any) -> list[str]:

@@ -51,11 +51,12 @@ _TYPES = ("DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams",
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A variable, and its first elements."""
+class Captured:
+    """What a function has from outside: the elements of a tensor, or of a variable, which it may write."""
 
     name: str
-    elements: Array
+    elements: Array | None
+    is_written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,10 @@ class Interface:
     """Placeholders; None means those that results depend on."""
     outputs: Mapping[str, Reference] | None = None
     """None means what no node uses."""
-    variables: Mapping[str, Held] = field(default_factory=dict)
-    """What resources hold at first, by their placeholders."""
+    captured: Mapping[str, Captured] = field(default_factory=dict)
+    """By placeholders."""
+    after: tuple[str, ...] = ()
+    """What is done beside giving results."""
 
 
 def graph_of(
@@ -94,11 +97,11 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
         raise FileError("no node gives a result that no other node uses; say outputs=[…]")
     trace, lowering = Trace(), Lowering(model)
     trace.builder.budget.nodes = _FREE_NODES + _NODES * lowering.count
-    nodes = ordered(model.nodes, [one.node for one in outputs.values()])
+    nodes = ordered(model.nodes, [*interface.after, *(one.node for one in outputs.values())])
     walk = Walk(lowering, trace)
     with recording(trace):
         walk.count(nodes, outputs.values())
-        for name, held in interface.variables.items():
+        for name, held in interface.captured.items():
             walk.hold(name, held)
         for name, node in _placeholders(model, nodes, interface.inputs):
             walk.take(node, name, _given(shapes, node.name, name))
@@ -191,8 +194,14 @@ class Walk:
                     value = wide(signed(value), -128)
             self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
 
-    def hold(self, node: str, held: Held) -> None:
-        """Make a placeholder a variable."""
+    def hold(self, node: str, held: Captured) -> None:
+        """Make a placeholder a constant, or a variable."""
+        if held.elements is None:
+            return
+        if not held.is_written:
+            kind = kind_of(held.elements, None)
+            self.values[Reference(node)] = Operand(self.trace, held.elements, kind, held.name)
+            return
         with self.lowering.refusals.collecting(held.name, "VarHandleOp"):
             raw = held.elements.astype(np.int32) if held.elements.dtype == np.int64 else held.elements
             kept = state(held.name, tosa_type(raw.dtype), raw.shape, raw)
@@ -243,6 +252,8 @@ class Walk:
     def lower(self, record: records.Node, name: str) -> bool:
         """Write one node; whether its operands were there."""
         if record.op in _INPUTS:
+            if record.attributes.get("dtype") is Type.RESOURCE:
+                raise Refused("it is a resource that holds no tensor, such as a table")
             return False  # its input has been refused
         declared = _declared(record.op)
         if any(one.node in self.refused for one in record.inputs):
@@ -287,7 +298,7 @@ class Walk:
         found = self.values.get(reference)
         if found is None:
             raise Refused(f"result {reference.place} of {reference.node} has no form in TOSA")
-        return replace(found, uses=self.uses[reference])
+        return replace(found, trace=self.trace, uses=self.uses[reference])
 
     def call(self, caller: str, name: str, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Lower a function of the model on operands, into the trace that is being recorded."""
@@ -302,7 +313,8 @@ class Walk:
         walk = Walk(self.lowering, trace, function, f"{caller}/", self.depth + 1)
         for argument, operand in zip(function.arguments, operands, strict=True):
             walk.values[Reference(argument)] = operand
-        nodes = ordered(function.nodes, [one.node for one in function.results], function.arguments)
+        wanted = [*function.after, *(one.node for one in function.results)]
+        nodes = ordered(function.nodes, wanted, function.arguments)
         walk.count(nodes, function.results)
         walk.run(nodes)
         if any(one.node in walk.refused for one in function.results):

@@ -63,7 +63,8 @@ def _function(message: Message) -> Function:
         if name not in returned:
             message.refuse("ret", f"expected what result {name!r} is")
         results.append(_inner(returned[name], ops, message))
-    return Function(signature.text("name"), arguments, tuple(results), nodes)
+    after = tuple(one.text("value") for one in message.messages("control_ret", schema.ENTRY))
+    return Function(signature.text("name"), arguments, tuple(results), after, nodes)
 
 
 def _nodes(messages: Iterable[Message], arguments: set[str] | None) -> tuple[Node, ...]:

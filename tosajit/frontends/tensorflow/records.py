@@ -61,6 +61,8 @@ class Function:
     name: str
     arguments: tuple[str, ...]
     results: tuple[Reference, ...]
+    after: tuple[str, ...]
+    """Nodes that do something beside giving results."""
     nodes: tuple[Node, ...]
 
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 GRAPH = {"node": 1, "library": 2}
 LIBRARY = {"function": 1}
-FUNCTION = {"signature": 1, "node_def": 3, "ret": 4}
+FUNCTION = {"signature": 1, "node_def": 3, "ret": 4, "control_ret": 6}
 SIGNATURE = {"name": 1, "input_arg": 2, "output_arg": 3}
 ARGUMENT = {"name": 1, "type": 3}
 NODE = {"name": 1, "op": 2, "input": 3, "attr": 5}
@@ -27,9 +27,9 @@ CALLED = {"name": 1}
 
 MESSAGES = {
     "node": NODE, "node_def": NODE, "library": LIBRARY, "function": FUNCTION, "signature": SIGNATURE,
-    "input_arg": ARGUMENT, "output_arg": ARGUMENT, "ret": ENTRY, "attr": ENTRY, "value": ATTRIBUTE,
-    "list": ATTRIBUTE, "shape": SHAPE, "tensor_shape": SHAPE, "dim": DIMENSION, "tensor": TENSOR,
-    "func": CALLED,
+    "input_arg": ARGUMENT, "output_arg": ARGUMENT, "ret": ENTRY, "control_ret": ENTRY, "attr": ENTRY,
+    "value": ATTRIBUTE, "list": ATTRIBUTE, "shape": SHAPE, "tensor_shape": SHAPE, "dim": DIMENSION,
+    "tensor": TENSOR, "func": CALLED,
 }  # fmt: skip
 """The messages that fields hold."""
 REALS = {"f": "<f4", "float_val": "<f4", "double_val": "<f8"}

@@ -18,14 +18,20 @@ from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.folding import folded
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
 from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
 
 @operator("Add AddV2", types=NUMBERS, fold=folded(np.add))
 def add(node: Node) -> Tensor:
-    """The sum of two tensors."""
+    """The sum of two tensors; a constant for each channel is a bias of the convolution before."""
+    for value, other in (node.operands, node.operands[::-1]):
+        found = _by_channels(value, other)
+        if found is not None:
+            taken = convolved(value.tensor, None, found)
+            if taken is not None:
+                return taken
     return ops.add(*node.aligned)
 
 
@@ -43,9 +49,25 @@ def sub(node: Node) -> Tensor:
 
 @operator("Mul", types=NUMBERS, fold=folded(np.multiply))
 def mul(node: Node) -> Tensor:
-    """The product of two tensors."""
+    """The product of two tensors; a constant for each channel is a factor of the convolution before."""
+    for value, other in (node.operands, node.operands[::-1]):
+        found = _by_channels(value, other)
+        if found is not None:
+            taken = convolved(value.tensor, found, np.zeros_like(found))
+            if taken is not None:
+                return taken
     first, second = node.aligned
     return ops.mul(first, second)
+
+
+def _by_channels(value: Operand, other: Operand) -> Array | None:
+    """The numbers of a constant, one for each channel of a tensor that nothing else uses."""
+    channels = value.shape[-1:]
+    if value.is_constant or not other.is_constant or value.uses != 1 or not value.dtype.is_float:
+        return None
+    if other.shape[-1:] != channels or other.raw.size != channels[0] or other.rank > value.rank:
+        return None
+    return other.raw.reshape(-1).astype(np.float64)
 
 
 @operator("MulNoNan", types=REAL)
