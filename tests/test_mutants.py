@@ -194,3 +194,23 @@ def test_a_fault_in_a_function_changes_that_function_alone(tmp_path: Path) -> No
     inside.apply()
     assert (scope["f"](1), scope["g"]()) == ([3, 3], 1)
     assert Patch.of(text, text.replace("n=1", "n=2"), tmp_path, "a.py") is None
+
+
+def test_tests_run_with_the_marks_and_warnings_that_they_have(tmp_path: Path) -> None:
+    source = "import warnings\n\ndef f():\n    warnings.warn('careful', stacklevel=1)\n    return 1\n"
+    tests = """
+import pytest
+from tiling.a import f
+
+@pytest.mark.filterwarnings("ignore:careful")
+def test_f():
+    assert f() == 1
+"""
+    for name, text in (("tiling/a.py", source), ("tiling/__init__.py", ""), ("test_a.py", tests)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    (mutant,) = (one for one in mutants("tiling/a.py", source) if one.context == "return 1")
+    told: SimpleQueue[Verdict] = SimpleQueue()
+    tool.in_session(["test_a.py"], [mutant], Limits(test=5, mutant=5, suite=5), tmp_path, told)
+    assert told.get().fate == "killed"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cost.arrays.row_stationary import BUS, Layer, best, mappings, passes
+from sim.cost.arrays.row_stationary import BUS, Layer, best, layer_of, mappings, passes
+from sim.cost.geometry import geometry
 from sim.machine.arrays import RowStationary
+from tests.sim.nests import convolution
 
 ARRAY = RowStationary(rows=12, columns=14, rates={"16x16": 1.0})
 BUFFER = 108 * 1024
@@ -74,3 +79,43 @@ def test_no_layer_takes_less_than_its_products_and_its_sums(layer: Layer) -> Non
     assert found.total * ARRAY.rows * ARRAY.columns >= outputs * layer.channels * kernel
     assert found.total * BUS >= outputs
     assert found.total >= found.number * ceil(found.filter_words / BUS)
+
+
+def test_layers_are_mapped_as_they_were(golden: Callable[[str, str], None]) -> None:
+    golden("row_stationary", "\n".join(mapped()))
+
+
+def mapped() -> Iterator[str]:
+    """Passes of layers drawn by chance, on the array of the paper and on others."""
+    chance = Random("rows")
+    for _ in range(120):
+        array = RowStationary(
+            rows=chance.choice((3, 12, 12, 16)),
+            columns=chance.choice((4, 14, 14, 32)),
+            filter_words=chance.choice((12, 64, 224)),
+            input_words=chance.choice((6, 12)),
+            sum_words=chance.choice((5, 24)),
+        )
+        width, stride = chance.randrange(1, 40), chance.choice((1, 2, 4))
+        kernel = chance.choice(((1, 1), (3, 3), (5, 5), (3, 1), (11, 11), (17, 13)))
+        options = ((1, 1, 2, 40), (1, 4), (1, 6, 64), (1, 3, 30))
+        groups, images, filters, channels = map(chance.choice, options)
+        height, reads = chance.randrange(1, 60), (width - 1) * stride + kernel[1]
+        layer = Layer(groups, images, filters, channels, height, width, kernel, stride, reads)
+        buffer = chance.choice((1 << 10, 20 << 10, 108 << 10))
+        count = len(list(mappings(array, layer, buffer)))
+        words = " ".join(map(str, best(array, buffer, layer)))
+        yield f"{array.describe()} {buffer}: {tuple(layer)}: {words}; {count} mappings"
+
+
+def test_each_core_has_an_equal_share_of_groups_or_images_or_rows() -> None:
+    nest = convolution((4, 9, 9, 6), (8, 3, 3, 6))
+    whole = geometry(nest, nest.extents)
+    assert whole is not None
+    for cores, images, height in ((1, 4, 7), (2, 2, 7), (3, 2, 7), (4, 1, 7), (5, 4, 2), (8, 4, 1)):
+        found = layer_of(whole, cores)
+        assert (found.groups, found.images, found.height) == (1, images, height)
+    grouped = replace(whole, groups=5)
+    for cores, groups in ((1, 5), (2, 3), (5, 1)):
+        found = layer_of(grouped, cores)
+        assert (found.groups, found.images, found.height) == (groups, 4, 7)

@@ -60,6 +60,7 @@ MACHINES = (
     "tests/sim/test_events_following.py",
     "tests/sim/test_events_tiles.py",
     "tests/sim/test_scratchpad.py",
+    "tests/sim/test_workload.py",
     "tests/sim/test_analytic.py",
     "tests/sim/test_golden_plans.py",
 )

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from mutating.forks import Notes, clock, forked
 from mutating.mutations import Mutant
@@ -203,6 +202,21 @@ def run(items: Sequence[pytest.Item], limits: Limits, notes: Notes) -> None:
     notes.leave("survived", "", len(items))
 
 
+class Failures:
+    """A plugin of pytest: whether a report is one of a failure."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Look at a report."""
+        self.any = self.any or report.failed
+
+
 def passes(item: pytest.Item, following: pytest.Item | None) -> bool:
-    """Whether a test does not fail."""
-    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+    """Whether a test does not fail, run as pytest does it, with the marks and filters that it has."""
+    failures, plugins = Failures(), item.config.pluginmanager
+    plugins.register(failures)
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+    plugins.unregister(failures)
+    return not failures.any
