@@ -147,9 +147,11 @@ SUITES = {
     ),
     "tosajit/frontends/": ("tests/test_frontends.py", *TFLITE),
     "tosajit/frontends/common/": (*TFLITE, "tests/test_tensorflow.py"),
+    "tosajit/frontends/nnef/": ("tests/nnef",),
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
+    "tosajit/customs/": ("tests/test_customs.py",),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
         "tests/test_files.py",
