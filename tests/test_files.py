@@ -276,10 +276,10 @@ UNREADABLE = {
         tensor_file(RawTensor(shape=(2, -1))),
         "expected extents from 0, found [2, -1]",
     ),
-    "an unknown input": (RawFile(inputs=("y",)).bytes(), "'y' is no tensor or shape of the block"),
+    "an unknown input": (RawFile(inputs=("y",)).bytes(), "'y' is not a tensor or shape of the block"),
     "an unknown operand": (
         RawFile(operators=(RawOperator(NUMBERS["ADD"], ("x", "z"), ("x",)),)).bytes(),
-        "operators[0].inputs): 'z' is no tensor or shape of the block",
+        "operators[0].inputs): 'z' is not a tensor or shape of the block",
     ),
     "a constant without data": (constant_file(RawTensor()), "expected 2 bytes for INT8[2], found 0"),
     "a constant that is too short": (
@@ -460,7 +460,7 @@ def test_a_constant_that_does_not_fit_is_not_written() -> None:
 
 def test_a_bound_that_is_no_element_of_the_input_is_not_written() -> None:
     graph = graph_of("CLAMP", [tensor(INT8, 2)], [tensor(INT8, 2)], {"min_val": 0, "max_val": 300})
-    with pytest.raises(FileError, match="max_val is 300, which is no INT8"):
+    with pytest.raises(FileError, match="max_val is 300, which INT8 cannot hold"):
         to_bytes(graph)
 
 

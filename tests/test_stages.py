@@ -52,7 +52,7 @@ def test_values_of_stages_are_those_that_run(network: tj.Executable) -> None:
 
 
 def test_a_stage_that_there_is_not_is_named(network: tj.Executable) -> None:
-    with pytest.raises(KeyError, match="no stage 'fusion' here; there are validate, lower"):
+    with pytest.raises(KeyError, match="no stage 'fusion' ran; the stages were validate, lower"):
         network.stages["fusion"]
 
 

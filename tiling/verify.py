@@ -278,7 +278,7 @@ def _operand_faults(
 ) -> Iterator[str]:
     """An access sees all of its operand, in its type; what is prepared is only named."""
     if operand is None:
-        yield f"{access.operand} is no operand"
+        yield f"{access.operand} is not an operand"
         return
     elements = operand.elements if prepared else prod(access.shape)
     fits = elements <= operand.elements if operand.name in buffers else elements == operand.elements

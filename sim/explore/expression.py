@@ -172,7 +172,7 @@ def _parsed(text: str) -> ast.expr:
             warnings.simplefilter("error")
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        _refuse(text, error.offset - 1 if error.offset else len(text), f"is no expression: {error.msg}")
+        _refuse(text, error.offset - 1 if error.offset else len(text), f"is not an expression: {error.msg}")
     except (ValueError, MemoryError, RecursionError, OverflowError):
         raise SpaceError(f"{shown(text)} is not an expression: it is nested too deeply") from None
 
@@ -286,7 +286,7 @@ class _Reader:
         if name not in _FUNCTIONS:
             near = get_close_matches(name, _FUNCTIONS, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_FUNCTIONS)}"
-            self.refuse(tree, f"{shown(name or 'this')} is no function here; {hint}")
+            self.refuse(tree, f"{shown(name or 'this')} is not a function of expressions; {hint}")
         least, most = (2, 64) if name in _SEVERAL else (1, 1)
         if tree.keywords or not least <= len(tree.args) <= most:
             wanted = "two values or more" if name in _SEVERAL else "one value"

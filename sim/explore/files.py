@@ -51,7 +51,7 @@ def space_of(make: Callable[..., Some], tree: Mapping[str, Any], folder: Path = 
     faults = [Fault(name, text) for name in ("base", "fields") if name not in tree for text in ("missing",)]
     for name, value in tree.items():
         if name not in WORDS:
-            faults.append(Fault(shown(name), f"is no word of a space; there are {EXAMPLE}"))
+            faults.append(Fault(shown(name), f"is not a key of a space; keys are {EXAMPLE}"))
         elif not isinstance(value, WORDS[name]):
             faults.append(Fault(name, f"{shown(value)} is not {_expected(name)}"))
     if faults:

@@ -110,7 +110,7 @@ class Block(MacArray):
     def _is_known(self) -> Self:
         known = BLOCKS[self.family]
         if self.macs_per_cycle not in known:
-            text = f"{self.macs_per_cycle} is no {self.family}; known are {', '.join(map(str, known))}"
+            text = f"{self.macs_per_cycle} is not a size of the {self.family}; sizes are {', '.join(map(str, known))}"
             raise MachineError([Fault("macs_per_cycle", text + " (of one core)")])
         return self
 

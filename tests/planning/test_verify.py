@@ -200,7 +200,7 @@ ORDERS: list[tuple[list[Nest], str]] = [
     ([copy("a", "d", 0, 5), copy("a", "d", 4, 4)], "ad: d is written again"),
     ([copy("a", "a"), copy("a", "d")], "aa: a is written, but is an input"),
     ([copy("a", "b")], "d: is an output, but nothing writes it"),
-    ([copy("a", "e"), copy("e", "d")], "ae: e is no operand"),
+    ([copy("a", "e"), copy("e", "d")], "ae: e is not an operand"),
     ([replace(copy("a", "d"), members=())], "d: has no members"),
     (
         [replace(copy("a", "d"), reads=(Access("a", "i32", (9,), (along(0, 1),)),))],

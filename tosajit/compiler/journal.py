@@ -48,7 +48,7 @@ class Journal(Mapping[str, Made]):
 
     def __getitem__(self, stage: str) -> Made:
         if stage not in self.made:
-            raise KeyError(f"there is no stage {stage!r} here; there are {', '.join(self.made)}")
+            raise KeyError(f"no stage {stage!r} ran; the stages were {', '.join(self.made)}")
         return self.made[stage]
 
     def __iter__(self) -> Iterator[str]:

@@ -121,5 +121,5 @@ def _element(name: str, value: int | float, dtype: DType | None) -> bytes:
     with np.errstate(over="ignore"):
         element = array.astype(dtype.storage)
     if not dtype.is_float and element != array:
-        raise FileError(f"{name} is {value}, which is no {dtype.name}")
+        raise FileError(f"{name} is {value}, which {dtype.name} cannot hold")
     return pack(element, dtype)

@@ -102,7 +102,7 @@ def _known(table: Table, field: str, values: dict[str, Value]) -> tuple[str, ...
     names = table.strings(field)
     for name in names:
         if name not in values:
-            table.fail(field, f"{name!r} is no tensor or shape of the block")
+            table.fail(field, f"{name!r} is not a tensor or shape of the block")
     return names
 
 

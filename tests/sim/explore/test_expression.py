@@ -198,7 +198,7 @@ def test_values_and_troubles_of_some_texts(text: str, expected: object) -> None:
         ("min(a) < 1", "min takes two values or more", 0),
         ("min(a, key=b) < 1", "min takes two values", 0),
         ("sqr(a) < 1", "did you mean sqrt?", 0),
-        ("open('x') < 1", "'open' is no function here", 0),
+        ("open('x') < 1", "'open' is not a function of expressions", 0),
         ("a.real < 1", "'a.real' is not a known name", 0),
         ("(1).real < 1", "is not the name of a field", 0),
         ("a[0] < 1", "[…] is not part of expressions", 0),

@@ -226,7 +226,7 @@ def test_all_faults_are_told_at_once() -> None:
         "  constraint 1: 'colums' is not a known name; did you mean columns?\n"
         "    colums < 3\n"
         "    ^\n"
-        "  constraint 2: is no expression: invalid syntax\n"
+        "  constraint 2: is not an expression: invalid syntax\n"
         "    1 +\n"
         "       ^"
     )
@@ -412,7 +412,7 @@ def test_a_base_in_a_file_is_looked_for_beside_it(tmp_path: Path) -> None:
         ("base: none.yaml\nfields: {array.rows: [8]}\n", "cannot be read: No such file"),
         (
             "base: tiny\nfeilds: {}\n",
-            "'feilds': is no word of a space; there are base, fields, constraints, area",
+            "'feilds': is not a key of a space; keys are base, fields, constraints, area",
         ),
         (
             "base: tiny\nfields: {cores: [1]}\nconstraints: [5]\n",
