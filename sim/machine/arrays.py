@@ -110,7 +110,8 @@ class Block(MacArray):
     def _is_known(self) -> Self:
         known = BLOCKS[self.family]
         if self.macs_per_cycle not in known:
-            text = f"{self.macs_per_cycle} is not a size of the {self.family}; sizes are {', '.join(map(str, known))}"
+            sizes = ", ".join(map(str, known))
+            text = f"{self.macs_per_cycle} is not a size of the {self.family}; sizes are {sizes}"
             raise MachineError([Fault("macs_per_cycle", text + " (of one core)")])
         return self
 
