@@ -20,6 +20,7 @@ PLANNING = (
     "tests/sim/test_golden_plans.py",
 )
 KERNELS = (
+    "tests/test_golden_records.py",
     "tests/test_intrinsics.py",
     "tests/test_scalars.py",
     "tests/test_vocabulary.py",
