@@ -83,7 +83,7 @@ from tosajit.kernels.layout import (
 SPINS = 2000
 
 
-def wait_for_tiles(counters, tiles):
+def wait_for_tiles(counters: int, tiles: int) -> None:
     """Return when so many tiles of a section are done, by whichever threads came."""
     spins = 0
     while load_acquire(counters + DONE, 0) < tiles:
@@ -94,7 +94,7 @@ def wait_for_tiles(counters, tiles):
             yield_core()
 
 
-def measure_box(transfer, axes, arguments, odometer):
+def measure_box(transfer: int, axes: int, arguments: int, odometer: int) -> None:
     """Note the first index and the number of indices of the tile's box along each dimension."""
     row = transfer + 8 * TRANSFER
     for d in range(reload_i64(transfer, RANK)):
@@ -114,7 +114,7 @@ def measure_box(transfer, axes, arguments, odometer):
         row += 8 * (COEFFICIENTS + axes)
 
 
-def box_base(transfer, axes, odometer, near):
+def box_base(transfer: int, axes: int, odometer: int, near: int) -> int:
     """Return the base that a kernel sees for a box that is in the scratchpad at `near`."""
     base, row = near, transfer + 8 * TRANSFER
     for d in range(reload_i64(transfer, RANK)):
@@ -124,7 +124,7 @@ def box_base(transfer, axes, odometer, near):
     return base
 
 
-def advance(odometer, dimensions):
+def advance(odometer: int, dimensions: int) -> bool:
     """Step to the next row of a box; tell whether there is one."""
     d = dimensions - 1
     while d >= 0:
@@ -137,7 +137,7 @@ def advance(odometer, dimensions):
     return False
 
 
-def copy_box(transfer, axes, odometer, near, far):
+def copy_box(transfer: int, axes: int, odometer: int, near: int, far: int) -> None:
     """Copy the measured box between memory and the scratchpad, row by row."""
     rank, width = reload_i64(transfer, RANK), reload_i64(transfer, SIZE)
     row_bytes = 8 * (COEFFICIENTS + axes)
@@ -167,13 +167,15 @@ def copy_box(transfer, axes, odometer, near, far):
         more = advance(odometer, rank)
 
 
-def place_of(transfer, scratch, number):
+def place_of(transfer: int, scratch: int, number: int) -> int:
     """Return where in the scratchpad the box of a tile is; copies take turns."""
     turn = number // reload_i64(transfer, PERIOD) % reload_i64(transfer, COPIES)
     return scratch + reload_i64(transfer, ADDRESS) + turn * reload_i64(transfer, PITCH)
 
 
-def load_boxes(section, image, table, arguments, scratch, number, fresh):
+def load_boxes(
+    section: int, image: int, table: int, arguments: int, scratch: int, number: int, fresh: bool
+) -> None:
     """Bring the boxes that have moved into the scratchpad, and set the bases of all boxes."""
     axes, odometer = reload_i64(section, AXES), arguments + ODOMETER
     transfer = image + 8 * reload_i64(section, IMAGES)
@@ -189,7 +191,7 @@ def load_boxes(section, image, table, arguments, scratch, number, fresh):
         transfer += 8 * (TRANSFER + reload_i64(transfer, RANK) * (COEFFICIENTS + axes))
 
 
-def store_boxes(section, image, table, arguments, scratch, number):
+def store_boxes(section: int, image: int, table: int, arguments: int, scratch: int, number: int) -> None:
     """Bring the boxes that were written back to memory."""
     axes, odometer = reload_i64(section, AXES), arguments + ODOMETER
     transfer = image + 8 * reload_i64(section, IMAGES)
@@ -201,7 +203,7 @@ def store_boxes(section, image, table, arguments, scratch, number):
         transfer += 8 * (TRANSFER + reload_i64(transfer, RANK) * (COEFFICIENTS + axes))
 
 
-def set_tile(loops, first, count, tile, arguments, axes):
+def set_tile(loops: int, first: int, count: int, tile: int, arguments: int, axes: int) -> None:
     """Set the box along the axes of `count` loops for tile number `tile`; inner loops run fastest."""
     for back in range(count):
         loop = loops + 8 * LOOP * (first + count - 1 - back)
@@ -213,7 +215,7 @@ def set_tile(loops, first, count, tile, arguments, axes):
         store_i64(arguments, BOX + axes + axis, end)
 
 
-def compute(section, image, arguments):
+def compute(section: int, image: int, arguments: int) -> None:
     """Call the kernel; one of the array unit gets words of its own, derived from the tile and the bases."""
     word = image + 8 * reload_i64(section, WORDS)
     job = arguments + 8 * reload_i64(section, JOB)
@@ -225,7 +227,7 @@ def compute(section, image, arguments):
     call(reload_i64(section, KERNEL), job)
 
 
-def set_up(section, image, table, memory, report):
+def set_up(section: int, image: int, table: int, memory: int, report: int) -> None:
     """Fill this thread's argument array for a section."""
     scratch = memory + OWN_BYTES
     copy_bytes(memory, image + 8 * reload_i64(section, TEMPLATE), 8 * reload_i64(section, ARGUMENTS))
@@ -240,7 +242,7 @@ def set_up(section, image, table, memory, report):
             store_i64(bases, k, reload_i64(table, operand) + reload_i64(place, 2 * k + 1))
 
 
-def run_tile(section, image, table, memory, tile, fresh):
+def run_tile(section: int, image: int, table: int, memory: int, tile: int, fresh: bool) -> None:
     """Run one tile of results: all parts of its reduction, loads before and stores behind."""
     axes, parts = reload_i64(section, AXES), reload_i64(section, REDUCED_TILES)
     loops, kept = image + 8 * reload_i64(section, LOOPS), reload_i64(section, KEPT_LOOPS)
@@ -255,14 +257,14 @@ def run_tile(section, image, table, memory, tile, fresh):
     store_boxes(section, image, table, memory, memory + OWN_BYTES, tile * parts + parts - 1)
 
 
-def run_alone(section, image, table, memory, report):
+def run_alone(section: int, image: int, table: int, memory: int, report: int) -> None:
     """Run all tiles of a section."""
     set_up(section, image, table, memory, report)
     for tile in range(reload_i64(section, KEPT_TILES)):
         run_tile(section, image, table, memory, tile, tile == 0)
 
 
-def claim(counters, thread, tiles):
+def claim(counters: int, thread: int, tiles: int) -> int:
     """Take a tile that nobody has begun, odd threads the first and others the last; -1: none is left."""
     step = 1 if thread % 2 == 1 else 1 << 32
     begun = fetch_add(counters, 0, step)
@@ -272,7 +274,9 @@ def claim(counters, thread, tiles):
     return front if step == 1 else tiles - 1 - back
 
 
-def run_shared(section, image, table, thread, counters, memory, report):
+def run_shared(
+    section: int, image: int, table: int, thread: int, counters: int, memory: int, report: int
+) -> None:
     """Run the tiles of a section that fall to this thread."""
     tiles, finished = reload_i64(section, KEPT_TILES), 0
     tile = claim(counters, thread, tiles)
@@ -286,13 +290,13 @@ def run_shared(section, image, table, thread, counters, memory, report):
         fetch_add(counters + DONE, 0, finished)
 
 
-def place_arrays(table, pairs, count, offset):
+def place_arrays(table: int, pairs: int, count: int, offset: int) -> None:
     """Put the addresses of a call's arrays into the table; every thread does, and finds the same."""
     for k in range(count):
         store_i64(table, reload_i64(pairs, 2 * k), reload_i64(reload_i64(pairs, 2 * k + 1) + offset, 0))
 
 
-def kernel(args):
+def kernel(args: int) -> None:
     """Run a program's sections from first to end."""
     image, table, thread = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
     counters, memory, report = reload_i64(args, 3), reload_i64(args, 4), reload_i64(args, 7)

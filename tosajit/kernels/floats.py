@@ -10,13 +10,25 @@ a shift and a mask, where vectors of single ones have to be spread and packed.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from llvmlite import ir
+from llvmlite.ir import IRBuilder as Builder
 from numba.core import errors, types
-from numba.extending import intrinsic
+from numba.core.base import BaseContext as Target
+from numba.core.typing.context import BaseContext as Typing
+from numba.core.typing.templates import Signature
 
-from tosajit.kernels.intrinsics import INDEX, POINTER, _check_integer, _element, _named, _scope
+from tosajit.kernels.intrinsics import (
+    INDEX,
+    POINTER,
+    Definition,
+    Values,
+    _check_integer,
+    _element,
+    _named,
+    _scope,
+    intrinsic,
+)
 from tosajit.kernels.plain import fuses, scales
 from tosajit.kernels.sets.registry import cpu
 
@@ -73,12 +85,12 @@ def _has_half() -> bool:
     return "f16c" in cpu().features or cpu().is_arm
 
 
-def _float(bits: int) -> Any:
+def _float(bits: int) -> ir.Value:
     """The float32 constant with these bits."""
     return ir.Constant(I32, bits).bitcast(F32)
 
 
-def _widen(builder: Any, kind: str, data: Any) -> Any:
+def _widen(builder: Builder, kind: str, data: ir.Value) -> ir.Value:
     """Bits of a narrow number as float32, exactly."""
     made = FORMATS[kind]
     if kind == "f16" and _has_half():
@@ -98,7 +110,7 @@ def _widen(builder: Any, kind: str, data: Any) -> Any:
     )
 
 
-def _narrow(builder: Any, kind: str, value: Any, any_nan: bool = True) -> Any:
+def _narrow(builder: Builder, kind: str, value: ir.Value, any_nan: bool = True) -> ir.Value:
     """float32 as bits of a narrow number, rounded to nearest even; with `any_nan`, whatever bits NaN has."""
     made = FORMATS[kind]
     memory = ir.IntType(made.bits)
@@ -131,18 +143,18 @@ def _narrow(builder: Any, kind: str, value: Any, any_nan: bool = True) -> Any:
     return builder.trunc(builder.or_(result, sign), memory)
 
 
-def _pack(builder: Any, kind: str, value: Any) -> Any:
+def _pack(builder: Builder, kind: str, value: ir.Value) -> ir.Value:
     """float32 that a narrow format holds exactly as its bits."""
     if kind != "bf16":
         return _narrow(builder, kind, value)
     return builder.trunc(builder.lshr(builder.bitcast(value, I32), I32(16)), ir.IntType(16))
 
 
-def _load(kind: str, operand: bool) -> Callable[..., Any]:
-    def load(typing_context: Any, pointer: Any, index: Any) -> Any:
+def _load(kind: str, operand: bool) -> Callable[..., int]:
+    def load(typing_context: Typing, pointer: types.Type, index: types.Type) -> Definition:
         _check_integer(pointer, index)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             value = builder.load(_element(context, builder, FORMATS[kind].element, *arguments), align=1)
             if operand:
                 value.set_metadata("alias.scope", _scope(builder))
@@ -153,15 +165,17 @@ def _load(kind: str, operand: bool) -> Callable[..., Any]:
     return _named(load, f"load_{kind}" if operand else f"reload_{kind}")
 
 
-def _store(kind: str, exact: bool = False) -> Callable[..., Any]:
+def _store(kind: str, exact: bool = False) -> Callable[..., int]:
     narrow = _pack if exact else _narrow
 
-    def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    def store(
+        typing_context: Typing, pointer: types.Type, index: types.Type, value: types.Type
+    ) -> Definition:
         _check_integer(pointer, index)
         if value != types.float32:
             raise errors.TypingError(f"store of {value} as {kind}: cast it to float32 first")
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             address = _element(context, builder, FORMATS[kind].element, *arguments[:2])
             data = narrow(builder, kind, arguments[2])
             builder.store(data, address, align=1).set_metadata("noalias", _scope(builder))
@@ -173,11 +187,11 @@ def _store(kind: str, exact: bool = False) -> Callable[..., Any]:
 
 
 @intrinsic
-def load_two_bf16(typing_context: Any, pointer: Any, index: Any) -> Any:
+def load_two_bf16(typing_context: Typing, pointer: types.Type, index: types.Type) -> Definition:
     """An element of an operand and the next one, as the bits of an int32."""
     _check_integer(pointer, index)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         address = _element(context, builder, types.int16, *arguments)
         value = builder.load(builder.bitcast(address, I32.as_pointer()), align=1)
         value.set_metadata("alias.scope", _scope(builder))
@@ -186,14 +200,14 @@ def load_two_bf16(typing_context: Any, pointer: Any, index: Any) -> Any:
     return types.int32(POINTER, INDEX), generate
 
 
-def _turned(builder: Any, word: Any) -> Any:
+def _turned(builder: Builder, word: ir.Value) -> ir.Value:
     """Exchange the halves of a word."""
     return builder.or_(builder.shl(word, I32(16)), builder.lshr(word, I32(16)))
 
 
-def _half(name: str, place: Callable[..., Any]) -> Callable[..., Any]:
-    def half(typing_context: Any, word: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _half(name: str, place: Callable[[Builder, ir.Value], ir.Value]) -> Callable[..., int]:
+    def half(typing_context: Typing, word: types.Type) -> Definition:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             return builder.bitcast(place(builder, arguments[0]), F32)
 
         return types.float32(types.int32), generate
@@ -205,13 +219,15 @@ first_bf16 = _half("first_bf16", lambda builder, word: builder.shl(word, I32(16)
 second_bf16 = _half("second_bf16", lambda builder, word: builder.and_(word, I32(HIGH)))
 
 
-def _store_two(exact: bool) -> Callable[..., Any]:
+def _store_two(exact: bool) -> Callable[..., int]:
     narrow = _pack if exact else _narrow
 
-    def store(typing_context: Any, pointer: Any, index: Any, first: Any, second: Any) -> Any:
+    def store(
+        typing_context: Typing, pointer: types.Type, index: types.Type, first: types.Type, second: types.Type
+    ) -> Definition:
         _check_integer(pointer, index)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             address = _element(context, builder, types.int16, *arguments[:2])
             low, high = (builder.zext(narrow(builder, "bf16", value), I32) for value in arguments[2:])
             word = builder.or_(low, builder.shl(high, I32(16)))
@@ -228,11 +244,11 @@ def _store_two(exact: bool) -> Callable[..., Any]:
 put_two_bf16, store_two_bf16 = _store_two(exact=True), _store_two(exact=False)
 
 
-def _round(kind: str, any_nan: bool = True) -> Callable[..., Any]:
+def _round(kind: str, any_nan: bool = True) -> Callable[..., int]:
     """In float32; NaN that bfloat16 numbers give end in zeros, so that rounding them leaves them NaN."""
 
-    def rounded(typing_context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def rounded(typing_context: Typing, value: types.Type) -> Definition:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             return _widen(builder, kind, _narrow(builder, kind, arguments[0], any_nan))
 
         return types.float32(types.float32), generate
@@ -252,10 +268,10 @@ round_f8e4m3, round_f8e5m2 = _round("f8e4m3"), _round("f8e5m2")
 
 
 @intrinsic
-def near_bf16(typing_context: Any, value: Any) -> Any:
+def near_bf16(typing_context: Typing, value: types.Type) -> Definition:
     """As `round_bf16`, but halves away from zero: for functions none of whose results it changes."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         added = builder.add(builder.bitcast(arguments[0], I32), I32(0x8000))
         return builder.bitcast(builder.and_(added, I32(HIGH)), F32)
 
@@ -263,42 +279,42 @@ def near_bf16(typing_context: Any, value: Any) -> Any:
 
 
 @intrinsic
-def choose(typing_context: Any, condition: Any, yes: Any, no: Any) -> Any:
+def choose(typing_context: Typing, condition: types.Type, yes: types.Type, no: types.Type) -> Definition:
     """Take `yes` where the condition holds, without a branch."""
     if yes != no:
         raise errors.TypingError(f"choose between {yes} and {no}: cast them first")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         return builder.select(*arguments)
 
     return yes(types.boolean, yes, yes), generate
 
 
 @intrinsic
-def bits_of(typing_context: Any, value: Any) -> Any:
+def bits_of(typing_context: Typing, value: types.Type) -> Definition:
     """The bits of a float32 as an int32."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         return builder.bitcast(arguments[0], I32)
 
     return types.int32(types.float32), generate
 
 
 @intrinsic
-def float_of(typing_context: Any, bits: Any) -> Any:
+def float_of(typing_context: Typing, bits: types.Type) -> Definition:
     """The float32 with the bits of an int32."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         return builder.bitcast(arguments[0], F32)
 
     return types.float32(types.int32), generate
 
 
-def _unary(name: str, llvm: str) -> Callable[..., Any]:
+def _unary(name: str, llvm: str) -> Callable[..., int]:
     """An operation that LLVM has for float32."""
 
-    def operation(typing_context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def operation(typing_context: Typing, value: types.Type) -> Definition:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             function = builder.module.declare_intrinsic(llvm, [F32])
             return builder.call(function, arguments)
 
@@ -313,10 +329,12 @@ float_abs = _unary("float_abs", "llvm.fabs")
 
 
 @intrinsic
-def float_fused(typing_context: Any, first: Any, second: Any, third: Any) -> Any:
+def float_fused(
+    typing_context: Typing, first: types.Type, second: types.Type, third: types.Type
+) -> Definition:
     """The first times the second, plus the third; rounded once if the core has such an instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         if not fuses():
             return builder.fadd(builder.fmul(*arguments[:2]), arguments[2])
         function = builder.module.declare_intrinsic("llvm.fma", [F32], ir.FunctionType(F32, [F32] * 3))
@@ -326,10 +344,10 @@ def float_fused(typing_context: Any, first: Any, second: Any, third: Any) -> Any
 
 
 @intrinsic
-def float_scaled(typing_context: Any, value: Any, exponent: Any) -> Any:
+def float_scaled(typing_context: Typing, value: types.Type, exponent: types.Type) -> Definition:
     """A number near one, times two to the power of an int32 from -252 to 254."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         value, exponent = arguments
         if scales():
             kind = ir.FunctionType(F32, [F32, I32])
@@ -344,20 +362,20 @@ def float_scaled(typing_context: Any, value: Any, exponent: Any) -> Any:
 
 
 @intrinsic
-def sum_f32(typing_context: Any, total: Any, value: Any) -> Any:
+def sum_f32(typing_context: Typing, total: types.Type, value: types.Type) -> Definition:
     """Add to a sum whose order is free, as of REDUCE_SUM, so that several parts of it may grow at once."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         return builder.fadd(*arguments, flags=("reassoc",))
 
     return types.float32(types.float32, types.float32), generate
 
 
-def _extreme(name: str, llvm: str) -> Callable[..., Any]:
+def _extreme(name: str, llvm: str) -> Callable[..., int]:
     """The greatest or least value so far, NaN if there was one; either zero is greater than the other."""
 
-    def extreme(typing_context: Any, first: Any, second: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def extreme(typing_context: Typing, first: types.Type, second: types.Type) -> Definition:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             function = builder.module.declare_intrinsic(llvm, [F32], ir.FunctionType(F32, [F32, F32]))
             return builder.call(function, arguments, fastmath=("nsz",))
 

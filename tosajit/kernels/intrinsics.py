@@ -10,12 +10,20 @@ A kernel addresses memory by `pointer` (an int64 address) and `index` (in elemen
 Nothing has to be aligned. A `store` takes a value of exactly its type, or a literal: casts are the kernel's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.ir import IRBuilder as Builder
 from numba.core import cgutils, errors, types
-from numba.extending import intrinsic
+from numba.core.base import BaseContext as Target
+from numba.core.typing.context import BaseContext as Typing
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic as numba_intrinsic
+
+Values = Sequence[ir.Value]
+Definition = tuple[Signature, Callable[[Target, Builder, Signature, Values], ir.Value]]
+"""Types of an intrinsic's operands and its result, and what writes its code."""
 
 helpers: Any = cgutils
 POINTER, INDEX = types.int64, types.int64
@@ -35,42 +43,50 @@ SPIN_HINTS = {"x86_64": "pause", "i686": "pause", "aarch64": "yield", "arm64": "
 SCOPE, DOMAIN = "operands", "tosajit"
 
 
-def _scope(builder: Any) -> Any:
+def intrinsic(definition: Callable[..., Definition]) -> Callable[..., int]:
+    """As kernels call it: a function of numbers; what gives no result is called for its effect."""
+    made: Callable[..., int] = numba_intrinsic(definition)
+    return made
+
+
+def _scope(builder: Builder) -> ir.MDValue:
     module = builder.module
     domain = module.add_metadata([DOMAIN])
     return module.add_metadata([module.add_metadata([SCOPE, domain])])
 
 
-def _element(context: Any, builder: Any, element: types.Type, pointer: Any, index: Any) -> Any:
+def _element(
+    context: Target, builder: Builder, element: types.Type, pointer: ir.Value, index: ir.Value
+) -> ir.Value:
     data = context.get_data_type(element)
     return builder.gep(builder.inttoptr(pointer, data.as_pointer()), [index], inbounds=True)
 
 
-def _check_integer(*arguments: Any) -> None:
+def _check_integer(*arguments: types.Type) -> None:
     for argument in arguments:
         if not isinstance(argument, types.Integer):
             raise errors.TypingError(f"a pointer or index must be an integer, not {argument}")
 
 
-def _accepts(element: types.Type, value: Any) -> bool:
+def _accepts(element: types.Type, value: types.Type) -> bool:
     if isinstance(value, types.Literal):
         return isinstance(value, types.IntegerLiteral | types.BooleanLiteral)
     return bool(value == element)
 
 
-def _load(name: str) -> Callable[..., Any]:
+def _load(name: str) -> Callable[..., int]:
     return _read(f"load_{name}", TYPES[name], operand=True)
 
 
-def _reload(name: str) -> Callable[..., Any]:
+def _reload(name: str) -> Callable[..., int]:
     return _read(f"reload_{name}", TYPES[name], operand=False)
 
 
-def _read(name: str, element: types.Type, operand: bool) -> Callable[..., Any]:
-    def load(typing_context: Any, pointer: Any, index: Any) -> Any:
+def _read(name: str, element: types.Type, operand: bool) -> Callable[..., int]:
+    def load(typing_context: Typing, pointer: types.Type, index: types.Type) -> Definition:
         _check_integer(pointer, index)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             address = _element(context, builder, element, *arguments)
             value = builder.load(address, align=1)
             if operand:
@@ -82,15 +98,17 @@ def _read(name: str, element: types.Type, operand: bool) -> Callable[..., Any]:
     return _named(load, name)
 
 
-def _store(name: str) -> Callable[..., Any]:
+def _store(name: str) -> Callable[..., int]:
     element = TYPES[name]
 
-    def store(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    def store(
+        typing_context: Typing, pointer: types.Type, index: types.Type, value: types.Type
+    ) -> Definition:
         _check_integer(pointer, index)
         if not _accepts(element, value):
             raise errors.TypingError(f"store of {value} as {element}: cast it first")
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             address = _element(context, builder, element, *arguments[:2])
             data = context.data_model_manager[element].as_data(builder, arguments[2])
             builder.store(data, address, align=1).set_metadata("noalias", _scope(builder))
@@ -101,7 +119,7 @@ def _store(name: str) -> Callable[..., Any]:
     return _named(store, f"store_{name}")
 
 
-def _named(definition: Any, name: str) -> Callable[..., Any]:
+def _named(definition: Callable[..., Definition], name: str) -> Callable[..., int]:
     definition.__name__ = definition.__qualname__ = name
     return intrinsic(definition)
 
@@ -125,11 +143,11 @@ store_f32, store_f64 = _store("f32"), _store("f64")
 
 
 @intrinsic
-def call(typing_context: Any, address: Any, args: Any) -> Any:
+def call(typing_context: Typing, address: types.Type, args: types.Type) -> Definition:
     """Call the kernel at `address` with the address of its arguments."""
     _check_integer(address, args)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         function = ir.FunctionType(ir.VoidType(), [ir.IntType(64)]).as_pointer()
         builder.call(builder.inttoptr(arguments[0], function), [arguments[1]])
         return context.get_dummy_value()
@@ -138,12 +156,12 @@ def call(typing_context: Any, address: Any, args: Any) -> Any:
 
 
 @intrinsic
-def local(typing_context: Any, size: Any) -> Any:
+def local(typing_context: Typing, size: types.Type) -> Definition:
     """Return the address of `size` (a literal) bytes on the stack, aligned to 64, one block per call site."""
     if not isinstance(size, types.IntegerLiteral):
         raise errors.RequireLiteralValue("the size of local memory must be a literal")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         with builder.goto_entry_block():
             block = builder.alloca(ir.ArrayType(ir.IntType(8), size.literal_value))
             block.align = 64
@@ -153,11 +171,13 @@ def local(typing_context: Any, size: Any) -> Any:
 
 
 @intrinsic
-def copy_bytes(typing_context: Any, destination: Any, source: Any, size: Any) -> Any:
+def copy_bytes(
+    typing_context: Typing, destination: types.Type, source: types.Type, size: types.Type
+) -> Definition:
     """Copy `size` bytes; the two ranges must not overlap."""
     _check_integer(destination, source, size)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         to, origin = (builder.inttoptr(address, cgutils.voidptr_t) for address in arguments[:2])
         helpers.raw_memcpy(builder, to, origin, arguments[2], 1)
         return context.get_dummy_value()
@@ -166,11 +186,13 @@ def copy_bytes(typing_context: Any, destination: Any, source: Any, size: Any) ->
 
 
 @intrinsic
-def fill_bytes(typing_context: Any, destination: Any, value: Any, size: Any) -> Any:
+def fill_bytes(
+    typing_context: Typing, destination: types.Type, value: types.Type, size: types.Type
+) -> Definition:
     """Set `size` bytes to the low byte of `value`."""
     _check_integer(destination, value, size)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         destination = builder.inttoptr(arguments[0], cgutils.voidptr_t)
         byte = builder.trunc(arguments[1], ir.IntType(8))
         helpers.memset(builder, destination, arguments[2], byte)
@@ -179,11 +201,13 @@ def fill_bytes(typing_context: Any, destination: Any, value: Any, size: Any) -> 
     return types.void(POINTER, types.int64, INDEX), generate
 
 
-def _atomic(operation: str) -> Callable[..., Any]:
-    def fetch(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+def _atomic(operation: str) -> Callable[..., int]:
+    def fetch(
+        typing_context: Typing, pointer: types.Type, index: types.Type, value: types.Type
+    ) -> Definition:
         _check_integer(pointer, index, value)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
             address = _element(context, builder, types.int64, *arguments[:2])
             return builder.atomic_rmw(operation, address, arguments[2], "seq_cst")
 
@@ -197,11 +221,13 @@ fetch_add, exchange = _atomic("add"), _atomic("xchg")
 
 
 @intrinsic
-def compare_exchange(typing_context: Any, pointer: Any, index: Any, expected: Any, value: Any) -> Any:
+def compare_exchange(
+    typing_context: Typing, pointer: types.Type, index: types.Type, expected: types.Type, value: types.Type
+) -> Definition:
     """Put `value` for `expected` in an aligned int64; return what was there, `expected` if it was put."""
     _check_integer(pointer, index, expected, value)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         address = _element(context, builder, types.int64, *arguments[:2])
         pair = builder.cmpxchg(address, arguments[2], arguments[3], "seq_cst", "seq_cst")
         return builder.extract_value(pair, 0)
@@ -210,22 +236,24 @@ def compare_exchange(typing_context: Any, pointer: Any, index: Any, expected: An
 
 
 @intrinsic
-def load_acquire(typing_context: Any, pointer: Any, index: Any) -> Any:
+def load_acquire(typing_context: Typing, pointer: types.Type, index: types.Type) -> Definition:
     """Read an aligned int64; later accesses stay later."""
     _check_integer(pointer, index)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         return builder.load_atomic(_element(context, builder, types.int64, *arguments), "acquire", 8)
 
     return types.int64(POINTER, INDEX), generate
 
 
 @intrinsic
-def store_release(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+def store_release(
+    typing_context: Typing, pointer: types.Type, index: types.Type, value: types.Type
+) -> Definition:
     """Write an aligned int64; earlier accesses stay earlier."""
     _check_integer(pointer, index, value)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         address = _element(context, builder, types.int64, *arguments[:2])
         builder.store_atomic(arguments[2], address, "release", 8)
         return context.get_dummy_value()
@@ -234,10 +262,10 @@ def store_release(typing_context: Any, pointer: Any, index: Any, value: Any) -> 
 
 
 @intrinsic
-def pause(typing_context: Any) -> Any:
+def pause(typing_context: Typing) -> Definition:
     """Tell the core that this is a spin loop."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         triple = builder.module.triple
         text = next((hint for core, hint in SPIN_HINTS.items() if triple.startswith(core)), "")
         builder.asm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", [], True)
@@ -247,10 +275,10 @@ def pause(typing_context: Any) -> Any:
 
 
 @intrinsic
-def yield_core(typing_context: Any) -> Any:
+def yield_core(typing_context: Typing) -> Definition:
     """Let another thread have the core (POSIX `sched_yield`)."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         function = ir.FunctionType(ir.IntType(32), [])
         builder.call(helpers.get_or_insert_function(builder.module, function, "sched_yield"), [])
         return context.get_dummy_value()
@@ -259,15 +287,14 @@ def yield_core(typing_context: Any) -> Any:
 
 
 @intrinsic
-def multiply_high(typing_context: Any, first: Any, second: Any) -> Any:
+def multiply_high(typing_context: Typing, first: types.Type, second: types.Type) -> Definition:
     """Return the upper half of the product of two uint32, in a form that becomes few vector instructions."""
     if not first == second == types.uint32:
         raise errors.TypingError(f"the factors must be uint32, not {first} and {second}")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         word = ir.IntType(32)
         function_type = ir.FunctionType(word, [word] * 3)
-        helpers: Any = cgutils
         function = helpers.get_or_insert_function(builder.module, function_type, "llvm.umul.fix.i32")
         return builder.call(function, [*arguments, ir.Constant(word, 32)])
 
