@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.tflite_cases import Sketch, draw, drawn
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import SequenceRNNOptions, UnidirectionalSequenceLSTMOptions
 from tosajit.frontends.tflite.schema import Type
+from tosajit.frontends.tflite.words import sigmoids, tangents
 
 DEPTH, WIDTH, STEPS = 32, 48, 12
 NUMBERS = np.random.default_rng(5)
@@ -97,3 +101,31 @@ def test_a_layer_goes_on_where_the_last_call_has_ended() -> None:
 def test_a_sequence_that_is_too_long_is_refused() -> None:
     with pytest.raises(tj.ModelError, match="its input has 5000 steps, but must have 1 to 4096"):
         tj.load(rnn(5000, np.random.default_rng(3)))
+
+
+def test_an_integer_cell_without_inner_scales_is_refused() -> None:
+    assert tj.validate(tj.load(draw("LSTM", "int8", 1).model)) == ()
+    sketch = drawn_cell()
+    with pytest.raises(tj.ModelError, match="it has 0 intermediate scales, but must have 5"):
+        tj.load(sketch.case().model)
+
+
+def drawn_cell() -> Sketch:
+    """A cell of bytes whose file does not say the scales inside."""
+    sketch = Sketch("LSTM", "bare")
+    drawn()["LSTM"].drawer(sketch, Type.INT8)
+    sketch.operators[0] = replace(sketch.operators[0], intermediates=())
+    return sketch
+
+
+@pytest.mark.parametrize("integer_bits", [0, 3, 4, 5, 6])
+def test_tangents_are_near_the_real_ones(integer_bits: int) -> None:
+    table = tangents(integer_bits)
+    places = np.arange(len(table)) / 2.0 ** (15 - integer_bits)
+    assert np.abs(table - 32768 * np.tanh(places)).max() < 16
+    assert table[-1] == table.max()
+
+
+def test_sigmoids_are_near_the_real_ones() -> None:
+    table = sigmoids()
+    assert np.abs(table - 32768 / (1 + np.exp(-np.arange(len(table)) / 4096))).max() < 8

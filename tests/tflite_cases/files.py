@@ -57,6 +57,7 @@ class RawOperator:
     custom_options: bytes = b""
     custom: bool = False
     """Whether it is a custom operator, as those of unknown names are."""
+    intermediates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ class _Writer:
         if one.options is not None and type(one.options) is not Options:
             first, second = self.options(one.name, one.options)
         custom = self.builder.numbers("B", tuple(one.custom_options)) if one.custom_options else 0
-        unused = (("b", 0), ("o", 0), ("o", 0), ("Q", 0), ("Q", 0))
+        inner = self.builder.numbers("i", one.intermediates) if one.intermediates else 0
+        unused = (("b", 0), ("o", 0), ("o", inner), ("Q", 0), ("Q", 0))
         return self.table(
             ("I", self.codes.index(key)),
             *(("o", inputs), ("o", outputs), ("B", first[0]), ("o", first[1]), ("o", custom)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.fields import Activation, LSTMKernel
 from tosajit.frontends.tflite.options import (
     BidirectionalSequenceLSTMOptions,
@@ -51,9 +52,16 @@ def cell(sketch: Sketch, batch: int, depth: int, normal: bool = False) -> Cell:
     return Cell(batch, depth, width, given, coupled, peephole, projected, normal)
 
 
-@case("LSTM", "float32")
+@case("LSTM", "float32 int8")
 def lstm(sketch: Sketch, kind: Type) -> None:
     sketch.calls = CALLS
+    if kind is Type.INT8:
+        batch, depth = sketch.random.randint(1, 3), sketch.random.randint(1, 6)
+        value = sketch.operand(kind, (batch, depth), constant=False)
+        drawn = integer_cell(sketch, batch, depth)
+        options = LSTMOptions(Activation.TANH, clip(sketch), clip(sketch))
+        of_integers(sketch, value, drawn, (batch, drawn.given), options)
+        return
     if sketch.chance(0.3):
         basic(sketch)
         return
@@ -85,10 +93,17 @@ def basic(sketch: Sketch) -> None:
     sketch.add(operands, [*results, *scratch], options)
 
 
-@case("UNIDIRECTIONAL_SEQUENCE_LSTM", "float32")
+@case("UNIDIRECTIONAL_SEQUENCE_LSTM", "float32 int8")
 def sequences(sketch: Sketch, kind: Type) -> None:
     sketch.calls = CALLS
     batch, steps, depth = (sketch.random.randint(1, most) for most in (3, 5, 6))
+    if kind is Type.INT8:
+        time_major = sketch.chance()
+        value = sketch.operand(kind, rows(steps, batch, depth, time_major), constant=False)
+        drawn = integer_cell(sketch, batch, depth)
+        whole = UnidirectionalSequenceLSTMOptions(Activation.TANH, clip(sketch), clip(sketch), time_major)
+        of_integers(sketch, value, drawn, rows(steps, batch, drawn.given, time_major), whole)
+        return
     drawn, time_major = cell(sketch, batch, depth, sketch.chance(0.3)), sketch.chance()
     value = sketch.operand(FLOAT, rows(steps, batch, depth, time_major), constant=False, low=-1, high=1)
     operands = [value, *weights(sketch, drawn), *states(sketch, drawn), *norms(sketch, drawn)]
@@ -208,10 +223,13 @@ def rnn_both_ways(sketch: Sketch, kind: Type) -> None:
     sketch.add(operands, results, options)
 
 
-@case("SVDF", "float32")
+@case("SVDF", "float32 int8")
 def svdf(sketch: Sketch, kind: Type) -> None:
     sketch.calls = CALLS
     batch, depth, units, rank, memory = (sketch.random.randint(1, 5) for _ in range(5))
+    if kind is Type.INT8:
+        integer_svdf(sketch, batch, depth, units, rank, memory)
+        return
     value = sketch.operand(FLOAT, (batch, depth), constant=False, low=-1, high=1)
     count = units * rank
     operands = [
@@ -223,3 +241,63 @@ def svdf(sketch: Sketch, kind: Type) -> None:
     ]
     options = SVDFOptions(rank, sketch.random.choice(ANY_ACTIVATION))
     sketch.add(operands, sketch.result(FLOAT, (batch, units)), options)
+
+
+def integer_svdf(sketch: Sketch, batch: int, depth: int, units: int, rank: int, memory: int) -> None:
+    count = units * rank
+    state = sketch.scale(0.001, 0.02)
+    operands = [
+        sketch.operand(Type.INT8, (batch, depth), constant=False, scale=(sketch.scale(0.01, 0.05),)),
+        integers(sketch, Type.INT8, (count, depth), sketch.scale(0.005, 0.05)),
+        integers(sketch, Type.INT16, (count, memory), sketch.scale(0.0001, 0.001)),
+        sketch.constant(Type.INT32, sketch.numbers.integers(-(1 << 16), 1 << 16, units)),
+        sketch.variable(Type.INT16, (batch, count * memory), scale=(state,)),
+    ]
+    result = sketch.result(Type.INT8, (batch, units), scale=(sketch.scale(0.02, 0.2),))
+    sketch.add(operands, result, SVDFOptions(rank, Activation.RELU))
+
+
+def integer_cell(sketch: Sketch, batch: int, depth: int) -> Cell:
+    found = cell(sketch, batch, depth)
+    return replace(found, peephole=found.peephole and not found.projected)
+
+
+def integers(sketch: Sketch, kind: Type, shape: tuple[int, ...], scale: float) -> int:
+    """Weights, which have no zero points."""
+    return sketch.operand(kind, shape, constant=True, scale=(scale,), zero_point=(0,))
+
+
+def of_integers(
+    sketch: Sketch,
+    value: int,
+    one: Cell,
+    shape: tuple[int, ...],
+    options: LSTMOptions | UnidirectionalSequenceLSTMOptions,
+) -> None:
+    """A cell of bytes, with a state of 16 bits."""
+
+    def each(kind: Type, extents: tuple[int, ...], there: tuple[bool, ...], scale: float) -> list[int]:
+        return [integers(sketch, kind, extents, scale) if found else LEFT_OUT for found in there]
+
+    def bias(extent: int) -> int:
+        return sketch.constant(Type.INT32, sketch.numbers.integers(-5000, 5000, extent))
+
+    fine = sketch.scale(0.002, 0.02)
+    given, hidden = (
+        Quantized(scale=(sketch.scale(0.004, 0.02),), zero_point=(sketch.zero_point(Type.INT8),))
+        for _ in range(2)
+    )
+    operands = [value, *each(Type.INT8, (one.width, one.depth), one.gates, fine)]
+    operands += each(Type.INT8, (one.width, one.given), one.gates, fine)
+    seen = one.peephole and not one.coupled, one.peephole, one.peephole
+    operands += each(Type.INT16, (one.width,), seen, sketch.scale(1e-5, 1e-4))
+    operands += [bias(one.width) if there else LEFT_OUT for there in one.gates]
+    operands.append(integers(sketch, Type.INT8, (one.given, one.width), fine) if one.projected else LEFT_OUT)
+    operands.append(bias(one.given) if one.projected and sketch.chance() else LEFT_OUT)
+    operands.append(sketch.variable(Type.INT8, (one.batch, one.given), **given))
+    state = 2.0 ** sketch.random.choice([-11, -11, -12, -10])
+    operands.append(sketch.variable(Type.INT16, (one.batch, one.width), scale=(state,), zero_point=(0,)))
+    inner = [sketch.tensor(Type.INT16, (), scale=(2.0**-12,), zero_point=(0,)) for _ in range(4)]
+    inner.append(sketch.tensor(Type.INT8, (), **(hidden if one.projected or sketch.chance() else given)))
+    sketch.add(operands, sketch.result(Type.INT8, shape, **given), options)
+    sketch.operators[-1] = replace(sketch.operators[-1], intermediates=tuple(inner))

@@ -181,8 +181,11 @@ class Walk:
     def node(self, operator: records.Operator) -> Node:
         """An operator with its operands."""
         operands = tuple(None if place < 0 else self.operand(place, "inputs") for place in operator.inputs)
-        results = tuple(Described(self.subgraph.tensors[place]) for place in operator.outputs)
-        return Node(operator, operands, results, self.trace, self)
+        results, intermediates = (
+            tuple(Described(self.subgraph.tensors[place]) for place in places if place >= 0)
+            for places in (operator.outputs, operator.intermediates)
+        )
+        return Node(operator, operands, results, intermediates, self.trace, self)
 
     def uses(self, place: int) -> bool:
         """Whether operators, or what runs the subgraph, compute with a tensor."""

@@ -45,6 +45,8 @@ class Node:
     record: records.Operator
     operands: tuple[Operand | None, ...]
     results: tuple[Described, ...]
+    intermediates: tuple[Described, ...]
+    """Tensors that only say scales of what the operator has inside."""
     trace: Trace
     subgraphs: Subgraphs
 

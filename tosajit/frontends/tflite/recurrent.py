@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.frame import Refused
@@ -61,6 +62,21 @@ def products(rows: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tenso
     if rows.shape[-1] != depth:
         raise Refused(f"its weights are {[count, depth]}, but rows have {rows.shape[-1]} numbers")
     total = ops.conv2d(reshaped(rows, (-1, 1, 1, depth)), reshaped(weights, (count, 1, 1, depth)), bias)
+    return reshaped(total, (*rows.shape[:-1], count))
+
+
+def byte_products(rows: Tensor, weights: Array, bias: Array | None, zero_point: int) -> Tensor:
+    """Rows of bytes times a matrix of weights."""
+    count, depth = weights.shape
+    if rows.shape[-1] != depth:
+        raise Refused(f"its weights are {[count, depth]}, but rows have {rows.shape[-1]} numbers")
+    total = ops.conv2d(
+        reshaped(rows, (-1, 1, 1, depth)),
+        weights.reshape(count, 1, 1, depth),
+        np.zeros(1, np.int32) if bias is None else bias,
+        np.array([zero_point], np.int8),
+        np.zeros(1, np.int8),
+    )
     return reshaped(total, (*rows.shape[:-1], count))
 
 

@@ -59,9 +59,10 @@ class Variables:
         self._initial[place] = value
 
     def tensor(self, key: object, name: str, tensor: Described) -> State:
-        """A tensor that persists: at first all its integers are zero, whatever their zero point."""
-        zeros = np.zeros(tensor.record.shape, tensor.dtype.storage)
-        return self._state(key, name, tensor, tensor.record.shape, zeros)
+        """A tensor that persists: at first all bytes are its zero point, and all else is zero."""
+        first = {Type.INT8: tensor.zero_point if tensor.quantized else 0, Type.UINT8: -128}
+        numbers = np.full(tensor.record.shape, first.get(tensor.type, 0), tensor.dtype.storage)
+        return self._state(key, name, tensor, tensor.record.shape, numbers)
 
     def _resource(self, handle: Operand, like: Described, shape: tuple[int, ...]) -> State:
         place = _place(handle)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tosajit import ops
+from tosajit.dtypes import INT8
 from tosajit.frontends.common.layout import split
 from tosajit.frontends.tflite.fields import LSTMKernel
+from tosajit.frontends.tflite.integer_lstm import IntegerCell
 from tosajit.frontends.tflite.lstm import Options, Places, RealCell
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
@@ -17,7 +19,7 @@ from tosajit.frontends.tflite.recurrent import given_back, products, reals, time
 from tosajit.tracing.tensor import Tensor
 
 
-@operator("LSTM", LSTMOptions, types="float32", versions=4)
+@operator("LSTM", LSTMOptions, types="float32 int8", versions=4)
 def lstm(node: Node, options: LSTMOptions) -> tuple[Tensor, ...]:
     """A long short-term memory: one step for each run, or steps of a sequence."""
     if options.kernel_type is LSTMKernel.BASIC:
@@ -25,7 +27,7 @@ def lstm(node: Node, options: LSTMOptions) -> tuple[Tensor, ...]:
     return (_sequence(node, options, time_major=True),)
 
 
-@operator("UNIDIRECTIONAL_SEQUENCE_LSTM", UnidirectionalSequenceLSTMOptions, types="float32", versions=4)
+@operator("UNIDIRECTIONAL_SEQUENCE_LSTM", UnidirectionalSequenceLSTMOptions, types="float32 int8", versions=4)
 def unidirectional_sequence_lstm(node: Node, options: UnidirectionalSequenceLSTMOptions) -> Tensor:
     """A long short-term memory over the steps of a sequence."""
     return _sequence(node, options, options.time_major)
@@ -63,9 +65,13 @@ def _walked(
     backwards: bool = False,
 ) -> Tensor:
     """The results of all steps; what is kept is written behind the last one."""
-    cell = RealCell(node, places, options)
     states = node[places.state].tensor, node[places.state + 1].tensor
-    found, kept = unrolled(cell.given(sequence, aux), cell.step, states, backwards)
+    if sequence.dtype is INT8:
+        integers = IntegerCell(node, places, options)
+        found, kept = unrolled(integers.given(sequence), integers.step, states)
+    else:
+        cell = RealCell(node, places, options)
+        found, kept = unrolled(cell.given(sequence, aux), cell.step, states, backwards)
     for number, one in enumerate(kept):
         node.keep(places.state + number, one)
     return found

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import INT8, INT16, INT32
 from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.scale import rescale
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.node import Node
@@ -16,8 +19,16 @@ from tosajit.frontends.tflite.options import (
     SequenceRNNOptions,
     SVDFOptions,
 )
-from tosajit.frontends.tflite.quantized import activated
-from tosajit.frontends.tflite.recurrent import States, given_back, products, reals, time_first, unrolled
+from tosajit.frontends.tflite.quantized import activated, finished
+from tosajit.frontends.tflite.recurrent import (
+    States,
+    byte_products,
+    given_back,
+    products,
+    reals,
+    time_first,
+    unrolled,
+)
 from tosajit.tracing.tensor import Tensor
 
 
@@ -85,21 +96,47 @@ def _walked(
     return found
 
 
-@operator("SVDF", SVDFOptions, types="float32", versions=4)
+@operator("SVDF", SVDFOptions, types="float32 int8", versions=4)
 def svdf(node: Node, options: SVDFOptions) -> Tensor:
     """Filters that each have a vector for a row and one for the last rows, which are kept."""
-    value, times, state = node[0], node[2].real, node[4]
-    count, memory = times.shape
+    value, state = node[0], node[4]
+    count, memory = node[2].shape
     batch = value.shape[0]
     if options.rank < 1 or count % options.rank:
         raise Refused(f"its {count} filters are not in groups of {options.rank}")
-    newest = reshaped(products(value.tensor, reals(node, 1)), (batch, count, 1))
+    newest = _features(node) if value.dtype is INT8 else products(value.tensor, reals(node, 1))
     held = reshaped(state.tensor, (batch, count, memory))
-    moved = newest if memory == 1 else ops.concat([part(held, 2, 1, memory - 1), newest], axis=2)
+    rows = reshaped(newest, (batch, count, 1))
+    moved = rows if memory == 1 else ops.concat([part(held, 2, 1, memory - 1), rows], axis=2)
     node.keep(4, reshaped(moved, state.shape))
-    seen = ops.reduce_sum(ops.mul(moved, times.reshape(1, count, memory)), axis=2)
-    total = ops.reduce_sum(reshaped(seen, (batch, -1, options.rank)), axis=2)
-    found = reshaped(total, (batch, count // options.rank))
+    if value.dtype is INT8:
+        total = _filtered(ops.cast(moved, dtype=INT32), node[2].array.astype(np.int32), options.rank)
+        if node.optional(3) is not None:
+            total = ops.add(total, node[3].array.reshape(1, -1))
+        return finished(total, _ratio(state.scale, node[2].scale, node.result.scale), node.result)
+    found = _filtered(moved, node[2].real, options.rank)
     if node.optional(3) is not None:
-        found = ops.add(found, node[3].real.reshape(1, -1).astype(np.float32))
+        found = ops.add(found, node[3].real.reshape(1, -1))
     return activated(found, options.fused_activation_function)
+
+
+def _filtered(rows: Tensor, times: Array, rank: int) -> Tensor:
+    """The last rows times a vector for each filter, in groups of filters that are added."""
+    batch, count, memory = rows.shape
+    seen = ops.reduce_sum(ops.mul(rows, times.reshape(1, count, memory)), axis=2)
+    total = ops.reduce_sum(reshaped(seen, (batch, -1, rank)), axis=2)
+    return reshaped(total, (batch, count // rank))
+
+
+def _features(node: Node) -> Tensor:
+    """A row of bytes times a vector for each filter, in 16 bits."""
+    value, weight, state = node[0], node[1], node[4]
+    if (node[2].dtype, state.dtype) != (INT16, INT16):
+        raise Refused(f"what it keeps is {state.type.label}, but must be int16")
+    total = byte_products(value.tensor, weight.array, None, value.zero_point)
+    return rescale(total, _ratio(value.scale, weight.scale, state.scale), INT16)
+
+
+def _ratio(first: float, second: float, result: float) -> float:
+    """The scale of products over that of a result, counted in float32 as TFLite does."""
+    return float(np.float32(first) * np.float32(second) / np.float32(result))
