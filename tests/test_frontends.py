@@ -53,13 +53,13 @@ def test_equal_names_are_told_apart() -> None:
 
 def test_everything_that_is_refused_is_told_at_once() -> None:
     with pytest.raises(tj.ModelError) as caught:
-        tj.load(chain("SKIP_GRAM", "ADD", "UNIQUE"))
+        tj.load(chain("SKIP_GRAM", "ADD", "LSH_PROJECTION"))
     assert [(one.node, one.operator) for one in caught.value.refusals] == [
         ("layer/1", "SKIP_GRAM"),
-        ("layer/3", "UNIQUE"),
+        ("layer/3", "LSH_PROJECTION"),
     ]
     assert "layer/1 (SKIP_GRAM): " in str(caught.value)
-    assert "layer/3 (UNIQUE): " in str(caught.value)
+    assert "layer/3 (LSH_PROJECTION): " in str(caught.value)
 
 
 def test_what_breaks_a_rule_of_tosa_is_refused_with_it() -> None:
@@ -166,3 +166,14 @@ def test_outputs_without_sign_have_the_names_of_the_model() -> None:
     graph = tj.load(model.bytes())
     assert [value.name for value in (*graph.inputs, *graph.outputs)] == ["x", "y"]
     assert all(node.location for node in graph.nodes if node.inputs)
+
+
+def test_what_takes_a_refused_input_is_looked_at_all_the_same() -> None:
+    tensors = [RawTensor("words", Type.STRING, (2,)), RawTensor("found", Type.FLOAT32, (2,))]
+    model = RawModel([RawSubgraph(tensors, [RawOperator("SKIP_GRAM", (0,), (1,))], [0], [1])])
+    with pytest.raises(tj.ModelError) as caught:
+        tj.load(model.bytes())
+    assert [(one.node, one.operator) for one in caught.value.refusals] == [
+        ("words", "input"),
+        ("found", "SKIP_GRAM"),
+    ]

@@ -93,7 +93,6 @@ def test_what_must_be_constant_is_refused_where_it_is_computed(
         ("MATRIX_SET_DIAG", [(REAL, [3, 4]), (REAL, [4])], (REAL, (3, 4)), None, "[4]"),
         ("GATHER_ND", [(REAL, [3]), (INTEGER, [2, 2])], (REAL, (2,)), None, "[2, 2]"),
         ("RFFT2D", [(REAL, [4, 4]), (INTEGER, (3, 4))], (Type.COMPLEX64, (3, 3)), None, "powers of two"),
-        ("RFFT2D", [(REAL, [4, 4]), (INTEGER, (4, 4))], (Type.COMPLEX64, (4, 3)), None, "complex64"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_with_its_numbers(

@@ -112,9 +112,10 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def refusals(outcomes: Sequence[Outcome]) -> list[str]:
-    """Why models were refused, and how often."""
-    reasons = Counter(reason for one in outcomes if one.became == "refused" for reason in one.reasons)
-    return [f"refused {count:,}: {reason}" for reason, count in reasons.most_common()]
+    """Why models were refused, or passed by an exception, and how often."""
+    reasons = Counter((one.became, reason) for one in outcomes for reason in one.reasons)
+    kept = [(found, count) for found, count in reasons.most_common() if found[0] != "failed"]
+    return [f"{became} {count:,}: {reason}" for (became, reason), count in kept]
 
 
 def _options() -> argparse.Namespace:

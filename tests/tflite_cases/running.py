@@ -78,9 +78,11 @@ def unfilled(found: Array, expected: Array, case: Case) -> Array:
 
 
 def stored(array: Array) -> Array:
-    """An array as our graphs take and give it: bytes without sign by their bits, int64 as int32."""
+    """An array as our graphs take and give it: bytes without sign by their bits, pairs of reals."""
     if array.dtype == np.uint8:
         return array.view(np.int8)
+    if array.dtype == np.complex64:
+        return np.ascontiguousarray(array)[..., None].view(np.float32)
     return array.astype(np.int32) if array.dtype == np.int64 else array
 
 

@@ -18,6 +18,7 @@ from tosajit.frontends.tflite.schema import Type
 STORAGE: dict[Type, Any] = {
     Type.FLOAT32: np.float32, Type.FLOAT16: np.float16, Type.INT8: np.int8, Type.UINT8: np.uint8,
     Type.INT16: np.int16, Type.INT32: np.int32, Type.INT64: np.int64, Type.BOOL: np.bool_,
+    Type.COMPLEX64: np.complex64,
 }  # fmt: skip
 NARROW = {Type.INT4: 4, Type.INT2: 2}
 QUANTIZED = (Type.INT8, Type.UINT8, Type.INT16)

@@ -45,24 +45,31 @@ def windows(sketch: Sketch, kind: Type) -> None:
 
 @case("RFFT2D", "float32")
 def spectra(sketch: Sketch, kind: Type) -> None:
-    spectrum(sketch, sketch.random.choice(["REAL", "IMAG", "COMPLEX_ABS"]))
+    spectrum(sketch, sketch.random.choice(["REAL", "IMAG", "COMPLEX_ABS", ""]))
 
 
 @case("REAL IMAG COMPLEX_ABS", "complex64")
 def halves(sketch: Sketch, kind: Type) -> None:
-    spectrum(sketch, sketch.name)
+    if sketch.chance():
+        spectrum(sketch, sketch.name)
+        return
+    shape = sketch.shape()
+    parts = [sketch.elements(Type.FLOAT32, shape) for _ in range(2)]
+    given = sketch.given(kind, parts[0] + 1j * parts[1])
+    sketch.add([given], sketch.result(Type.FLOAT32, shape))
 
 
 def spectrum(sketch: Sketch, read: str) -> None:
-    """The spectrum of images, and real numbers that are read from it: no model gives complex ones."""
+    """The spectrum of images, and perhaps real numbers that are read from it."""
     shape = (*sketch.shape(0, 2, 3), sketch.random.randint(1, 17), sketch.random.randint(1, 17))
     extents = [2 ** sketch.random.randint(1, 4) for _ in range(2)]
     value = sketch.operand(Type.FLOAT32, shape, constant=False)
     result = (*shape[:-2], extents[0], extents[1] // 2 + 1)
-    complex_ = sketch.tensor(Type.COMPLEX64, result)
+    complex_ = sketch.tensor(Type.COMPLEX64, result) if read else sketch.result(Type.COMPLEX64, result)
     sketch.absolute = 1e-6 * float(np.prod(extents))  # of the sum of sizes that each number is made of
     sketch.add([value, sketch.constant(Type.INT32, extents)], complex_, name="RFFT2D")
-    sketch.add([complex_], sketch.result(Type.FLOAT32, result), name=read)
+    if read:
+        sketch.add([complex_], sketch.result(Type.FLOAT32, result), name=read)
 
 
 @case("BROADCAST_ARGS", "int32 int64")

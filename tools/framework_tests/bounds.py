@@ -2,7 +2,7 @@
 
 Sums of products may be off by a rounding of every product (TOSA 1.0.1 section 1.10.3), of magnitudes: those
 are what the graph gives for operands without signs, where differences are sums. TANH hands on the error of
-its operand, which it makes no greater, and adds its own (section 2.4.4).
+its operand, which it makes no greater; it and others add an error of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,19 @@ from tosajit.display.summary import macs
 from tosajit.dtypes import FP32
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.binding import constants_of, use_of
-from tosajit.operators import ADD, CLAMP, IDENTITY, NEGATE, REDUCE_SUM, SUB, TANH
+from tosajit.operators import (
+    ADD,
+    CLAMP,
+    EXP,
+    IDENTITY,
+    NEGATE,
+    REDUCE_SUM,
+    RESIZE,
+    RFFT2D,
+    SIGMOID,
+    SUB,
+    TANH,
+)
 
 UNIT = 2.0**-24
 """Half a step of float32."""
@@ -36,9 +48,24 @@ def bound(graph: Graph, inputs: Sequence[Array], run: Callable[[Graph], Callable
     sizes = listed(run(_of_magnitudes(graph))(*map(np.abs, inputs)))[0].astype(np.float64)
     allowed = sizes * sum(_roundings(graph.main)) * UNIT
     for node in graph.main.nodes:
-        if isinstance(node.operator, TANH):
-            allowed = allowed + accuracy.bound("TANH", np.tanh(sizes), FP32, sizes)
+        allowed = allowed + _own(node, sizes, inputs)
     return allowed
+
+
+def _own(node: Node, sizes: Array, inputs: Sequence[Array]) -> Array | float:
+    """What the specification allows an operator beside what it is handed."""
+    first = np.asarray(inputs[0], np.float64)
+    match node.operator:
+        case TANH():
+            return accuracy.bound("TANH", np.tanh(sizes), FP32, sizes)
+        case EXP() if first.shape == sizes.shape:  # of numbers below 0, as ELU takes it
+            return accuracy.bound("EXP", np.exp(np.minimum(first, 0)), FP32, first)
+        case RESIZE():
+            return accuracy.bound("RESIZE", sizes, FP32, first)
+        case RFFT2D():  # sums of all elements of an image
+            image = prod(first.shape[-2:])
+            return float(np.abs(first).sum(axis=(-2, -1)).max(initial=0) * image * UNIT)
+    return 0.0
 
 
 def _roundings(block: Block) -> Iterator[float]:
@@ -63,6 +90,8 @@ def _growing(node: Node) -> Node:
     match node.operator:
         case SUB():
             return replace(node, operator=ADD())
+        case EXP():
+            return replace(node, operator=SIGMOID())  # no more than 1
         case CLAMP() | TANH() | NEGATE():
             return replace(node, operator=IDENTITY(), inputs=node.inputs[:1])
     return node

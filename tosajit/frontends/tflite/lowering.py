@@ -14,6 +14,7 @@ from tosajit.arrays import Array
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bytes import signed, unsigned
+from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
@@ -37,6 +38,9 @@ _REPEATED = 16
 
 _FREE_NODES, _NODES = 50_000, 200
 """How many nodes a graph may have, and how many more for each operator of its file."""
+
+_INSIDE = {Type.UINT8: ("int8", signed, unsigned), Type.COMPLEX64: ("halves", halves, pairs)}
+"""Types that are another one inside: what that is called, and the ways into it and out of it."""
 
 Named = Sequence[tuple[str, int]]
 
@@ -104,25 +108,27 @@ class Walk:
     def take(self, place: int, name: str) -> None:
         """Make a tensor an input of the graph."""
         described = Described(self.subgraph.tensors[place])
+        self.refused.add(place)  # until it is there: what computes with it is looked at all the same
         with self.lowering.refusals.collecting(name, "input"):
-            described.check_outside()
-            given = self.trace.input(name, described.dtype, described.record.shape)
-            if described.type is Type.UINT8:
-                with self.trace.builder.at(f"{name}/int8", f"input {name}"):
-                    given = signed(given)
+            given = self.trace.input(name, described.dtype, described.outside)
+            if described.type in _INSIDE:
+                form, enter, _ = _INSIDE[described.type]
+                with self.trace.builder.at(f"{name}/{form}", f"input {name}"):
+                    given = enter(given)
             self.values[place] = given
+            self.refused.discard(place)
 
     def give(self, place: int, name: str) -> None:
         """Make a tensor an output of the graph."""
         builder = self.trace.builder
         found = self.operand(place, "outputs")
         with self.lowering.refusals.collecting(name, "output"):
-            found.check_outside()
             tensor = found.tensor
-            if found.type is Type.UINT8:
-                tensor = self.called(tensor, f"{name}/int8")
+            if found.type in _INSIDE:
+                form, _, leave = _INSIDE[found.type]
+                tensor = self.called(tensor, f"{name}/{form}")
                 with builder.at(name, f"output {name}"):
-                    tensor = unsigned(tensor)
+                    tensor = leave(tensor)
             elif tensor.value.data is not None or tensor.name in self.given or builder.is_input(tensor.name):
                 with builder.at(name, f"output {name}"):
                     tensor = ops.identity(tensor)

@@ -94,10 +94,10 @@ class Described:
         least, most = _RANGE[self.record.type]
         return (least - 128, most - 128) if self.record.type is Type.UINT8 else (least, most)
 
-    def check_outside(self) -> None:
-        """Refuse what cannot be an input or an output of a model."""
-        if self.record.type is Type.COMPLEX64:
-            raise Refused("it is complex64, which TOSA has no type for", "take its real and imaginary parts")
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """The shape of an input of the graph: complex numbers are pairs of real ones."""
+        return (*self.record.shape, 2) if self.record.type is Type.COMPLEX64 else self.record.shape
 
     @property
     def _quantization(self) -> records.Quantization:
