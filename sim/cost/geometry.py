@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from math import ceil, gcd, isqrt, prod
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from tiling.contraction import Contraction, Position, contraction
 from tiling.expr import BYTES
@@ -115,48 +115,32 @@ def contracts_constant(nest: Nest) -> bool:
 
 
 def _geometry(nest: Nest, tile: tuple[int, ...], roles: Contraction) -> Geometry:
-    access = nest.reads[roles.data]
+    access, weights = nest.reads[roles.data], None if roles.weights is None else nest.reads[roles.weights]
 
-    def extent(axes: Sequence[int]) -> int:
+    def extent(axes: Iterable[int]) -> int:
         return prod(tile[axis] for axis in axes)
 
-    spatial = list(roles.positions)[-2:] if len(roles.positions) > 1 else list(roles.positions)
-    images = (
-        extent([one.axis for one in roles.positions[: -len(spatial) or None]])
-        if len(roles.positions) > 2
-        else 1
-    )
-    places = [_place(nest, one, tile) for one in spatial]
-    windows = [tile[axis] for axis in roles.windows]
-    if len(places) < 2 and all(place[1] == 1 for place in places):
-        high, wide = squarest(extent([one.axis for one in spatial]))
-        places = [(high, 1, 1, 1, high), (wide, 1, 1, 1, wide)]
-    elif len(places) == 1:
-        places.insert(0, (1, 1, 1, 1, 1))
-    (high, kernel_h, stride_h, apart_h, rows), (wide, kernel_w, stride_w, apart_w, columns) = places
-    more_h, more_w = (
-        squarest(windows[0]) if len(windows) == 1 and kernel_h * kernel_w == 1 else _split(windows)
-    )
+    rows, columns = _sides(nest, tile, roles)
+    more_rows, more_columns = _more(roles, tile, is_point=rows.kernel * columns.kernel == 1)
     channels = extent(roles.channels)
     if (depth := _channels_of_columns(nest, access, roles)) > 1:
-        channels, kernel_w = min(depth, kernel_w), ceil(kernel_w / depth)
-        stride_w, columns = stride_w // depth, ceil(columns / depth)
-    weights = None if roles.weights is None else nest.reads[roles.weights]
-    kernel = kernel_h * more_h, kernel_w * more_w
+        channels = min(depth, columns.kernel)
+        kernel, stride, length = ceil(columns.kernel / depth), columns.stride // depth, columns.input
+        columns = columns._replace(kernel=kernel, stride=stride, input=ceil(length / depth))
     assert nest.reduction is not None
     return Geometry(
         kind=_kind(roles),
         op=nest.reduction.op,
         groups=extent(roles.groups),
-        images=images,
-        height=high,
-        width=wide,
+        images=extent(one.axis for one in roles.positions[:-2]),
+        height=rows.positions,
+        width=columns.positions,
         columns=extent(roles.filters),
-        kernel=kernel,
+        kernel=(rows.kernel * more_rows, columns.kernel * more_columns),
         in_channels=channels,
-        stride=(stride_h, stride_w),
-        dilation=(apart_h, apart_w),
-        input=(rows * more_h, columns * more_w),
+        stride=(rows.stride, columns.stride),
+        dilation=(rows.dilation, columns.dilation),
+        input=(rows.input * more_rows, columns.input * more_columns),
         data=roles.data,
         weights=roles.weights,
         data_type=access.type,
@@ -164,6 +148,36 @@ def _geometry(nest: Nest, tile: tuple[int, ...], roles: Contraction) -> Geometry
         result_type=nest.writes[0].access.type,
         sum_type=nest.reduction.type,
     )
+
+
+class _Side(NamedTuple):
+    """One dimension of the feature map."""
+
+    positions: int
+    kernel: int
+    stride: int
+    dilation: int
+    input: int
+    """Elements of it that the tile reads."""
+
+
+def _sides(nest: Nest, tile: Sequence[int], roles: Contraction) -> tuple[_Side, _Side]:
+    """Rows and columns; positions without a window can have any shape."""
+    last = roles.positions[-2:]
+    sides = [_side(nest, one, tile) for one in last]
+    if len(sides) < 2 and all(side.kernel == 1 for side in sides):
+        high, wide = squarest(prod(tile[one.axis] for one in last))
+        return _Side(high, 1, 1, 1, high), _Side(wide, 1, 1, 1, wide)
+    first = _Side(1, 1, 1, 1, 1) if len(sides) == 1 else sides[0]
+    return first, sides[-1]
+
+
+def _more(roles: Contraction, tile: Sequence[int], is_point: bool) -> Pair:
+    """Rows and columns of the window axes that no position shares."""
+    windows = [tile[axis] for axis in roles.windows]
+    if len(windows) == 1 and is_point:
+        return squarest(windows[0])
+    return (prod(windows[:-1]), windows[-1]) if windows else (1, 1)
 
 
 def _channels_of_columns(nest: Nest, access: Access, roles: Contraction) -> int:
@@ -182,21 +196,15 @@ def _kind(roles: Contraction) -> ProductKind:
     return "depthwise" if roles.depthwise else "contract"
 
 
-def _split(windows: Sequence[int]) -> Pair:
-    """Window axes that no position shares, as rows and columns."""
-    return (prod(windows[:-1]), windows[-1]) if windows else (1, 1)
-
-
-def _place(nest: Nest, position: Position, tile: Sequence[int]) -> tuple[int, int, int, int, int]:
-    """Positions, kernel, stride, dilation and elements along one dimension of the feature map."""
+def _side(nest: Nest, position: Position, tile: Sequence[int]) -> _Side:
     extent = tile[position.axis]
     kernel = 1 if position.window is None else tile[position.window]
     stride, apart, whole = position.stride, position.dilation, position.extent
     if whole is None:
-        return extent, kernel, stride, apart, extent
+        return _Side(extent, kernel, stride, apart, extent)
     reach = (extent - 1) * stride + (kernel - 1) * apart + 1
     all_of_it = extent == nest.axes[position.axis].extent
-    return extent, kernel, stride, apart, whole if all_of_it else min(whole, reach)
+    return _Side(extent, kernel, stride, apart, whole if all_of_it else min(whole, reach))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -25,7 +25,7 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
             raise ReportError(f"reports of {first.machine} and {report.machine} are for different machines")
     if len(pairs) == 1 and pairs[0][1] == 1:
         return replace(first, program=program or first.program)
-    starts = _starts(pairs)
+    timed = [(report, count, start) for (report, count), start in zip(pairs, _starts(pairs), strict=True)]
     return replace(
         first,
         program=program or first.program,
@@ -33,7 +33,7 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
         cycles=sum(report.cycles * count for report, count in pairs),
         operators=tuple(
             _operator(operator, report, count, start)
-            for (report, count), start in zip(pairs, starts, strict=True)
+            for report, count, start in timed
             for operator in report.operators
         ),
         busy=summed((report.busy, count) for report, count in pairs),
@@ -41,18 +41,14 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
         energy=summed((report.energy, count) for report, count in pairs),
         peak_scratchpad_bytes=max(report.peak_scratchpad_bytes for report, _ in pairs),
         occupancy=tuple(
-            point
-            for (report, count), start in zip(pairs, starts, strict=True)
-            for point in _occupancy(report, count, start)
+            point for report, count, start in timed for point in _occupancy(report, count, start)
         ),
         contents=tuple(
-            content
-            for (report, count), start in zip(pairs, starts, strict=True)
-            for content in _contents(report, count, start)
+            content for report, count, start in timed for content in _contents(report, count, start)
         ),
         timeline=tuple(
             span
-            for (report, count), start in zip(pairs, starts, strict=True)
+            for report, count, start in timed
             for old in report.timeline
             for span in _spans(old, report.cycles, count, start)
         ),
