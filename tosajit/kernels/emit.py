@@ -17,6 +17,9 @@ from tosajit.kernels.intrinsics import *
 FLOATS = """from tosajit.kernels.floats import *
 """
 
+FIRST_PART, LAST_PART = 1, 2
+"""Bits of a kernel's flags: the tile has the first part of a reduction, the last one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
@@ -122,29 +125,31 @@ class Emitter(KernelText):
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
-        outer, kind = self.nest.outer, self._reduction_type
-        inner = [outer - 1] if outer else []
+        outer = self.nest.outer
+        shared, inner = list(range(outer - 1)), [outer - 1] if outer else []
         reduced = list(range(outer, len(self.nest.axes)))
-        shared = list(range(outer - 1)) if outer else []
+        self.lines.append(f"    flags, row0 = load_i64(args, {FLAGS}), load_i64(args, {ACCUMULATOR})")
         indent = "    "
-        self.lines += [f"    flags, row0 = load_i64(args, {FLAGS}), load_i64(args, {ACCUMULATOR})"]
         for axis in shared:
             self.lines.append(f"{indent}for a{axis} in range(lo{axis}, hi{axis}):")
             indent += "    "
-        width = f"(hi{inner[0]} - lo{inner[0]})" if inner else "1"
-        place = "0"
-        if self.split:
-            for axis in shared:
-                place = f"({place} * (hi{axis} - lo{axis}) + a{axis} - lo{axis})"
-        self.lines.append(f"{indent}row = row0 + {place} * {width} * {BYTES[kind]}")
-        self.lines.append(f"{indent}if flags & 1:")
+        self.lines.append(f"{indent}row = row0 + {self._row(shared, inner)}")
+        self.lines.append(f"{indent}if flags & {FIRST_PART}:")
         Phase(self, shared, inner, self._start, indent + "    ").emit()
         if self._along_rows():
             Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
         else:
             Phase(self, shared, inner + reduced, self._combine, indent).emit()
-        self.lines.append(f"{indent}if flags & 2:")
+        self.lines.append(f"{indent}if flags & {LAST_PART}:")
         Phase(self, shared, inner, self._finish, indent + "    ").emit()
+
+    def _row(self, shared: Sequence[int], inner: Sequence[int]) -> str:
+        """The offset of a row of accumulators in bytes; one row serves all unless reductions are split."""
+        width = f"(hi{inner[0]} - lo{inner[0]})" if inner else "1"
+        place = "0"
+        for axis in shared if self.split else ():
+            place = f"({place} * (hi{axis} - lo{axis}) + a{axis} - lo{axis})"
+        return f"{place} * {width} * {BYTES[self._reduction_type]}"
 
     @property
     def _combination(self) -> str:
