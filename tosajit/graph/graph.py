@@ -104,6 +104,9 @@ class Graph:
     regions: tuple[Region, ...]
     version: tuple[int, int, int, bool] = (1, 0, 1, False)
     """Major, minor, patch, draft."""
+    outside: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The NumPy types of inputs and outputs in the model that the graph was made from, where TOSA lacks them:
+    uint8, kept in the bits of INT8, and int64 and uint32, kept in INT32. A .tosa file does not keep them."""
 
     @property
     def main(self) -> Block:

@@ -25,6 +25,7 @@ from tosajit.kernels.workspace import driver_text
 from tosajit.log import LOG
 from tosajit.runtime.body import build
 from tosajit.runtime.context import Context
+from tosajit.runtime.outside import entering, leaving
 from tosajit.runtime.text import executable_html, executable_text
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Executable:
         LOG.info("%r compiled in %.0f ms", self, 1000 * (perf_counter() - began))
         self._whole = self.body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in graph.inputs)
+        self._outside = dict(graph.outside)
+        self._leaving = tuple(map(self._outside.get, graph.main.outputs)) if self._outside else ()
 
     def __call__(self, *arrays: Any, context: Context | None = None) -> Any:
         """Run on the inputs in order; an array, or a tuple of arrays if the graph has several outputs.
@@ -201,9 +204,11 @@ class Executable:
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
         checked = self._checked(arrays)
         if self._whole is not None:
-            return self._whole.run(checked)
-        used = self.own_context if context is None else context
-        return self.body.run(checked, used.execution())
+            results = self._whole.run(checked)
+        else:
+            used = self.own_context if context is None else context
+            results = self.body.run(checked, used.execution())
+        return leaving(results, self._leaving) if self._leaving else results
 
     def _checked(self, arrays: Sequence[Any]) -> Sequence[Array]:
         """The arrays as dense ones of the right types and shapes."""
@@ -216,7 +221,10 @@ class Executable:
                 break
         else:
             return arrays
-        return [_dense(value, array) for array, value in zip(arrays, self.graph.inputs, strict=True)]
+        return [
+            _dense(value, entering(value, array, self._outside.get(value.name)))
+            for array, value in zip(arrays, self.graph.inputs, strict=True)
+        ]
 
 
 def _dense(value: Value, given: Any) -> Array:

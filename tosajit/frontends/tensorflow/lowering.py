@@ -109,7 +109,7 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
         lowering.refusals.settle()
         for name, reference in outputs.items():
             walk.give(reference, name)
-    return pruned(trace.builder.build())
+    return replace(pruned(trace.builder.build()), outside=walk.outside)
 
 
 def _placeholders(
@@ -174,6 +174,8 @@ class Walk:
         self.values: dict[Reference, Operand] = {}
         self.refused: set[str] = set()
         self.given: set[str] = set()
+        self.outside: dict[str, str] = {}
+        """The types of inputs and outputs that TOSA lacks, by their names."""
         self.uses: Counter[Reference] = Counter()
 
     def count(self, nodes: Sequence[records.Node], results: Iterable[Reference]) -> None:
@@ -189,6 +191,7 @@ class Walk:
                 raise Refused("its attribute dtype is missing")
             extents = _extents(node, name, shape)
             value = self.trace.input(name, INT8 if kind is Type.UINT8 else dtype_of(kind), extents)
+            self.note(value, kind)
             if kind is Type.UINT8:
                 with self.trace.builder.at(f"{name}/int32", f"input {name}"):
                     value = wide(signed(value), -128)
@@ -227,6 +230,12 @@ class Walk:
             tensor = self.called(tensor, name)
             self.given.add(tensor.name)
             builder.output(tensor.name)
+            self.note(tensor, found.type)
+
+    def note(self, tensor: Tensor, type: Type) -> None:
+        """Keep the type of an input or output that TOSA lacks."""
+        if type in (Type.UINT8, Type.UINT32, Type.INT64):
+            self.outside[tensor.name] = type.label
 
     def called(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor that is computed under another name, also where it is held."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -61,7 +62,7 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
         for name, place in outputs:
             walk.give(place, name)
         lowering.refusals.settle()
-    return pruned(trace.builder.build())
+    return replace(pruned(trace.builder.build()), outside=walk.outside)
 
 
 def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgraph, Named, Named]:
@@ -104,6 +105,8 @@ class Walk:
         self.labels = labels(subgraph)
         self.refused: set[int] = set()
         self.given: set[str] = set()
+        self.outside: dict[str, str] = {}
+        """The types of inputs and outputs that TOSA lacks, by their names."""
 
     def take(self, place: int, name: str) -> None:
         """Make a tensor an input of the graph."""
@@ -111,6 +114,7 @@ class Walk:
         self.refused.add(place)  # until it is there: what computes with it is looked at all the same
         with self.lowering.refusals.collecting(name, "input"):
             given = self.trace.input(name, described.dtype, described.outside)
+            self.note(given, described.type)
             if described.type in _INSIDE:
                 form, enter, _ = _INSIDE[described.type]
                 with self.trace.builder.at(f"{name}/{form}", f"input {name}"):
@@ -135,6 +139,12 @@ class Walk:
             tensor = self.called(tensor, name)
             self.given.add(tensor.name)
             builder.output(tensor.name)
+            self.note(tensor, found.type)
+
+    def note(self, tensor: Tensor, type: Type) -> None:
+        """Keep the type of an input or output that TOSA lacks."""
+        if type in (Type.UINT8, Type.UINT32, Type.INT64):
+            self.outside[tensor.name] = type.label
 
     def called(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor that is computed under another name, also where it is held."""
