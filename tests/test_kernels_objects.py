@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tosajit.kernels import cache, helpers, objects
+from tosajit.kernels import cache, helpers, native, objects
 from tosajit.kernels.cores import cores
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.objects import Kernel
@@ -216,8 +216,16 @@ def test_an_empty_cache_is_listed_as_empty() -> None:
 
 
 def test_what_needs_numba_at_run_time_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="numba_gil_ensure"):
+    with pytest.raises(ValueError, match=r"scalars alone.*print"):
         objects.compile_kernel("def kernel(args):\n    print(args)\n")
+
+
+def test_what_only_another_process_could_provide_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "EXTERNAL", native.EXTERNAL - {"sched_yield"})
+    with pytest.raises(ValueError, match="sched_yield"):
+        objects.compile_kernel(
+            "from tosajit.kernels.intrinsics import yield_core\ndef kernel(args):\n    yield_core()\n"
+        )
 
 
 @pytest.mark.parametrize("statement", ["raise ValueError", "assert args"])

@@ -10,6 +10,7 @@ A kernel addresses memory by `pointer` (an int64 address) and `index` (in elemen
 Nothing has to be aligned. A `store` takes a value of exactly its type, or a literal: casts are the kernel's.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from numba.core import cgutils, errors, types
 from numba.core.base import BaseContext as Target
 from numba.core.typing.context import BaseContext as Typing
 from numba.core.typing.templates import Signature
+from numba.cpython import builtins
 from numba.extending import intrinsic as numba_intrinsic
 
 Values = Sequence[ir.Value]
@@ -26,6 +28,7 @@ Definition = tuple[Signature, Callable[[Target, Builder, Signature, Values], ir.
 """Types of an intrinsic's operands and its result, and what writes its code."""
 
 helpers: Any = cgutils
+numba_builtins: Any = builtins
 POINTER, INDEX = types.int64, types.int64
 TYPES = {
     "bool": types.boolean,
@@ -140,6 +143,24 @@ reload_f32, reload_f64 = _reload("f32"), _reload("f64")
 store_bool, store_i8, store_u8, store_i16 = _store("bool"), _store("i8"), _store("u8"), _store("i16")
 store_u16, store_i32, store_u32, store_i64 = _store("u16"), _store("i32"), _store("u32"), _store("i64")
 store_f32, store_f64 = _store("f32"), _store("f64")
+
+
+def _chosen(name: str, comparison: Callable[..., object]) -> Callable[..., int]:
+    def choose(typing_context: Typing, first: types.Type, second: types.Type) -> Definition:
+        common = typing_context.unify_types(first, second)
+        if common is None:
+            raise errors.TypingError(f"{name} of {first} and {second}")
+
+        def generate(context: Target, b: Builder, signature: Signature, values: Values) -> ir.Value:
+            return numba_builtins.do_minmax(context, b, signature.args, values, comparison)
+
+        return common(first, second), generate
+
+    return _named(choose, name)
+
+
+BUILTINS = {"min": _chosen("min", operator.lt), "max": _chosen("max", operator.gt)}
+"""What Python has of itself, for two numbers; Numba's own take any number of them as a tuple."""
 
 
 @intrinsic

@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.instances import written_out
+from tosajit.kernels.intrinsics import BUILTINS
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
 from tosajit.kernels.translation import callee, translated
@@ -82,7 +83,7 @@ def _function(source: str, path: Path, name: str) -> Callable[..., Any]:
         elif isinstance(node, ast.Raise | ast.Assert):
             raise ValueError(f"line {node.lineno}: a kernel cannot raise")
     text = inline_calls(parsed)
-    namespace: dict[str, Any] = {"__name__": name}
+    namespace: dict[str, Any] = {"__name__": name, **BUILTINS}
     exec(compile(text, str(path), "exec"), namespace)
     for node in text.body:
         if isinstance(node, ast.FunctionDef) and node.name != "kernel":

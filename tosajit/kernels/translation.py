@@ -29,17 +29,33 @@ from numba.core import (
 )
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
+from numba.core.decorators import jit
+from numba.core.descriptors import TargetDescriptor
+from numba.core.target_extension import (
+    CPU,
+    dispatcher_registry,
+    jit_registry,
+    target_override,
+    target_registry,
+)
 from numba.core.targetconfig import ConfigStack
+from numba.core.typing import npydecl
 from numba.core.typing.context import Context
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
+from numba.np import npyimpl
+
+NAME = "tosajit"
+"""What Numba knows our target by."""
 
 
 def translated(function: Callable[..., Any]) -> tuple[Any, str]:
     """Return the LLVM module of a kernel before optimisation, and the kernel's name in it."""
-    with global_compiler_lock:
-        _, described, library = _translate(function, (types.int64,), types.none)
+    with global_compiler_lock, target_override(NAME):
+        try:
+            _, described, library = _translate(function, (types.int64,), types.none)
+        except NotImplementedError as error:
+            raise ValueError(f"a kernel has scalars alone: {error}") from error
         library.finalize()
     return library._final_module, described.llvm_func_name
 
@@ -69,7 +85,7 @@ def callee(function: Callable[..., Any]) -> Any:
 
 def _translate(function: Callable[..., Any], arguments: tuple[Any, ...], result: Any) -> tuple[Any, Any, Any]:
     """Return a function's signature and description, and the library that has its code."""
-    target_context = _target_context()
+    target_context = _Dispatcher.targetdescr.target_context
     typing_context = target_context.typing_context
     typing_context.refresh()
     flags: Any = compiler.Flags()
@@ -151,12 +167,16 @@ class _Library(JITCodeLibrary):
 
 
 class _TypingContext(Context):
-    """Numba's own, except that it remembers what calls of a function come to."""
+    """The types of scalars and of their functions; it remembers what calls come to."""
 
-    def __init__(self) -> None:
-        self.__dict__ = vars(cpu_target.typing_context)
+    def init(self) -> None:
+        """Begin with nothing remembered."""
         self._signatures: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
         self._types: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+    def load_additional_registries(self) -> None:
+        """Know NumPy's scalars."""
+        self.install_registry(npydecl.registry)
 
     def resolve_value_type(self, val: Any) -> Any:
         """Return the type of a value that a function knows by name."""
@@ -182,15 +202,22 @@ class _TypingContext(Context):
 
 
 class _TargetContext(cpu.CPUContext):
-    """Numba's own, except that it remembers the code for each signature of a function."""
+    """The code of scalars and of their functions; it remembers that for each signature."""
 
-    def __init__(self) -> None:
-        theirs = cpu_target.target_context
-        theirs.refresh()
-        self.__dict__ |= vars(theirs)
-        self.typing_context = _TypingContext()
+    def init(self) -> None:
+        """Begin with nothing remembered; divide as NumPy does."""
+        super().init()
         self.error_model = callconv.create_error_model("numpy", self)
         self._code: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+    def load_additional_registries(self) -> None:
+        """Know Python's and NumPy's scalars: arrays, lists and the like take as long as the rest of Numba."""
+        from numba.cpython import builtins, numbers, rangeobj, tupleobj  # noqa: F401
+
+        self.install_registry(npyimpl.registry)
+
+    def post_lowering(self, mod: Any, library: Any) -> None:
+        """Link none of what counts references to objects."""
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """Return what writes the code of a call."""
@@ -212,6 +239,27 @@ class _TargetContext(cpu.CPUContext):
         return written
 
 
-@functools.cache
-def _target_context() -> _TargetContext:
-    return _TargetContext()
+class Kernels(CPU):
+    """What Numba compiles kernels for: a CPU, without what it knows of arrays and Python's objects."""
+
+
+class _Description(TargetDescriptor):
+    """What Numba asks about it."""
+
+    typing_context = _TypingContext()
+
+    @functools.cached_property
+    def target_context(self) -> _TargetContext:
+        """What writes code."""
+        return _TargetContext(self.typing_context, self._target_name)
+
+
+class _Dispatcher:
+    """What Numba finds it by."""
+
+    targetdescr = _Description(NAME)
+
+
+target_registry[NAME] = Kernels
+dispatcher_registry[Kernels] = _Dispatcher
+jit_registry[Kernels] = jit
