@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -134,19 +134,23 @@ def test_fails():
 """
 
 
+def judged(folder: Path, source: str, tests: str, lines: Collection[str] = ()) -> list[Verdict]:
+    """What becomes of the mutants of some lines of a source in a project of its own, or of all."""
+    for name, text in (("tiling/a.py", source), ("tiling/__init__.py", ""), ("test_a.py", tests)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    found = [one for one in mutants("tiling/a.py", source) if not lines or one.context in lines]
+    told: SimpleQueue[Verdict] = SimpleQueue()
+    tool.in_session(["test_a.py"], found, Limits(test=0.5, mutant=5, suite=5), folder, told)
+    assert (folder / "tiling/a.py").read_text() == source
+    return [told.get() for _ in found]
+
+
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Verdict]:
     """What becomes of every mutant of a small source, by its line and its change."""
-    folder = tmp_path_factory.mktemp("project")
-    for name, text in (("tiling/a.py", SOURCE), ("tiling/__init__.py", ""), ("test_a.py", TESTS)):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    found = list(mutants("tiling/a.py", SOURCE))
-    told: SimpleQueue[Verdict] = SimpleQueue()
-    tool.in_session(["test_a.py"], found, Limits(test=0.5, mutant=5, suite=5), folder, told)
-    assert (folder / "tiling/a.py").read_text() == SOURCE
-    judged = [told.get() for _ in found]
-    return {(one.mutant.context, f"{one.mutant.before} {one.mutant.after}"): one for one in judged}
+    found = judged(tmp_path_factory.mktemp("project"), SOURCE, TESTS)
+    return {(one.mutant.context, f"{one.mutant.before} {one.mutant.after}"): one for one in found}
 
 
 @pytest.mark.parametrize(
@@ -197,20 +201,17 @@ def test_a_fault_in_a_function_changes_that_function_alone(tmp_path: Path) -> No
 
 
 def test_tests_run_with_the_marks_and_warnings_that_they_have(tmp_path: Path) -> None:
-    source = "import warnings\n\ndef f():\n    warnings.warn('careful', stacklevel=1)\n    return 1\n"
-    tests = """
-import pytest
-from tiling.a import f
-
-@pytest.mark.filterwarnings("ignore:careful")
-def test_f():
-    assert f() == 1
-"""
-    for name, text in (("tiling/a.py", source), ("tiling/__init__.py", ""), ("test_a.py", tests)):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    source = "import warnings\n\ndef f():\n    warnings.warn('careful')\n    return 1\n"
+    mark = "@pytest.mark.filterwarnings('ignore:careful')"
+    tests = f"import pytest\nfrom tiling.a import f\n\n{mark}\ndef test_f():\n    assert f() == 1\n"
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
-    (mutant,) = (one for one in mutants("tiling/a.py", source) if one.context == "return 1")
-    told: SimpleQueue[Verdict] = SimpleQueue()
-    tool.in_session(["test_a.py"], [mutant], Limits(test=5, mutant=5, suite=5), tmp_path, told)
-    assert told.get().fate == "killed"
+    (verdict,) = judged(tmp_path, source, tests, {"return 1"})
+    assert verdict.fate == "killed"
+
+
+def test_for_few_mutants_a_test_that_fails_is_tried_without_them(tmp_path: Path) -> None:
+    found = judged(tmp_path, SOURCE, TESTS, {"number = number - 1", "LIMIT = 3"})
+    fates = {verdict.mutant.context: (verdict.fate, verdict.test) for verdict in found[:2]}
+    assert fates["LIMIT = 3"] == ("killed", "test_a.py::test_limit")
+    (unsound,) = judged(tmp_path, "def f():\n    return 1\n", "def test_f():\n    assert False\n")
+    assert unsound.fate == "unsound"

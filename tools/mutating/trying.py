@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,10 @@ from mutating.patching import Calls, Patch, Place, forget
 PACKAGES = ("tiling", "sim", "tosajit")
 SESSION = Path(__file__).with_name("session.py")
 
-Fate = Literal["survived", "outlived", "unseen", "killed", "hangs", "crashed", "unsound"]
+FEW = 3
+"""For fewer mutants than this it does not pay to find out first what each test meets."""
+
+Fate = Literal["survived", "outlived", "killed", "hangs", "crashed", "unsound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Verdict:
 
     mutant: Mutant
     fate: Fate
-    """`unseen`: no test meets it. `unsound`: tests fail without it as well."""
+    """`outlived`: its tests passed as far as there was time. `unsound`: they fail without it as well."""
     test: str = ""
     """The test that noticed."""
     tests: int = 0
@@ -64,7 +67,8 @@ class Known:
     """What a test does without mutants."""
 
     test: str
-    passed: bool
+    passed: bool | None
+    """None where nobody has tried."""
     seconds: float
     reached: frozenset[Place]
 
@@ -94,14 +98,14 @@ class Suite:
         self.imported = self.calls.stop()
         self.items = {} if session.testsfailed else {item.nodeid: item for item in session.items}
         forget()
-        rows, _ = forked(self._baseline, self.limits.suite)
-        self.known = [
-            Known(test, passed, seconds, frozenset((file, line, name) for file, line, name in reached))
-            for test, passed, seconds, reached in rows
-        ]
-        for known in self.known:
-            if not known.passed:
-                print(f"fails without a mutant, and is left out: {known.test}", file=sys.stderr)
+        if len(self.mutants) >= FEW:
+            rows, _ = forked(self._baseline, self.limits.suite)
+            self.known = [
+                Known(test, passed, seconds, frozenset((file, line, name) for file, line, name in reached))
+                for test, passed, seconds, reached in rows
+            ]
+        else:
+            self.known = [Known(test, None, 0, frozenset()) for test in self.items]
         for mutant in self.mutants:
             self.tell(self._verdict(mutant))
         return True
@@ -119,6 +123,17 @@ class Suite:
             notes.leave(test, passed, time.process_time() - began, sorted(reached))
 
     def _verdict(self, mutant: Mutant) -> Verdict:
+        """What becomes of a mutant; a test that fails without it as well is left out from then on."""
+        while True:
+            verdict = self._tried(mutant)
+            place = next((n for n, one in enumerate(self.known) if one.test == verdict.test), None)
+            if not verdict.killed or place is None or self.known[place].passed:
+                return verdict
+            rows, stopped = forked(partial(self._run, [verdict.test], None), self.limits.test)
+            passed = bool(rows) and rows[-1][0] == "survived" and not stopped
+            self.known[place] = replace(self.known[place], passed=passed)
+
+    def _tried(self, mutant: Mutant) -> Verdict:
         """Put a mutant into the file, and into memory where that is enough; run what meets it."""
         path, began = self.root / mutant.path, time.monotonic()
         times, text = path.stat(), path.read_text(encoding="utf-8")
@@ -126,7 +141,7 @@ class Suite:
         patch = Patch.of(text, changed, self.root, mutant.path)
         tests = self.chosen(mutant.path, patch.innermost if patch else None)
         if not tests:
-            return Verdict(mutant, "unseen" if any(known.passed for known in self.known) else "unsound")
+            return Verdict(mutant, "unsound")
         if patch is None or patch.place in self.imported or patch.needs_import:
             work = partial(_fresh, tests, self.limits)
         else:
@@ -148,7 +163,7 @@ class Suite:
         fault that importing meets, or that runs unheard, they are all tests of files that meet the module,
         in the order of the suite, those in front that are called after it.
         """
-        sound = [known for known in self.known if known.passed]
+        sound = [known for known in self.known if known.passed is not False]
         meeting = sorted((known for known in sound if place in known.reached), key=lambda one: one.seconds)
         near = meeting or [known for known in sound if any(file == path for file, _, _ in known.reached)]
         files = list(dict.fromkeys(known.file for known in near or sound))
@@ -158,8 +173,9 @@ class Suite:
         )
         return list(dict.fromkeys(known.test for known in (*meeting, *others)))
 
-    def _run(self, tests: Sequence[str], patch: Patch, notes: Notes) -> None:
-        patch.apply()
+    def _run(self, tests: Sequence[str], patch: Patch | None, notes: Notes) -> None:
+        if patch is not None:
+            patch.apply()
         run([self.items[test] for test in tests], self.limits, notes)
 
 
