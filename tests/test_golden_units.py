@@ -170,14 +170,14 @@ def lines(segment: Segment) -> Iterator[str]:
         if isinstance(code, Unit):
             yield f"  {code.name}, scratch {code.scratch_bytes}, words {code.words}"
             yield f"  {[word.numbers() for word in code.derived]}, helpers {list(code.helpers)}"
-    for name, array in sorted(groups.added.items()):
-        yield f"{name}: {array.dtype}{list(array.shape)} {crc32(np.ascontiguousarray(array).tobytes()):08x}"
-    for nest, reason in groups.refused.items():
-        yield f"{nest.writes[0].access.operand}: {reason}"
+    for name, array in groups.added.items():
+        sum_ = crc32(np.ascontiguousarray(array).tobytes())
+        yield f"{name.rpartition('.')[2]}: {array.dtype}{list(array.shape)} {sum_:08x}"
+    yield f"{len(groups.refused)} groups have no array kernel"
 
 
 def brief(nest: Nest) -> str:
     """A nest by its extents, its accesses, and the scalars that it computes with."""
     used = [part.op for part in walk(*nest_exprs(nest)) if not part.is_leaf]
-    operands = " ".join(f"{a.operand}:{a.type}{list(a.shape)}" for a in nest.accesses)
+    operands = " ".join(f"{access.type}{list(access.shape)}" for access in nest.accesses)
     return f"{nest.verb} {nest.extents} of {operands}: {' '.join(used)}"
