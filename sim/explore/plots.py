@@ -16,6 +16,9 @@ from sim.report.plots.figure import clean, figure, tidy
 from sim.report.words import percent, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from sim.explore.explored import Explored
     from sim.explore.objectives import Objective
 
@@ -36,7 +39,7 @@ class Plots:
 
     exploration: Explored
 
-    def pareto(self, x: str | None = None, y: str | None = None) -> Any:
+    def pareto(self, x: str | None = None, y: str | None = None) -> Figure:
         """All points by two objectives (the first two), with the front and what was confirmed."""
         names = [one.name for one in self.exploration.objectives]
         if len(names) < 2:
@@ -47,7 +50,7 @@ class Plots:
         y = self.exploration.objective(y or next(name for name in names if name != x)).name
         return _pareto(self.exploration, self.exploration.objective(x), self.exploration.objective(y))
 
-    def parallel(self, objective: str | None = None) -> Any:
+    def parallel(self, objective: str | None = None) -> Figure:
         """Each point as a line over all fields and objectives; the colour is that of an objective."""
         return _parallel(self.exploration, self.exploration.objective(objective))
 
@@ -57,24 +60,24 @@ class Plots:
         y: str | None = None,
         objective: str | None = None,
         over: Literal["best", "median"] = "best",
-    ) -> Any:
+    ) -> Figure:
         """An objective by two fields (those that matter most): the best or median one over all others."""
         chosen = self.exploration.objective(objective)
         fields = _fields(self.exploration, (x, y), chosen)
         return _heat_map(self.exploration, fields, chosen, over)
 
-    def sensitivity(self) -> Any:
+    def sensitivity(self) -> Figure:
         """How much of each objective's variance each field explains on its own."""
         return _sensitivity(self.exploration)
 
 
-def _pareto(exploration: Explored, x: Objective, y: Objective) -> Any:
+def _pareto(exploration: Explored, x: Objective, y: Objective) -> Figure:
     made = figure(9, 5.4)
     axes = made.subplots()
     columns = [exploration.outcomes.columns[one.name] for one in (x, y)]
     others = np.flatnonzero(_feasible(exploration) & ~exploration.on_front)
     size = float(np.clip(9000 / max(len(others), 1), 3, 22))
-    axes.scatter(*(column[others] for column in columns), s=size, color=OTHERS, alpha=0.55, lw=0,
+    axes.scatter(columns[0][others], columns[1][others], s=size, color=OTHERS, alpha=0.55, lw=0,
                  rasterized=len(others) > 5000, label=f"{len(others):,} other points")  # fmt: skip
     numbers = exploration.distinct_numbers
     numbers = numbers[np.argsort(columns[0][numbers], kind="stable")]
@@ -101,7 +104,7 @@ def _pareto(exploration: Explored, x: Objective, y: Objective) -> Any:
 
 def _events(
     exploration: Explored,
-    axes: Any,
+    axes: Axes,
     objectives: Sequence[Objective],
     columns: Sequence[NDArray[np.float64]],
 ) -> None:
@@ -116,7 +119,7 @@ def _events(
     axes.plot(*found, "x", ms=5.5, mew=1.2, color=EVENTS, label="the same, by events")
 
 
-def _parallel(exploration: Explored, objective: Objective) -> Any:
+def _parallel(exploration: Explored, objective: Objective) -> Figure:
     numbers = _shown(exploration)
     fields = [
         (name, scale_of(name, [values[n] for n in numbers])) for name, values in exploration.fields.items()
@@ -146,8 +149,8 @@ def _parallel(exploration: Explored, objective: Objective) -> Any:
 
 
 def _lines(
-    made: Any,
-    axes: Any,
+    made: Figure,
+    axes: Axes,
     heights: NDArray[np.float64],
     front: NDArray[np.bool_],
     values: Any,
@@ -172,7 +175,7 @@ def _lines(
 
 def _heat_map(
     exploration: Explored, fields: Sequence[str], objective: Objective, over: Literal["best", "median"]
-) -> Any:
+) -> Figure:
     from sim.explore.cells import cells, groups
 
     numbers = np.flatnonzero(_feasible(exploration))
@@ -193,7 +196,7 @@ def _heat_map(
     return made
 
 
-def _mesh(made: Any, axes: Any, table: NDArray[np.float64], objective: Objective, over: str) -> None:
+def _mesh(made: Figure, axes: Axes, table: NDArray[np.float64], objective: Objective, over: str) -> None:
     """Coloured cells with their values; grey where no point can be."""
     from matplotlib.colors import LogNorm, Normalize
 
@@ -218,7 +221,7 @@ def _mesh(made: Any, axes: Any, table: NDArray[np.float64], objective: Objective
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
 
 
-def _sensitivity(exploration: Explored) -> Any:
+def _sensitivity(exploration: Explored) -> Figure:
     found = exploration.sensitivity()
     names = [one.name for one in exploration.objectives]
     shares = {(one.field, one.objective): one for one in found}

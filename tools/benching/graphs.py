@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tosajit.arrays import Array
+    from tosajit.dtypes import DType
+    from tosajit.graph import Graph
+    from tosajit.tracing.builder import GraphBuilder
+
+    Bench = tuple[Graph, tuple[Array, ...]]
 
 MATMUL_MACS = 1024**3
 CONV_MACS = 56 * 56 * 64 * 64 * 9
@@ -17,7 +26,7 @@ ELEMENTWISE = ("ADD", "MUL", "MAXIMUM", "CLAMP", "EXP", "SIGMOID", "TANH", "ERF"
 FLOATS = {"f32": "FP32", "f16": "FP16", "bf16": "BF16"}
 
 
-def matmul() -> tuple[Any, tuple[Any, ...]]:
+def matmul() -> Bench:
     """1024³ with both operands given at run time."""
     from tosajit.dtypes import INT8
     from tosajit.operators import MATMUL
@@ -32,7 +41,7 @@ def matmul() -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (_bytes(shape), _bytes(shape))
 
 
-def matmul_packed() -> tuple[Any, tuple[Any, ...]]:
+def matmul_packed() -> Bench:
     """1024³ with a constant right operand, which is packed when the graph is built."""
     from tosajit.dtypes import INT8
     from tosajit.operators import MATMUL
@@ -47,21 +56,21 @@ def matmul_packed() -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (_bytes(shape),)
 
 
-def matmul_f32() -> tuple[Any, tuple[Any, ...]]:
+def matmul_f32() -> Bench:
     """1024³ of float32 with both operands given at run time."""
     from tosajit.dtypes import FP32
 
     return _product_of_floats(FP32)
 
 
-def matmul_bf16() -> tuple[Any, tuple[Any, ...]]:
+def matmul_bf16() -> Bench:
     """The same of bfloat16."""
     from tosajit.dtypes import BF16
 
     return _product_of_floats(BF16)
 
 
-def _product_of_floats(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
+def _product_of_floats(dtype: DType) -> Bench:
     from tosajit.operators import MATMUL
     from tosajit.tracing.builder import GraphBuilder
 
@@ -74,7 +83,7 @@ def _product_of_floats(dtype: Any) -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (numbers[0], numbers[1])
 
 
-def conv_f32(depthwise: bool = False, given: bool = False) -> tuple[Any, tuple[Any, ...]]:
+def conv_f32(depthwise: bool = False, given: bool = False) -> Bench:
     """3 × 3, 56 × 56 and 64 channels of float32, to 64; with constant weights, or with `given` ones."""
     import tosajit as tj
     from tosajit import ops
@@ -88,17 +97,17 @@ def conv_f32(depthwise: bool = False, given: bool = False) -> tuple[Any, tuple[A
     return tj.trace(lambda x: operator(x, *rest), image), (image,)
 
 
-def conv() -> tuple[Any, tuple[Any, ...]]:
+def conv() -> Bench:
     """3 × 3, 56 × 56, 64 channels to 64."""
     return conv_chain(56, 64)
 
 
-def conv_small() -> tuple[Any, tuple[Any, ...]]:
+def conv_small() -> Bench:
     """What `conv` does, in other extents."""
     return conv_chain(20, 48)
 
 
-def clamp() -> tuple[Any, tuple[Any, ...]]:
+def clamp() -> Bench:
     """Next to nothing, so that what a call costs can be seen."""
     from tosajit.dtypes import INT8
     from tosajit.operators import CLAMP
@@ -110,7 +119,7 @@ def clamp() -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (_bytes((1, 8)),)
 
 
-def elementwise(operator: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
+def elementwise(operator: str, kind: str) -> Bench:
     """One operator on floating-point numbers around zero."""
     from tosajit import operators
     from tosajit.dtypes import DTYPES
@@ -126,7 +135,7 @@ def elementwise(operator: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), tuple(numbers.astype(dtype.storage))
 
 
-def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
+def conv_chain(extent: int, channels: int) -> Bench:
     """A 3 × 3 convolution that keeps extents and channels, requantised per channel."""
     from tosajit.dtypes import INT8, INT32
     from tosajit.operators import CONV2D
@@ -150,7 +159,7 @@ def conv_chain(extent: int, channels: int) -> tuple[Any, tuple[Any, ...]]:
     return builder.build(), (_bytes(shape),)
 
 
-def _requantised(builder: Any, value: Any, channels: int) -> Any:
+def _requantised(builder: GraphBuilder, value: str, channels: int) -> str:
     """Rescale int32 sums to int8."""
     from tosajit.dtypes import INT8, INT32
     from tosajit.operators import RESCALE
@@ -167,12 +176,12 @@ def _requantised(builder: Any, value: Any, channels: int) -> Any:
     return builder.add(rescale, [value, multiplier, shift, *zeros], dtype=INT8)
 
 
-def _bytes(shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int8]]:
+def _bytes(shape: tuple[int, ...]) -> NDArray[np.int8]:
     """Uniform int8 numbers, the same ones each time."""
     return np.random.default_rng(7).integers(-128, 128, shape, dtype=np.int8)
 
 
-GRAPHS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
+GRAPHS: dict[str, Callable[[], Bench]] = {
     "clamp": clamp,
     "matmul": matmul,
     "matmul_packed": matmul_packed,

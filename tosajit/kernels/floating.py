@@ -15,18 +15,8 @@ from tosajit.kernels.arithmetic import Number, of
 
 T: Any = np.float32
 choose: Any = None
-float_floor: Any = None
-float_ceil: Any = None
-float_even: Any = None
-float_root: Any = None
-float_abs: Any = None
-bits_of: Any = None
-float_of: Any = None
-nearest_bf16: Any = None
-round_f16: Any = None
-round_bf16: Any = None
-round_f8e4m3: Any = None
-round_f8e5m2: Any = None
+float_floor = float_ceil = float_even = float_root = float_abs = bits_of = float_of = choose
+nearest_bf16 = round_f16 = round_bf16 = round_f8e4m3 = round_f8e5m2 = choose
 FLOATS = ("f16", "bf16", "f32")
 ALL = ("f16", "bf16", "f32", "f8e4m3", "f8e5m2")
 

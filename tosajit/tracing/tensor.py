@@ -37,7 +37,7 @@ from tosajit.operators import (
 from tosajit.tracing.builder import GraphBuilder
 from tosajit.tracing.numbers import typed, untyped
 
-_SYMBOLS = {
+_SYMBOLS: dict[np.ufunc, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.bitwise_and: "&", np.bitwise_or: "|",
     np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>", np.equal: "==", np.not_equal: "!=",
     np.greater: ">", np.greater_equal: ">=", np.less: "<", np.less_equal: "<=",
@@ -128,52 +128,52 @@ class Tensor:
     def __hash__(self) -> int:
         return id(self)
 
-    def __add__(self, other: Any) -> Tensor:
+    def __add__(self, other: object) -> Tensor:
         return binary("+", self, other)
 
-    def __radd__(self, other: Any) -> Tensor:
+    def __radd__(self, other: object) -> Tensor:
         return binary("+", other, self)
 
-    def __sub__(self, other: Any) -> Tensor:
+    def __sub__(self, other: object) -> Tensor:
         return binary("-", self, other)
 
-    def __rsub__(self, other: Any) -> Tensor:
+    def __rsub__(self, other: object) -> Tensor:
         return binary("-", other, self)
 
-    def __mul__(self, other: Any) -> Tensor:
+    def __mul__(self, other: object) -> Tensor:
         return binary("*", self, other)
 
-    def __rmul__(self, other: Any) -> Tensor:
+    def __rmul__(self, other: object) -> Tensor:
         return binary("*", other, self)
 
-    def __and__(self, other: Any) -> Tensor:
+    def __and__(self, other: object) -> Tensor:
         return binary("&", self, other)
 
-    def __rand__(self, other: Any) -> Tensor:
+    def __rand__(self, other: object) -> Tensor:
         return binary("&", other, self)
 
-    def __or__(self, other: Any) -> Tensor:
+    def __or__(self, other: object) -> Tensor:
         return binary("|", self, other)
 
-    def __ror__(self, other: Any) -> Tensor:
+    def __ror__(self, other: object) -> Tensor:
         return binary("|", other, self)
 
-    def __xor__(self, other: Any) -> Tensor:
+    def __xor__(self, other: object) -> Tensor:
         return binary("^", self, other)
 
-    def __rxor__(self, other: Any) -> Tensor:
+    def __rxor__(self, other: object) -> Tensor:
         return binary("^", other, self)
 
-    def __lshift__(self, other: Any) -> Tensor:
+    def __lshift__(self, other: object) -> Tensor:
         return binary("<<", self, other)
 
-    def __rlshift__(self, other: Any) -> Tensor:
+    def __rlshift__(self, other: object) -> Tensor:
         return binary("<<", other, self)
 
-    def __rshift__(self, other: Any) -> Tensor:
+    def __rshift__(self, other: object) -> Tensor:
         return binary(">>", self, other)
 
-    def __rrshift__(self, other: Any) -> Tensor:
+    def __rrshift__(self, other: object) -> Tensor:
         return binary(">>", other, self)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
@@ -182,16 +182,16 @@ class Tensor:
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
         return binary("!=", self, other)
 
-    def __gt__(self, other: Any) -> Tensor:
+    def __gt__(self, other: object) -> Tensor:
         return binary(">", self, other)
 
-    def __ge__(self, other: Any) -> Tensor:
+    def __ge__(self, other: object) -> Tensor:
         return binary(">=", self, other)
 
-    def __lt__(self, other: Any) -> Tensor:
+    def __lt__(self, other: object) -> Tensor:
         return binary("<", self, other)
 
-    def __le__(self, other: Any) -> Tensor:
+    def __le__(self, other: object) -> Tensor:
         return binary("<=", self, other)
 
     def __invert__(self) -> Tensor:
@@ -223,10 +223,10 @@ class Tensor:
     def __array__(self, *_: object, **__: object) -> Never:
         raise TraceError(f"{self!r} has no value while it is traced, so it cannot be an array")
 
-    def __array_function__(self, function: Any, *_: object) -> Never:
+    def __array_function__(self, function: object, *_: object) -> Never:
         raise _numpy(function, self)
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: object, **options: object) -> Tensor:
         symbol = _SYMBOLS.get(function)
         if symbol is None or method != "__call__" or options:
             raise _numpy(function, self)
@@ -242,11 +242,13 @@ def active(tensor: Tensor) -> Recorder:
     return trace
 
 
-def binary(symbol: str, left: Any, right: Any) -> Tensor:
+def binary(symbol: str, left: object, right: object) -> Tensor:
     """Record one of Python's operators, broadcasting by rank."""
     if symbol in _SWAPPED:
         return binary(_SWAPPED[symbol], right, left)
-    trace = active(left if isinstance(left, Tensor) else right)
+    tensor = left if isinstance(left, Tensor) else right
+    assert isinstance(tensor, Tensor)
+    trace = active(tensor)
     rank = max(_rank(left, right), _rank(right, left))
     first, second = _aligned(trace, left, rank), _aligned(trace, right, rank)
     pair = [first, second]
@@ -264,7 +266,7 @@ def number_fault(value: object, like: Tensor | None = None) -> TraceError:
     return TraceError(untyped(value) if like is None else untyped(value, like.dtype.storage.name))
 
 
-def _rank(value: Any, other: Any) -> int:
+def _rank(value: object, other: object) -> int:
     """The rank of an operand, if it can be one."""
     match value:
         case Tensor() | np.ndarray() | np.generic():
@@ -288,6 +290,6 @@ def _aligned(trace: Recorder, value: Any, rank: int) -> Tensor:
     return trace.add(RESHAPE(), [value, trace.shape(shape)])
 
 
-def _numpy(function: Any, tensor: Tensor) -> TraceError:
+def _numpy(function: object, tensor: Tensor) -> TraceError:
     name = getattr(function, "__name__", str(function))
     return TraceError(f"NumPy's {name} cannot be applied to {tensor!r}: use the functions of tosajit.ops")

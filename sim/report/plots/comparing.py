@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sim.report.plots.figure import clean, figure, time_axis
 from sim.report.plots.stalls import stacked
@@ -11,8 +11,11 @@ from sim.report.text import names
 from sim.report.values import Account
 from sim.report.words import scaled, short
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def comparing(reports: Sequence[Account]) -> Any:
+
+def comparing(reports: Sequence[Account]) -> Figure:
     """A bar of time for each report, by cause."""
     longest = max(report.latency_seconds for report in reports)
     factor, unit = time_axis(longest)
@@ -34,6 +37,7 @@ def comparing(reports: Sequence[Account]) -> Any:
     programs = {report.program for report in reports}
     if len(programs) == 1:
         made.suptitle(clean(short(programs.pop(), 80)), fontsize=10)
-    if axes.get_legend():
-        axes.get_legend().set_title("time spent on")
+    legend = axes.get_legend()
+    if legend:
+        legend.set_title("time spent on")
     return made

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 from sim.report.values import ReportError
 
-GRID = {"color": "#b0b0b0", "linewidth": 0.6, "alpha": 0.6}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import Transform
+
+GRID: dict[str, Any] = {"color": "#b0b0b0", "linewidth": 0.6, "alpha": 0.6}
 
 
-def figure(width: float, height: float) -> Any:
+def figure(width: float, height: float) -> Figure:
     """An empty figure that keeps its labels inside. It belongs to nobody else: pyplot does not know it."""
     try:
         from matplotlib.figure import Figure
@@ -24,7 +31,7 @@ def figure(width: float, height: float) -> Any:
 def _shown(base: type) -> type:
     """The kind of figure that notebooks show without pyplot."""
 
-    def png(self: Any) -> bytes:
+    def png(self: Figure) -> bytes:
         from io import BytesIO
 
         file = BytesIO()
@@ -34,28 +41,30 @@ def _shown(base: type) -> type:
     return type("Picture", (base,), {"_repr_png_": png})
 
 
-def tidy(axes: Any, grid: str = "both") -> None:
+def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:
     """No frame at the top and the right, and a light grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, axis=grid, **GRID)
     axes.set_axisbelow(True)
 
 
-def shifted(axes: Any, right: float, up: float) -> Any:
+def shifted(axes: Axes, right: float, up: float) -> Transform:
     """Coordinates of data, so many points further right and up."""
+    from matplotlib.figure import Figure
     from matplotlib.transforms import offset_copy
 
+    assert isinstance(axes.figure, Figure)
     return offset_copy(axes.transData, axes.figure, right, up, units="points")
 
 
-def patch(**options: Any) -> Any:
+def patch(**options: Any) -> Patch:
     """A box for a legend."""
     from matplotlib.patches import Patch
 
     return Patch(**options)
 
 
-def limit(axes: Any, value: float, text: str) -> None:
+def limit(axes: Axes, value: float, text: str) -> None:
     """A line for what there is at most."""
     axes.axhline(value, color="black", lw=1, ls="--")
     axes.set_ylim(top=max(axes.get_ylim()[1], 1.25 * value))
@@ -68,6 +77,11 @@ def limit(axes: Any, value: float, text: str) -> None:
         ha="right",
         fontsize=8,
     )
+
+
+def scaled_by(factor: float) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """The functions of a second axis, whose numbers are so many times those of the first."""
+    return lambda value: value * factor, lambda value: value / factor
 
 
 def clean(text: str) -> str:

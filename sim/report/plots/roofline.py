@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from math import atan, degrees, log10
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sim.report.plots.figure import clean, figure, shifted, tidy
+from sim.report.plots.figure import clean, figure, scaled_by, shifted, tidy
 from sim.report.style import OTHER, unit_colour
 from sim.report.text import headline
 from sim.report.values import Account, OperatorReport, ReportError
 from sim.report.words import percent, title
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 NAMED = 12
 """Operators that have a number in the picture and a name beside it."""
 
 
-def roofline(report: Account) -> Any:
+def roofline(report: Account) -> Figure:
     """MACs a cycle over MACs an off-chip byte, points as large as the share of the time."""
     ranked = sorted(report.operators, key=lambda operator: -operator.total)
     points = [one for one in ranked if one.macs and one.total]
@@ -48,7 +52,7 @@ def _range(report: Account, points: list[OperatorReport]) -> tuple[float, float]
     return min(known) / 3, max(known) * (3 if None not in found else 9)
 
 
-def _roof(axes: Any, report: Account, left: float, right: float) -> None:
+def _roof(axes: Axes, report: Account, left: float, right: float) -> None:
     peak, rate = report.peak_macs_per_cycle, report.offchip_bytes_per_cycle
     steps = [left * (right / left) ** (number / 200) for number in range(201)]
     roof = [min(peak, x * rate) if rate else peak for x in steps]
@@ -69,7 +73,7 @@ def _roof(axes: Any, report: Account, left: float, right: float) -> None:
         )
 
 
-def _points(axes: Any, report: Account, points: list[OperatorReport], right: float) -> None:
+def _points(axes: Axes, report: Account, points: list[OperatorReport], right: float) -> None:
     """All points, small ones above large ones; those without off-chip traffic at the right edge."""
     places = [report.roofline_of(one) for one in points]
     x = [right / 2 if place.intensity is None else place.intensity for place in places]
@@ -84,7 +88,7 @@ def _points(axes: Any, report: Account, points: list[OperatorReport], right: flo
     _numbers(axes, [*zip(x, y, sizes, strict=True)][:NAMED])
 
 
-def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
+def _numbers(axes: Axes, points: list[tuple[float, float, float]]) -> None:
     """Numbers beside the points; points in one place share a label."""
     labels: dict[tuple[int, int], list[int]] = {}
     for number, (x, y, _) in enumerate(points):
@@ -96,7 +100,7 @@ def _numbers(axes: Any, points: list[tuple[float, float, float]]) -> None:
         axes.annotate(text, (x, y), beside, textcoords="offset points", va="top", fontsize=8)
 
 
-def _labels(made: Any, axes: Any, report: Account, left: float, right: float) -> None:
+def _labels(made: Figure, axes: Axes, report: Account, left: float, right: float) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, right)
@@ -108,7 +112,7 @@ def _labels(made: Any, axes: Any, report: Account, left: float, right: float) ->
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:g}")
     giga = report.clock_hz / 1e9
-    second = axes.secondary_yaxis("right", functions=(lambda y: y * giga, lambda y: y / giga))
+    second = axes.secondary_yaxis("right", functions=scaled_by(giga))
     second.set_ylabel("GMAC/s")
     second.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     for axis in (axes.xaxis, axes.yaxis, second.yaxis):

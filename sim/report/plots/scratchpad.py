@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim.report.contents import contents
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
@@ -13,8 +13,12 @@ from sim.report.words import size
 from tiling.program import Program
 from tiling.words import plain
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-def scratchpad(report: Account, program: Program) -> Any:
+
+def scratchpad(report: Account, program: Program) -> Figure:
     """A box for all that is kept there; tiles that pass through are hatched."""
     boxes = contents(report, program)
     made = figure(11, 5)
@@ -46,7 +50,7 @@ def scratchpad(report: Account, program: Program) -> Any:
     return made
 
 
-def _draw(axes: Any, box: Content, scale: float, cycles: int, top: int, share: int) -> None:
+def _draw(axes: Axes, box: Content, scale: float, cycles: int, top: int, share: int) -> None:
     width = (box.last - box.first) * scale
     axes.add_patch(
         _rectangle(

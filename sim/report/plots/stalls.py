@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sim.report.plots.figure import clean, figure, tidy, time_axis
+from sim.report.plots.figure import clean, figure, scaled_by, tidy, time_axis
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, slowest
 from sim.report.values import CAUSES, Account
 from sim.report.words import title
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-def stalls(report: Account, operators: int = 24) -> Any:
+
+def stalls(report: Account, operators: int = 24) -> Figure:
     """A bar for each of the slowest operators, in the order of the program, and one for all others."""
     rows = [(title(one.label, len(one.members), 36), one.cycles) for one in slowest(report, operators)]
     made = figure(10, 1.6 + 0.27 * max(len(rows), 4))
@@ -23,13 +27,13 @@ def stalls(report: Account, operators: int = 24) -> Any:
     axes.locator_params(axis="x", nbins=6)
     factor, unit = time_axis(axes.get_xlim()[1] / report.clock_hz)
     rate = 1 / report.clock_hz / factor
-    second = axes.secondary_xaxis("top", functions=(lambda x: x * rate, lambda x: x / rate))
+    second = axes.secondary_xaxis("top", functions=scaled_by(rate))
     second.set_xlabel(f"time in {unit}")
     made.suptitle(clean(headline(report)), fontsize=10)
     return made
 
 
-def stacked(axes: Any, rows: Sequence[tuple[str, Mapping[str, float]]]) -> None:
+def stacked(axes: Axes, rows: Sequence[tuple[str, Mapping[str, float]]]) -> None:
     """Bars of causes one below the other, with the causes beside them."""
     places = range(len(rows))
     left = [0.0] * len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sim.report.plots.figure import clean, figure, limit, patch, tidy, time_axis
 from sim.report.style import OPERATOR_COLOURS, OTHER, UNIT_COLOURS
@@ -12,6 +12,10 @@ from sim.report.values import UNITS, Account, ReportError, Span
 from sim.report.words import size, title
 from tiling.words import plain
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LIMIT = 20_000
 """Spans that are drawn one by one."""
 SEPARATE = 500
@@ -20,7 +24,7 @@ BINS = 400
 """Steps of the bandwidth."""
 
 
-def timeline(report: Account, first: int = 0, last: int | None = None) -> Any:
+def timeline(report: Account, first: int = 0, last: int | None = None) -> Figure:
     """Tracks of the operators and units, and two curves below them."""
     last = report.cycles if last is None else last
     if not report.cycles:
@@ -49,7 +53,7 @@ def _rank(unit: str) -> tuple[int, str]:
 
 
 def _tracks(
-    axes: Any, report: Account, spans: list[Span], tracks: list[str], scale: float, window: tuple[int, int]
+    axes: Axes, report: Account, spans: list[Span], tracks: list[str], scale: float, window: tuple[int, int]
 ) -> None:
     colours = {
         one.label: OPERATOR_COLOURS[number % len(OPERATOR_COLOURS)]
@@ -109,7 +113,7 @@ def _owned(report: Account) -> list[tuple[int, int, str, int]]:
     return boxes
 
 
-def _occupancy(axes: Any, report: Account, scale: float) -> None:
+def _occupancy(axes: Axes, report: Account, scale: float) -> None:
     points = [*report.occupancy, (report.cycles, report.occupancy[-1][1] if report.occupancy else 0)]
     times = [cycle * scale for cycle, _ in points]
     sizes = [count / 1024 for _, count in points]
@@ -121,7 +125,7 @@ def _occupancy(axes: Any, report: Account, scale: float) -> None:
     tidy(axes)
 
 
-def _bandwidth(axes: Any, report: Account, scale: float, window: tuple[int, int]) -> None:
+def _bandwidth(axes: Axes, report: Account, scale: float, window: tuple[int, int]) -> None:
     """The mean of each step of time."""
     first, last = window
     step = (last - first) / BINS

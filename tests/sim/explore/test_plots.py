@@ -77,14 +77,16 @@ def test_the_scatter_has_all_feasible_points_the_front_and_what_was_confirmed() 
     (axes,) = made.plot.pareto().axes
     (others,) = axes.collections
     front = np.array(
-        next(line.get_xydata() for line in axes.lines if line.get_label().endswith("on the front"))
+        next(line.get_xydata() for line in axes.lines if str(line.get_label()).endswith("on the front"))
     )
     events = next(line for line in axes.lines if line.get_label() == "the same, by events")
-    assert len(others.get_offsets()) + len(front) == made.feasible.sum()
+    assert len(np.asarray(others.get_offsets())) + len(front) == made.feasible.sum()
     assert {tuple(row) for row in front} == {tuple(row) for row in made.values[made.on_front]}
-    assert len(events.get_xydata()) == 8
+    assert np.shape(events.get_xydata()) == (8, 2)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("latency", "energy")
-    assert [text.get_text() for text in axes.get_legend().get_texts()][1] == f"{len(front)} on the front"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()][1] == f"{len(front)} on the front"
 
 
 def test_objectives_of_the_scatter_may_be_named() -> None:
@@ -116,7 +118,8 @@ def test_the_heat_map_has_the_best_or_the_median_of_all_others() -> None:
     cases: tuple[tuple[Literal["best", "median"], int], ...] = (("best", 1000), ("median", 2000))
     for over, cores in cases:
         axes = made.plot.heat_map("array.columns", "array.rows", over=over).axes[0]
-        found = axes.collections[0].get_array().filled(NAN)
+        mesh: Any = axes.collections[0]
+        found = mesh.get_array().filled(NAN)
         expected: list[list[float]] = [[NAN, 816 + cores], [1608 + cores, 1616 + cores], [3208 + cores, 7216]]
         assert np.array_equal(found, expected, equal_nan=True)
         assert (labels(axes.xaxis), labels(axes.yaxis)) == (["8", "16"], ["8", "16", "32"])
@@ -160,7 +163,8 @@ def test_parallel_coordinates_have_an_axis_for_each_field_and_objective() -> Non
     ]
     assert labels(axes.xaxis) == [*heads, "\nlatency", "\nenergy"]
     assert {"weight", "output", "true", "false", "64", "256 KiB"} <= set(words(figure))
-    assert sum(len(lines.get_segments()) for lines in axes.collections) <= 460
+    collections: list[Any] = list(axes.collections)
+    assert sum(len(lines.get_segments()) for lines in collections) <= 460
     assert bar.get_ylabel().startswith("energy")
 
 

@@ -47,21 +47,10 @@ reload_sum = load_b = load_a = store_a = INTRINSIC
 """Access to sums, to elements of B and of A, by their type."""
 
 copy_run: Any = None
-fill_run: Any = None
-gather_rows: Any = None
-add_row_sums: Any = None
-widen_add_rows: Any = None
-tile: Any = None
-tile_small_bf16: Any = None
-tile_rescale_i8: Any = None
-rescale_i8: Any = None
-interleave_i8: Any = None
-interleave_i16: Any = None
-depthwise: Any = None
-depthwise_rescale_i8: Any = None
-pack_i8: Any = None
-pack_halves: Any = None
-least_bf16: Any = None
+fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
+tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
+interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
+pack_i8 = pack_halves = least_bf16 = copy_run
 """Vector code of the set: `procedures` says what each is."""
 
 
