@@ -15,6 +15,7 @@ from tosajit.frontends.tflite.fields import Options, ReduceFunction
 from tosajit.frontends.tflite.options import (
     CumsumOptions,
     OneHotOptions,
+    ReducerOptions,
     ReduceWindowOptions,
     ReverseSequenceOptions,
 )
@@ -90,6 +91,7 @@ def test_what_must_be_constant_is_refused_where_it_is_computed(
             [(REAL, [3]), (REAL, 0.0), *((Type.INT64, np.array([one])) for one in (5, 1, 1))],
             (REAL, (1,)), ReduceWindowOptions(ReduceFunction.ADD), "do not fit into 3",
         ),
+        ("REDUCE_PROD", [(Type.INT8, [9999]), (INTEGER, (0,))], (Type.INT8, ()), ReducerOptions(), "9999"),
         ("MATRIX_SET_DIAG", [(REAL, [3, 4]), (REAL, [4])], (REAL, (3, 4)), None, "[4]"),
         ("GATHER_ND", [(REAL, [3]), (INTEGER, [2, 2])], (REAL, (2,)), None, "[2, 2]"),
         ("RFFT2D", [(REAL, [4, 4]), (INTEGER, (3, 4))], (Type.COMPLEX64, (3, 3)), None, "powers of two"),

@@ -25,6 +25,8 @@ from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 int8 uint8 int16 int32 int64"
+_FACTORS = 1024
+"""How many quantised numbers are multiplied: there are three operators for each."""
 
 
 def folded(function: Callable[..., Array]) -> Callable[[Node], Array | None]:
@@ -114,6 +116,8 @@ def _scaled_product(node: Node, options: ReducerOptions) -> Tensor:
     axes = axes_of(node[1].ints, value.rank)
     kept = [axis for axis in range(value.rank) if axis not in axes]
     count = max(prod(value.shape[axis] for axis in axes), 1)
+    if count > _FACTORS:
+        raise Refused(f"it multiplies {count} numbers one after the other, but may at most {_FACTORS}")
     scale = (float(value.scale) ** count / float(result.scale)) ** (1 / count)
     multiplier, shift = narrow_multiplier_of(scale)
     pair = multiplier << 16, shift + 16
