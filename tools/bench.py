@@ -17,11 +17,12 @@ from benching.client import ROOT
 from benching.elementwise import FUNCTIONS
 from benching.exploring import EXPLORING
 from benching.first import PROCESSES
+from benching.loading import LOADING
 from benching.npu import SIMULATOR
 from benching.report import closing, heading, machine, row_text, write_json, write_page
 from benching.rows import KERNELS, MODELS, Case, Plan, Row, measured
 
-CASES: tuple[Case, ...] = (*KERNELS, *FUNCTIONS, *MODELS, *PROCESSES, *SIMULATOR, *EXPLORING)
+CASES: tuple[Case, ...] = (*KERNELS, *FUNCTIONS, *MODELS, *PROCESSES, *LOADING, *SIMULATOR, *EXPLORING)
 
 
 def main() -> int:

@@ -57,7 +57,7 @@ def latency(model: str, plan: Plan) -> Iterator[Row]:
 def second_graph(plan: Plan) -> Iterator[Row]:
     """Kernels that a second graph of known structures compiles."""
     with tempfile.TemporaryDirectory() as cache:
-        answer = _fresh(cache, "second")
+        answer = fresh(cache, "second")
     one, other = answer["conv"], answer["conv_small"]
     yield Row(
         case="second graph of known structures",
@@ -79,8 +79,8 @@ def memory(model: str, plan: Plan) -> Iterator[Row]:
     arena, live = run["arena_bytes"], run["live_bytes"]
     yield Row(
         case=f"{model}, arena",
-        ours=_mebibytes(arena),
-        peer=f"{_mebibytes(live)} live at once",
+        ours=mebibytes(arena),
+        peer=f"{mebibytes(live)} live at once",
         ratio=f"{arena / live:.3f}",
         target=f"≤ {ARENA_LIMIT:g} ×",
         met=arena <= ARENA_LIMIT * live,
@@ -90,11 +90,11 @@ def memory(model: str, plan: Plan) -> Iterator[Row]:
     for kind, run in runs.items():
         yield Row(
             case=f"{model}, process, {kind} cache",
-            ours=_mebibytes(run["peak_bytes"]),
+            ours=mebibytes(run["peak_bytes"]),
             ratio=f"{run['peak_bytes'] / limit:.2f}",
-            target=f"≤ {_mebibytes(limit)}",
+            target=f"≤ {mebibytes(limit)}",
             met=run["peak_bytes"] <= limit,
-            note=f"weights {_mebibytes(run['weight_bytes'])}",
+            note=f"weights {mebibytes(run['weight_bytes'])}",
             detail=run,
         )
 
@@ -102,12 +102,12 @@ def memory(model: str, plan: Plan) -> Iterator[Row]:
 def _first(folder: Path, cache: str) -> dict[str, Any]:
     """One new process from start to first result."""
     start = time.monotonic()
-    answer = _fresh(cache, "first", str(folder))
+    answer = fresh(cache, "first", str(folder))
     answer["seconds"] = answer["finished"] - start
     return answer
 
 
-def _fresh(cache: str, *arguments: str) -> dict[str, Any]:
+def fresh(cache: str, *arguments: str) -> dict[str, Any]:
     """Run `fresh.py` with a kernel cache of its own."""
     command = [sys.executable, str(ROOT / "tools/benching/fresh.py"), *arguments]
     environment = {**our_environment(), "TOSAJIT_CACHE": cache}
@@ -141,7 +141,8 @@ def _litert_once(python: Path, folder: Path) -> float:
     return time.monotonic() - start
 
 
-def _mebibytes(count: float) -> str:
+def mebibytes(count: float) -> str:
+    """A number of bytes."""
     return f"{count / MIB:.2f} MiB" if count < 100 * MIB else f"{count / MIB:.0f} MiB"
 
 

@@ -1,4 +1,4 @@
-"""What a new process goes through: `fresh.py first FOLDER` or `fresh.py second`; answers a line of JSON.
+"""What a new process goes through: `fresh.py first FOLDER`, `second` or `load FILE`; answers a line of JSON.
 
 `first` is timed from outside: it says when the first result was there, on the clock that all processes share.
 """
@@ -84,5 +84,40 @@ def second() -> dict[str, Any]:
     return answer
 
 
+def load(path: Path) -> dict[str, Any]:
+    """How long a model takes to be read, and by how much the process grows."""
+    import tosajit
+
+    before, start = _peak_bytes(), time.monotonic()
+    graph = tosajit.load(path)
+    seconds, grown = time.monotonic() - start, _peak_bytes() - before
+    del graph
+    start = time.monotonic()
+    tosajit.load(path)
+    return {"seconds": seconds, "again": time.monotonic() - start, "grown_bytes": grown}
+
+
+def _peak_bytes() -> int:
+    """The most memory that this program has had; what getrusage says begins with that of its parent."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    """Answer one question."""
+    match sys.argv[1:]:
+        case ["first", folder]:
+            answer = first(Path(folder))
+        case ["load", path]:
+            answer = load(Path(path))
+        case _:
+            answer = second()
+    print(json.dumps(answer))
+
+
 if __name__ == "__main__":
-    print(json.dumps(first(Path(sys.argv[2])) if sys.argv[1] == "first" else second()))
+    main()
