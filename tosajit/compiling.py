@@ -1,4 +1,4 @@
-"""Compiling whatever a model is given as: the door to `runtime`, above the front ends that read files."""
+"""`tj.compile`: a graph, or the path of a model of any format, becomes an executable."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def compile(
 ) -> Executable:
     """Check a graph in full and compile it for this computer, a `target` or a modelled `machine`.
 
-    * `graph` may be the path of a `.tosa` or `.tflite` file.
+    * `graph` can be the path of a `.tosa`, `.tflite` or `.pb` file.
     * `threads` share the tiles of each group.
-    * `target` has the capacities to plan for; without one, operands are used where they are.
-    * `machine`, a name, a file or a value, brings its own target: the program that `simulate` times runs on
+    * `target` has the capacities to plan for; without one, operands are used in place.
+    * `machine`, a name, a file or a value, has its own target: the program that `simulate` times then runs in
       the bytes of a scratchpad.
-    * `checked` watches every REQUIRE of the specification while running, at the price of speed.
-    * `custom` gives CUSTOM operators their meaning, by domain and name, before what is registered.
-    * `profiles`, `extensions` and `level` are what the graph is held to, as `validate` has them.
+    * `checked` tests every REQUIRE of the specification at run time, which costs speed.
+    * `custom` implements CUSTOM operators, by domain and name; it has priority over registered ones.
+    * `profiles`, `extensions` and `level` are what the graph is checked against, as in `validate`.
     * `progress(done, total)` is called as kernels are compiled.
-    * `interpret` compiles none, but runs the loop nests in plain Python and NumPy, slowly: those of the stage
-      `lower`, or as the stage `precompute`, `fuse` or `simplify` leaves them. Bits that differ from one to
-      the next, or from kernels, say where they went wrong.
+    * `interpret` compiles nothing, but runs the loop nests in plain Python and NumPy, slowly: those of the
+      stage `lower`, or those that the stage `precompute`, `fuse` or `simplify` makes. The first stage whose
+      bits differ is the one at fault.
 
-    Raises `GraphError` with all violations of the graph, `FileError` for a file that holds none, `PlanError`
-    if it does not fit, `CompileError` if the arguments contradict each other or a CUSTOM operator has no
-    meaning, `MachineError` for a machine that cannot be.
+    Raises `GraphError` with all violations of the graph, `FileError` for a file that cannot be read,
+    `PlanError` if the program does not fit, `CompileError` if arguments contradict each other or a CUSTOM
+    operator is not implemented, `MachineError` for an invalid machine.
     """
     limits: dict[str, Any] = {"level": level}
     if profiles is not None:
