@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Exploration(Explored):
     """The points of an exploration, in the order in which the strategy chose them.
 
-    Points that cannot be are among them, with the reason. A point is on the Pareto front if no other is at
-    least as good in all objectives and better in one; points that are equal are all on it. What is best is
-    what was explored; `differences` says how far the event simulator is from that.
+    Infeasible points are included, with the reason. A point is on the Pareto front if no other is at least as
+    good in all objectives and better in one; equal points are all on it. Points are ranked by the figures of
+    the exploration; `differences` compares these with the event simulator.
     """
 
     def __repr__(self) -> str:

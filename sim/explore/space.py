@@ -33,8 +33,8 @@ Given = Range | Sequence[Value] | Mapping[str, Any]
 class Space(Varied):
     """Machines: a base, lists or ranges of values for its fields by path, and constraints.
 
-    A list of bases is one more thing to choose, called `base`. A part may be chosen as a whole:
-    `{"array": [{"kind": "systolic", …}, {"kind": "block", …}]}`; what it does not say has its default.
+    With a list of bases, the base varies as well, under the name `base`. A part can vary as a whole:
+    `{"array": [{"kind": "systolic", …}, {"kind": "block", …}]}`; fields left out have their defaults.
     Constraints are expressions over fields, such as `scratchpad_bytes * 2e-6 + macs * 0.0004 <= 5`.
     """
 

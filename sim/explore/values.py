@@ -115,8 +115,8 @@ class Continuous:
 class Range:
     """Numbers from low to high, on a linear or logarithmic scale or the powers of two among them.
 
-    `steps` is how many values there are, both ends among them; `step` the distance of neighbours (their
-    quotient on a logarithmic scale). Without either all numbers are meant, whole ones for a field of those.
+    `steps` is the number of values, including both ends; `step` is the distance between neighbours (their
+    ratio on a logarithmic scale). Without either, all numbers are meant, whole ones for a whole-number field.
     """
 
     low: float

@@ -37,7 +37,7 @@ def register_custom(
 ) -> None:
     """Implement CUSTOM operators with this domain and name, for all graphs compiled from now on.
 
-    `function` and `shape` are those of `tj.Custom`. Registering again replaces the meaning.
+    `function` and `shape` are those of `tj.Custom`. Registering again replaces them.
     """
     _registered[domain, operator_name] = Custom(function, shape)
 

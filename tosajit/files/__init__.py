@@ -30,8 +30,8 @@ def from_bytes(data: Bytes) -> Graph:
 def save(graph: Graph, path: str | Path) -> None:
     """Write a graph; reading it and writing it again gives the same bytes.
 
-    The file is there as a whole or not at all. Raises `FileError` if it cannot be written, or if the graph
-    has what files cannot hold.
+    The file is written as a whole or not at all. Raises `FileError` if it cannot be written, or if the graph
+    contains something that files cannot hold.
     """
     write_file(path, to_bytes(graph))
 

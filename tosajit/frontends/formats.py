@@ -30,8 +30,8 @@ def load(source: str | Path | bytes, *, signature: str | None = None, shapes: Sh
     what was read where the file holds them as TOSA does.
 
     Raises `FileError`, with the byte and the field, if the file is damaged or none of these, and `ModelError`
-    with everything that has no form in TOSA. A graph that can be read may still break the specification:
-    `validate` says.
+    with everything that has no form in TOSA. A graph that can be read can still violate the
+    specification; see `validate`.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return load_bytes(source, signature, shapes)

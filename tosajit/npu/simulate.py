@@ -55,9 +55,9 @@ def simulate(
     * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
     * `level` sets the limits that the graph must keep.
 
-    Raises `GraphError` if the graph breaks the specification, `PlanError` if a group does not fit the
-    scratchpad, `CompileError` if an operator has no time, as a CUSTOM of the user's own, and `MachineError`
-    for a machine that cannot be.
+    Raises `GraphError` if the graph violates the specification, `PlanError` if a group does not fit the
+    scratchpad, `CompileError` if an operator has no time, as a user's CUSTOM operator, and `MachineError` for
+    an invalid machine.
     """
     if mode not in ("events", "analytic"):
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")

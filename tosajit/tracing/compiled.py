@@ -109,9 +109,9 @@ class Settings:
 def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     """The graph that a function records when it is called with these arguments.
 
-    Arrays, also inside of tuples, lists and dictionaries, become inputs; `tj.Value(name, dtype, shape)`
-    stands for one as well. All other arguments are constants of the trace. Raises `TraceError` if the
-    function does what a graph cannot record, such as `if` on a tensor.
+    Arrays, also in tuples, lists and dictionaries, become inputs, and so does `tj.Value(name, dtype, shape)`.
+    All other arguments are constants of the trace. Raises `TraceError` if the function does something that
+    a graph cannot record, such as `if` on a tensor.
     """
     tree, leaves = _flattened(inspect.signature(function), args, kwargs)
     return _traced(function, tree, leaves).graph
@@ -276,14 +276,15 @@ def jit(
     """Compile a Python function that calls `tosajit.ops`.
 
     The first call with arrays of certain shapes and types traces the function into a graph and compiles it;
-    later calls run what was compiled. Arrays that the function captures become constants, as do defaults of
-    its parameters and what `functools.partial` binds, which may be Python values. Settings are those of
-    `tj.compile`: `@tj.jit(threads=2, checked=True)`. Of types and shapes, `cache_size` are kept (None: all):
-    what was used longest ago is forgotten, and compiled again when it is needed.
+    later calls run the result. Arrays that the function captures become constants, and so do defaults of its
+    parameters and values that `functools.partial` binds, which can be Python values. Settings are those of
+    `tj.compile`: `@tj.jit(threads=2, checked=True)`. `cache_size` combinations of types and shapes are kept
+    (None: all); the least recently used one is dropped first, and compiled again when needed.
 
-    What it gives is called like the function; `.graph(*args)` and `.executable(*args)` show what these
-    arguments lead to, `.cache_info()` how much is kept, `.cache_clear()` forgets it. Raises `TraceError` at a
-    call if the function does what a graph cannot record, and what `tj.compile` raises.
+    Call the result like the function. `.graph(*args)` and `.executable(*args)` give the graph and the
+    executable for these arguments, `.cache_info()` the size of the cache, and `.cache_clear()` empties it. A
+    call raises `TraceError` if the function does something that a graph cannot record, and what `tj.compile`
+    raises.
     """
     chosen = Settings(threads, target, machine, checked, custom, level, cache_size)
     if function is None:
