@@ -17,6 +17,7 @@ from tests.tensorflow_cases.files import (
     RawFunction,
     RawGraph,
     RawNode,
+    Shape,
     integer,
     message,
     shape_of,
@@ -26,8 +27,11 @@ from tosajit.files.prototext import to_wire
 from tosajit.files.wire import message_of
 from tosajit.frontends.tensorflow import schema
 from tosajit.frontends.tensorflow.elements import array_of
+from tosajit.frontends.tensorflow.lowering import Captured, Interface, lowered
 from tosajit.frontends.tensorflow.reader import read_model
+from tosajit.frontends.tensorflow.records import Reference
 from tosajit.frontends.tensorflow.schema import Type
+from tosajit.frontends.tensorflow.writing import written
 
 Array = np.ndarray[Any, Any]
 
@@ -220,6 +224,35 @@ def test_branches_are_chosen_by_a_truth() -> None:
     run, x = tj.compile(tj.load(graph.bytes())), np.array([0, 2], np.float32)
     np.testing.assert_array_equal(run(np.array(False), x), -x)
     np.testing.assert_allclose(run(np.array(True), x), np.exp(x), rtol=1e-6)
+
+
+def test_variables_that_are_written_persist() -> None:
+    graph = RawGraph()
+    graph.input("x", (2,))
+    for name in ("total", "turns", "scale"):
+        graph.node(name, "Placeholder", dtype=Type.RESOURCE, shape=Shape(()))
+    graph.const("one", 1, np.int32)
+    graph.node("add", "AssignAddVariableOp", "total", "x", dtype=Type.FLOAT32)
+    graph.node("sub", "AssignSubVariableOp", "turns", "one", dtype=Type.INT32)
+    graph.node("sum", "ReadVariableOp", "total", "^add", dtype=Type.FLOAT32)
+    graph.node("left", "ReadVariableOp", "turns", "^sub", dtype=Type.INT32)
+    graph.node("factor", "ReadVariableOp", "scale", dtype=Type.FLOAT32)
+    graph.node("y", "Mul", "sum", "factor", T=Type.FLOAT32)
+    model = read_model(graph.bytes())
+    assert written(model) == {"total", "turns"}
+    captured = {
+        "total": Captured("m/total", np.array([1, 2], np.float32), True),
+        "turns": Captured("m/total", np.array(3, np.int32), True),
+        "scale": Captured("m/scale", np.array([2, 0.5], np.float32), False),
+    }
+    outputs = {"y": Reference("y"), "left": Reference("left")}
+    found = lowered(model, {}, Interface({"x": "x"}, outputs, captured))
+    assert tj.validate(found) == ()
+    run, x = tj.compile(found), np.array([4, 6], np.float32)
+    for expected, left in (([10, 4], 2), ([18, 7], 1)):
+        results = run(x)
+        np.testing.assert_array_equal(results[0], expected)
+        assert results[1] == left
 
 
 def test_what_is_refused_in_a_function_is_told_with_its_place() -> None:

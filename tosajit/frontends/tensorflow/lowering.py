@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,7 @@ class Walk:
         self.given: set[str] = set()
         self.outside: dict[str, str] = {}
         """The types of inputs and outputs that TOSA lacks, by their names."""
+        self.held: set[str] = set()
         self.uses: Counter[Reference] = Counter()
 
     def count(self, nodes: Sequence[records.Node], results: Iterable[Reference]) -> None:
@@ -207,7 +209,9 @@ class Walk:
             return
         with self.lowering.refusals.collecting(held.name, "VarHandleOp"):
             raw = held.elements.astype(np.int32) if held.elements.dtype == np.int64 else held.elements
-            kept = state(held.name, tosa_type(raw.dtype), raw.shape, raw)
+            name = next(one for one in _spelled(held.name) if one not in self.held)
+            self.held.add(name)
+            kept = state(name, tosa_type(raw.dtype), raw.shape, raw)
             variable = Variable(kept, kind_of(held.elements, None))
             self.values[Reference(node)] = Operand(self.trace, variable, Type.RESOURCE, held.name)
 
@@ -387,6 +391,12 @@ def _fits(extents: Sequence[int], declared: Sequence[Any]) -> bool:
 
 def _written(shape: Sequence[Any]) -> str:
     return f"[{', '.join('?' if one == -1 else str(one) for one in shape)}]"
+
+
+def _spelled(name: str) -> Iterator[str]:
+    """A name, and others that are like it."""
+    yield name
+    yield from (f"{name}_{number}" for number in count(1))
 
 
 def _is_foldable(operand: Operand) -> bool:
