@@ -66,7 +66,11 @@ def _load_tflite(test: Test) -> tj.Graph:
     return tj.load(test.model)
 
 
-LOADERS: dict[str, Callable[[Test], tj.Graph]] = {"tflite": _load_tflite}
+def _load_tensorflow(test: Test) -> tj.Graph:
+    return tj.from_tensorflow(test.model, outputs=["result"])
+
+
+LOADERS: dict[str, Callable[[Test], tj.Graph]] = {"tflite": _load_tflite, "tensorflow": _load_tensorflow}
 """How each front end reads the model of a test."""
 
 

@@ -25,7 +25,10 @@ class Door:
     """The field that names the file of its result."""
 
 
-DOORS = (Door("tflite", "tflite_model_filename", "tflite_result_npy_filename"),)
+DOORS = (
+    Door("tflite", "tflite_model_filename", "tflite_result_npy_filename"),
+    Door("tensorflow", "tf_model_filename", "tf_result_npy_filename"),
+)
 """The front ends that are tested."""
 
 STEPS = {
@@ -79,7 +82,7 @@ def tests(root: Path) -> Iterator[Test]:
     for description in sorted(root.glob("*/test.json")):
         about = json.loads(description.read_text())
         for door in DOORS:
-            if door.model in about and about.get(door.result):
+            if about.get(door.result) and (description.parent / about.get(door.model, "")).is_file():
                 yield _test(description.parent, door, about)
 
 
