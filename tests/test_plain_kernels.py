@@ -24,6 +24,7 @@ from tosajit.kernels.contract.source import (
     tile_source,
 )
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.contract.structure import LEAST_BYTES
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
@@ -224,3 +225,31 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     np.testing.assert_array_equal(packed.array, pack.pack_weights(isa.lanes, matrix.T).reshape(-1))
     start = pack.start_values(isa, np.ascontiguousarray(matrix.T), np.zeros(columns, np.int32), 0, 0)
     np.testing.assert_array_equal(initial.array[: len(start)], start)
+
+
+@sets
+@pytest.mark.parametrize("columns", [3, 16, 40, 70])
+@pytest.mark.parametrize("kind", ["i16", "f32", "bf16"])
+def test_matrices_of_all_types_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
+    isa: InstructionSet, kind: str, columns: int
+) -> None:
+    isa, rng, depth = replace(isa, bf16_pairs=True), np.random.default_rng(9), 6
+    if kind == "f32":
+        matrix: Array = rng.standard_normal((depth, columns)).astype(np.float32)
+    else:
+        matrix = integers(rng, np.int16, (depth, columns))
+    if kind == "i16":
+        panels: Array = pack.pack_halves(isa.lanes, matrix.T)
+    else:
+        panels = pack.pack_weights(isa.lanes, matrix.T, 4 // matrix.itemsize)
+    head = LEAST_BYTES if kind == "bf16" else 0
+    source, out = guarded(matrix), Guarded((head + panels.nbytes,), np.uint8)
+    args = np.zeros(len(PackSlot), np.int64)
+    args[PackSlot.SOURCE], args[PackSlot.ROW] = source.address, columns * matrix.itemsize
+    args[PackSlot.DEPTH], args[PackSlot.COLUMNS], args[PackSlot.OUT] = depth, columns, out.address
+    Kernels(isa).run(pack_source(ContractSpec(isa, "convolution", kind, kind)), args)
+    assert out.intact()
+    expected = np.ascontiguousarray(panels).view(np.uint8).reshape(-1)
+    np.testing.assert_array_equal(out.array[head:], expected)
+    if kind == "bf16":
+        assert out.array[:4].view(np.int32) == pack.least_of(matrix)[0]
