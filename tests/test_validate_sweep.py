@@ -229,8 +229,8 @@ def test_a_rule_that_fails_itself_is_a_violation(monkeypatch: pytest.MonkeyPatch
     (fault,) = validate(legal("RESCALE").graph)
     assert (fault.kind, fault.rule) == ("internal", "shift_range")
     assert str(fault).startswith(
-        "output (RESCALE) shift: the rule shift_range could not judge it (ZeroDivisionError: by zero); "
-        "this is a fault of tosajit"
+        "output (RESCALE) shift: the rule shift_range failed (ZeroDivisionError: by zero); "
+        "this is a bug in tosajit"
     )
 
 
