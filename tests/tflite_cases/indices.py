@@ -113,7 +113,7 @@ def running_sums(sketch: Sketch, kind: Type) -> None:
 def sequences(sketch: Sketch, kind: Type) -> None:
     real = kind is Type.FLOAT32
     start, step = sketch.random.randint(-9, 9), sketch.random.choice([1, 2, 3, -1, -2])
-    limit = start + step * sketch.random.randint(1, 9) - sketch.random.choice([0, 0, step // abs(step)])
+    limit = start + step * sketch.random.randint(2, 9) - sketch.random.choice([0, 0, step // abs(step)])
     numbers = np.array([start, limit, step], STORAGE[kind]) * (0.3 if real else 1)
     numbers = numbers.astype(STORAGE[kind])
     count = int(np.ceil((numbers[1] - numbers[0]) / numbers[2]))
