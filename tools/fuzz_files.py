@@ -305,7 +305,7 @@ def replay(job: Job) -> int:
 
 def atheris() -> int:
     """Let atheris search for inputs, starting with ours."""
-    import atheris  # type: ignore[import-untyped]
+    import atheris
 
     corpus = ROOT / "build" / "fuzz-files" / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)

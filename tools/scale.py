@@ -80,7 +80,7 @@ def starts(model: str) -> dict[str, str]:
     pool.close()
     from distributed import Client
 
-    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:  # type: ignore[no-untyped-call]
+    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         cluster = Cluster(client)
         cluster.begin(evaluator)
         cluster.submit(one, "analytic").result()

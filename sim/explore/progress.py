@@ -93,7 +93,7 @@ class Notebook:
 
         data = {"text/plain": str(progress)}
         if self.handle is None:
-            self.handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            self.handle = display(data, raw=True, display_id=True)
         else:
             self.handle.update(data, raw=True)
 

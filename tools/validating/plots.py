@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from validating.figures import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
 MARKERS = "osD^vP*"
@@ -76,10 +80,10 @@ def bars(path: Path, title: str, figures: Sequence[Figure], unit: str) -> None:
     save(figure, path)
 
 
-def save(figure: object, path: Path) -> None:
+def save(figure: Drawing, path: Path) -> None:
     """Write a picture without a date in it, so that the same figures give the same file."""
     from matplotlib import pyplot
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, metadata={"Software": None})  # type: ignore[attr-defined]
+    figure.savefig(path, dpi=110, metadata={"Software": None})
     pyplot.close("all")

@@ -157,7 +157,7 @@ def _explored(question: Mapping[str, Any], folder: Path, options: Namespace) -> 
         text = "--scheduler needs dask.distributed: python -m pip install 'tosajit[cluster]'"
         raise InputError(text) from None
     try:
-        client = Client(options.scheduler)  # type: ignore[no-untyped-call]
+        client = Client(options.scheduler)
     except (OSError, ValueError) as error:
         raise InputError(f"{options.scheduler}: no scheduler answers: {error}") from None
     with client:

@@ -75,7 +75,7 @@ class Functions:
             index = self.lookup(item)
             if index is not None:
                 table = self.constants[self._access(item).operand].reshape(-1)
-                return table[np.clip(value(index), 0, table.size - 1)]  # type: ignore[no-any-return]
+                return np.take(table, np.clip(value(index), 0, table.size - 1))
             number = self.ranges.number(item)
             if number is not None:
                 return np.full(values.shape, number, DTYPE[item.type])

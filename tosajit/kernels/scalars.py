@@ -55,7 +55,8 @@ def scalar(name: str) -> Callable[..., Any]:
     """Return a scalar as a Python function on NumPy scalars."""
     namespace: dict[str, Any] = {"np": np, **plain.NAMES}
     exec(scalar_source([name]), namespace)
-    return namespace[name]  # type: ignore[no-any-return]
+    made: Callable[..., Any] = namespace[name]
+    return made
 
 
 @functools.cache
@@ -63,7 +64,8 @@ def vectorised(name: str) -> Callable[..., Any]:
     """Return a scalar as a function of whole arrays."""
     namespace: dict[str, Any] = {"np": np, "min": np.minimum, "max": np.maximum, **plain.NAMES}
     exec(scalar_source([name]), namespace)
-    return namespace[name]  # type: ignore[no-any-return]
+    made: Callable[..., Any] = namespace[name]
+    return made
 
 
 def requirement(name: str) -> str | None:

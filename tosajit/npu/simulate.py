@@ -95,7 +95,8 @@ class Network:
         nodes = sorted(graph.nodes, key=_rank)
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
-        self.hosted = tuple(node.operator.operator_name for node in graph.nodes if _hosted(node))  # type: ignore[attr-defined]
+        customised = (node.operator for node in graph.nodes if isinstance(node.operator, CUSTOM))
+        self.hosted = tuple(one.operator_name for one in customised if one.domain_name == customs.DOMAIN)
         """CUSTOM operators of tosajit's own."""
         self._programs: dict[Groups, tuple[Machine, Program]] = {}
 

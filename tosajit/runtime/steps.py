@@ -13,6 +13,7 @@ from tosajit.checks.validation import late_faults
 from tosajit.compiler.options import Custom, Options
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
+from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 from tosajit.runtime.context import Context, Variable
 
 
@@ -62,7 +63,7 @@ class Declare:
 
     def run(self, frame: Frame) -> None:
         """Allocate the variable, or find it again."""
-        name = self.node.operator.name  # type: ignore[attr-defined]
+        name = _variable(self.node)
         value = self.value
         variable = Variable(name, value.dtype, value.shape or (), value.data)
         frame.context.declare(self.node.name, variable, name in frame.declared)
@@ -78,7 +79,7 @@ class ReadVariable:
 
     def run(self, frame: Frame) -> None:
         """Give a copy of what the variable holds."""
-        name, value = self.node.operator.name, self.value  # type: ignore[attr-defined]
+        name, value = _variable(self.node), self.value
         array = frame.context.read(self.node.name, name, value.dtype, value.shape or ())
         frame.values[self.node.outputs[0]] = array
 
@@ -92,8 +93,13 @@ class WriteVariable:
 
     def run(self, frame: Frame) -> None:
         """Store a copy in the variable."""
-        name = self.node.operator.name  # type: ignore[attr-defined]
+        name = _variable(self.node)
         frame.context.write(self.node.name, name, self.value.dtype, frame.take(self.node.inputs)[0])
+
+
+def _variable(node: Node) -> str:
+    assert isinstance(node.operator, VARIABLE | VARIABLE_READ | VARIABLE_WRITE)
+    return node.operator.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,8 @@ class ArrayCosts(ABC, Generic[Hardware]):
 
         Work is kept by it. Costs that look at more of a machine than its array put that in here.
         """
-        return array  # type: ignore[no-any-return]
+        found: Hardware = array
+        return found
 
     @abstractmethod
     def product(self, hardware: Hardware, task: Task) -> Work | None:

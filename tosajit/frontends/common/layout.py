@@ -31,7 +31,8 @@ def like(value: Tensor | Array, elements: Array) -> Tensor:
     assert trace is not None
     if isinstance(value, Tensor):
         return trace.constant(elements, value.dtype, value.name)
-    return ops.const(elements)  # type: ignore[no-any-return]
+    made: Tensor = ops.const(elements)
+    return made
 
 
 def reshaped(value: Tensor | Array, shape: Sequence[int]) -> Tensor:
