@@ -173,13 +173,21 @@ class Compiled:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(args.ctypes.data)
 
 
+CHANNELS = {
+    "once": DepthwiseGeometry((1, 4, 7), (1, 4, 7), 5, 1, (3, 3), (1, 1), (1, 1)),
+    "twice": DepthwiseGeometry((1, 4, 7), (1, 4, 7), 5, 2, (3, 3), (1, 1), (1, 1)),
+    "panels": DepthwiseGeometry((2, 3, 5), (2, 3, 5), 37, 1, (3, 3), (1, 1), (1, 1)),
+    "apart": DepthwiseGeometry((1, 7, 11), (1, 3, 4), 6, 1, (3, 3), (2, 2), (1, 0), (1, 2)),
+}
+
+
 @sets
-@pytest.mark.parametrize("multiplier", [1, 2])
+@pytest.mark.parametrize("shape", CHANNELS)
 @pytest.mark.parametrize("left", ["i8", "i16"])
-def test_depthwise_convolutions_are_exact(isa: InstructionSet, left: str, multiplier: int) -> None:
+def test_depthwise_convolutions_are_exact(isa: InstructionSet, left: str, shape: str) -> None:
     dtype, size = (np.int8, 1) if left == "i8" else (np.int16, 2)
-    shape = (1, 4, 7), (1, 4, 7), 5, multiplier, (3, 3), (1, 1), (1, 1), (1, 1), size
-    g, rng = DepthwiseGeometry(*shape), np.random.default_rng(7)
+    g, rng = replace(CHANNELS[shape], element_bytes=size), np.random.default_rng(7)
+    multiplier = g.channel_multiplier
     x = integers(rng, dtype, (*g.input, g.in_channels))
     weights = rng.integers(-128, 128, (3, 3, g.in_channels, multiplier)).astype(np.int8)
     zero = 9 if left == "i8" else 0
