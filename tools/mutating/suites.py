@@ -89,6 +89,8 @@ EXPLORING = (
     "tests/test_cli_explore.py",
 )
 OPERATORS = (
+    "tests/test_golden_declarations.py",
+    "tests/test_resize.py",
     "tests/test_operators.py",
     "tests/test_validate.py",
     "tests/test_validate_rules.py",
