@@ -80,4 +80,5 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "security": security,
     "tflite": partial(markdown, "tflite"),
+    "tensorflow": partial(markdown, "tensorflow"),
 }

@@ -1,4 +1,4 @@
-"""Damages valid .tosa, .tflite and .npy files, and reads them: each ends in an error of ours or in a graph.
+"""Damages valid .tosa, .tflite, .pb and .npy files, and reads them: each ends in an error of ours or a graph.
 
 A case is a number: with the seed it names the file and the damage, so that it can be played again by --case.
 """
@@ -29,6 +29,7 @@ from workers import run_jobs
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+from tests.tensorflow_cases.operators import CASES
 from tests.tflite_cases import draw, drawn
 from tosajit import samples
 from tosajit.checks.validation import validate
@@ -43,7 +44,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
-KINDS = ("tosa", "tflite", "npy")
+KINDS = ("tosa", "tflite", "pb", "npy")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -149,12 +150,12 @@ def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
     match kind:
         case "tosa":
             return read_tosa(data, run)
-        case "tflite":
-            return read_tflite(data)
+        case "tflite" | "pb":
+            return read_foreign(data)
     return read_npy(data)
 
 
-def read_tflite(data: bytes) -> tuple[str, str]:
+def read_foreign(data: bytes) -> tuple[str, str]:
     """Read, check and write a model of another format."""
     try:
         graph = load(data)
@@ -220,8 +221,8 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
     random = Random(f"{job.seed}/{job.case}")
-    kind = random.choices(KINDS, (0.55, 0.3, 0.15))[0]
-    files = {"npy": npy_files, "tosa": tosa_files, "tflite": tflite_files}[kind]()
+    kind = random.choices(KINDS, (0.4, 0.25, 0.25, 0.1))[0]
+    files = {"npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files}[kind]()
     mutations = MUTATIONS | {"edit": edit, "edit again": edit} if kind == "tosa" else MUTATIONS
     data, mutation = damage(random, random.choice(files), files, mutations)
     return kind, data, mutation
@@ -243,6 +244,15 @@ def tflite_files() -> tuple[bytes, ...]:
                  for number, (name, one) in enumerate(drawn().items())]  # fmt: skip
     models = [samples.path(name, "model.tflite").read_bytes() for name in samples.names()]
     return (*operators, *(model for model in models if len(model) < LARGEST_MODEL))
+
+
+@cache
+def graph_files() -> tuple[bytes, ...]:
+    """A GraphDef of each operator, and one as text."""
+    text = b'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } '
+    text += b'attr { key: "shape" value { shape { dim { size: 3 } } } } } node { name: "y" op: "LeakyRelu" '
+    text += b'input: "x" attr { key: "alpha" value { f: 2.5e-1 } } } versions { producer: 9 }'
+    return (*(case.model() for case in CASES), text)
 
 
 @cache
@@ -309,7 +319,7 @@ def atheris() -> int:
 
     corpus = ROOT / "build" / "fuzz-files" / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate((*tosa_files(), *tflite_files(), *npy_files())):
+    for number, data in enumerate((*tosa_files(), *tflite_files(), *graph_files(), *npy_files())):
         (corpus / f"seed{number}").write_bytes(data)
     atheris.instrument_all()
     flags = [f"-max_len={LARGEST_MODEL}", f"-timeout={SECONDS:.0f}", f"-rss_limit_mb={MEMORY >> 20}"]
@@ -324,7 +334,7 @@ def one_input(data: bytes) -> None:
     if data[:1] == b"\x93":
         read_npy(data)
     elif data[4:8] == b"TFL3":
-        read_tflite(data)
+        read_foreign(data)
     else:
         read_tosa(data, run=False)
 
