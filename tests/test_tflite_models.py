@@ -45,3 +45,11 @@ def test_every_node_says_where_it_comes_from(name: str) -> None:
     computed = [node for node in graph.nodes if node.inputs]
     assert all(node.location for node in computed)
     assert not any(";" in node.name for node in graph.nodes)
+
+
+@pytest.mark.parametrize("machine", ["ethos-u55-128", "systolic-16", "eyeriss-v1"])
+@pytest.mark.parametrize("name", ["ds_cnn", "autoencoder"])
+def test_a_model_takes_no_longer_than_by_the_public_converter(name: str, machine: str) -> None:
+    ours, theirs = tj.load(models.folder(name) / "model.tflite"), models.graph(name)
+    cycles = [tj.simulate(graph, machine, mode="analytic").cycles for graph in (ours, theirs)]
+    assert cycles[0] <= 1.01 * cycles[1]

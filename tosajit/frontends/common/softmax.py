@@ -37,7 +37,9 @@ def softmax_bytes(value: Tensor, axis: int, scale: float, dtype: DType) -> Tenso
     zeros = ops.clz(total)
     parts = ops.mul(powers, reciprocal(normal(total, zeros)), [30])
     shift = less(zeros, _SUM_BITS + 31 - dtype.bits)
-    if value.shape[axis] >= 512:  # only then can it be more than TOSA shifts by
+    if value.shape[axis] >= 512:  # only then can it be more than TOSA shifts by: what is beyond comes first
+        beyond = ops.maximum(plus(shift, -31), number_like(shift, 0))
+        parts = ops.arithmetic_right_shift(parts, beyond, round=False)
         shift = ops.minimum(shift, number_like(shift, 31))
     rounded = ops.arithmetic_right_shift(parts, shift, round=True)
     if dtype is INT8:
