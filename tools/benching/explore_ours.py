@@ -11,12 +11,16 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim import Space
+    from sim.explore.progress import Progress
 
 clock = time.perf_counter
 
 
-def space() -> Any:
+def space() -> Space:
     """Six fields of a systolic machine; two of them continuous."""
     import tosajit as tj
 
@@ -41,7 +45,7 @@ class Memory:
         self.started = clock()
         self.first: float | None = None
 
-    def __call__(self, progress: Any) -> None:
+    def __call__(self, progress: Progress) -> None:
         """Look."""
         if self.first is None and progress.done:
             self.first = clock() - self.started

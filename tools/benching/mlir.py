@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from tosajit.graph import Graph, Node, Value
 
 TYPES = {
     "FP32": "f32",
@@ -19,7 +20,7 @@ TYPES = {
 }
 
 
-def module_text(graph: Any) -> str:
+def module_text(graph: Graph) -> str:
     """The module with the function `main`."""
     block = graph.main
     lines = [_node(node, block.values) for node in block.nodes]
@@ -33,7 +34,7 @@ def module_text(graph: Any) -> str:
     )
 
 
-def _node(node: Any, values: Mapping[str, Any]) -> str:
+def _node(node: Node, values: Mapping[str, Value]) -> str:
     """One operator in the generic form."""
     operator = node.operator
     results = ", ".join(f"%{name}" for name in node.outputs)
@@ -62,16 +63,18 @@ def _attribute(name: str, value: Any) -> str:
     return f"array<{kind}: {', '.join(map(str, value))}>"
 
 
-def _type(value: Any) -> str:
+def _type(value: Value) -> str:
     """The type of a value."""
+    assert value.shape is not None
     if value.dtype.name == "SHAPE":
         return f"!tosa.shape<{value.shape[0]}>"
     return f"tensor<{'x'.join([*map(str, value.shape), TYPES[value.dtype.name]])}>"
 
 
-def _data(value: Any) -> str:
+def _data(value: Value) -> str:
     """A constant."""
-    array: np.ndarray[Any, Any] = value.data
+    array = value.data
+    assert array is not None
     if value.dtype.name == "SHAPE":
         return f"dense<[{', '.join(map(str, array.tolist()))}]> : tensor<{array.size}xindex>"
     return f'dense<"0x{array.tobytes().hex().upper()}"> : {_type(value)}'

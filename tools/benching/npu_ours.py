@@ -12,9 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from sim import Machine
+    from tosajit.graph import Graph
 
 MACHINE = "ethos-u55-128"
 FAMILY = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256")
@@ -45,7 +49,7 @@ def model(folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, Any]:
+def analytic(graph: Graph, machines: Iterator[Machine], seconds: float) -> dict[str, Any]:
     """Seconds of the closed form for a planned program, and for a network on many machines at once."""
     from sim.analytic.estimate import estimate
     from sim.analytic.search import evaluate
@@ -64,7 +68,7 @@ def analytic(graph: Any, machines: Iterator[Any], seconds: float) -> dict[str, A
     return {"planned": planned, "fleet": fleet, "machines": MANY, "layers": len(workload)}
 
 
-def designs(count: int) -> list[Any]:
+def designs(count: int) -> list[Machine]:
     """Machines that differ in array, scratchpad and bandwidth."""
     from sim import machine
 
@@ -78,7 +82,7 @@ def designs(count: int) -> list[Any]:
     return found
 
 
-def new_machines() -> Iterator[Any]:
+def new_machines() -> Iterator[Machine]:
     """Machines that nobody has seen: each with a bandwidth of its own."""
     from sim import machine
 
@@ -118,7 +122,7 @@ def large(operators: int) -> dict[str, Any]:
     }
 
 
-def long_graph(operators: int) -> Any:
+def long_graph(operators: int) -> Graph:
     """Blocks of a convolution, its scaling, a pool and a clamp, one behind the other."""
     from tosajit.dtypes import INT8, INT32
     from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, RESCALE

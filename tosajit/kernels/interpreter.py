@@ -21,7 +21,7 @@ from tosajit.dtypes import DTYPES
 from tosajit.errors import RequireError
 from tosajit.kernels.scalars import requirement, requirement_text, scalar, vectorised
 
-STORAGE: dict[str, np.dtype[Any]] = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16)}
+STORAGE: dict[str, np.dtype[np.generic]] = {"u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16)}
 STORAGE |= {dtype.compute: dtype.storage for dtype in DTYPES.values()}
 FLOATS = frozenset({"f16", "bf16", "f32", "f8e4m3", "f8e5m2"})
 
@@ -33,14 +33,14 @@ class Interpreter:
         self,
         nests: Sequence[Nest],
         inputs: Sequence[str],
-        outputs: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+        outputs: Mapping[str, tuple[tuple[int, ...], np.dtype[np.generic]]],
         constants: Mapping[str, Array],
         checked: bool = False,
     ) -> None:
         self.nests, self.inputs, self.outputs = tuple(nests), tuple(inputs), tuple(outputs)
         self.constants, self.checked = constants, checked
         self._results = outputs
-        self._made: dict[str, tuple[int, np.dtype[Any]]] = {}
+        self._made: dict[str, tuple[int, np.dtype[np.generic]]] = {}
         for access in (access for nest in self.nests for access in nest.accesses):
             size, _ = self._made.get(access.operand, (0, None))
             largest = max(size, int(np.prod(access.shape, dtype=object)))
@@ -172,7 +172,7 @@ class _Run:
 
 
 @cache
-def _computed(type: str) -> np.dtype[Any]:
+def _computed(type: str) -> np.dtype[np.generic]:
     """What numbers of a type are computed in."""
     return np.dtype(np.float32) if type in FLOATS else STORAGE[type]
 
@@ -184,6 +184,6 @@ def _widened(value: Any) -> Any:
     return value.astype(np.float32) if value.dtype in NARROW else value
 
 
-def _stored(value: Any, type: np.dtype[Any]) -> Any:
+def _stored(value: Any, type: np.dtype[np.generic]) -> Any:
     """Values as they are kept: those that expressions round are exact."""
     return value if value.dtype == type else np.asarray(value).astype(type)

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Linked:
     constants: Mapping[str, Array]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    results: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
     """Shape and type of each output's array."""
     checked: bool = False
 

@@ -155,7 +155,7 @@ def constant(use: Lowering, name: str, array: Array, index: Sequence[Index]) -> 
     return Access(full, dtype_of(array.dtype).compute, array.shape, tuple(index))
 
 
-def number(use: Lowering, name: str, value: float, dtype: np.dtype[Any] | str, axes: int) -> Access:
+def number(use: Lowering, name: str, value: float, dtype: np.dtype[np.generic] | str, axes: int) -> Access:
     """A read of a single number of our own, such as an attribute, of the type that NumPy calls `dtype`."""
     return constant(use, name, np.array([value], dtype), [fixed(0, axes)])
 

@@ -19,7 +19,7 @@ from tosajit.tracing.numbers import meant, typed, untyped
 from tosajit.tracing.recorder import Trace, recording
 from tosajit.tracing.tensor import Tensor
 
-Type = DType | np.dtype[Any] | type[Any] | str
+Type = DType | np.dtype[np.generic] | type[Any] | str
 """A type of TOSA, its name, or the NumPy type that stands for it."""
 
 
@@ -151,7 +151,7 @@ def _from_numbers(
     return Given(np.atleast_1d(array).view(dtype.storage), dtype)
 
 
-def exactly(value: Any, storage: np.dtype[Any]) -> Array | None:
+def exactly(value: Any, storage: np.dtype[np.generic]) -> Array | None:
     """Numbers as an array of a type, or None if it does not hold them."""
     try:
         numbers = np.asarray(value)

@@ -21,7 +21,7 @@ def typed(array: Any) -> tuple[Array, DType]:
     return found.astype(dtype.storage, copy=False), dtype
 
 
-def meant(dtype: np.dtype[Any]) -> DType:
+def meant(dtype: np.dtype[np.generic]) -> DType:
     """The type that a NumPy type stands for: int64 for INT48, `ml_dtypes.int4` for INT4."""
     native = dtype.newbyteorder("=")
     if native in _STANDS_FOR:

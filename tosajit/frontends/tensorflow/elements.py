@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +14,7 @@ from tosajit.frontends.tensorflow.schema import REFERENCE, Type
 
 _MOST_ELEMENTS = 1 << 40
 
-STORAGE: dict[Type, np.dtype[Any]] = {
+STORAGE: dict[Type, np.dtype[np.generic]] = {
     Type.FLOAT32: np.dtype("<f4"), Type.FLOAT64: np.dtype("<f8"), Type.FLOAT16: np.dtype("<f2"),
     Type.BFLOAT16: np.dtype(ml_dtypes.bfloat16), Type.FLOAT8_E5M2: np.dtype(ml_dtypes.float8_e5m2),
     Type.FLOAT8_E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn), Type.INT8: np.dtype("i1"),
@@ -53,11 +52,11 @@ def array_of(message: Message, shape: Shape | AnyShape) -> Array | Type:
     return _filled(message, _listed(message, kind, storage), shape)
 
 
-def _truths(elements: Array, storage: np.dtype[Any]) -> Array:
+def _truths(elements: Array, storage: np.dtype[np.generic]) -> Array:
     return elements != 0 if storage.kind == "b" else elements
 
 
-def _listed(message: Message, kind: Type, storage: np.dtype[Any]) -> Array:
+def _listed(message: Message, kind: Type, storage: np.dtype[np.generic]) -> Array:
     """The numbers that a constant lists."""
     if kind in (Type.FLOAT32, Type.FLOAT64):
         return message.reals("float_val" if kind is Type.FLOAT32 else "double_val", storage)

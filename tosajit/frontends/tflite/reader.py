@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, prod
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -33,7 +32,7 @@ _LARGEST = 1 << 31  # no extent is this large
 _SPARSEST = 4
 """Elements of a sparse constant that cost as much as one visit."""
 
-STORAGE: dict[Type, np.dtype[Any]] = {
+STORAGE: dict[Type, np.dtype[np.generic]] = {
     Type.FLOAT32: np.dtype("<f4"), Type.FLOAT16: np.dtype("<f2"), Type.FLOAT64: np.dtype("<f8"),
     Type.INT8: np.dtype("i1"), Type.INT16: np.dtype("<i2"), Type.INT32: np.dtype("<i4"),
     Type.INT64: np.dtype("<i8"), Type.UINT8: np.dtype("u1"), Type.UINT16: np.dtype("<u2"),
