@@ -10,8 +10,12 @@ import pytest
 import tosajit as tj
 from tests.tflite_cases import Sketch, draw, drawn
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
-from tosajit.frontends.tflite.fields import Activation
-from tosajit.frontends.tflite.options import SequenceRNNOptions, UnidirectionalSequenceLSTMOptions
+from tosajit.frontends.tflite.fields import Activation, LSTMKernel
+from tosajit.frontends.tflite.options import (
+    LSTMOptions,
+    SequenceRNNOptions,
+    UnidirectionalSequenceLSTMOptions,
+)
 from tosajit.frontends.tflite.schema import Type
 from tosajit.frontends.tflite.words import sigmoids, tangents
 
@@ -107,6 +111,14 @@ def test_an_integer_cell_without_inner_scales_is_refused() -> None:
     assert tj.validate(tj.load(draw("LSTM", "int8", 1).model)) == ()
     sketch = drawn_cell()
     with pytest.raises(tj.ModelError, match="it has 0 intermediate scales, but must have 5"):
+        tj.load(sketch.case().model)
+
+
+def test_a_basic_cell_of_bytes_is_refused() -> None:
+    sketch = drawn_cell()
+    basic = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
+    sketch.operators[0] = replace(sketch.operators[0], options=basic)
+    with pytest.raises(tj.ModelError, match="the basic kernel, which is lowered in floating point only"):
         tj.load(sketch.case().model)
 
 

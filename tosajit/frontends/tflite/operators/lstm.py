@@ -5,6 +5,7 @@ from __future__ import annotations
 from tosajit import ops
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.layout import split
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import LSTMKernel
 from tosajit.frontends.tflite.integer_lstm import IntegerCell
 from tosajit.frontends.tflite.lstm import Options, Places, RealCell
@@ -16,6 +17,7 @@ from tosajit.frontends.tflite.options import (
     UnidirectionalSequenceLSTMOptions,
 )
 from tosajit.frontends.tflite.recurrent import given_back, products, reals, time_first, unrolled
+from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
 
@@ -79,6 +81,8 @@ def _walked(
 
 def _basic(node: Node) -> tuple[Tensor, ...]:
     """The kernel with one matrix of weights: its state comes and goes with its operands."""
+    if node[0].type is not Type.FLOAT32:
+        raise Refused("it is the basic kernel, which is lowered in floating point only")
     state = node[4].tensor
     rows = ops.concat([node[0].tensor, node[1].tensor], axis=1)
     total = products(rows, reals(node, 2), reals(node, 3))
