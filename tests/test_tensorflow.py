@@ -290,6 +290,25 @@ def test_lists_of_tensors_are_filled_when_the_model_is_read() -> None:
     np.testing.assert_array_equal(tj.compile(tj.load(graph.bytes()))(x), [[0, 0], [4, 5]])
 
 
+def test_detections_are_an_operator_of_our_own() -> None:
+    graph = RawGraph()
+    graph.input("boxes", (3, 4))
+    graph.input("scores", (3,))
+    graph.const("most", 2, np.int32)
+    graph.const("overlap", 0.5, np.float32)
+    graph.const("least", 0.1, np.float32)
+    names = ("boxes", "scores", "most", "overlap", "least")
+    graph.node("y", "NonMaxSuppressionV4", *names, T=Type.FLOAT32, pad_to_max_output_size=True)
+    boxes = np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]], np.float32)
+    run = tj.compile(tj.from_tensorflow(graph.bytes(), outputs=["y", "y:1"]))
+    places, count = run(boxes, np.array([0.5, 0.9, 0.3], np.float32))
+    assert places.tolist() == [1, 2]
+    assert count == 2
+    graph.nodes[-1].attributes["pad_to_max_output_size"] = False
+    with pytest.raises(tj.ModelError, match="how many results it has depends on its boxes"):
+        tj.load(graph.bytes())
+
+
 def test_nodes_that_wait_for_each_other_are_refused() -> None:
     graph = RawGraph()
     graph.node("a", "Relu", "b", T=Type.FLOAT32)

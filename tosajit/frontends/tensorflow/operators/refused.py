@@ -5,10 +5,11 @@ from __future__ import annotations
 from tosajit.frontends.tensorflow.operators import refuse
 
 refuse(
-    "AvgPoolGrad BiasAddGrad Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter "
+    "AvgPoolGrad BiasAddGrad BroadcastGradientArgs Conv2DBackpropFilter Conv3DBackpropFilterV2 "
+    "DepthwiseConv2dNativeBackpropFilter "
     "DepthwiseConv2dNativeBackpropInput FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 L2Loss "
     "MaxPoolGrad ReluGrad Relu6Grad ResourceApplyAdam ResourceApplyGradientDescent "
-    "ResourceApplyKerasMomentum RsqrtGrad SigmoidGrad SoftmaxCrossEntropyWithLogits "
+    "ResourceApplyKerasMomentum ResourceScatterUpdate RsqrtGrad SigmoidGrad SoftmaxCrossEntropyWithLogits "
     "SparseSoftmaxCrossEntropyWithLogits SqrtGrad StridedSliceGrad TanhGrad",
     "it is an operator of training",
     "export the model for inference",

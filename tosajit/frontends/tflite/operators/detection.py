@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from tosajit import customs, ops
 from tosajit.arrays import Array
 from tosajit.customs.attributes import written
-from tosajit.dtypes import FP32, INT32, DType
+from tosajit.dtypes import FP32, INT32
+from tosajit.frontends.common.custom import custom, suppressed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.flexbuffer import read_map
 from tosajit.frontends.tflite.node import Node
@@ -19,8 +18,6 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.quantization import dequantized
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
-
-Result = tuple[DType, tuple[int, ...]]
 
 _DEFAULTS = {"detections_per_class": 100, "use_regular_nms": False}
 _SCALES = "y_scale", "x_scale", "h_scale", "w_scale"
@@ -59,7 +56,7 @@ def detection_post_process(node: Node) -> tuple[Tensor, ...]:
     shapes = (1, size, 4), (1, size), (1, size), (1,)
     operands = [dequantized(one) if one.quantized else one.tensor for one in node.inputs]
     attributes = written(**counts, **reals, use_regular_nms=regular)
-    return _custom("DETECTION_POST_PROCESS", operands, [(FP32, shape) for shape in shapes], attributes)
+    return custom("DETECTION_POST_PROCESS", operands, [(FP32, shape) for shape in shapes], attributes)
 
 
 def _places(node: Node) -> Array | None:
@@ -72,7 +69,7 @@ def where(node: Node) -> Tensor:
     """The places of elements that are not zero, in order; rows of -1 behind them, up to all elements."""
     value = _searched(node)
     shape = (prod(value.shape), value.rank)
-    return _custom("WHERE", [value.tensor], [(INT32, shape)], _zero(value))[0]
+    return custom("WHERE", [value.tensor], [(INT32, shape)], _zero(value))[0]
 
 
 @operator("UNIQUE", types="float32 int8 uint8 int16 int32 int64", kind="custom")
@@ -80,16 +77,14 @@ def unique(node: Node) -> tuple[Tensor, ...]:
     """The different elements in order, zeros behind them up to all; and which of them each element is."""
     value = _searched(node)
     results = [(value.dtype, value.shape), (INT32, value.shape)]
-    return _custom("UNIQUE", [value.tensor], results, _zero(value))
+    return custom("UNIQUE", [value.tensor], results, _zero(value))
 
 
 def _suppressed(node: Node, sigma: Tensor | Array) -> tuple[Tensor, ...]:
     if not node[2].is_constant:
         raise Refused("how many boxes it may choose is computed, but must be a constant")
     (most,) = node[2].ints
-    operands = [node[place].tensor for place in (0, 1, 3, 4)]
-    results = [(INT32, (most,)), (FP32, (most,)), (INT32, ())]
-    return _custom("NON_MAX_SUPPRESSION", [*operands, sigma], results, written(max_output_size=most))
+    return suppressed([*(node[place].tensor for place in (0, 1, 3, 4)), sigma], most)
 
 
 def _searched(node: Node) -> Operand:
@@ -102,13 +97,3 @@ def _searched(node: Node) -> Operand:
 
 def _zero(value: Operand) -> bytes:
     return written(zero=-128 if value.type is Type.UINT8 else 0)
-
-
-def _custom(
-    name: str, operands: Sequence[Tensor | Array], results: Sequence[Result], attributes: bytes
-) -> tuple[Tensor, ...]:
-    found = ops.custom(
-        *operands, operator_name=name, domain_name=customs.DOMAIN, outputs=list(results),
-        implementation_attrs=attributes,
-    )  # fmt: skip
-    return tuple(found) if isinstance(found, tuple | list) else (found,)
