@@ -261,3 +261,17 @@ def test_matrices_of_all_types_are_packed_at_run_time_as_they_are_when_a_graph_i
     np.testing.assert_array_equal(out.array[head:], expected)
     if kind == "bf16":
         assert out.array[:4].view(np.int32) == pack.least_of(matrix)[0]
+
+
+def test_no_activations_take_sums_beyond_their_bound() -> None:
+    rng = np.random.default_rng(11)
+    for input_zp, weight_zp in ((0, 0), (5, 3), (-128, 7), (127, -9)):
+        matrix, bias = integers(rng, np.int8, (6, 9)), integers(rng, np.int32, 6) >> 12
+        bound = pack.sum_bound(matrix, bias, input_zp, weight_zp)
+        weights = matrix.astype(np.int64) - weight_zp
+        for sign in (1, -1):
+            x = np.where(weights * sign > 0, 127, -128) - input_zp
+            sums = np.abs((x * weights).sum(axis=1) + bias)
+            assert (sums <= bound).all()
+        furthest = max(127 - input_zp, 128 + input_zp)
+        assert (bound <= np.abs(weights).sum(axis=1) * furthest + np.abs(bias)).all()
