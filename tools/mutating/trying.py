@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -99,7 +100,7 @@ class Suite:
         self.items = {} if session.testsfailed else {item.nodeid: item for item in session.items}
         forget()
         if len(self.mutants) >= FEW:
-            rows, _ = forked(self._baseline, self.limits.suite)
+            rows, _ = forked(self._baseline, inf)  # each test has its own limits
             self.known = [
                 Known(test, passed, seconds, frozenset((file, line, name) for file, line, name in reached))
                 for test, passed, seconds, reached in rows
