@@ -56,12 +56,12 @@ def given_away(path: Path) -> str:
 
 def writable(path: Path) -> str:
     path.chmod(path.stat().st_mode | stat.S_IWGRP)
-    return "can be written by other users"
+    return "is writable by other users"
 
 
 def writable_by_all(path: Path) -> str:
     path.chmod(path.stat().st_mode | stat.S_IWOTH)
-    return "can be written by other users"
+    return "is writable by other users"
 
 
 SPOILING = [pytest.param(given_away, marks=as_root), writable, writable_by_all]
@@ -274,7 +274,7 @@ def test_the_command_says_why_there_is_no_cache(
     cache.chmod(0o777)
     assert main(["cache"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"no kernels are kept: {cache}: it can be written by other users")
+    assert said.startswith(f"kernels are not cached: {cache}: it is writable by other users")
     assert main(["cache", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["folder"], found["kernels"]) == (str(cache), 0)
