@@ -258,7 +258,7 @@ def test_a_store_that_stays_held_is_told_with_what_to_do(
     path = hold(60)
     monkeypatch.setenv("TOSAJIT_STORE_SECONDS", "1.5")
     with pytest.raises(
-        ValueError, match=r"holds this store, for more than 1.5 s; wait until .* or take"
+        ValueError, match=r"has locked this store for more than 1.5 s; wait until .* or use"
     ) as error:
         Store.open(path, {}, ["latency"])
     assert str(path) in str(error.value)
