@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -213,6 +214,21 @@ def test_an_empty_cache_is_listed_as_empty() -> None:
     assert cache.cached_objects() == ()
     assert cache.cache_bytes() == 0
     assert cache.clear_cache() == 0
+
+
+def test_compiling_loads_nothing_of_arrays_or_linear_algebra(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from tosajit.kernels.objects import compile_kernel
+compile_kernel({SOURCE!r})
+print({{"numba.np.linalg", "numba.typed.typeddict", "scipy.linalg"}} & set(sys.modules) or "nothing")
+"""
+    assert python(code, TOSAJIT_CACHE=str(tmp_path / "another")) == "nothing"
+
+
+def test_garbage_is_looked_for_again_after_compiling() -> None:
+    objects.compile_kernel(SOURCE)
+    assert gc.isenabled()
 
 
 def test_what_needs_numba_at_run_time_is_refused_by_name() -> None:
