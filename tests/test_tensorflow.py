@@ -99,6 +99,15 @@ def test_outputs_can_be_chosen() -> None:
         tj.from_tensorflow(dense().bytes(), outputs=["dense/Tanh"])
 
 
+def test_placeholders_of_which_only_the_shape_is_used_are_inputs() -> None:
+    graph = dense()
+    graph.input("idle", (2, 3))
+    graph.input("open", (-1, 3))
+    assert [value.name for value in tj.load(graph.bytes()).inputs] == ["x", "idle"]
+    chosen = tj.from_tensorflow(graph.bytes(), outputs=["dense/Relu"])
+    assert [value.name for value in chosen.inputs] == ["x"]
+
+
 def test_everything_that_is_refused_is_told_at_once() -> None:
     graph = RawGraph()
     graph.input("x", (2,))

@@ -25,7 +25,16 @@ from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tensorflow import records
-from tosajit.frontends.tensorflow.node import Node, Operand, Value, Variable, dtype_of, kind_of, weight
+from tosajit.frontends.tensorflow.node import (
+    DTYPES,
+    Node,
+    Operand,
+    Value,
+    Variable,
+    dtype_of,
+    kind_of,
+    weight,
+)
 from tosajit.frontends.tensorflow.operators import DECLARATIONS
 from tosajit.frontends.tensorflow.order import last, ordered
 from tosajit.frontends.tensorflow.reader import read_model
@@ -65,7 +74,7 @@ class Interface:
     """What a graph takes and gives: for each name in it, what that is in the file."""
 
     inputs: Mapping[str, str] | None = None
-    """Placeholders; None means those that results depend on."""
+    """Placeholders; None means those that results depend on, and those that no node uses."""
     outputs: Mapping[str, Reference] | None = None
     """None means what no node uses."""
     captured: Mapping[str, Captured] = field(default_factory=dict)
@@ -104,7 +113,7 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
         walk.count(nodes, outputs.values())
         for name, held in interface.captured.items():
             walk.hold(name, held)
-        for name, node in _placeholders(model, nodes, interface.inputs):
+        for name, node in _placeholders(model, nodes, interface):
             walk.take(node, name, _given(shapes, node.name, name))
         walk.run(nodes)
         lowering.refusals.settle()
@@ -114,14 +123,30 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
 
 
 def _placeholders(
-    model: Model, nodes: Sequence[records.Node], chosen: Mapping[str, str] | None
+    model: Model, nodes: Sequence[records.Node], interface: Interface
 ) -> Iterable[tuple[str, records.Node]]:
     """The inputs with their names, in the order of the file unless one is given."""
-    if chosen is None:
-        needed = sorted((node for node in nodes if node.op in _INPUTS), key=lambda node: node.place)
-        return [(node.name, node) for node in needed]
+    if interface.inputs is None:
+        needed = {node.name for node in nodes}
+        if interface.outputs is None:
+            needed |= _idle(model)
+        return [(node.name, node) for node in model.nodes if node.op in _INPUTS and node.name in needed]
     named = {node.name: node for node in model.nodes}
-    return [(name, named[node]) for name, node in chosen.items()]
+    return [(name, named[node]) for name, node in interface.inputs.items()]
+
+
+def _idle(model: Model) -> set[str]:
+    """Placeholders that no node uses, but which are inputs of the model, as far as TOSA can have them."""
+    used = {one.node for node in model.nodes for one in node.inputs}
+
+    def can_be(node: records.Node) -> bool:
+        shape: Any = node.attributes.get("shape")
+        known = isinstance(shape, tuple) and all(one >= 0 for one in shape)
+        return known and node.attributes.get("dtype") in DTYPES
+
+    return {
+        node.name for node in model.nodes if node.op in _INPUTS and node.name not in used and can_be(node)
+    }
 
 
 def _given(shapes: Mapping[str, Sequence[int]], *names: str) -> Sequence[int] | None:
