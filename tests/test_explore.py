@@ -172,7 +172,7 @@ def test_models_may_be_given_in_many_ways() -> None:
     [
         ([], None, "no model"),
         ([MODEL], [1, 2], "1 models, but 2 weights"),
-        ([MODEL], {"x": 1}, "a weight of x, but the models are ds_cnn"),
+        ([MODEL], {"x": 1}, "a weight for x, but the models are ds_cnn"),
         ({MODEL: -1}, None, "must be a number of at least 0"),
     ],
 )

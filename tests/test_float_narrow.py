@@ -101,7 +101,7 @@ def test_halves_are_rounded_as_to_even_where_there_are_any(
     assert_same(*results)
 
 
-@pytest.mark.parametrize("nan_mode", NanMode)
+@pytest.mark.parametrize("nan_mode", [NanMode.PROPAGATE, NanMode.IGNORE])
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_clamp_chooses_one_of_three_numbers(

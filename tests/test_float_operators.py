@@ -171,7 +171,7 @@ def test_products_of_matrices_are_rounded_once(kind: str, out: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FLOATS)
-@pytest.mark.parametrize("nan_mode", NanMode)
+@pytest.mark.parametrize("nan_mode", [NanMode.PROPAGATE, NanMode.IGNORE])
 def test_pools_and_argmax_know_nan(kind: str, nan_mode: NanMode) -> None:
     dtype = DTYPES[kind]
     x = drawn(dtype, (1, 7, 8, 3))
@@ -197,7 +197,7 @@ def test_pools_and_argmax_know_nan(kind: str, nan_mode: NanMode) -> None:
 
 def test_argmax_of_what_is_never_greater_is_the_first() -> None:
     for value in (-np.inf, np.inf, np.nan):
-        for nan_mode in NanMode:
+        for nan_mode in (NanMode.PROPAGATE, NanMode.IGNORE):
             x = np.full((4, 3), value, np.float32)
             assert not run(ARGMAX(axis=0, nan_mode=nan_mode), [x], DTYPES["FP32"], DTYPES["INT32"]).any()
 

@@ -75,6 +75,7 @@ def drawn(rng: random.Random, storage: object) -> object:
         "B": lambda: rng.randrange(256),
         "I": lambda: rng.randrange(1 << 32),
         "i": lambda: rng.randrange(-99, 99),
+        "q": lambda: rng.randrange(-1 << 60, 1 << 60),
     }
     return drawing[storage]()
 

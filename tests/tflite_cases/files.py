@@ -21,7 +21,7 @@ _UNION = {
 
 _FORMS = {
     "o": "offset", "i": "int32", "I": "uint32", "b": "int8", "B": "uint8", "?": "bool", "f": "float32",
-    "Q": "uint64",
+    "q": "int64", "Q": "uint64",
 }  # fmt: skip
 
 

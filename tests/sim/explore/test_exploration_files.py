@@ -178,7 +178,7 @@ def test_what_is_missing_is_asked_for() -> None:
 def test_an_exploration_needs_no_pandas_and_no_matplotlib_to_be_shown() -> None:
     code = (
         "import sys; from tests.sim.explore.results import exploration\n"
-        "made = exploration(20); str(made: Exploration), made.to_csv(), made.to_json(), made.to_html()\n"
+        "made = exploration(20); str(made), made.to_csv(), made.to_json(), made.to_html()\n"
         "print([name for name in ('pandas', 'pyarrow', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
