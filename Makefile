@@ -39,7 +39,7 @@ demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program a
 test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 	$(RUN) -m pytest -n 2 $(ARGS)
 
-test-slow: $(READY)     ## Run the tests that take long or much memory
+test-slow: $(READY) $(LITERT) $(FRAMEWORKS)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 $(ARGS)
 
 test-packages: $(READY) ## Build the sdist and the wheel, and test their contents

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from litert import interpreter
+from environments import with_tensorflow
 
 import tosajit as tj
 from tests.tensorflow_cases import models
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all models, and what TensorFlow computes."""
-    python = interpreter()
-    if python is None or not list(python.parents[1].glob("lib/python*/site-packages/tensorflow")):
-        pytest.skip("there is no environment with TensorFlow: TOSAJIT_PEERS says where")
+    python = with_tensorflow()
+    if python is None:
+        pytest.skip("there is no TensorFlow: TOSAJIT_FRAMEWORKS says where, `make test-slow` installs it")
     folder = tmp_path_factory.mktemp("tensorflow")
     site = str(Path(np.__file__).parents[1])
     done = subprocess.run(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from litert import LiteRT, interpreter
+from environments import with_tensorflow
+from litert import LiteRT
 
 import tosajit as tj
 from tests.tflite_cases.running import listed
@@ -21,13 +22,11 @@ CALLS = 3
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    python = interpreter()
+    python = with_tensorflow()
     if python is None:
-        pytest.skip("there is no environment with TensorFlow: TOSAJIT_PEERS says where, `make test` makes it")
+        pytest.skip("there is no TensorFlow: TOSAJIT_FRAMEWORKS says where, `make test-slow` installs it")
     found = tmp_path_factory.mktemp("keras")
     run = subprocess.run([python, "-W", "ignore", TOOL, found], capture_output=True, text=True, check=False)
-    if "No module named 'tensorflow'" in run.stderr:
-        pytest.skip(f"{python} has no TensorFlow, which converts the models")
     assert run.returncode == 0, run.stderr[-2000:]
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from environments import with_tensorflow
 from framework_tests import sample
 from framework_tests.generate import AGAIN
 from framework_tests.judge import Outcome, judge
@@ -60,7 +60,9 @@ def main() -> int:
 
 def generate(root: Path, options: argparse.Namespace) -> None:
     """Have Arm's generator write the tests that are missing, in processes of its own environment."""
-    python = Path(os.environ.get("TOSAJIT_FRAMEWORKS", ".venv-frameworks")) / "bin" / "python"
+    python = with_tensorflow()
+    if python is None:
+        sys.exit("there is no TensorFlow: TOSAJIT_FRAMEWORKS says where, `make frontends` installs it")
     root.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + 60 * options.minutes
     log = root.with_name(f"{root.name}.log")

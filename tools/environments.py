@@ -1,0 +1,12 @@
+"""Environments of other programs that tests and tools run, where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def with_tensorflow() -> Path | None:
+    """The Python that has TensorFlow, if it is there: TOSAJIT_FRAMEWORKS says where."""
+    found = Path(os.environ.get("TOSAJIT_FRAMEWORKS", ".venv-frameworks")) / "bin" / "python"
+    return found if found.is_file() else None
