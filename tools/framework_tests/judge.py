@@ -46,7 +46,7 @@ class _WithinAStepError(Exception):
 def judge(test: Test, run: Run = tj.compile) -> Outcome:
     """Load the model of a test, run it and compare the result."""
     try:
-        graph = LOADERS[test.door.name](test)
+        graph = tj.load(test.model)
     except tj.ModelError as error:
         reasons = {f"{one.operator}: {one.reason}" for one in error.refusals}
         return Outcome(test, "refused", tuple(sorted(reasons)))
@@ -60,18 +60,6 @@ def judge(test: Test, run: Run = tj.compile) -> Outcome:
     except Exception as error:
         fault = _told(error)
     return Outcome(test, "failed", (fault,)) if fault else Outcome(test, "passed")
-
-
-def _load_tflite(test: Test) -> tj.Graph:
-    return tj.load(test.model)
-
-
-def _load_tensorflow(test: Test) -> tj.Graph:
-    return tj.from_tensorflow(test.model, outputs=["result"])
-
-
-LOADERS: dict[str, Callable[[Test], tj.Graph]] = {"tflite": _load_tflite, "tensorflow": _load_tensorflow}
-"""How each front end reads the model of a test."""
 
 
 def _fault(test: Test, graph: tj.Graph, run: Run) -> str:
