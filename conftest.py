@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
+    from litert import LiteRT
+
     from tosajit.conformance.suite import Test
 
 os.environ.setdefault("TOSAJIT_VERIFY", "1")
@@ -51,6 +53,20 @@ def conformance_sample(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, l
                 part.rename(folder)
         found[archive] = sample.unpacked(folder)
     return found
+
+
+@pytest.fixture(scope="module")
+def litert() -> Iterator[LiteRT]:
+    """LiteRT's reference kernels."""
+    from litert import LiteRT, interpreter
+
+    if interpreter() is None:
+        pytest.skip(
+            "there is no environment with ai-edge-litert: TOSAJIT_PEERS says where, `make test` makes it"
+        )
+    server = LiteRT()
+    yield server
+    server.close()
 
 
 @pytest.fixture

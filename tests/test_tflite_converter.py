@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from litert import LiteRT, interpreter
+from litert import LiteRT
 
 import tosajit as tj
 from tests.tflite_cases import draw, drawn
@@ -24,17 +22,6 @@ LEFT = (
     ("IF", "int8"),
 )
 """Operators and types that it wraps, refuses or leaves as floating point."""
-
-
-@pytest.fixture(scope="module")
-def litert() -> Iterator[LiteRT]:
-    if interpreter() is None:
-        pytest.skip(
-            "there is no environment with ai-edge-litert: TOSAJIT_PEERS says where, `make test` makes it"
-        )
-    server = LiteRT()
-    yield server
-    server.close()
 
 
 @pytest.mark.parametrize(("name", "kind"), LEFT, ids=lambda one: one)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = subprocess.run([python, "-W", "ignore", TOOL, found], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     return found
-
-
-@pytest.fixture(scope="module")
-def litert() -> Iterator[LiteRT]:
-    server = LiteRT()
-    yield server
-    server.close()
 
 
 @pytest.mark.parametrize("name", [*NAMES, "bidirectional_loop"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from litert import LiteRT
 
@@ -14,19 +12,6 @@ from tosajit.frontends.tflite.operators import DECLARATIONS
 
 SEEDS = range(3)
 TYPED = [(name, kind) for name, one in sorted(drawn().items()) for kind in one.types]
-
-
-@pytest.fixture(scope="module")
-def litert() -> Iterator[LiteRT]:
-    from litert import interpreter
-
-    if interpreter() is None:
-        pytest.skip(
-            "there is no environment with ai-edge-litert: TOSAJIT_PEERS says where, `make test` makes it"
-        )
-    server = LiteRT()
-    yield server
-    server.close()
 
 
 @pytest.mark.parametrize(("name", "kind"), TYPED, ids=lambda one: one)

@@ -6,12 +6,12 @@ model is read, so that results are those of the floating-point model with the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from litert import LiteRT, interpreter
+from litert import LiteRT
 
 import tosajit as tj
 from tests.tflite_cases import Sketch
@@ -56,15 +56,6 @@ LAYERS = [
     Layer("BATCH_MATMUL", (2, 3, 5), (2, 5, 4), (2, 3, 4), 0, BatchMatMulOptions()),
 ]  # fmt: skip
 FORMS = [(Type.INT8, False), (Type.INT8, True), (Type.UINT8, False), (Type.INT4, False), (Type.INT4, True)]
-
-
-@pytest.fixture(scope="module")
-def litert() -> Iterator[LiteRT]:
-    if interpreter() is None:
-        pytest.skip("there is no environment with ai-edge-litert: TOSAJIT_PEERS says where")
-    server = LiteRT()
-    yield server
-    server.close()
 
 
 def built(layer: Layer, weights: Callable[[Sketch], int]) -> Sketch:
