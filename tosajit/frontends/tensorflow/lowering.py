@@ -23,6 +23,7 @@ from tosajit.frontends.common.scale import scaled, wide
 from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
+from tosajit.frontends.frame.outside import Outside
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.node import (
@@ -119,7 +120,7 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
         lowering.refusals.settle()
         for name, reference in outputs.items():
             walk.give(reference, name)
-    return replace(pruned(trace.builder.build()), outside=walk.outside)
+    return replace(pruned(trace.builder.build()), outside=walk.outside.types)
 
 
 def _placeholders(
@@ -200,8 +201,7 @@ class Walk:
         self.values: dict[Reference, Operand] = {}
         self.refused: set[str] = set()
         self.given: set[str] = set()
-        self.outside: dict[str, str] = {}
-        """The types of inputs and outputs that TOSA lacks, by their names."""
+        self.outside = Outside()
         self.held: set[str] = set()
         self.uses: Counter[Reference] = Counter()
 
@@ -218,7 +218,7 @@ class Walk:
                 raise Refused("its attribute dtype is missing")
             extents = _extents(node, name, shape)
             value = self.trace.input(name, INT8 if kind is Type.UINT8 else dtype_of(kind), extents)
-            self.note(value, kind)
+            self.outside.note(value.name, kind.label)
             if kind is Type.UINT8:
                 with self.trace.builder.at(f"{name}/int32", f"input {name}"):
                     value = wide(signed(value), -128)
@@ -259,12 +259,7 @@ class Walk:
             tensor = self.called(tensor, name)
             self.given.add(tensor.name)
             builder.output(tensor.name)
-            self.note(tensor, found.type)
-
-    def note(self, tensor: Tensor, type: Type) -> None:
-        """Keep the type of an input or output that TOSA lacks."""
-        if type in (Type.UINT8, Type.UINT32, Type.INT64):
-            self.outside[tensor.name] = type.label
+            self.outside.note(tensor.name, found.type.label)
 
     def called(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor that is computed under another name, also where it is held."""

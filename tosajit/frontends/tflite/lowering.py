@@ -19,6 +19,7 @@ from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
+from tosajit.frontends.frame.outside import Outside
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.labels import labels
@@ -62,7 +63,7 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
         for name, place in outputs:
             walk.give(place, name)
         lowering.refusals.settle()
-    return replace(pruned(trace.builder.build()), outside=walk.outside)
+    return replace(pruned(trace.builder.build()), outside=walk.outside.types)
 
 
 def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgraph, Named, Named]:
@@ -105,8 +106,7 @@ class Walk:
         self.labels = labels(subgraph)
         self.refused: set[int] = set()
         self.given: set[str] = set()
-        self.outside: dict[str, str] = {}
-        """The types of inputs and outputs that TOSA lacks, by their names."""
+        self.outside = Outside()
 
     def take(self, place: int, name: str) -> None:
         """Make a tensor an input of the graph."""
@@ -114,7 +114,7 @@ class Walk:
         self.refused.add(place)  # until it is there: what computes with it is looked at all the same
         with self.lowering.refusals.collecting(name, "input"):
             given = self.trace.input(name, described.dtype, described.outside)
-            self.note(given, described.type)
+            self.outside.note(given.name, described.type.label)
             if described.type in _INSIDE:
                 form, enter, _ = _INSIDE[described.type]
                 with self.trace.builder.at(f"{name}/{form}", f"input {name}"):
@@ -139,12 +139,7 @@ class Walk:
             tensor = self.called(tensor, name)
             self.given.add(tensor.name)
             builder.output(tensor.name)
-            self.note(tensor, found.type)
-
-    def note(self, tensor: Tensor, type: Type) -> None:
-        """Keep the type of an input or output that TOSA lacks."""
-        if type in (Type.UINT8, Type.UINT32, Type.INT64):
-            self.outside[tensor.name] = type.label
+            self.outside.note(tensor.name, found.type.label)
 
     def called(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor that is computed under another name, also where it is held."""
