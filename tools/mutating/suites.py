@@ -108,8 +108,14 @@ TFLITE = (
     "tests/test_tflite_variables.py",
     "tests/test_tflite_refusals.py",
     "tests/test_tflite_models.py",
+    "tests/test_framework_sample.py",
 )
-TENSORFLOW = ("tests/test_tensorflow.py", "tests/test_frontends.py")
+TENSORFLOW = (
+    "tests/test_tensorflow_operators.py",
+    "tests/test_tensorflow.py",
+    "tests/test_frontends.py",
+    "tests/test_framework_sample.py",
+)
 
 SUITES = {
     "sim/": REPORTS,
@@ -149,7 +155,7 @@ SUITES = {
         "tests/test_models.py",
     ),
     "tosajit/frontends/": ("tests/test_frontends.py", *TFLITE),
-    "tosajit/frontends/common/": (*TFLITE, "tests/test_tensorflow.py"),
+    "tosajit/frontends/common/": ("tests/test_tensorflow_operators.py", *TFLITE, "tests/test_tensorflow.py"),
     "tosajit/frontends/nnef/": ("tests/nnef",),
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
