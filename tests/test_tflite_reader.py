@@ -13,7 +13,7 @@ import pytest
 
 import tosajit as tj
 from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
-from tosajit.frontends.tflite import lowering
+from tosajit.frontends.frame import proportion
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
 from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions
 from tosajit.frontends.tflite.reader import read_model
@@ -188,7 +188,7 @@ def test_a_damaged_sparse_constant_is_told(dimensions: Any, fault: str) -> None:
 
 
 def test_a_graph_is_in_proportion_to_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lowering, "_FREE_NODES", 1)
-    monkeypatch.setattr(lowering, "_NODES", 1)
+    monkeypatch.setattr(proportion, "_FREE_NODES", 1)
+    monkeypatch.setattr(proportion, "_NODES", 1)
     with pytest.raises(tj.FileError, match=r"y \(ADD\): expected a graph in proportion to its file"):
         tj.load(sum_of().bytes())

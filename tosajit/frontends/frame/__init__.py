@@ -2,7 +2,8 @@
 
 A front end has a reader, which turns a file into frozen records and knows no TOSA; one declaration for each
 operator of the source, in files by family; and a walk that lowers the nodes of a model in order. Begin with
-`declaration.py`. It may import `errors` and `graph`, and knows no format.
+`declaration.py`; `ends.py` has the inputs and outputs of a walk, `proportion.py` its bounds. It may import
+what `ops` may, and knows no format.
 """
 
 from tosajit.frontends.frame.declaration import Declaration, Declarations

@@ -55,6 +55,15 @@ class Declaration:
         if type is not None and self.types and type not in self.types:
             raise Refused(f"its operand {self.typed} is {type}, but must be {' or '.join(self.types)}")
 
+    def results(self, node: Any, is_foldable: bool) -> tuple[Any, ...]:
+        """The results of a node: folded where they follow from constants, else written as TOSA."""
+        values = self.fold(node) if self.fold is not None and is_foldable else None
+        if values is None:
+            assert self.lower is not None
+            given = () if self.attributes is None else (node.attributes(self.attributes),)
+            values = self.lower(node, *given)
+        return values if isinstance(values, tuple) else (values,)
+
 
 class Declarations(Mapping[str, Declaration]):
     """The operators of a front end, by the names that the source has for them."""
@@ -75,6 +84,13 @@ class Declarations(Mapping[str, Declaration]):
     def __len__(self) -> int:
         self._import()
         return len(self._declared)
+
+    def find(self, name: str) -> Declaration:
+        """The declaration of an operator that a model has."""
+        found = self.get(name)
+        if found is None:
+            raise Refused(UNWRITTEN)
+        return found
 
     def operator(
         self,

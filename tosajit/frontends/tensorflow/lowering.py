@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.dtypes import dtype_of as tosa_type
@@ -22,9 +21,8 @@ from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.scale import scaled, wide
 from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
-from tosajit.frontends.frame.declaration import UNWRITTEN
-from tosajit.frontends.frame.outside import Outside
-from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.frame.ends import Ends, Inside
+from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.node import (
     DTYPES,
@@ -34,7 +32,6 @@ from tosajit.frontends.tensorflow.node import (
     Variable,
     dtype_of,
     kind_of,
-    weight,
 )
 from tosajit.frontends.tensorflow.operators import DECLARATIONS
 from tosajit.frontends.tensorflow.order import last, ordered
@@ -45,20 +42,22 @@ from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
-_DEEPEST = 32
-_REPEATED = 16
-"""How often the nodes of a file may be lowered on average: functions may call others many times."""
-_FREE_LOWERINGS = 20_000
-_FREE_NODES, _NODES = 50_000, 200
-"""How many nodes a graph may have, and how many more for each node of its file."""
-_FREE_BYTES, _BYTES = 16 << 20, 8
-"""How many bytes may be folded, and how many more for each byte of the file."""
-
 _SILENT = frozenset(("NoOp", "Assert", "Const", "Placeholder", "PlaceholderV2", "SaveV2", "RestoreV2"))
 """Operators that nobody means as results."""
 _INPUTS = ("Placeholder", "PlaceholderV2")
 _TYPES = ("DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams", "T")
 """The attributes that say what type results have, first one first."""
+
+
+def _signed(value: Tensor) -> Tensor:
+    return wide(signed(value), -128)
+
+
+def _unsigned(value: Tensor) -> Tensor:
+    return unsigned(scaled(value, [(1 << 30, 30)], INT8, output_zp=-128))
+
+
+_INSIDE = {Type.UINT8: Inside("int32", _signed, _unsigned)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +105,22 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
         outputs = {name: Reference(name) for name in last(model.nodes, _SILENT)}
     if not outputs:
         raise FileError("no node gives a result that no other node uses; say outputs=[…]")
-    trace, lowering = Trace(), Lowering(model)
-    trace.builder.budget.nodes = _FREE_NODES + _NODES * lowering.count
+    trace = Trace()
+    count = len(model.nodes) + sum(len(one.nodes) for one in model.functions.values())
+    lowering = Lowering(model, Proportion(trace, count, model.size))
     nodes = ordered(model.nodes, [*interface.after, *(one.node for one in outputs.values())])
-    walk = Walk(lowering, trace)
+    walk, ends = Walk(lowering, trace), Ends(trace)
     with recording(trace):
         walk.count(nodes, outputs.values())
         for name, held in interface.captured.items():
             walk.hold(name, held)
         for name, node in _placeholders(model, nodes, interface):
-            walk.take(node, name, _given(shapes, node.name, name))
+            walk.take(node, name, _given(shapes, node.name, name), ends)
         walk.run(nodes)
         lowering.refusals.settle()
         for name, reference in outputs.items():
-            walk.give(reference, name)
-    return replace(pruned(trace.builder.build()), outside=walk.outside.types)
+            walk.give(reference, name, ends)
+    return ends.graph()
 
 
 def _placeholders(
@@ -161,24 +161,9 @@ def _given(shapes: Mapping[str, Sequence[int]], *names: str) -> Sequence[int] | 
 class Lowering:
     """What the functions of a model share on their way into a graph."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, proportion: Proportion) -> None:
+        self.model, self.proportion = model, proportion
         self.refusals = Refusals()
-        self.count = len(model.nodes) + sum(len(one.nodes) for one in model.functions.values())
-        self._budget = _FREE_LOWERINGS + _REPEATED * self.count
-        self._bytes = _FREE_BYTES + _BYTES * model.size
-
-    def spend(self) -> None:
-        """Lower one more node, if the file is not one that repeats itself without end."""
-        self._budget -= 1
-        if self._budget < 0:
-            raise FileError("expected a graph in proportion to its file, but its functions call too much")
-
-    def fold(self, arrays: Sequence[Array]) -> None:
-        """Keep what has been computed from constants, if it is in proportion."""
-        self._bytes -= weight(arrays)
-        if self._bytes < 0:
-            raise FileError("expected a graph in proportion to its file, but its constants grow too much")
 
 
 class Unlowered(Exception):
@@ -200,8 +185,6 @@ class Walk:
         self.function, self.prefix, self.depth = function, prefix, depth
         self.values: dict[Reference, Operand] = {}
         self.refused: set[str] = set()
-        self.given: set[str] = set()
-        self.outside = Outside()
         self.held: set[str] = set()
         self.uses: Counter[Reference] = Counter()
 
@@ -210,18 +193,15 @@ class Walk:
         self.uses.update(one for node in nodes for one in node.inputs)
         self.uses.update(results)
 
-    def take(self, node: records.Node, name: str, shape: Sequence[int] | None) -> None:
+    def take(self, node: records.Node, name: str, shape: Sequence[int] | None, ends: Ends) -> None:
         """Make a placeholder an input of the graph."""
         with self.lowering.refusals.collecting(node.name, node.op):
             kind = node.attributes.get("dtype")
             if not isinstance(kind, Type):
                 raise Refused("its attribute dtype is missing")
             extents = _extents(node, name, shape)
-            value = self.trace.input(name, INT8 if kind is Type.UINT8 else dtype_of(kind), extents)
-            self.outside.note(value.name, kind.label)
-            if kind is Type.UINT8:
-                with self.trace.builder.at(f"{name}/int32", f"input {name}"):
-                    value = wide(signed(value), -128)
+            dtype = INT8 if kind is Type.UINT8 else dtype_of(kind)
+            value = ends.take(name, dtype, extents, kind.label, _INSIDE.get(kind))
             self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
 
     def hold(self, node: str, held: Captured) -> None:
@@ -240,42 +220,18 @@ class Walk:
             variable = Variable(kept, kind_of(held.elements, None))
             self.values[Reference(node)] = Operand(self.trace, variable, Type.RESOURCE, held.name)
 
-    def give(self, reference: Reference, name: str) -> None:
+    def give(self, reference: Reference, name: str, ends: Ends) -> None:
         """Make a result an output of the graph."""
-        builder = self.trace.builder
         found = self.operand(reference)
         with self.lowering.refusals.collecting(str(reference), "output"):
-            tensor = found.tensor
-            with builder.at(name, f"output {name}"):
-                if found.type is Type.UINT8:
-                    tensor = self.called(tensor, f"{name}/int32")
-                    tensor = unsigned(scaled(tensor, [(1 << 30, 30)], INT8, output_zp=-128))
-                elif (
-                    tensor.value.data is not None
-                    or tensor.name in self.given
-                    or builder.is_input(tensor.name)
-                ):
-                    tensor = ops.identity(tensor)
-            tensor = self.called(tensor, name)
-            self.given.add(tensor.name)
-            builder.output(tensor.name)
-            self.outside.note(tensor.name, found.type.label)
-
-    def called(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that is computed under another name, also where it is held."""
-        with self.trace.builder.at("", "", 0) as rename:
-            found = Tensor(tensor.trace, tensor.trace.builder.value(rename(tensor.name, name)))
-        for reference, one in self.values.items():
-            if isinstance(one.value, Tensor) and one.value.name == tensor.name:
-                self.values[reference] = replace(one, value=found)
-        return found
+            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
 
     def run(self, nodes: Sequence[records.Node]) -> None:
         """Lower nodes; what uses the results of a refused one is looked at as well, so that all is found."""
         for node in nodes:
             if Reference(node.name) in self.values:
                 continue
-            self.lowering.spend()
+            self.lowering.proportion.spend()
             name, done = f"{self.prefix}{node.name}", False
             with suppress(Unlowered), self.lowering.refusals.collecting(name, node.op):
                 done = self.lower(node, name)
@@ -288,7 +244,7 @@ class Walk:
             if record.attributes.get("dtype") is Type.RESOURCE:
                 raise Refused("it is a resource that holds no tensor, such as a table")
             return False  # its input has been refused
-        declared = _declared(record.op)
+        declared = DECLARATIONS.find(record.op)
         if any(one.node in self.refused for one in record.inputs):
             declared.check(1, None)
             return False
@@ -302,15 +258,8 @@ class Walk:
 
     def computed(self, declared: Declaration, node: Node) -> tuple[Value | Operand, ...]:
         """The results of a node: folded where they follow from constants, else written as TOSA."""
-        values: Any = None
-        if declared.fold is not None and all(map(_is_foldable, node.operands)):
-            values = declared.fold(node)
-        if values is None:
-            assert declared.lower is not None
-            given = () if declared.attributes is None else (node.attributes(declared.attributes),)
-            values = declared.lower(node, *given)
-        found = values if isinstance(values, tuple) else (values,)
-        self.lowering.fold([one for one in found if isinstance(one, np.ndarray)])
+        found = declared.results(node, all(map(_is_foldable, node.operands)))
+        self.lowering.proportion.fold([one for one in found if isinstance(one, np.ndarray)])
         return found
 
     def named(
@@ -338,12 +287,11 @@ class Walk:
         function, trace = self.lowering.model.functions.get(name), current_trace()
         if function is None:
             raise Refused(f"it calls {name}, which is not in the file")
-        if self.depth == _DEEPEST:
-            raise FileError(f"expected functions that call each other to a depth of {_DEEPEST}")
+        depth = below(self.depth)
         if len(operands) != len(function.arguments):
             raise Refused(f"{name} takes {len(function.arguments)} tensors, not {len(operands)}")
         assert trace is not None
-        walk = Walk(self.lowering, trace, function, f"{caller}/", self.depth + 1)
+        walk = Walk(self.lowering, trace, function, f"{caller}/", depth)
         for argument, operand in zip(function.arguments, operands, strict=True):
             walk.values[Reference(argument)] = operand
         wanted = [*function.after, *(one.node for one in function.results)]
@@ -423,13 +371,6 @@ def _is_foldable(operand: Operand) -> bool:
     """Whether a constant has its elements in memory, or few."""
     value = operand.value
     return isinstance(value, np.ndarray) and (any(value.strides) or small(value.shape))
-
-
-def _declared(name: str) -> Declaration:
-    found = DECLARATIONS.get(name)
-    if found is None:
-        raise Refused(UNWRITTEN)
-    return found
 
 
 def _declared_type(node: records.Node) -> Type | None:

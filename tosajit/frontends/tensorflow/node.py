@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
-from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -259,8 +258,3 @@ def _checked(name: str, value: records.Attribute, hint: Any) -> Any:
 
 def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, hint) and not (hint is int and isinstance(value, bool | Type))
-
-
-def weight(arrays: Sequence[Array]) -> int:
-    """How many bytes arrays take; those of one number take none."""
-    return sum(one.nbytes for one in arrays if any(one.strides) or prod(one.shape) == 1)

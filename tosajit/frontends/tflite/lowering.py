@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -18,9 +17,8 @@ from tosajit.frontends.common.bytes import signed, unsigned
 from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
-from tosajit.frontends.frame.declaration import UNWRITTEN
-from tosajit.frontends.frame.outside import Outside
-from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.frame.ends import Ends, Inside
+from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.labels import labels
 from tosajit.frontends.tflite.lists import with_updates
@@ -34,15 +32,10 @@ from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
-_DEEPEST = 32
-_REPEATED = 16
-"""How often the operators of a file may be lowered on average: subgraphs may call others many times."""
-
-_FREE_NODES, _NODES = 50_000, 200
-"""How many nodes a graph may have, and how many more for each operator of its file."""
-
-_INSIDE = {Type.UINT8: ("int8", signed, unsigned), Type.COMPLEX64: ("halves", halves, pairs)}
-"""Types that are another one inside: what that is called, and the ways into it and out of it."""
+_INSIDE = {
+    Type.UINT8: Inside("int8", signed, unsigned),
+    Type.COMPLEX64: Inside("halves", halves, pairs),
+}
 
 Named = Sequence[tuple[str, int]]
 
@@ -52,18 +45,18 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
     model = read_model(data)
     subgraph, inputs, outputs = _entry(model, signature)
     trace = Trace()
-    lowering = Lowering(model, Variables(trace))
-    trace.builder.budget.nodes = _FREE_NODES + _NODES * sum(len(one.operators) for one in model.subgraphs)
-    walk = Walk(lowering, subgraph, trace)
+    count = sum(len(one.operators) for one in model.subgraphs)
+    lowering = Lowering(model, Variables(trace), Proportion(trace, count, len(data)))
+    walk, ends = Walk(lowering, subgraph, trace), Ends(trace)
     with recording(trace):
         for name, place in inputs:
-            walk.take(place, name)
+            walk.take(place, name, ends)
         walk.run()
         lowering.refusals.settle()
         for name, place in outputs:
-            walk.give(place, name)
+            walk.give(place, name, ends)
         lowering.refusals.settle()
-    return replace(pruned(trace.builder.build()), outside=walk.outside.types)
+    return ends.graph()
 
 
 def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgraph, Named, Named]:
@@ -83,16 +76,9 @@ def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgrap
 class Lowering:
     """What the subgraphs of a model share on their way into a graph."""
 
-    def __init__(self, model: records.Model, variables: Variables) -> None:
-        self.model, self.variables = model, variables
+    def __init__(self, model: records.Model, variables: Variables, proportion: Proportion) -> None:
+        self.model, self.variables, self.proportion = model, variables, proportion
         self.refusals = Refusals()
-        self.budget = 1000 + _REPEATED * sum(len(one.operators) for one in model.subgraphs)
-
-    def spend(self) -> None:
-        """Lower one more operator, if the file is not one that repeats itself without end."""
-        self.budget -= 1
-        if self.budget < 0:
-            raise FileError("expected a graph in proportion to its file, but its subgraphs call too much")
 
 
 class Walk:
@@ -105,56 +91,29 @@ class Walk:
         }
         self.labels = labels(subgraph)
         self.refused: set[int] = set()
-        self.given: set[str] = set()
-        self.outside = Outside()
 
-    def take(self, place: int, name: str) -> None:
+    def take(self, place: int, name: str, ends: Ends) -> None:
         """Make a tensor an input of the graph."""
         described = Described(self.subgraph.tensors[place])
         self.refused.add(place)  # until it is there: what computes with it is looked at all the same
         with self.lowering.refusals.collecting(name, "input"):
-            given = self.trace.input(name, described.dtype, described.outside)
-            self.outside.note(given.name, described.type.label)
-            if described.type in _INSIDE:
-                form, enter, _ = _INSIDE[described.type]
-                with self.trace.builder.at(f"{name}/{form}", f"input {name}"):
-                    given = enter(given)
-            self.values[place] = given
+            kind = described.type
+            self.values[place] = ends.take(
+                name, described.dtype, described.outside, kind.label, _INSIDE.get(kind)
+            )
             self.refused.discard(place)
 
-    def give(self, place: int, name: str) -> None:
+    def give(self, place: int, name: str, ends: Ends) -> None:
         """Make a tensor an output of the graph."""
-        builder = self.trace.builder
         found = self.operand(place, "outputs")
         with self.lowering.refusals.collecting(name, "output"):
-            tensor = found.tensor
-            if found.type in _INSIDE:
-                form, _, leave = _INSIDE[found.type]
-                tensor = self.called(tensor, f"{name}/{form}")
-                with builder.at(name, f"output {name}"):
-                    tensor = leave(tensor)
-            elif tensor.value.data is not None or tensor.name in self.given or builder.is_input(tensor.name):
-                with builder.at(name, f"output {name}"):
-                    tensor = ops.identity(tensor)
-            tensor = self.called(tensor, name)
-            self.given.add(tensor.name)
-            builder.output(tensor.name)
-            self.outside.note(tensor.name, found.type.label)
-
-    def called(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that is computed under another name, also where it is held."""
-        with self.trace.builder.at("", "", 0) as rename:
-            found = Tensor(tensor.trace, tensor.trace.builder.value(rename(tensor.name, name)))
-        for place, value in self.values.items():
-            if isinstance(value, Tensor) and value.name == tensor.name:
-                self.values[place] = found
-        return found
+            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
 
     def run(self) -> None:
         """Lower every operator; results of what is refused are stood in for, so that all is found."""
         refusals = self.lowering.refusals
         for operator in with_updates(self.subgraph):
-            self.lowering.spend()
+            self.lowering.proportion.spend()
             name = self.labels[operator.outputs[0]] if operator.outputs else operator.name
             done = False
             with refusals.collecting(name, operator.name):
@@ -172,7 +131,8 @@ class Walk:
             node = self.node(operator)
             typed = node.optional(declared.typed)
             declared.check(operator.version, None if typed is None else typed.type.label)
-            values = _values(declared, node)
+            constant = all(one is None or one.is_constant for one in node.operands)
+            values = declared.results(node, constant)
             if len(values) != len(operator.outputs):
                 raise Refused(f"it has {len(operator.outputs)} results, but must have {len(values)}")
             for place, value in zip(operator.outputs, values, strict=True):
@@ -224,12 +184,11 @@ class Walk:
     def call(self, number: int, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Lower another subgraph of the model on operands, into the trace that is being recorded."""
         subgraph, trace = self.called_subgraph(number), current_trace()
-        if self.depth == _DEEPEST:
-            raise FileError(f"expected subgraphs that call each other to a depth of {_DEEPEST}")
+        depth = below(self.depth)
         if len(operands) != len(subgraph.inputs):
             raise Refused(f"subgraph {number} takes {len(subgraph.inputs)} tensors, not {len(operands)}")
         assert trace is not None
-        walk = Walk(self.lowering, subgraph, trace, self.depth + 1)
+        walk = Walk(self.lowering, subgraph, trace, depth)
         walk.values |= {place: one.value for place, one in zip(subgraph.inputs, operands, strict=True)}
         walk.run()
         for place in walk.refused.intersection(subgraph.outputs):
@@ -279,22 +238,7 @@ class Walk:
 def _declared(operator: records.Operator) -> Declaration:
     if operator.custom and (operator.name in OPERATORS or operator.name not in DECLARATIONS):
         return DECLARATIONS["CUSTOM"]
-    found = DECLARATIONS.get(operator.name)
-    if found is None:
-        raise Refused(UNWRITTEN)
-    return found
-
-
-def _values(declared: Declaration, node: Node) -> tuple[Tensor | Array, ...]:
-    """The results of a node: folded where they follow from constants, else written as TOSA."""
-    values: Any = None
-    if declared.fold is not None and all(one is None or one.is_constant for one in node.operands):
-        values = declared.fold(node)
-    if values is None:
-        assert declared.lower is not None
-        given = () if declared.attributes is None else (node.attributes(declared.attributes),)
-        values = declared.lower(node, *given)
-    return values if isinstance(values, tuple) else (values,)
+    return DECLARATIONS.find(operator.name)
 
 
 def _stand_in(described: Described) -> Tensor:
