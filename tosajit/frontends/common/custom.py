@@ -1,4 +1,4 @@
-"""What TOSA cannot say: CUSTOM operators of tosajit's own."""
+"""What TOSA cannot say: CUSTOM operators, of tosajit's own and of others."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ Result = tuple[DType, tuple[int, ...]]
 
 
 def custom(
-    name: str, operands: Sequence[Tensor | Array], results: Sequence[Result], attributes: bytes
+    name: str,
+    operands: Sequence[Tensor | Array],
+    results: Sequence[Result],
+    attributes: bytes,
+    domain: str = customs.DOMAIN,
 ) -> tuple[Tensor, ...]:
-    """The results of an operator of tosajit's own."""
+    """The results of an operator: one of tosajit's own, if no other domain is said."""
     found = ops.custom(
-        *operands, operator_name=name, domain_name=customs.DOMAIN, outputs=list(results),
+        *operands, operator_name=name, domain_name=domain, outputs=list(results),
         implementation_attrs=attributes,
     )  # fmt: skip
     return tuple(found) if isinstance(found, tuple | list) else (found,)

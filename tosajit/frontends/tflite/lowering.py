@@ -13,13 +13,12 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
-from tosajit.frontends.common.bytes import signed, unsigned
-from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
-from tosajit.frontends.frame.ends import Ends, Inside
+from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.tflite import records
+from tosajit.frontends.tflite.inside import INSIDE
 from tosajit.frontends.tflite.labels import labels
 from tosajit.frontends.tflite.lists import with_updates
 from tosajit.frontends.tflite.node import Node
@@ -31,11 +30,6 @@ from tosajit.frontends.tflite.variables import Variables
 from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
-
-_INSIDE = {
-    Type.UINT8: Inside("int8", signed, unsigned),
-    Type.COMPLEX64: Inside("halves", halves, pairs),
-}
 
 Named = Sequence[tuple[str, int]]
 
@@ -99,7 +93,7 @@ class Walk:
         with self.lowering.refusals.collecting(name, "input"):
             kind = described.type
             self.values[place] = ends.take(
-                name, described.dtype, described.outside, kind.label, _INSIDE.get(kind)
+                name, described.dtype, described.outside, kind.label, INSIDE.get(kind)
             )
             self.refused.discard(place)
 
@@ -107,7 +101,7 @@ class Walk:
         """Make a tensor an output of the graph."""
         found = self.operand(place, "outputs")
         with self.lowering.refusals.collecting(name, "output"):
-            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
+            ends.give(found.tensor, name, found.type.label, INSIDE.get(found.type))
 
     def run(self) -> None:
         """Lower every operator; results of what is refused are stood in for, so that all is found."""

@@ -29,11 +29,6 @@ refuse(
     "it stands for what a runtime has handed to another one, and belongs in no file",
     "take the file that the converter has written",
 )
-refuse(
-    "CUSTOM",
-    "nothing in the file says what a custom operator of this name computes",
-    "convert the model without it, or cut it there",
-)
 refuse("CONCAT_EMBEDDINGS", "no revision of TFLite has ever defined it")
 refuse(
     "STABLEHLO_CUSTOM_CALL",

@@ -1,0 +1,70 @@
+"""Custom operators of TFLite models become CUSTOM nodes, which run where they have been registered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.arrays import Array
+from tosajit.errors import CompileError
+from tosajit.frontends.tflite.schema import Type
+
+ATTRIBUTES = b"\x01\x02\xff"
+
+
+def model(name: str, *, kind: Type = Type.FLOAT32, version: int = 1, left_out: bool = False) -> bytes:
+    tensors = [RawTensor("x", kind, (2,)), RawTensor("layer/y", kind, (2,))]
+    operands = (0, -1) if left_out else (0,)
+    node = RawOperator(name, operands, (1,), None, version, ATTRIBUTES, custom=True)
+    return RawModel([RawSubgraph(tensors, [node], [0], [1])]).bytes()
+
+
+def doubled(values: Array, attributes: bytes) -> Array:
+    assert attributes == ATTRIBUTES
+    return values * np.float32(2)
+
+
+def test_a_custom_operator_keeps_its_name_and_attributes() -> None:
+    (node,) = tj.load(model("MyDouble")).nodes
+    assert isinstance(node.operator, tj.operators.CUSTOM)
+    assert (node.operator.domain_name, node.operator.operator_name) == ("tflite", "MyDouble")
+    assert node.operator.implementation_attrs == ATTRIBUTES
+    assert node.name == "layer/y"
+
+
+def test_it_runs_as_what_was_registered_also_from_a_written_file(tmp_path: Path) -> None:
+    tj.save(tj.load(model("TestOnlyDouble")), tmp_path / "model.tosa")
+    tj.register_custom("tflite", "TestOnlyDouble", doubled)
+    for source in (tj.load(model("TestOnlyDouble")), tj.load(tmp_path / "model.tosa")):
+        found = tj.compile(source)(np.array([1, 2], np.float32))
+        assert found.tolist() == [2, 4]
+
+
+def test_where_it_is_not_registered_an_error_says_how() -> None:
+    with pytest.raises(CompileError, match=r"layer/y \(CUSTOM\).*tj.register_custom\('tflite', 'NotThere'"):
+        tj.compile(tj.load(model("NotThere")))
+
+
+def test_a_custom_operator_with_a_builtin_name_is_not_that_one() -> None:
+    (node,) = tj.load(model("ABS")).nodes
+    assert isinstance(node.operator, tj.operators.CUSTOM)
+
+
+@pytest.mark.parametrize("version", [0, 1, 1 << 30])
+def test_its_version_is_its_own_affair(version: int) -> None:
+    (node,) = tj.load(model("MyDouble", version=version)).nodes
+    assert isinstance(node.operator, tj.operators.CUSTOM)
+
+
+def test_an_operand_that_is_left_out_is_refused() -> None:
+    with pytest.raises(tj.ModelError, match="operand 1 is missing"):
+        tj.load(model("MyDouble", left_out=True))
+
+
+def test_strings_are_refused() -> None:
+    with pytest.raises(tj.ModelError, match="which TOSA has no type for"):
+        tj.load(model("MyDouble", kind=Type.STRING))
