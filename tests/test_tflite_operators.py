@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from litert import LiteRT
 
-from tests.tflite_cases import draw, drawn
+import tosajit as tj
+from tests.tflite_cases import Sketch, draw, drawn
 from tests.tflite_cases.chain import chain, names, shortest
 from tests.tflite_cases.running import fault
 from tosajit.frontends.tflite.operators import DECLARATIONS
+from tosajit.frontends.tflite.options import FusedOptions
+from tosajit.frontends.tflite.schema import Type
 
 SEEDS = range(3)
 TYPED = [(name, kind) for name, one in sorted(drawn().items()) for kind in one.types]
@@ -25,6 +28,16 @@ def test_an_operator_gives_what_litert_gives(name: str, kind: str, litert: LiteR
 def test_a_chain_of_operators_gives_what_litert_gives(seed: int, litert: LiteRT) -> None:
     found = chain(seed)
     assert fault(found, litert) is None, f"{' '.join(names(found))}: tools/fuzz_tflite.py finds out where"
+
+
+def test_products_that_are_far_too_great_stay_at_the_ends() -> None:
+    sketch = Sketch("MUL", 1)
+    factors = [[-32768, -9, 9, 32767], [32767, 32767, 32767, 32767]]
+    places = [sketch.given(Type.INT16, one, scale=(8.0,), zero_point=(0,)) for one in factors]
+    sketch.add(places, sketch.result(Type.INT16, (4,), scale=(0.5,), zero_point=(0,)), FusedOptions())
+    case = sketch.case()
+    found = tj.compile(tj.load(case.model), checked=True)(*case.calls[0])
+    assert found.tolist() == [-32768, -32768, 32767, 32767]
 
 
 def test_chains_are_long_and_of_many_operators() -> None:

@@ -12,6 +12,7 @@ from tests.tflite_cases.sketch import STORAGE
 from tosajit.arrays import Array
 from tosajit.frontends.tflite.options import (
     BucketizeOptions,
+    CastOptions,
     CumsumOptions,
     OneHotOptions,
     ReverseSequenceOptions,
@@ -157,19 +158,38 @@ def greatest(sketch: Sketch, kind: Type) -> None:
     sketch.add([value, sketch.constant(Type.INT32, np.array(count))], results)
 
 
-@case("MATRIX_DIAG", NUMBERS)
+@case("MATRIX_DIAG", f"float16 bool {NUMBERS}")
 def diagonals(sketch: Sketch, kind: Type) -> None:
     shape, alike = sketch.shape(1, 3), same_scale(sketch, kind)
     value = sketch.operand(kind, shape, constant=False, **alike)
     sketch.add([value], sketch.result(kind, (*shape, shape[-1]), **alike))
+    counted_in_floats(sketch, kind)
 
 
-@case("MATRIX_SET_DIAG", NUMBERS)
+@case("MATRIX_SET_DIAG", f"float16 bool {NUMBERS}")
 def other_diagonals(sketch: Sketch, kind: Type) -> None:
     shape, alike = sketch.shape(2, 4), same_scale(sketch, kind)
     value = sketch.operand(kind, shape, constant=False, **alike)
     diagonal = sketch.operand(kind, (*shape[:-2], min(shape[-2:])), constant=False, **alike)
     sketch.add([value, diagonal], sketch.result(kind, shape, **alike))
+    counted_in_floats(sketch, kind)
+
+
+def counted_in_floats(sketch: Sketch, kind: Type) -> None:
+    """LiteRT takes elements of one and two bytes without scales for those of four: it gets such."""
+    if kind not in (Type.FLOAT16, Type.BOOL):
+        return
+    outer = sketch.drawn("main")
+    known = Sketch(sketch.name, "known")
+    known.tensors, known.inputs = list(outer.tensors), list(outer.inputs)
+    wide = {place: known.tensor(Type.FLOAT32, one.shape) for place, one in enumerate(outer.tensors)}
+    for place in outer.inputs:
+        known.add([place], wide[place], CastOptions(), name="CAST")
+    (operator,), (result,) = outer.operators, outer.outputs
+    known.add([wide[place] for place in operator.inputs], wide[result])
+    known.outputs.append(result)
+    known.add([wide[result]], result, CastOptions(), name="CAST")
+    sketch.known = known.drawn("main")
 
 
 def points(

@@ -27,8 +27,9 @@ def sigmoids(sketch: Sketch, kind: Type) -> None:
     function(sketch, kind, fixed.get(kind), scale=scale if kind is Type.INT16 else sketch.scale())
 
 
-@case("GELU", TYPES)
+@case("GELU", f"float16 {TYPES}")
 def gelu(sketch: Sketch, kind: Type) -> None:
+    rounded_to(sketch, kind)
     function(sketch, kind, None, options=GeluOptions(sketch.chance()), scale=word_scale(sketch, kind))
 
 

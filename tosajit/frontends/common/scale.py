@@ -90,6 +90,14 @@ def zero_point(number: int, dtype: DType) -> Array:
     return np.array([number], dtype.storage)
 
 
+def kept_near(value: Tensor, scale: float, most: int) -> Tensor:
+    """INT32 numbers up to some size as RESCALE takes them: those that would be too great stay great."""
+    bound = 1 << (multiplier_of(scale)[1] - 1)
+    if most < bound:
+        return value
+    return ops.minimum(ops.maximum(value, number_like(value, -bound)), number_like(value, bound - 1))
+
+
 def wide(value: Tensor, zp: int = 0, bits: int = 0) -> Tensor:
     """`(value - zp) << bits` as INT32."""
     reach = (1 << value.dtype.bits) << bits

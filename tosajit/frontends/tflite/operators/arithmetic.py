@@ -12,7 +12,15 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
-from tosajit.frontends.common.scale import allowed, multiplier_of, rescale, rounded_twice, scaled, wide
+from tosajit.frontends.common.scale import (
+    allowed,
+    kept_near,
+    multiplier_of,
+    rescale,
+    rounded_twice,
+    scaled,
+    wide,
+)
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
@@ -89,7 +97,13 @@ def mul(node: Node, options: FusedOptions) -> Tensor:
         return activated(ops.mul(*aligned(first.tensor, second.tensor)), activation)
     terms = aligned(*(centred(operand) for operand in (first, second)))
     scale = float(first.scale) * float(second.scale) / float(result.scale)
-    return finished(ops.mul(*terms), scale, result, activation)
+    product = kept_near(ops.mul(*terms), scale, _farthest(first) * _farthest(second))
+    return finished(product, scale, result, activation)
+
+
+def _farthest(operand: Operand) -> int:
+    """How far from its zero point the numbers of an operand may be."""
+    return max(abs(bound - operand.zero_point) for bound in operand.bounds)
 
 
 def centred(operand: Operand) -> Tensor:

@@ -13,7 +13,7 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
-_TYPES = "float32 int8 uint8 int16 int32 int64"
+_TYPES = "float32 float16 bool int8 uint8 int16 int32 int64"
 
 
 @operator("MATRIX_DIAG", types=_TYPES)

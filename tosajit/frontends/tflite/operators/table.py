@@ -46,19 +46,24 @@ def logistic(node: Node) -> Tensor:
     return tabled(value, node.result, _sigmoid)
 
 
-@operator("GELU", GeluOptions, types="float32 int8 uint8 int16", versions=3)
+@operator("GELU", GeluOptions, types="float32 float16 int8 uint8 int16", versions=3)
 def gelu(node: Node, options: GeluOptions) -> Tensor:
     """A number times the probability that a normal one is less."""
     value = node[0]
     if value.quantized:
         return tabled(value, node.result, _gelu_by_tanh if options.approximate else _gelu)
     tensor = value.tensor
+    half = tensor * number(tensor, 0.5)
     if options.approximate:
-        cube = tensor * tensor * tensor * number(tensor, _CUBIC)
-        inner = ops.tanh((tensor + cube) * number(tensor, sqrt(2 / pi)))
-    else:
-        inner = ops.erf(tensor * number(tensor, sqrt(0.5)))
-    return tensor * number(tensor, 0.5) * (inner + number(tensor, 1.0))
+        cube = tensor * (tensor * tensor) * number(tensor, _CUBIC)
+        inner = in_float32(ops.tanh, (tensor + cube) * number(tensor, sqrt(2 / pi)))
+        return half * (inner + number(tensor, 1.0))
+    return half * in_float32(_one_and_erf, tensor * number(tensor, sqrt(0.5)))
+
+
+def _one_and_erf(value: Tensor) -> Tensor:
+    """One and the error function: numbers of 16 bits are counted in their own, but this."""
+    return ops.add(ops.erf(value), number(value, 1.0))
 
 
 @operator("RSQRT", types="float32 int8 int16", versions=3)
