@@ -44,3 +44,18 @@ def test_every_lowered_operator_has_a_case() -> None:
     tested = {case.op for case in CASES} | SILENT | ELSEWHERE
     lowered = {name for name, one in DECLARATIONS.items() if one.kind == "lowered"}
     assert sorted(lowered - tested) == []
+
+
+FINE_GRID = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 3 } } } } }
+node { name: "y" op: "FakeQuantWithMinMaxArgs" input: "x" attr { key: "min" value { f: -2 } }
+       attr { key: "max" value { f: 2 } } attr { key: "num_bits" value { i: 16 } } }
+"""
+
+
+def test_numbers_near_zero_are_those_of_a_fine_grid_to_the_last_bit() -> None:
+    given = np.array([0.0026882102, 0.0005318426, -0.0021365443], np.float32)
+    found = tj.compile(tj.from_tensorflow(FINE_GRID.encode()))(given)
+    of_tensorflow = np.array([0.0026855879, 0.0005493248, -0.002136263], np.float32)
+    assert found.tobytes() == of_tensorflow.tobytes()

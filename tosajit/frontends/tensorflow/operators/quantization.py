@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tosajit import ops
-from tosajit.arrays import Array
-from tosajit.frontends.common.grid import Grid, on_grid
+from tosajit.frontends.common.grid import Grid
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.node import Attributes, Node
@@ -43,32 +42,34 @@ def _grid(low: float, high: float, options: GridAttributes) -> Grid:
 @operator("FakeQuantWithMinMaxArgs", FixedGridAttributes, types="float32")
 def fake_quant(node: Node, options: FixedGridAttributes) -> Tensor:
     """Real numbers as their nearest ones of a grid."""
-    return on_grid(node[0].tensor, _grid(options.min, options.max, options))
+    return _on_grids(node[0].tensor, _grid(options.min, options.max, options))
 
 
 @operator("FakeQuantWithMinMaxVars", GridAttributes, types="float32")
 def fake_quant_vars(node: Node, options: GridAttributes) -> Tensor:
     """Real numbers as their nearest ones of a grid, whose ends are operands."""
-    return on_grid(node[0].tensor, _grid(float(node[1].number), float(node[2].number), options))
+    return _on_grids(node[0].tensor, _grid(float(node[1].number), float(node[2].number), options))
 
 
 @operator("FakeQuantWithMinMaxVarsPerChannel", GridAttributes, types="float32")
 def fake_quant_channels(node: Node, options: GridAttributes) -> Tensor:
     """Real numbers as their nearest ones of a grid for each channel."""
-    value = node[0].tensor
     ends = zip(node[1].raw.reshape(-1), node[2].raw.reshape(-1), strict=True)
-    grids = [_grid(float(low), float(high), options) for low, high in ends]
-    row = (*(1,) * (value.ndim - 1), -1)
+    return _on_grids(node[0].tensor, *(_grid(float(low), float(high), options) for low, high in ends))
 
-    def channels(numbers: list[float]) -> Array:
-        return np.array(numbers, np.float32).reshape(row)
 
+def _on_grids(value: Tensor, *grids: Grid) -> Tensor:
+    """The nearest numbers of one grid, or of one for each channel; halves go up.
+
+    They are counted from zero, as TensorFlow counts them, and not from the low end: others would be rounded.
+    """
+    row = (*(1,) * (value.ndim - 1), -1)[: value.ndim]
     low, high, step = (
-        channels([one.low for one in grids]),
-        channels([one.high for one in grids]),
-        channels([one.step for one in grids]),
+        np.array(numbers, np.float32).reshape(row)
+        for numbers in zip(*((one.low, one.high, one.step) for one in grids), strict=True)
     )
+    inverse = np.float32(1) / step
+    zero = np.floor(-low * inverse + np.float32(0.5))
     inside = ops.minimum(ops.maximum(value, low), high)
-    place = ops.mul(ops.sub(inside, low), np.float32(1) / step)
-    nearest = ops.floor(ops.add(place, number(value, 0.5)))
-    return ops.add(ops.mul(nearest, step), low)
+    place = ops.sub(ops.mul(ops.sub(inside, low), inverse), zero)
+    return ops.mul(ops.floor(ops.add(place, number(value, 0.5))), step)
