@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
@@ -102,11 +102,6 @@ class Expression:
 
     text: str
     root: Node
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in it, each once."""
-        return tuple(dict.fromkeys(_names(self.root)))
 
     def evaluate(self, columns: Mapping[str, Column], count: int) -> Column:
         """Values for so many rows, and what is wrong where there is no value."""
@@ -320,13 +315,6 @@ def _dotted(tree: ast.expr) -> str:
 def _what(tree: ast.expr) -> str:
     known = {ast.IfExp: "if … else", ast.Lambda: "lambda", ast.Subscript: "[…]", ast.BinOp: "this operation"}
     return known.get(type(tree), f"this ({type(tree).__name__})")
-
-
-def _names(node: Node) -> Iterator[str]:
-    if node.operation == "name":
-        yield node.value
-    for one in node.inputs:
-        yield from _names(one)
 
 
 _FINE = np.zeros((), np.int8)

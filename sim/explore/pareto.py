@@ -92,11 +92,9 @@ def _no_worse(ours: Values, theirs: Values) -> Mask:
 
 
 def _beaten(ours: Values, theirs: Values) -> Mask:
-    """Which of theirs are no better in any objective than some one of ours."""
+    """Which of theirs are no better in any of two or more objectives than some one of ours."""
     if not len(ours) or not len(theirs):
         return np.zeros(len(theirs), np.bool_)
-    if ours.shape[1] == 1:
-        return np.asarray(theirs[:, 0] >= ours[:, 0].min())
     if ours.shape[1] == 2:
         return _beaten_in_two(ours, theirs)
     if len(ours) * len(theirs) <= PAIRS:

@@ -83,6 +83,7 @@ PARTS = (
     "tests/test_npu.py",
 )
 EXPLORING = (
+    "tests/sim/explore/test_golden_explorations.py",
     "tests/sim/explore",
     "tests/test_explore.py",
     "tests/test_cluster.py",
@@ -123,6 +124,7 @@ SUITES = {
     "sim/cost/": MACHINES,
     "sim/events/": MACHINES,
     "sim/explore/": EXPLORING,
+    "sim/explore/store.py": ("tests/sim/explore/test_run_store.py", "tests/test_odd_files.py", *EXPLORING),
     "sim/machine/": PARTS,
     "tiling/": PLANNING,
     "tiling/expr.py": (*PLANNING, "tests/test_vocabulary.py"),
@@ -171,6 +173,8 @@ SUITES = {
         "tests/test_files_arm.py",
         "tests/test_files_fuzz.py",
     ),
+    "tosajit/files/prototext.py": ("tests/test_tensorflow.py", "tests/test_files_fuzz.py"),
+    "tosajit/files/wire.py": ("tests/test_tensorflow.py", "tests/test_tensorflow_operators.py"),
     "tosajit/graph/": (
         "tests/test_graph.py",
         "tests/test_operators.py",
