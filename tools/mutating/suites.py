@@ -112,6 +112,7 @@ TFLITE = (
     "tests/test_framework_sample.py",
 )
 TENSORFLOW = (
+    "tests/test_tensorflow_folding.py",
     "tests/test_tensorflow_operators.py",
     "tests/test_tensorflow.py",
     "tests/test_frontends.py",
@@ -162,7 +163,7 @@ SUITES = {
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
-    "tosajit/customs/": ("tests/test_customs.py",),
+    "tosajit/customs/": ("tests/test_customs.py", "tests/test_tflite_operators.py"),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
         "tests/test_files.py",
