@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
@@ -16,11 +18,34 @@ from tosajit.frontends.tensorflow.node import Attributes, Node
 from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
+_PLAIN: tuple[tuple[str, Callable[[Tensor], Tensor], Callable[[Array], Array] | None, str], ...] = (
+    ("Exp", ops.exp, np.exp, "The exponential."),
+    ("Log", ops.log, np.log, "The natural logarithm."),
+    ("Rsqrt", ops.rsqrt, lambda value: 1 / np.sqrt(value), "One over the square root."),
+    ("Reciprocal Inv", ops.reciprocal, np.reciprocal, "One over a number."),
+    ("Sin", ops.sin, np.sin, "The sine of an angle in radians."),
+    ("Cos", ops.cos, np.cos, "The cosine of an angle in radians."),
+    ("Tanh", ops.tanh, np.tanh, "The hyperbolic tangent."),
+    ("Sigmoid", ops.sigmoid, None, "One over one plus the exponential of the opposite."),
+    ("Erf", ops.erf, None, "The error function."),
+    ("Floor", ops.floor, np.floor, "The next whole number downwards."),
+    ("Ceil", ops.ceil, np.ceil, "The next whole number upwards."),
+)
+"""Operators that TOSA has as well: names, what writes them, what folds them, and what they do."""
 
-@operator("Exp", types=REAL, fold=folded(np.exp))
-def exp(node: Node) -> Tensor:
-    """The exponential."""
-    return ops.exp(node[0].tensor)
+
+def _declare(
+    names: str, write: Callable[[Tensor], Tensor], fold: Callable[[Array], Array] | None, summary: str
+) -> None:
+    def plain(node: Node) -> Tensor:
+        return write(node[0].tensor)
+
+    plain.__doc__ = summary
+    operator(names, types=REAL, fold=None if fold is None else folded(fold))(plain)
+
+
+for _row in _PLAIN:
+    _declare(*_row)
 
 
 @operator("Expm1", types=REAL, fold=folded(np.expm1))
@@ -31,12 +56,6 @@ def expm1(node: Node) -> Tensor:
     near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
     far = ops.sub(ops.exp(value), number(value, 1))
     return ops.select(ops.greater(constant(value, 0.5), ops.abs(value)), near, far)
-
-
-@operator("Log", types=REAL, fold=folded(np.log))
-def log(node: Node) -> Tensor:
-    """The natural logarithm."""
-    return ops.log(node[0].tensor)
 
 
 @operator("Log1p", types=REAL, fold=folded(np.log1p))
@@ -60,52 +79,10 @@ def square_root(node: Node) -> Tensor:
     return ops.reciprocal(ops.rsqrt(node[0].tensor))
 
 
-@operator("Rsqrt", types=REAL, fold=folded(lambda value: 1 / np.sqrt(value)))
-def rsqrt(node: Node) -> Tensor:
-    """One over the square root."""
-    return ops.rsqrt(node[0].tensor)
-
-
-@operator("Reciprocal Inv", types=REAL, fold=folded(np.reciprocal))
-def reciprocal(node: Node) -> Tensor:
-    """One over a number."""
-    return ops.reciprocal(node[0].tensor)
-
-
-@operator("Sin", types=REAL, fold=folded(np.sin))
-def sin(node: Node) -> Tensor:
-    """The sine of an angle in radians."""
-    return ops.sin(node[0].tensor)
-
-
-@operator("Cos", types=REAL, fold=folded(np.cos))
-def cos(node: Node) -> Tensor:
-    """The cosine of an angle in radians."""
-    return ops.cos(node[0].tensor)
-
-
 @operator("Tan", types=REAL, fold=folded(np.tan))
 def tan(node: Node) -> Tensor:
     """The tangent of an angle in radians."""
     return quotient_of(ops.sin(node[0].tensor), ops.cos(node[0].tensor))
-
-
-@operator("Tanh", types=REAL, fold=folded(np.tanh))
-def tanh(node: Node) -> Tensor:
-    """The hyperbolic tangent."""
-    return ops.tanh(node[0].tensor)
-
-
-@operator("Sigmoid", types=REAL)
-def sigmoid(node: Node) -> Tensor:
-    """One over one plus the exponential of the opposite."""
-    return ops.sigmoid(node[0].tensor)
-
-
-@operator("Erf", types=REAL)
-def erf(node: Node) -> Tensor:
-    """The error function."""
-    return ops.erf(node[0].tensor)
 
 
 @operator("Erfc", types=REAL)
@@ -113,18 +90,6 @@ def erfc(node: Node) -> Tensor:
     """One less the error function."""
     value = ops.erf(node[0].tensor)
     return ops.sub(constant(value, 1), value)
-
-
-@operator("Floor", types=REAL, fold=folded(np.floor))
-def floor(node: Node) -> Tensor:
-    """The next whole number downwards."""
-    return ops.floor(node[0].tensor)
-
-
-@operator("Ceil", types=REAL, fold=folded(np.ceil))
-def ceil(node: Node) -> Tensor:
-    """The next whole number upwards."""
-    return ops.ceil(node[0].tensor)
 
 
 @operator("Round", types=NUMBERS, fold=folded(lambda value: np.rint(value).astype(value.dtype)))
