@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 
 import tosajit as tj
+from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.cli import main
 from tosajit.cli.arguments import parser
 from tosajit.cli.completion import Command, commands
 from tosajit.cli.examples import EXAMPLES
+from tosajit.frontends.tflite.options import AddOptions
+from tosajit.frontends.tflite.schema import Type
 
 ROOT = Path(__file__).parents[1]
 MODEL = tj.samples.path("ds_cnn")
@@ -97,6 +100,26 @@ def test_resume_goes_on_with_what_the_folder_says(
     (folder / "results.csv").unlink()
     said(capsys, "explore", "--resume", folder, "--workers", 0)
     assert (folder / "results.csv").read_text() == first
+
+
+def test_explore_reads_models_with_shapes_and_a_signature(
+    space: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tensors = [
+        RawTensor(name, Type.FLOAT32, (1, 16), signature=(-1, 16)) for name in ("x", "sum", "difference")
+    ]
+    nodes = [RawOperator("ADD", (0, 0), (1,), AddOptions()), RawOperator("SUB", (0, 0), (2,), AddOptions())]
+    signatures = [("difference", 0, {"value": 0}, {"found": 2})]
+    path, folder = tmp_path / "model.tflite", tmp_path / "found"
+    path.write_bytes(RawModel([RawSubgraph(tensors, nodes, [0], [1, 2])], signatures).bytes())
+    reading = ["--signature", "difference", "--shapes", "value=64x16"]
+    said(capsys, "explore", space, path, "--out", folder, "--points", 3, "--workers", 0, *reading)
+    report = json.loads((folder / "results.json").read_text())
+    assert report["settings"]["signature"] == "difference"
+    assert report["settings"]["shapes"] == {"value": [64, 16]}
+    (folder / "results.csv").unlink()
+    said(capsys, "explore", "--resume", folder, "--workers", 0)
+    assert (folder / "results.csv").exists()
 
 
 def test_resume_says_what_is_lacking(

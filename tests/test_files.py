@@ -273,8 +273,8 @@ UNREADABLE = {
     "a tensor and a shape of one name": (RawFile(shapes=(RawShape("x", 1),)).bytes(), "found 'x' twice"),
     "a tensor without name": (tensor_file(RawTensor("")), "tensors[0].name): expected a name"),
     "a negative extent": (
-        tensor_file(RawTensor(shape=(2, -1))),
-        "expected extents from 0, found [2, -1]",
+        tensor_file(RawTensor(shape=(2, -2))),
+        "expected extents from 0, or -1 for open ones, found [2, -2]",
     ),
     "an unknown input": (RawFile(inputs=("y",)).bytes(), "'y' is not a tensor or shape of the block"),
     "an unknown operand": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import tosajit as tj
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.cli import main
 from tosajit.frontends.frame import Declarations, Refused
 from tosajit.frontends.tflite.options import AddOptions
 from tosajit.frontends.tflite.schema import Type
@@ -121,6 +123,11 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
         (b"\x08\x07\x12\x07pytorch" + bytes(40), "an ONNX model"),
         (b"\x08\x01\x12\x07" + bytes(40), "the saved_model.pb of a TensorFlow SavedModel"),
         (b"\x80\x04\x95" + bytes(40), "a Python pickle"),
+        (b"\x18\0\0\0ET12" + bytes(40), "an ExecuTorch program"),
+        (b"\x18\0\0\0ORTM" + bytes(40), "a model in ONNX Runtime's own format"),
+        (b"GGUF\x03\0\0\0" + bytes(40), "weights in GGUF"),
+        (b"\x40" + bytes(7) + b'{"weight":{"dtype":"F32"', "weights as safetensors"),
+        (b'<?xml version="1.0"?>\n<net name="a" version="11">', "an OpenVINO model"),
     ],
 )
 def test_other_formats_are_named(data: bytes, seems: str) -> None:
@@ -131,9 +138,20 @@ def test_other_formats_are_named(data: bytes, seems: str) -> None:
 
 
 def test_folders_are_named(tmp_path: Path) -> None:
-    (tmp_path / "saved_model.pb").write_bytes(b"x")
-    with pytest.raises(tj.FileError, match="this folder seems to be a TensorFlow SavedModel"):
+    (tmp_path / "graph.nnef").write_bytes(b"x")
+    with pytest.raises(tj.FileError, match="this folder seems to be an NNEF model"):
         tj.load(tmp_path)
+
+
+def test_the_folder_of_a_saved_model_is_read_by_tensorflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    (tmp_path / "saved_model.pb").write_bytes(b"x")
+    with pytest.raises(tj.InputError, match=r"not installed, .*: pip install tosajit\[tensorflow\]"):
+        tj.load(tmp_path)
+    assert main(["info", str(tmp_path)]) == 1
+    assert "tosajit: TensorFlow is not installed" in capsys.readouterr().err
 
 
 def test_what_is_no_model_at_all_is_refused_as_before() -> None:

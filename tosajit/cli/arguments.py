@@ -12,7 +12,8 @@ from argparse import (
     ArgumentTypeError,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,7 @@ STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
 SOURCES = ("tflite", "tensorflow")
 """Formats whose operators can be listed."""
+MODEL = "a .tosa, .tflite or .pb file, or the folder of a SavedModel"
 
 EPILOG = f"{EXITS}\n\n{ERRORS}\n\nSee `tosajit COMMAND --help` for examples."
 
@@ -42,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tosajit.errors import TosaError
 
     try:
-        code: int = command.run(options)
+        with _noting():
+            code: int = command.run(options)
         sys.stdout.flush()
     except TosaError as error:
         print_error(str(error), type(error).__name__, bool(getattr(options, "json", False)))
@@ -53,6 +56,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return STOPPED
     return code
+
+
+@contextmanager
+def _noting() -> Iterator[None]:
+    """Write what the package warns of to standard error."""
+    import logging
+
+    log, handler = logging.getLogger("tosajit"), logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("tosajit: %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def print_error(message: str, kind: str, as_json: bool) -> None:
@@ -139,13 +157,22 @@ def _version() -> str:
 
 
 def _model(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="a .tosa, .tflite or .pb file")
-    _signature(parser)
+    parser.add_argument("model", type=Path, help=MODEL)
+    _reading(parser)
 
 
-def _signature(parser: ArgumentParser) -> None:
+def _reading(parser: ArgumentParser) -> None:
+    """How models are read."""
     parser.add_argument(
-        "--signature", metavar="NAME", help="signature of a TFLite model (default: the first)"
+        "--signature", metavar="NAME", help="signature of a TFLite model or a SavedModel (default: the first)"
+    )
+    parser.add_argument(
+        "--shapes",
+        action="append",
+        default=[],
+        type=shape,
+        metavar="NAME=1x224x224x3",
+        help="shape of an input that the model leaves open; can be repeated (default: a batch of 1)",
     )
 
 
@@ -244,8 +271,8 @@ def _program(parser: ArgumentParser) -> None:
 
 
 def _simulate(parser: ArgumentParser) -> None:
-    parser.add_argument("models", type=Path, nargs="+", metavar="model", help="a .tosa, .tflite or .pb file")
-    _signature(parser)
+    parser.add_argument("models", type=Path, nargs="+", metavar="model", help=MODEL)
+    _reading(parser)
     parser.add_argument("--machine", action="append", metavar="NAME|FILE",
                         help="name or file of a machine; repeatable (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument(
@@ -277,7 +304,8 @@ def _explore(parser: ArgumentParser) -> None:
     parser.add_argument(
         "space", type=Path, nargs="?", help="a .yaml or .json file that describes the design space"
     )
-    parser.add_argument("models", type=Path, nargs="*", metavar="model", help="a .tosa, .tflite or .pb file")
+    parser.add_argument("models", type=Path, nargs="*", metavar="model", help=MODEL)
+    _reading(parser)
     parser.add_argument("--out", type=Path, metavar="FOLDER",
                         help="folder for the store, the tables and the report")  # fmt: skip
     parser.add_argument(
@@ -365,7 +393,7 @@ def _cache(parser: ArgumentParser) -> None:
     for name, action in (("show", show), ("warm", warm), ("clear", clear)):
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
-    _signature(warm)
+    _reading(warm)
     _building(warm)
     _json(parser)
     for one in (show, warm, clear):  # what the command itself was given is not overwritten
@@ -382,6 +410,15 @@ def binding(text: str) -> tuple[str, Path]:
     if not (name and equals and path):
         raise ArgumentTypeError(f"expected NAME=FILE, got {text!r}")
     return name, Path(path)
+
+
+def shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """An input's name and its extents; those of a single number are left out."""
+    name, equals, extents = text.rpartition("=")
+    found = extents.split("x") if extents else []
+    if not (name and equals and all(one.isascii() and one.isdigit() for one in found)):
+        raise ArgumentTypeError(f"expected NAME=1x224x224x3, got {text!r}")
+    return name, tuple(map(int, found))
 
 
 def weight(text: str) -> tuple[str, float]:

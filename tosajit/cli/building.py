@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tiling.target import HOST, TINY
+from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
 from tosajit.compiling import compile
-from tosajit.frontends import load
 from tosajit.runtime.executable import Executable
 
 _TARGETS = {"host": HOST, "tiny": TINY}
@@ -27,7 +27,7 @@ def limits(options: Namespace) -> dict[str, Any]:
 
 def built(path: Path, options: Namespace) -> Executable:
     """Load and compile a model, with a bar on the terminal while kernels are compiled."""
-    graph = load(path, signature=options.signature)
+    graph = loaded(path, options)
     bar = Bar()
     try:
         return compile(

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from tiling.words import plain
 from tosajit.checks.validation import validate
 from tosajit.cli.building import limits
+from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
-from tosajit.frontends import load
 
 
 def run(options: Namespace) -> int:
     """Print every violation; 1 if there are any."""
-    violations = validate(load(options.model, signature=options.signature), **limits(options))
+    violations = validate(loaded(options.model, options), **limits(options))
     if options.json:
         found = [{**asdict(one), "text": str(one)} for one in violations]
         print_json({"model": str(options.model), "legal": not violations, "violations": found})

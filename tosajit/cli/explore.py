@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tosajit.cli.arguments import STOPPED, USAGE, print_error
+from tosajit.cli.loading import shapes
 from tosajit.errors import InputError
 
 if TYPE_CHECKING:
     from sim.explore.exploration import Exploration
 
-ASKED = ("objective", "weight", "points", "confirm")
+ASKED = ("objective", "weight", "points", "confirm", "signature", "shapes")
 """Options that --resume takes from the folder."""
 
 
@@ -66,7 +67,8 @@ def _check(question: Mapping[str, Any]) -> None:
     from sim.explore.objectives import objectives
     from tosajit.npu.explore import works_of
 
-    works_of(question["models"], question["weights"], question["level"], question["loop_trips"])
+    asked = ("models", "weights", "level", "loop_trips", "signature", "shapes")
+    works_of(**{name: question[name] for name in asked})
     objectives(question["objectives"], question["space"].area)
 
 
@@ -97,6 +99,8 @@ def _asked(options: Namespace) -> dict[str, Any]:
         "mode": "events" if options.events else "analytic",
         "loop_trips": options.loop_trips,
         "level": options.level,
+        "signature": options.signature,
+        "shapes": shapes(options),
     }
 
 
@@ -117,7 +121,7 @@ def _resumed(folder: Path) -> dict[str, Any]:
         )
     files = about["files"]
     nowhere = [name for name in about["models"] if name not in files]
-    gone = [files[name] for name in files if not Path(files[name]).is_file()]
+    gone = [files[name] for name in files if not Path(files[name]).exists()]
     if nowhere:
         raise InputError(
             f"{store.path}: {nowhere[0]} did not come from a file; continue with `tosajit.explore`"
@@ -136,6 +140,8 @@ def _resumed(folder: Path) -> dict[str, Any]:
         "mode": about["mode"],
         "loop_trips": about["loop_trips"],
         "level": about["level"],
+        "signature": about.get("signature"),
+        "shapes": about.get("shapes"),
     }
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from tiling.words import plain
+from tosajit.cli.loading import loaded
 from tosajit.cli.output import bytes_text, print_json
 from tosajit.display.columns import aligned
 from tosajit.display.summary import Summary, summarize
-from tosajit.frontends import load
 
 
 def run(options: Namespace) -> int:
     """Print what is in a model."""
-    graph = load(options.model, signature=options.signature)
+    graph = loaded(options.model, options)
     summary = summarize(graph)
     if options.json:
         listed = {"graph": str(graph)} if options.graph else {}

@@ -13,18 +13,20 @@ from tosajit.files.encode import write_graph
 from tosajit.files.npy import load_npy, save_npy
 from tosajit.files.storage import write_file
 from tosajit.graph import Graph
+from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
 
 __all__ = ["from_bytes", "load_npy", "save", "save_npy", "to_bytes"]
 
 
-def from_bytes(data: Bytes) -> Graph:
+def from_bytes(data: Bytes, shapes: Shapes | None = None) -> Graph:
     """Read a graph from the bytes of a `.tosa` file; constants are views of them.
 
-    Raises `FileError`, with the byte and the field, if they are damaged or of another version than 1.0. A
-    graph that can be read may still break the specification: `validate` says.
+    `shapes` has those of inputs that the file leaves open; without it, batches have one element. Raises
+    `FileError`, with the byte and the field, if they are damaged or of another version than 1.0. A graph that
+    can be read may still break the specification: `validate` says.
     """
-    return read_graph(data)
+    return read_graph(data, shapes)
 
 
 def save(graph: Graph, path: str | Path) -> None:

@@ -7,10 +7,12 @@ from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType
 from tosajit.files import schema
 from tosajit.files.attributes import called_regions, construct, field_names, read_attributes
+from tosajit.files.closing import closed_graph
 from tosajit.files.constants import stored_size, unpack
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.graph.extents import Shapes
 from tosajit.graph.operator import Operator
 from tosajit.operators import IDENTITY, OPERATORS
 
@@ -18,7 +20,7 @@ _HIGHEST_RANK = 64  # that of NumPy; PAD takes two numbers for each dimension
 _PADDING = 8  # some writers fill constants up to a multiple of this with zeros
 
 
-def read_graph(data: Bytes) -> Graph:
+def read_graph(data: Bytes, shapes: Shapes | None = None) -> Graph:
     """Decode a file; whatever is wrong with its structure is a FileError."""
     table = root(Source.of(data), schema.IDENTIFIER, schema.GRAPH)
     version = _version(table)
@@ -27,7 +29,7 @@ def read_graph(data: Bytes) -> Graph:
     if not regions:
         table.fail("regions", "expected at least one region")
     _check_calls(regions, table)
-    return declare_variables(Graph(regions, version))
+    return closed_graph(declare_variables(Graph(regions, version)), shapes)
 
 
 def _check_calls(regions: tuple[Region, ...], table: Table) -> None:
@@ -115,8 +117,8 @@ def _tensor(table: Table) -> Value:
     ):
         table.fail("scale_data", "block scaling is not part of TOSA 1.0.1")
     shape = None if table.boolean("is_unranked") else table.ints("shape")
-    if shape is not None and any(extent < 0 for extent in shape):
-        table.fail("shape", f"expected extents from 0, found {list(shape)}")
+    if shape is not None and min(shape, default=0) < -1:
+        table.fail("shape", f"expected extents from 0, or -1 for open ones, found {list(shape)}")
     if shape is not None and len(shape) > _HIGHEST_RANK:
         table.fail("shape", f"expected at most {_HIGHEST_RANK} dimensions, found {len(shape)}")
     variable = table.string("variable_name")
@@ -191,6 +193,8 @@ def _attribute_table(table: Table, operator: type[Operator], on_variable: bool) 
 def _constant(value: Value, table: Table) -> Array:
     if value.shape is None:
         table.fail("is_unranked", "expected a constant to have a shape")
+    if min(value.shape, default=0) < 0:
+        table.fail("shape", f"expected a constant to have extents from 0, found {list(value.shape)}")
     size = stored_size(value.dtype, value.shape)
     start, count = _data(table)
     padded = max(size + -size % _PADDING, _PADDING)

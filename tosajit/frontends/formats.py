@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from os.path import isfile
 from pathlib import Path
 
@@ -12,22 +12,19 @@ from tosajit.files import from_bytes
 from tosajit.files.cursor import Bytes
 from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
+from tosajit.graph.extents import Shapes
 
-_SAVED_MODEL = "a TensorFlow SavedModel: tj.from_tensorflow(folder) reads it, with TensorFlow"
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
-
-
-Shapes = Mapping[str, Sequence[int]]
 
 
 def load(source: str | Path | bytes, *, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
     """Read a model: a `.tosa` file, or a `.tflite` or TensorFlow `.pb` file, which becomes a graph.
 
-    The content says which of them it is, and the bytes of one do as well. `signature` chooses among the
-    functions of a TFLite model; without one, its first subgraph is taken. `shapes` has the shapes of the
-    inputs that a frozen GraphDef leaves open; without them, batches have one element. Constants are views of
-    what was read where the file holds them as TOSA does.
+    The content says which of them it is, and the bytes of one do as well; the folder of a SavedModel is read
+    by TensorFlow. `signature` chooses among the functions of a TFLite model or a SavedModel; without one, the
+    first is taken. `shapes` has the shapes of inputs that are left open, by their names; without it, batches
+    have one element. Constants are views of what was read where the file holds them as TOSA does.
 
     Raises `FileError`, with the byte and the field, if the file is damaged or none of these, and `ModelError`
     with everything that has no form in TOSA. A graph that can be read can still violate the
@@ -35,6 +32,10 @@ def load(source: str | Path | bytes, *, signature: str | None = None, shapes: Sh
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return load_bytes(source, signature, shapes)
+    if isfile(Path(source) / "saved_model.pb"):  # false where a path cannot be, as one that is too long
+        from tosajit.frontends.tensorflow.loading import from_tensorflow
+
+        return from_tensorflow(source, shapes=shapes, signature=signature)
     _refuse_folders(Path(source))
     data = read_file(source)
     with file_errors(source):
@@ -45,25 +46,23 @@ def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None 
     """The graph of a model of any format that can be read."""
     head = bytes(memoryview(data)[:_SEEN])
     if is_graph_def(head):
-        _only(signature, "signature", "TFLite")
+        _refuse_signature(signature)
         from tosajit.frontends.tensorflow.lowering import graph_of as graph_of_tensorflow
 
         return graph_of_tensorflow(data, shapes)
-    _only(shapes, "shapes", "TensorFlow")
     if head[4:8] == b"TFL3":
         from tosajit.frontends.tflite.lowering import graph_of
 
-        return graph_of(data, signature)
+        return graph_of(data, signature, shapes)
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
-    _only(signature, "signature", "TFLite")
-    return from_bytes(data)
+    _refuse_signature(signature)
+    return from_bytes(data, shapes)
 
 
-def _only(given: object, name: str, source: str) -> None:
-    """Refuse what other formats have no use for."""
-    if given is not None:
-        raise FileError(f"{name} is {given!r}, but only {source} models have use for it")
+def _refuse_signature(signature: str | None) -> None:
+    if signature is not None:
+        raise FileError(f"signature is {signature!r}, but only TFLite models and SavedModels have signatures")
 
 
 def is_graph_def(head: bytes) -> bool:
@@ -89,6 +88,16 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
      "tj.from_tensorflow(model)"),
     (lambda head: head.startswith(b"\x89HDF\r\n"),
      "an HDF5 file, as Keras writes: load it with Keras, then tj.from_tensorflow(model)"),
+    (lambda head: head[4:6] == b"ET" and head[6:8].isdigit(),
+     "an ExecuTorch program (.pte): export the PyTorch model as TOSA, with ExecuTorch's TOSA backend"),
+    (lambda head: head[4:8] == b"ORTM",
+     "a model in ONNX Runtime's own format (.ort): start from its ONNX model"),
+    (lambda head: head.startswith(b"GGUF"),
+     "weights in GGUF, as llama.cpp reads them: they say nothing of how they are used"),
+    (lambda head: re.match(rb'.{8}\{\s*"', head, re.DOTALL) is not None and head[4:8] == bytes(4),
+     "weights as safetensors: load them into their model, and export that"),
+    (lambda head: head.startswith(b"<?xml") and b"<net " in head,
+     "an OpenVINO model: start from the model that it was made from"),
     (lambda head: head.startswith((b"\x80\x02", b"\x80\x04", b"\x80\x05")),
      "a Python pickle, which can run any code when it is read: tosajit never does"),
     (lambda head: head.startswith(b"ML\xefR"),
@@ -97,7 +106,7 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
      "MLIR text: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
     (_is_onnx, "an ONNX model: convert it to TFLite, or to TOSA with another tool"),
     (lambda head: head.startswith(b"\x08\x01\x12"),
-     f"the saved_model.pb of {_SAVED_MODEL}"),
+     "the saved_model.pb of a TensorFlow SavedModel: give its folder, and have TensorFlow installed"),
 )  # fmt: skip
 """What other formats look like, and what to do with them."""
 
@@ -113,9 +122,8 @@ def _seems(head: bytes) -> str | None:
 def _refuse_folders(path: Path) -> None:
     """Say what a folder seems to be."""
     for name, text in (
-        ("saved_model.pb", _SAVED_MODEL),
         ("main.sknd", "an NNEF model, which cannot be read yet"),
         ("graph.nnef", "an NNEF model, which cannot be read yet"),
     ):
-        if isfile(path / name):  # false where a path cannot be, as one that is too long
+        if isfile(path / name):
             raise FileError(f"{path}: expected a file, but this folder seems to be {text}")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sim.report.report import Report
     from tosajit.compiler.segment import Groups
     from tosajit.graph import Graph
+    from tosajit.graph.extents import Shapes
     from tosajit.npu.simulate import Copy, Network
     from tosajit.profiles import LevelName
     from tosajit.runtime.executable import Executable
@@ -222,6 +223,8 @@ def explore(
     progress: Watch | bool | None = None,
     loop_trips: int = 1,
     level: LevelName = "8K",
+    signature: str | None = None,
+    shapes: Shapes | None = None,
 ) -> Exploration:
     """Search a space for the best machines for one or several models.
 
@@ -229,7 +232,7 @@ def explore(
     models to their weights. Points are evaluated in processes on this computer (`workers`, by default one
     per core; 0 for none) or by a `dask.distributed` client, and kept in a `store`, from which the same call
     continues. The best `confirm` points are also run through the event simulator. Ctrl-C returns the points
-    evaluated so far.
+    evaluated so far. `signature` and `shapes` are those of `load`, for models that are paths.
     """
     from sim.explore.explore import Question
     from sim.explore.explore import explore as ask
@@ -239,7 +242,11 @@ def explore(
         raise InputError(f"mode is {mode!r}, but must be 'analytic' or 'events'")
     pool = pool_of(workers, client, mode, points, confirm)
     try:
-        works, places = works_of(models, weights, level, loop_trips)
+        works, places = works_of(models, weights, level, loop_trips, signature, shapes)
+        reading = {
+            "signature": signature,
+            "shapes": shapes and {name: [*one] for name, one in shapes.items()},
+        }
         for work in works:
             work.prepare(space.bases)
         question = Question(
@@ -252,7 +259,8 @@ def explore(
             mode,
             confirm,
             f"tosajit {VERSION}",
-            {"files": places, "loop_trips": loop_trips, "level": level},
+            {"files": places, "loop_trips": loop_trips, "level": level}
+            | {name: one for name, one in reading.items() if one},
         )
     except BaseException:
         pool.close(at_once=True)
@@ -281,6 +289,8 @@ def works_of(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     level: LevelName = "8K",
     loop_trips: int = 1,
+    signature: str | None = None,
+    shapes: Shapes | None = None,
 ) -> tuple[tuple[GraphWork, ...], dict[str, str]]:
     """Models as workloads, and the files of those that have one."""
     from tosajit.files import to_bytes
@@ -289,7 +299,7 @@ def works_of(
     works: dict[str, GraphWork] = {}
     places: dict[str, str] = {}
     for given, model, weight in _listed(models, weights):
-        name, graph = named_graph(model)
+        name, graph = named_graph(model, signature, shapes)
         name = _free(given or name, works)
         works[name] = GraphWork(name, to_bytes(graph), weight, level, loop_trips)
         if isinstance(model, str | Path):

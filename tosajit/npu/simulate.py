@@ -23,6 +23,7 @@ from tosajit.compiler.verify import verified
 from tosajit.errors import CompileError, PlanError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
+from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
 from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.operators import CUSTOM
@@ -49,7 +50,7 @@ def simulate(
 ) -> Report:
     """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
-    * `model` is a graph, an executable or a `.tosa` file; nothing is compiled or run.
+    * `model` is a graph, an executable or the path of a model; nothing is compiled or run.
     * `machine` is a name, a file or a value.
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
     * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
@@ -68,14 +69,16 @@ def simulate(
     return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
 
 
-def named_graph(model: Graph | Executable | str | Path, signature: str | None = None) -> tuple[str, Graph]:
+def named_graph(
+    model: Graph | Executable | str | Path, signature: str | None = None, shapes: Shapes | None = None
+) -> tuple[str, Graph]:
     """A model with the name that reports give it."""
     name = name_of(model)
     match model:
         case Executable():
             return name, model.graph
         case str() | Path():
-            return name, load(model, signature=signature)
+            return name, load(model, signature=signature, shapes=shapes)
     return name, as_graph(model, "a graph, an executable or the path of a model")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tosajit.errors import FileError, GraphError, ModelError, Refusal, TosaError
+from tosajit.graph.extents import Open
 
 
 class Refused(Exception):
@@ -40,6 +41,8 @@ class Refusals:
             yield
         except Refused as refused:
             self.add(node, operator, refused)
+        except Open as open:
+            self.add(node, operator, Refused(open.reason, open.remedy))
         except GraphError as error:
             self.add(node, operator, Refused("; ".join(one.message for one in error.violations)))
         except (FileError, ModelError):

@@ -13,8 +13,7 @@ from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
 from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
-
-Shapes = Mapping[str, Sequence[int]]
+from tosajit.graph.extents import Shapes
 
 _DEFAULT = "serving_default"
 

@@ -36,9 +36,10 @@ from tosajit.frontends.tensorflow.node import (
 from tosajit.frontends.tensorflow.operators import DECLARATIONS
 from tosajit.frontends.tensorflow.order import last, ordered
 from tosajit.frontends.tensorflow.reader import read_model
-from tosajit.frontends.tensorflow.records import AnyShape, Model, Reference
+from tosajit.frontends.tensorflow.records import Model, Reference
 from tosajit.frontends.tensorflow.schema import Type
 from tosajit.graph import Graph
+from tosajit.graph.extents import Shapes, check_names, closed
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
@@ -83,9 +84,7 @@ class Interface:
     """What is done beside giving results."""
 
 
-def graph_of(
-    data: Bytes, shapes: Mapping[str, Sequence[int]] | None = None, outputs: Sequence[str] | None = None
-) -> Graph:
+def graph_of(data: Bytes, shapes: Shapes | None = None, outputs: Sequence[str] | None = None) -> Graph:
     """The graph of a frozen GraphDef."""
     model = read_model(data)
     chosen = None if outputs is None else {name: reference_of(name) for name in outputs}
@@ -98,7 +97,7 @@ def reference_of(name: str) -> Reference:
     return Reference(node, int(place) if place.isascii() and place.isdigit() else 0)
 
 
-def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interface) -> Graph:
+def lowered(model: Model, shapes: Shapes, interface: Interface) -> Graph:
     """The graph of a model that has been read."""
     outputs = interface.outputs
     if outputs is None:
@@ -110,6 +109,7 @@ def lowered(model: Model, shapes: Mapping[str, Sequence[int]], interface: Interf
     lowering = Lowering(model, Proportion(trace, count, model.size))
     nodes = ordered(model.nodes, [*interface.after, *(one.node for one in outputs.values())])
     walk, ends = Walk(lowering, trace), Ends(trace)
+    _check(shapes, model, interface)
     with recording(trace):
         walk.count(nodes, outputs.values())
         for name, held in interface.captured.items():
@@ -150,7 +150,13 @@ def _idle(model: Model) -> set[str]:
     }
 
 
-def _given(shapes: Mapping[str, Sequence[int]], *names: str) -> Sequence[int] | None:
+def _check(shapes: Shapes, model: Model, interface: Interface) -> None:
+    """Refuse shapes of what is no placeholder."""
+    names = [*(interface.inputs or ()), *(node.name for node in model.nodes if node.op in _INPUTS)]
+    check_names({name.removesuffix(":0"): shape for name, shape in shapes.items()}, dict.fromkeys(names))
+
+
+def _given(shapes: Shapes, *names: str) -> Sequence[int] | None:
     for name in names:
         for spelling in (name, f"{name}:0"):
             if spelling in shapes:
@@ -199,7 +205,7 @@ class Walk:
             kind = node.attributes.get("dtype")
             if not isinstance(kind, Type):
                 raise Refused("its attribute dtype is missing")
-            extents = _extents(node, name, shape)
+            extents = closed(name, _shape(node), shape)
             dtype = INT8 if kind is Type.UINT8 else dtype_of(kind)
             value = ends.take(name, dtype, extents, kind.label, _INSIDE.get(kind))
             self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
@@ -333,32 +339,10 @@ class Called:
         return tuple(kept)
 
 
-def _extents(node: records.Node, name: str, given: Sequence[int] | None) -> tuple[int, ...]:
-    """The shape of an input: an open first extent, that of batches, is 1 unless it is given."""
-    shape = node.attributes.get("shape")
-    declared = AnyShape() if not isinstance(shape, tuple) else shape
-    if given is not None:
-        extents = tuple(int(one) for one in given)
-        if not isinstance(declared, AnyShape) and not _fits(extents, declared):
-            raise Refused(f"its shape is {_written(declared)}, but {list(extents)} is given")
-        return extents
-    remedy = f"give shapes={{{name!r}: (…)}}"
-    if isinstance(declared, AnyShape):
-        raise Refused("its shape is not known", remedy)
-    extents = (1, *declared[1:]) if declared[:1] == (-1,) else declared  # type: ignore[assignment]
-    if any(one < 0 for one in extents):
-        raise Refused(f"its shape is {_written(declared)}", remedy)
-    return extents
-
-
-def _fits(extents: Sequence[int], declared: Sequence[Any]) -> bool:
-    return len(extents) == len(declared) and all(
-        other in (-1, one) for one, other in zip(extents, declared, strict=True)
-    )
-
-
-def _written(shape: Sequence[Any]) -> str:
-    return f"[{', '.join('?' if one == -1 else str(one) for one in shape)}]"
+def _shape(node: records.Node) -> tuple[int, ...] | None:
+    """The shape of a placeholder, as far as it is known."""
+    found = node.attributes.get("shape")
+    return found if isinstance(found, tuple) else None  # type: ignore[return-value]
 
 
 def _spelled(name: str) -> Iterator[str]:

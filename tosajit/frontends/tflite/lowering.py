@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -28,13 +29,14 @@ from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import OPERATORS, Type
 from tosajit.frontends.tflite.variables import Variables
 from tosajit.graph import Graph
+from tosajit.graph.extents import Shapes, check_names, closed
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
 Named = Sequence[tuple[str, int]]
 
 
-def graph_of(data: Bytes, signature: str | None = None) -> Graph:
+def graph_of(data: Bytes, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
     """The graph of a file, or of one of its signatures."""
     model = read_model(data)
     subgraph, inputs, outputs = _entry(model, signature)
@@ -42,9 +44,10 @@ def graph_of(data: Bytes, signature: str | None = None) -> Graph:
     count = sum(len(one.operators) for one in model.subgraphs)
     lowering = Lowering(model, Variables(trace), Proportion(trace, count, len(data)))
     walk, ends = Walk(lowering, subgraph, trace), Ends(trace)
+    check_names(shapes, (name for name, _ in inputs))
     with recording(trace):
         for name, place in inputs:
-            walk.take(place, name, ends)
+            walk.take(place, name, ends, (shapes or {}).get(name))
         walk.run()
         lowering.refusals.settle()
         for name, place in outputs:
@@ -86,11 +89,16 @@ class Walk:
         self.labels = labels(subgraph)
         self.refused: set[int] = set()
 
-    def take(self, place: int, name: str, ends: Ends) -> None:
-        """Make a tensor an input of the graph."""
-        described = Described(self.subgraph.tensors[place])
+    def take(self, place: int, name: str, ends: Ends, shape: Sequence[int] | None = None) -> None:
+        """Make a tensor an input of the graph; extents are those of the file unless they are given."""
+        record = self.subgraph.tensors[place]
+        described = Described(record)
         self.refused.add(place)  # until it is there: what computes with it is looked at all the same
         with self.lowering.refusals.collecting(name, "input"):
+            if shape is not None:
+                described = Described(
+                    replace(record, shape=closed(name, record.signature or record.shape, shape))
+                )
             kind = described.type
             self.values[place] = ends.take(
                 name, described.dtype, described.outside, kind.label, INSIDE.get(kind)
