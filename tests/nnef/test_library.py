@@ -1,0 +1,80 @@
+"""The standard library: which operators it has, and how they are read (NNEF 2.0 chapter 4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tosajit.errors import ScriptError
+from tosajit.frontends.nnef.library import MODULES, Library, text_of
+from tosajit.frontends.nnef.syntax.parser import parse
+from tosajit.frontends.nnef.syntax.source import Source
+
+OPERATORS = {"layout": 29, "math": 71, "linalg": 4, "nn": 28, "image": 15, "quant": 2, "algo": 2}
+NEITHER = {"cubic_resize", "max_roi_pool", "avg_roi_pool", "_cubic_grid_sample", "top_k", "nonmax_suppress"}
+"""Operators that the specification defines by words alone."""
+EVERY = [(module, name) for module in MODULES for name in Library().names(module)]
+
+
+def test_all_151_operators_are_there() -> None:
+    assert Counter(module for module, _ in EVERY) == OPERATORS
+    assert sum(OPERATORS.values()) == 151
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_operator_read_alone_is_that_of_its_module(module: str) -> None:
+    whole = parse(Source(module, text_of(module)))
+    assert [one.name for one in whole.operators] == list(Library().names(module))
+    for operator in whole.operators:
+        alone = Library().find(module, operator.name)
+        assert alone is not None
+        assert alone.standard
+        assert alone.name == f"{module}.{operator.name}"
+        lines = [source.text.count("\n", 0, one.span.start) for source, one in
+                 ((Source(module, text_of(module)), operator), (alone.source, alone.operator))]  # fmt: skip
+        assert lines[0] == lines[1]
+        assert [one.name for one in alone.operator.attributes] == [one.name for one in operator.attributes]
+        assert [one.type.name for one in alone.operator.outputs] == [
+            one.type.name for one in operator.outputs
+        ]
+
+
+@pytest.mark.parametrize(("module", "name"), EVERY)
+def test_an_operator_says_what_it_computes_in_one_way(module: str, name: str) -> None:
+    found = Library().find(module, name)
+    assert found is not None
+    ways = (found.operator.components is not None) + (found.operator.lowerings is not None)
+    assert ways == (name not in NEITHER)
+    assert found.operator.outputs
+
+
+@pytest.mark.parametrize(("module", "name"), EVERY)
+def test_every_assertion_has_a_message(module: str, name: str) -> None:
+    found = Library().find(module, name)
+    assert found is not None
+    assert all(one.message is not None for one in found.operator.assertions)
+
+
+def test_unknown_names_are_not_found() -> None:
+    assert Library().find("nn", "konv") is None
+    assert Library().find("main", "conv") is None
+    assert not Library().has("main")
+
+
+def test_a_folder_takes_the_place_of_our_library(tmp_path: Path) -> None:
+    (tmp_path / "nn.sknd").write_text("operator relu { @input { x: real[n]; } @output { y: real[n]; } }\n")
+    library = Library(tmp_path)
+    assert library.names("nn") == ("relu",)
+    found = library.find("nn", "relu")
+    assert found is not None
+    assert not found.standard
+    assert library.find("nn", "conv") is None
+    assert not library.has("math")
+
+
+def test_a_fault_in_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "nn.sknd").write_text("operator relu { @inputs { } }\n")
+    with pytest.raises(ScriptError, match="@input"):
+        Library(tmp_path).find("nn", "relu")
