@@ -66,6 +66,7 @@ MACHINES = (
     "tests/sim/test_golden_plans.py",
 )
 REPORTS = (
+    "tests/sim/test_golden_reports.py",
     "tests/sim/test_report.py",
     "tests/sim/test_report_trace.py",
     "tests/sim/test_page.py",
