@@ -62,6 +62,11 @@ def comparisons() -> Iterator[Comparison]:
     yield made["nine"].compare(report(7, "tiny", 2))
     yield made["nine"].compare(made["thirteen"], made["still"])
     yield made["nine"].compare(*others[:4])
+    long = [replace(one, machine=f"a machine with a name that is rather long, number {n}")
+            for n, one in enumerate(others)]  # fmt: skip
+    yield long[0].compare(*long[1:4])
+    slow = replace(made["alone"].operators[0], cycles={"compute": 10**60})
+    yield long[0].compare(replace(long[1], operators=(slow,), cycles=10**60))
     yield made["nine"].compare(*others)
     yield made["empty"].compare(replace(empty(), machine="other"))
     yield made["nine"].compare(replace(made["thirteen"], machine=made["nine"].machine, program="another"))
@@ -74,7 +79,7 @@ def test_comparisons_read_as_they_did(golden: Golden) -> None:
 
 
 def test_pages_have_the_data_that_they_had(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("SPANS", 24), ("BOXES", 4), ("POINTS", 6), ("NAME", 24)):
+    for name, most in (("SPANS", 26), ("BOXES", 4), ("POINTS", 6), ("NAME", 24)):
         monkeypatch.setattr(f"sim.report.page.reports.{name}", most)
     made = dict(reports())
     kinds = ("constant", "input", "sums")
@@ -82,7 +87,8 @@ def test_pages_have_the_data_that_they_had(golden: Golden, monkeypatch: pytest.M
         Content(n, 10 * n + 5, 64 * n, 7 - n, f"box {n % 4}", kinds[n % 3], n % 2 > 0) for n in range(6)
     )
     long = tuple((n, n * 7 % 300) for n in range(240))
-    held = replace(made["nine"], contents=boxes, occupancy=long)
+    spans = (*made["nine"].timeline, Span("dma 1", "of nobody", "store", 5, 6))
+    held = replace(made["nine"], contents=boxes, occupancy=long, timeline=spans)
     pages = [
         held.to_html(),
         made["still"].to_html(),
