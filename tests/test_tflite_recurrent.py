@@ -114,19 +114,30 @@ def test_an_integer_cell_without_inner_scales_is_refused() -> None:
         tj.load(sketch.case().model)
 
 
-def test_a_basic_cell_of_bytes_is_refused() -> None:
-    sketch = drawn_cell()
-    basic = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
-    sketch.operators[0] = replace(sketch.operators[0], options=basic)
-    with pytest.raises(tj.ModelError, match="the basic kernel, which is lowered in floating point only"):
+def test_gates_whose_normal_numbers_leave_32_bits_are_refused() -> None:
+    cells = (drawn_cell(bare=False, seed=seed) for seed in range(99))
+    sketch = next(one for one in cells if len(one.operators[0].inputs) == 24)
+    place = sketch.operators[0].inputs[13]
+    tensor = sketch.tensors[place]
+    sketch.tensors[place] = replace(tensor, data=b"\xff\xff\xff\x7f" * tensor.shape[0])
+    with pytest.raises(tj.ModelError, match=r"made normal may be 2\d{9}, which does not fit in 32 bits"):
         tj.load(sketch.case().model)
 
 
-def drawn_cell() -> Sketch:
-    """A cell of bytes whose file does not say the scales inside."""
-    sketch = Sketch("LSTM", "bare")
+def test_a_basic_cell_of_bytes_with_sign_is_refused() -> None:
+    sketch = drawn_cell()
+    basic = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
+    sketch.operators[0] = replace(sketch.operators[0], options=basic)
+    with pytest.raises(tj.ModelError, match="the basic kernel, which takes float32 and uint8, but not int8"):
+        tj.load(sketch.case().model)
+
+
+def drawn_cell(*, bare: bool = True, seed: int = 0) -> Sketch:
+    """A cell of bytes; if bare, its file does not say the scales inside."""
+    sketch = Sketch("LSTM", f"bare {seed}")
     drawn()["LSTM"].drawer(sketch, Type.INT8)
-    sketch.operators[0] = replace(sketch.operators[0], intermediates=())
+    if bare:
+        sketch.operators[0] = replace(sketch.operators[0], intermediates=())
     return sketch
 
 

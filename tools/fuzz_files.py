@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count, islice
 from math import prod
 from pathlib import Path
 from random import Random
@@ -78,7 +79,8 @@ def main() -> int:
     if options.atheris:
         return atheris()
     share = max(1, options.cases // max(1, options.run))
-    jobs = [Job(options.seed, case, case % share == 0) for case in range(options.cases)]
+    chosen = (case for case in count() if kind_of(options.seed, case)[0] in (options.kind or KINDS))
+    jobs = [Job(options.seed, case, case % share == 0) for case in islice(chosen, options.cases)]
     started = time.perf_counter()
     outcomes = list(run_jobs(attempt, jobs, lost, options.workers, lambda _: 3 * SECONDS))
     for outcome in outcomes:
@@ -99,6 +101,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only files of this kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
@@ -218,10 +221,15 @@ def read_npy(data: bytes) -> tuple[str, str]:
     return "valid", ""
 
 
+def kind_of(seed: int, case: int) -> tuple[str, Random]:
+    """The kind of a case's file, and what draws the rest."""
+    random = Random(f"{seed}/{case}")
+    return random.choices(KINDS, (0.4, 0.25, 0.25, 0.1))[0], random
+
+
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
-    random = Random(f"{job.seed}/{job.case}")
-    kind = random.choices(KINDS, (0.4, 0.25, 0.25, 0.1))[0]
+    kind, random = kind_of(job.seed, job.case)
     files = {"npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files}[kind]()
     mutations = MUTATIONS | {"edit": edit, "edit again": edit} if kind == "tosa" else MUTATIONS
     data, mutation = damage(random, random.choice(files), files, mutations)

@@ -52,9 +52,12 @@ def cell(sketch: Sketch, batch: int, depth: int, normal: bool = False) -> Cell:
     return Cell(batch, depth, width, given, coupled, peephole, projected, normal)
 
 
-@case("LSTM", "float32 int8")
+@case("LSTM", "float32 int8 uint8")
 def lstm(sketch: Sketch, kind: Type) -> None:
     sketch.calls = CALLS
+    if kind is Type.UINT8:
+        basic_of_bytes(sketch)
+        return
     if kind is Type.INT8:
         batch, depth = sketch.random.randint(1, 3), sketch.random.randint(1, 6)
         value = sketch.operand(kind, (batch, depth), constant=False)
@@ -91,6 +94,40 @@ def basic(sketch: Sketch) -> None:
     scratch = [sketch.tensor(FLOAT, (batch, depth + width)), sketch.tensor(FLOAT, (batch, 4 * width))]
     options = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
     sketch.add(operands, [*results, *scratch], options)
+
+
+def basic_of_bytes(sketch: Sketch) -> None:
+    """Bytes for numbers from -1 to 1, and a state of 16 bits with 4 before the point."""
+    batch, depth, width = (sketch.random.randint(1, 6) for _ in range(3))
+    kept, unit, state = sketch.chance(), _fixed(1 / 128, 128), _fixed(2.0**-11, 0)
+
+    def place(kind: Type, shape: tuple[int, ...], like: Quantized) -> int:
+        return (
+            sketch.variable(kind, shape, **like)
+            if kept
+            else sketch.operand(kind, shape, constant=False, **like)
+        )
+
+    scale = sketch.scale(0.002, 0.05)
+    weights = _fixed(scale, sketch.random.randint(0, 255))
+    bias = sketch.numbers.integers(-20000, 20000, 4 * width)
+    operands = [
+        sketch.operand(Type.UINT8, (batch, depth), constant=False, **unit),
+        place(Type.UINT8, (batch, width), unit),
+        sketch.operand(Type.UINT8, (4 * width, depth + width), constant=True, **weights),
+        sketch.constant(Type.INT32, bias, **_fixed(scale / 128, 0)),
+        place(Type.INT16, (batch, width), state),
+    ]
+    results = [sketch.result(Type.UINT8, (batch, width), **unit)]
+    results.append(sketch.result(Type.INT16, (batch, width), **state))
+    scratch = [sketch.tensor(Type.UINT8, (batch, depth + width), **unit)]
+    scratch.append(sketch.tensor(Type.INT16, (batch, 4 * width), **_fixed(2.0**-12, 0)))
+    options = LSTMOptions(Activation.TANH, kernel_type=LSTMKernel.BASIC)
+    sketch.add(operands, [*results, *scratch], options)
+
+
+def _fixed(scale: float, zero_point: int) -> Quantized:
+    return {"scale": (scale,), "zero_point": (zero_point,)}
 
 
 @case("UNIDIRECTIONAL_SEQUENCE_LSTM", "float32 int8")
@@ -258,7 +295,10 @@ def integer_svdf(sketch: Sketch, batch: int, depth: int, units: int, rank: int, 
 
 
 def integer_cell(sketch: Sketch, batch: int, depth: int) -> Cell:
-    found = cell(sketch, batch, depth)
+    found = cell(sketch, batch, depth, sketch.chance(0.3))
+    if found.normal and sketch.chance():
+        width = sketch.random.randint(7, 70)
+        found = replace(found, width=width, given=found.given if found.projected else width)
     return replace(found, peephole=found.peephole and not found.projected)
 
 
@@ -297,7 +337,10 @@ def of_integers(
     operands.append(sketch.variable(Type.INT8, (one.batch, one.given), **given))
     state = 2.0 ** sketch.random.choice([-11, -11, -12, -10])
     operands.append(sketch.variable(Type.INT16, (one.batch, one.width), scale=(state,), zero_point=(0,)))
-    inner = [sketch.tensor(Type.INT16, (), scale=(2.0**-12,), zero_point=(0,)) for _ in range(4)]
+    if one.normal:
+        operands += each(Type.INT16, (one.width,), one.gates, sketch.scale(2e-5, 2e-4))
+    gate = sketch.scale(2e-4, 2e-3) if one.normal else 2.0**-12
+    inner = [sketch.tensor(Type.INT16, (), scale=(gate,), zero_point=(0,)) for _ in range(4)]
     inner.append(sketch.tensor(Type.INT8, (), **(hidden if one.projected or sketch.chance() else given)))
     sketch.add(operands, sketch.result(Type.INT8, shape, **given), options)
     sketch.operators[-1] = replace(sketch.operators[-1], intermediates=tuple(inner))

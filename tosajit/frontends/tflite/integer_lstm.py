@@ -14,6 +14,7 @@ from tosajit.frontends.common.layout import split
 from tosajit.frontends.common.scale import number_like, rescale
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.layer_norm import normal
 from tosajit.frontends.tflite.lstm import Options, Places, gates
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
@@ -40,8 +41,7 @@ class IntegerCell:
             raise Refused(
                 f"it has {len(node.intermediates)} intermediate scales, but must have {_INTERMEDIATES}"
             )
-        if places.norms is not None and node.optional(places.norms + 1) is not None:
-            raise Refused("its gates are made normal, which is lowered in floating point only")
+        self.norms = None if places.norms is None or node.optional(places.norms + 1) is None else places.norms
         self.hidden = node.intermediates[4]
         power = log2(self.state.scale) if self.state.scale > 0 else 0.5
         if not power.is_integer() or not -15 <= power <= -9:
@@ -52,8 +52,10 @@ class IntegerCell:
 
     def given(self, sequence: Tensor) -> Tensor:
         """What the gates get from the steps of a sequence."""
-        biases = [self.node[self.places.biases + gate].raw for gate in self.gates]
-        bias = np.concatenate(biases).astype(np.int32)
+        bias = None
+        if self.norms is None:
+            biases = [self.node[self.places.biases + gate].raw for gate in self.gates]
+            bias = np.concatenate(biases).astype(np.int32)
         total = byte_products(sequence, self._weights(self.places.inputs), bias, self.value.zero_point)
         return rescale(total, self._scales(self.places.inputs, self.value), INT16)
 
@@ -64,7 +66,7 @@ class IntegerCell:
         by_gate = {gate: saturated(one) for gate, one in zip(self.gates, sums, strict=True)}
         wide = ops.cast(state, dtype=INT32)
         forget = sigmoid(self._gate(by_gate, 1, wide))
-        content = tangent(by_gate[2], 3)
+        content = tangent(self._normal(by_gate[2], 2), 3)
         if 0 in by_gate:
             taken = sigmoid(self._gate(by_gate, 0, wide))
         else:
@@ -89,10 +91,14 @@ class IntegerCell:
         """The scale of the sums of each gate."""
         width = len(self.node[first + self.gates[0]].raw)
         found = [
-            np.float32(self.node[first + gate].scale) * np.float32(operand.scale) / _GATE
+            np.float32(self.node[first + gate].scale) * np.float32(operand.scale) / self._sum_scale(gate)
             for gate in self.gates
         ]
         return np.repeat(np.array(found), width)
+
+    def _sum_scale(self, gate: int) -> np.float32:
+        """The scale of what is summed up for a gate."""
+        return _GATE if self.norms is None else np.float32(self.node.intermediates[gate].scale)
 
     def _from(self, result: Tensor) -> Tensor:
         """What the gates get from what has been given out."""
@@ -100,14 +106,21 @@ class IntegerCell:
         return rescale(total, self._scales(self.places.recurrent, self.result), INT32)
 
     def _gate(self, sums: dict[int, Tensor], gate: int, state: Tensor) -> Tensor:
-        """What goes into a gate, with the state that it sees."""
+        """What goes into a gate: with the state that it sees, and made normal."""
         peephole = self.node.optional(self.places.peephole + {0: 0, 1: 1, 3: 2}[gate])
         if peephole is None:
-            return sums[gate]
+            return self._normal(sums[gate], gate)
         factor = peephole.array.astype(np.int32).reshape(1, -1)
-        scale = np.float32(2.0**self.power * float(peephole.scale) / float(_GATE))
+        scale = np.float32(2.0**self.power * float(peephole.scale) / float(self._sum_scale(gate)))
         seen = rescale(ops.mul(state, factor), float(scale), INT32)
-        return saturated(ops.add(ops.cast(sums[gate], dtype=INT32), seen))
+        total = saturated(ops.add(ops.cast(sums[gate], dtype=INT32), seen))
+        return self._normal(total, gate)
+
+    def _normal(self, total: Tensor, gate: int) -> Tensor:
+        """What is summed up for a gate, made normal if the cell does that."""
+        if self.norms is None:
+            return total
+        return normal(total, self.node[self.norms + gate], self.node[self.places.biases + gate])
 
     def _projected(self, hidden: Tensor) -> Tensor:
         """What is given out, of what is inside without its zero point."""

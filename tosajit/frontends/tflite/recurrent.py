@@ -65,7 +65,9 @@ def products(rows: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tenso
     return reshaped(total, (*rows.shape[:-1], count))
 
 
-def byte_products(rows: Tensor, weights: Array, bias: Array | None, zero_point: int) -> Tensor:
+def byte_products(
+    rows: Tensor, weights: Array, bias: Array | None, zero_point: int, weight_zp: int = 0
+) -> Tensor:
     """Rows of bytes times a matrix of weights."""
     count, depth = weights.shape
     if rows.shape[-1] != depth:
@@ -75,7 +77,7 @@ def byte_products(rows: Tensor, weights: Array, bias: Array | None, zero_point: 
         weights.reshape(count, 1, 1, depth),
         np.zeros(1, np.int32) if bias is None else bias,
         np.array([zero_point], np.int8),
-        np.zeros(1, np.int8),
+        np.array([weight_zp], np.int8),
     )
     return reshaped(total, (*rows.shape[:-1], count))
 

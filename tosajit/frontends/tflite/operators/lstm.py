@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tosajit import ops
 from tosajit.dtypes import INT8
-from tosajit.frontends.common.layout import split
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.basic_lstm import byte_step, real_step
 from tosajit.frontends.tflite.fields import LSTMKernel
 from tosajit.frontends.tflite.integer_lstm import IntegerCell
 from tosajit.frontends.tflite.lstm import Options, Places, RealCell
@@ -16,16 +16,18 @@ from tosajit.frontends.tflite.options import (
     LSTMOptions,
     UnidirectionalSequenceLSTMOptions,
 )
-from tosajit.frontends.tflite.recurrent import given_back, products, reals, time_first, unrolled
+from tosajit.frontends.tflite.recurrent import given_back, time_first, unrolled
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
 
-@operator("LSTM", LSTMOptions, types="float32 int8", versions=4)
+@operator("LSTM", LSTMOptions, types="float32 int8 uint8", versions=4)
 def lstm(node: Node, options: LSTMOptions) -> tuple[Tensor, ...]:
     """A long short-term memory: one step for each run, or steps of a sequence."""
     if options.kernel_type is LSTMKernel.BASIC:
         return _basic(node)
+    if node[0].type is Type.UINT8:
+        raise Refused("it is the full kernel, which takes float32 and int8, but not uint8")
     return (_sequence(node, options, time_major=True),)
 
 
@@ -81,16 +83,14 @@ def _walked(
 
 def _basic(node: Node) -> tuple[Tensor, ...]:
     """The kernel with one matrix of weights: its state comes and goes with its operands."""
-    if node[0].type is not Type.FLOAT32:
-        raise Refused("it is the basic kernel, which is lowered in floating point only")
-    state = node[4].tensor
-    rows = ops.concat([node[0].tensor, node[1].tensor], axis=1)
-    total = products(rows, reals(node, 2), reals(node, 3))
-    taken, content, forget, output = split(total, 1, 4)
-    kept = ops.mul(ops.sigmoid(forget), state)
-    new = ops.add(ops.mul(ops.sigmoid(taken), ops.tanh(content)), kept)
-    result = ops.mul(ops.sigmoid(output), ops.tanh(new))
-    for place, one in ((1, result), (4, new)):
+    match node[0].type:
+        case Type.FLOAT32:
+            results = real_step(node)
+        case Type.UINT8:
+            results = byte_step(node)
+        case other:
+            raise Refused(f"it is the basic kernel, which takes float32 and uint8, but not {other.label}")
+    for place, one in ((1, results[0]), (4, results[1])):
         if node[place].record.is_variable:
             node.keep(place, one)
-    return result, new, rows, total
+    return results
