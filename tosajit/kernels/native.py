@@ -3,7 +3,7 @@
 import ast
 import functools
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,7 @@ from tosajit.kernels.instances import written_out
 from tosajit.kernels.intrinsics import BUILTINS
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
-from tosajit.kernels.translation import callee, translated
-
-WRAPPER = """
-define void @{symbol}(i64 %args) {{
-  %result = alloca ptr
-  %exception = alloca ptr
-  %status = call i32 @"{function}"(ptr %result, ptr %exception, i64 %args)
-  ret void
-}}
-declare i32 @"{function}"(ptr, ptr, i64)
-"""
-"""A plain C function around Numba's calling convention; a kernel cannot raise, so the status is dropped."""
+from tosajit.kernels.translation import translated
 
 EXTERNAL = frozenset(
     "memcpy memmove memset memcmp sched_yield sin cos tan exp exp2 log log2 pow sqrt floor ceil rint tanh "
@@ -62,33 +51,29 @@ def _without_collections() -> Iterator[None]:
 
 def _optimized(source: str, path: Path, symbol: str) -> Any:
     """Return the LLVM module of a kernel with all that it calls; only `symbol` is visible from outside."""
-    module, name = translated(_function(source, path, symbol))
-    module.link_in(llvm.parse_assembly(WRAPPER.format(symbol=symbol, function=name)))
+    module = llvm.parse_assembly(_translated(source, path, symbol))
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name != symbol:
             value.linkage = "internal"
-    module.get_function(name).add_function_attribute("alwaysinline")
     machine = target_machine()
     module.data_layout = str(machine.target_data)
     _optimize(module, machine)
     return module
 
 
-def _function(source: str, path: Path, name: str) -> Callable[..., Any]:
-    """Return `kernel` of a module text as a Python function, ready for Numba."""
+def _translated(source: str, path: Path, symbol: str) -> str:
+    """Return LLVM's text of a module's function `kernel`."""
     parsed = written_out(ast.parse(source))
     for node in ast.walk(parsed):
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = []  # `njit` at most: every function is compiled
-        elif isinstance(node, ast.Raise | ast.Assert):
+        if isinstance(node, ast.Raise | ast.Assert):
             raise ValueError(f"line {node.lineno}: a kernel cannot raise")
     text = inline_calls(parsed)
-    namespace: dict[str, Any] = {"__name__": name, **BUILTINS}
-    exec(compile(text, str(path), "exec"), namespace)
-    for node in text.body:
-        if isinstance(node, ast.FunctionDef) and node.name != "kernel":
-            namespace[node.name] = callee(namespace[node.name])
-    return namespace["kernel"]  # type: ignore[no-any-return]
+    namespace: dict[str, Any] = {"__name__": symbol, **BUILTINS}
+    others = [node for node in text.body if not isinstance(node, ast.FunctionDef)]
+    exec(compile(ast.Module(others, []), str(path), "exec"), namespace)
+    module = translated(text, namespace, symbol)
+    module.triple = llvm.get_process_triple()
+    return str(module)
 
 
 llvm.initialize_native_target()

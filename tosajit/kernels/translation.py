@@ -1,265 +1,438 @@
-"""From Python functions to an LLVM module, by those parts of Numba's compiler that kernels need.
+"""From the syntax of a kernel to an LLVM module.
 
-Kernels have no closures, arrays, exceptions or generators. So the passes for these are left out, with what
-they find out about variables between them; and what Numba has found once, the type of a call or the code for
-it, is not looked for again.
+A kernel consists of scalars, their operators, branches, loops and calls, so a name simply stands for a value
+of LLVM's. Where control flow meets, values that differ become one of a type that they all fit into, as Numba
+does it. `operations.py` has the types of operators and writes their instructions.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from numba.core import (
-    bytecode,
-    callconv,
-    compiler,
-    cpu,
-    funcdesc,
-    interpreter,
-    ir_utils,
-    lowering,
-    ssa,
-    transforms,
-    typed_passes,
-    types,
-)
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.decorators import jit
-from numba.core.descriptors import TargetDescriptor
-from numba.core.target_extension import (
-    CPU,
-    dispatcher_registry,
-    jit_registry,
-    target_override,
-    target_registry,
-)
-from numba.core.targetconfig import ConfigStack
-from numba.core.typing import npydecl
-from numba.core.typing.context import Context
-from numba.core.typing.templates import signature
-from numba.extending import intrinsic
-from numba.np import npyimpl
+from llvmlite import ir
+from numba.core import types
 
-NAME = "tosajit"
-"""What Numba knows our target by."""
+from tosajit.kernels.operations import CONTEXT, Typed, apply, cast, literal, plain, truth, unified
+
+Names = dict[str, Typed]
+
+BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
-def translated(function: Callable[..., Any]) -> tuple[Any, str]:
-    """Return the LLVM module of a kernel before optimisation, and the kernel's name in it."""
-    with global_compiler_lock, target_override(NAME):
-        try:
-            _, described, library = _translate(function, (types.int64,), types.none)
-        except NotImplementedError as error:
-            raise ValueError(f"a kernel has scalars alone: {error}") from error
-        library.finalize()
-    return library._final_module, described.llvm_func_name
+ONE = ir.Constant(ir.IntType(64), 1)
 
 
-def callee(function: Callable[..., Any]) -> Any:
-    """Return what Numba takes for `function` when a kernel calls it."""
-    translations: dict[tuple[Any, ...], Any] = {}
+class UntranslatableError(ValueError):
+    """A kernel has something that kernels cannot have."""
 
-    def call(typing_context: Any, *arguments: Any) -> Any:
-        plain = tuple(types.unliteral(argument) for argument in arguments)
-        if plain not in translations:
-            translations[plain] = _translate(function, plain, None)
-        result, described, library = translations[plain]
-
-        def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
-            context.add_linking_libs([library])
-            return context.call_internal(builder, described, result, values)
-
-        return result, generate
-
-    parameters = inspect.signature(function).parameters.values()
-    context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    call.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-    call.__name__ = call.__qualname__ = function.__name__
-    return intrinsic(call)
+    def __init__(self, node: ast.AST, why: str) -> None:
+        super().__init__(f"line {getattr(node, 'lineno', 0)}: a kernel has scalars alone: {why}")
 
 
-def _translate(function: Callable[..., Any], arguments: tuple[Any, ...], result: Any) -> tuple[Any, Any, Any]:
-    """Return a function's signature and description, and the library that has its code."""
-    target_context = _Dispatcher.targetdescr.target_context
-    typing_context = target_context.typing_context
-    typing_context.refresh()
-    flags: Any = compiler.Flags()
-    flags.error_model = "numpy"
-    identity = bytecode.FunctionIdentity.from_function(function)
-    with ConfigStack().enter(flags):
-        code = _Interpreter(identity).interpret(bytecode.ByteCode(identity))
-        code.blocks = transforms.canonicalize_cfg(code.blocks)
-        code = _with_definitions(ssa.reconstruct_ssa(code))
-        typed = typed_passes.type_inference_stage(typing_context, target_context, code, arguments, result)
-        code = _with_definitions(STRIP._strip_phi_nodes(code))
-        described = funcdesc.PythonFunctionDescriptor.from_specialized_function(
-            code,
-            typed.typemap,
-            typed.return_type,
-            typed.calltypes,
-            mangler=target_context.mangler,
-            inline=False,
-            noalias=False,
-            abi_tags=[flags.get_mangle_string()],
+def translated(text: ast.Module, known: Mapping[str, Any], symbol: str) -> ir.Module:
+    """Return an LLVM module that defines the function `kernel` of a text as `void symbol(int64)`.
+
+    `known` is what other names in the text stand for.
+    """
+    module = _Module(text, known)
+    module.function("kernel", (types.int64,), symbol)
+    return module.made
+
+
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """A function with the types of its arguments, and the type of its result."""
+
+    made: ir.Function
+    result: types.Type
+
+
+class _Module:
+    """The functions of a text, each translated when it is first called with arguments of such types."""
+
+    def __init__(self, text: ast.Module, known: Mapping[str, Any]) -> None:
+        self.definitions = {node.name: node for node in text.body if isinstance(node, ast.FunctionDef)}
+        self.known, self.made = known, ir.Module()
+        self.callees: dict[tuple[str, tuple[types.Type, ...]], _Callee] = {}
+
+    def function(self, name: str, arguments: tuple[types.Type, ...], symbol: str = "") -> _Callee:
+        """Return a function of the text for arguments of these types."""
+        if (name, arguments) not in self.callees:
+            definition = self.definitions[name]
+            returns = any(isinstance(node, ast.Return) and node.value for node in ast.walk(definition))
+            result: types.Type = types.int64 if returns else types.none
+            while (made := self._translated(definition, arguments, result, symbol)).result != result:
+                result = made.result
+            self.callees[name, arguments] = made
+        return self.callees[name, arguments]
+
+    def _translated(
+        self, node: ast.FunctionDef, arguments: tuple[types.Type, ...], result: types.Type, symbol: str
+    ) -> _Callee:
+        """Translate a function that should have a result of some type; say which one it has."""
+        given = ir.VoidType() if result is types.none else CONTEXT.get_value_type(result)
+        parameters = [CONTEXT.get_value_type(argument) for argument in arguments]
+        name = symbol or self.made.get_unique_name(node.name)
+        made = ir.Function(self.made, ir.FunctionType(given, parameters), name)
+        made.linkage = "" if symbol else "internal"
+        function = _Function(self, made, result)
+        function.run(node, arguments)
+        if function.result != result:
+            del self.made.globals[name]
+        return _Callee(made, function.result)
+
+
+class _Function:
+    """A function while it is written."""
+
+    def __init__(self, module: _Module, made: ir.Function, result: types.Type) -> None:
+        self.module, self.made, self.result = module, made, result
+        self.b = ir.IRBuilder(made.append_basic_block("entry"))
+        self.names: Names = {}
+
+    def run(self, node: ast.FunctionDef, arguments: Sequence[types.Type]) -> None:
+        """Write the whole function; local memory is in its first block."""
+        values = zip(node.args.args, arguments, self.made.args, strict=True)
+        self.names = {name.arg: Typed(type, value) for name, type, value in values}
+        entry, body = self.b.block, self.b.append_basic_block()
+        self.b.position_at_end(body)
+        self.statements(node.body)
+        if self.reachable:
+            if self.result is not types.none:
+                raise UntranslatableError(node, f"{node.name} does not always return a value")
+            self.b.ret_void()
+        self.b.position_at_end(entry)
+        self.b.branch(body)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether what is written next can be reached."""
+        return not self.b.block.is_terminated
+
+    def statements(self, nodes: Sequence[ast.stmt]) -> None:
+        """Write statements, up to one that leaves the function."""
+        for node in nodes:
+            if self.reachable:
+                self.statement(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Write a statement."""
+        match node:
+            case ast.Assign([ast.Name(name)], value):
+                self.names[name] = self.value(value)
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                found = [self.value(value) for value in values]
+                self.names.update(zip(map(self._target, targets), found, strict=True))
+            case ast.AugAssign(ast.Name(name), operation, value):
+                operands = self.value(ast.copy_location(ast.Name(name, ast.Load()), node)), self.value(value)
+                self.names[name] = apply(self.b, BINARY[type(operation)], operands)
+            case ast.Expr(ast.Call() as call):
+                self.call(call)
+            case ast.Expr(ast.Constant()) | ast.Pass():
+                pass
+            case ast.For() | ast.While() | ast.If() | ast.Return():
+                getattr(self, f"_{type(node).__name__.lower()}")(node)
+            case _:
+                raise UntranslatableError(node, f"not {ast.unparse(node)}")
+
+    def _target(self, node: ast.expr) -> str:
+        if not isinstance(node, ast.Name):
+            raise UntranslatableError(node, f"nothing can be assigned to {ast.unparse(node)}")
+        return node.id
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is None:
+            self.b.ret_void()
+            return
+        value = plain(self.value(node.value))
+        if self.result != value.type:
+            self.result = value.type  # and everything is written once more
+            self.b.unreachable()
+            return
+        self.b.ret(value.raw)
+
+    # Where ways part and meet.
+
+    def _if(self, node: ast.If) -> None:
+        test, before = truth(self.b, self.value(node.test)), self.names
+        ways = [self.b.append_basic_block() for _ in range(2)]
+        self.b.cbranch(test, *ways)
+        ends = []
+        for way, body in zip(ways, (node.body, node.orelse), strict=True):
+            self.b.position_at_end(way)
+            self.names = dict(before)
+            self.statements(body)
+            ends.append((self.b.block, self.names))
+        self._meet([end for end in ends if not end[0].is_terminated])
+
+    def _meet(self, ends: Sequence[tuple[ir.Block, Names]]) -> None:
+        """Go on where these ways end, with the names that all of them have."""
+        if not ends:
+            return
+        names = [name for name in ends[0][1] if all(name in known for _, known in ends)]
+        differing = [name for name in names if any(known[name] != ends[0][1][name] for _, known in ends)]
+        chosen = {name: unified([known[name] for _, known in ends]) for name in differing}
+        self.names = {name: ends[0][1][name] for name in names if chosen.get(name, True)}
+        met = self.b.append_basic_block()
+        values: dict[str, list[tuple[ir.Value, ir.Block]]] = {n: [] for n, type in chosen.items() if type}
+        for block, known in ends:
+            self.b.position_at_end(block)
+            for name, found in values.items():
+                found.append((cast(self.b, known[name], chosen[name]), block))
+            self.b.branch(met)
+        self.b.position_at_end(met)
+        for name, found in values.items():
+            self.names[name] = self._phi(chosen[name], found)
+
+    def _phi(self, type: types.Type, ways: Sequence[tuple[ir.Value, ir.Block]]) -> Typed:
+        phi = self.b.phi(CONTEXT.get_value_type(type))
+        for value, block in ways:
+            phi.add_incoming(value, block)
+        return Typed(type, phi)
+
+    # Loops.
+
+    def _for(self, node: ast.For) -> None:
+        match node:
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds), body, []):
+                given = [cast(self.b, self.value(bound), types.int64) for bound in bounds]
+            case _:
+                raise UntranslatableError(node, f"not {ast.unparse(node.iter)} to loop over")
+        start, stop, step = _bounds(given)
+        counter = f"for {id(node)}"
+        self.names[counter] = Typed(types.int64, start)
+
+        def test() -> ir.Value:
+            here = self.names[counter].raw
+            ahead = self.b.icmp_signed("<", here, stop)
+            if step is ONE:
+                return ahead
+            up = self.b.icmp_signed(">", step, ir.Constant(step.type, 0))
+            return self.b.select(up, ahead, self.b.icmp_signed(">", here, stop))
+
+        def run() -> None:
+            here = self.names[name] = self.names[counter]
+            self.statements(body)
+            if self.reachable:
+                flags = ("nsw",) if step is ONE else ()
+                self.names[counter] = Typed(types.int64, self.b.add(here.raw, step, flags=flags))
+
+        self._loop({counter} | _stored(body), test, run)
+        del self.names[counter]
+
+    def _while(self, node: ast.While) -> None:
+        if node.orelse:
+            raise UntranslatableError(node, "no else of a loop")
+        self._loop(
+            _stored(node.body),
+            lambda: truth(self.b, self.value(node.test)),
+            lambda: self.statements(node.body),
         )
-        library = _Library(target_context.codegen(), identity.func_qualname)
-        with target_context.push_code_library(library):
-            _Lower(target_context, library, described, code, metadata={}).lower()
-    return signature(typed.return_type, *arguments), described, library
+
+    def _loop(self, stored: set[str], test: Callable[[], ir.Value], run: Callable[[], None]) -> None:
+        """Write a loop; until the types of what it carries from turn to turn are known, again."""
+        carried = {name: plain(self.names[name]).type for name in sorted(stored & self.names.keys())}
+        before, undo = self.names, self._undo()
+        while (wider := self._turns(dict(before), carried, test, run)) != carried:
+            undo()
+            carried = wider
+
+    def _turns(
+        self,
+        names: Names,
+        carried: dict[str, types.Type],
+        test: Callable[[], ir.Value],
+        run: Callable[[], None],
+    ) -> dict[str, types.Type]:
+        """Write a loop that carries values of these types; return the types that they have in the end."""
+        given = {name: cast(self.b, names[name], type) for name, type in carried.items()}
+        before, (head, body, behind) = self.b.block, [self.b.append_basic_block() for _ in range(3)]
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        phis = {name: self._phi(type, [(given[name], before)]) for name, type in carried.items()}
+        self.names = names | phis
+        self.b.cbranch(test(), body, behind)
+        self.b.position_at_end(body)
+        after = dict(self.names)
+        run()
+        wider = dict(carried)
+        if self.reachable:
+            for name, phi in phis.items():
+                wider[name] = unified([phi, self.names[name]]) or phi.type
+                if wider[name] == phi.type:
+                    phi.raw.add_incoming(cast(self.b, self.names[name], phi.type), self.b.block)
+            self.b.branch(head)
+        self.names = after
+        self.b.position_at_end(behind)
+        return wider
+
+    def _undo(self) -> Callable[[], None]:
+        """Return what takes back all that is written from here on."""
+        block, instructions, blocks = self.b.block, len(self.b.block.instructions), len(self.made.blocks)
+
+        def undo() -> None:
+            del self.made.blocks[blocks:]
+            del block.instructions[instructions:]
+            block.terminator = None
+            self.b.position_at_end(block)
+
+        return undo
+
+    # Expressions.
+
+    def value(self, node: ast.expr) -> Typed:
+        """Write an expression; return its value."""
+        number = _number(node)
+        return self._written(node) if number is None else literal(number)
+
+    def _written(self, node: ast.expr) -> Typed:
+        match node:
+            case ast.Name(name):
+                return self._named(node, name)
+            case ast.Attribute(ast.Name("np"), ("inf" | "nan") as name):
+                return literal(float(name))
+            case ast.BinOp(left, operation, right):
+                return apply(self.b, BINARY[type(operation)], (self.value(left), self.value(right)))
+            case ast.UnaryOp(ast.Not(), operand):
+                return Typed(types.boolean, self.b.not_(truth(self.b, self.value(operand))))
+            case ast.UnaryOp(operation, operand):
+                return apply(self.b, UNARY[type(operation)], (self.value(operand),))
+            case ast.Compare(left, operations, others):
+                return self._compared(self.value(left), list(zip(operations, others, strict=True)))
+            case ast.BoolOp(operation, [first, *others]):
+                return self._either(isinstance(operation, ast.And), self.value(first), others)
+            case ast.IfExp(test, body, orelse):
+                condition = truth(self.b, self.value(test))
+                return self._chosen(condition, lambda: self.value(body), lambda: self.value(orelse))
+            case ast.Call():
+                return self.call(node)
+        raise UntranslatableError(node, f"not {ast.unparse(node)}")
+
+    def _named(self, node: ast.expr, name: str) -> Typed:
+        if name in self.names:
+            return self.names[name]
+        constant = self.module.known.get(name)
+        if not isinstance(constant, bool | int | float):
+            raise UntranslatableError(node, f"{name} has no value here")
+        return literal(constant)
+
+    def _compared(self, first: Typed, rest: Sequence[tuple[ast.cmpop, ast.expr]]) -> Typed:
+        (operation, node), *others = rest
+        second = self.value(node)
+        found = apply(self.b, COMPARE[type(operation)], (first, second))
+        if not others:
+            return found
+        no = Typed(types.boolean, ir.Constant(ir.IntType(1), 0))
+        return self._chosen(truth(self.b, found), lambda: self._compared(second, others), lambda: no)
+
+    def _either(self, both: bool, first: Typed, others: Sequence[ast.expr]) -> Typed:
+        """Write `and` (of both) or `or`."""
+        if not others:
+            return first
+
+        def more() -> Typed:
+            return self._either(both, self.value(others[0]), others[1:])
+
+        def done() -> Typed:
+            return first
+
+        return self._chosen(truth(self.b, first), *((more, done) if both else (done, more)))
+
+    def _chosen(self, test: ir.Value, yes: Callable[[], Typed], no: Callable[[], Typed]) -> Typed:
+        """Write an expression of which one of two ways is taken."""
+        ways, ends = [self.b.append_basic_block() for _ in range(2)], []
+        self.b.cbranch(test, *ways)
+        for way, write in zip(ways, (yes, no), strict=True):
+            self.b.position_at_end(way)
+            ends.append((write(), self.b.block))
+        type = unified([value for value, _ in ends])
+        if type is None:
+            raise ValueError(f"a kernel cannot choose between {ends[0][0].type} and {ends[1][0].type}")
+        values, met = [], self.b.append_basic_block()
+        for value, block in ends:
+            self.b.position_at_end(block)
+            values.append((cast(self.b, value, type), block))
+            self.b.branch(met)
+        self.b.position_at_end(met)
+        return self._phi(type, values)
+
+    def call(self, node: ast.Call) -> Typed:
+        """Write a call; what has no result has None."""
+        if node.keywords:
+            raise UntranslatableError(node, "no arguments by keyword")
+        match node.func:
+            case ast.Name(name) if name in self.module.definitions:
+                return self._own(name, [plain(self.value(argument)) for argument in node.args])
+            case ast.Name(name) if name in self.module.known:
+                function = self.module.known[name]
+            case ast.Attribute(ast.Name(name), attribute) if name in self.module.known:
+                function = getattr(self.module.known[name], attribute)
+            case _:
+                raise UntranslatableError(node, f"not {ast.unparse(node.func)}")
+        return apply(self.b, function, [self.value(argument) for argument in node.args])
+
+    def _own(self, name: str, arguments: Sequence[Typed]) -> Typed:
+        callee = self.module.function(name, tuple(argument.type for argument in arguments))
+        return Typed(callee.result, self.b.call(callee.made, [argument.raw for argument in arguments]))
 
 
-def _with_definitions(code: Any) -> Any:
-    """Note anew where variables of Numba's code are defined."""
-    code._definitions = ir_utils.build_definitions(code.blocks)
-    return code
+def _bounds(given: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return start, stop and step of a range."""
+    match given:
+        case [stop]:
+            return ir.Constant(ir.IntType(64), 0), stop, ONE
+        case [start, stop]:
+            return start, stop, ONE
+        case [start, stop, step]:
+            return start, stop, step
+    raise ValueError(f"a kernel's range has {len(given)} arguments")
 
 
-STRIP = typed_passes.PreLowerStripPhis()
+def _stored(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that statements assign to."""
+    nodes = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
-class _Interpreter(interpreter.Interpreter):
-    """What turns bytecode into Numba's code, without what tidies up after `with`, tuples and keywords."""
-
-    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        return func_ir
-
-
-class _Lower(lowering.Lower):
-    """What writes LLVM's instructions, without looking for variants for operands that are constants."""
-
-    def lower_block(self, block: Any) -> None:
-        """Write what a block of statements does."""
-        self.pre_block(block)
-        for statement in block.body:
-            self.loc = statement.loc
-            self.lower_inst(statement)
-        self.post_block(block)
-
-    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
-        """Write an operator of two operands."""
-        context, builder, arguments = self.context, self.builder, self.fndesc.calltypes[expr].args
-        operator = context.typing_context.resolve_value_type(op)
-        signature = context.typing_context.resolve_function_type(operator, arguments, {})
-        operands = [
-            context.cast(builder, self.loadvar(operand.name), self.typeof(operand.name), kind)
-            for operand, kind in zip((expr.lhs, expr.rhs), arguments, strict=True)
-        ]
-        result = context.get_function(operator, signature)(builder, operands)
-        return context.cast(builder, result, signature.return_type, resty)
-
-
-class _Library(JITCodeLibrary):
-    """Code that is only ever linked into a kernel: neither optimised nor emitted on its own."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        """Put all that is called into the module."""
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-
-class _TypingContext(Context):
-    """The types of scalars and of their functions; it remembers what calls come to."""
-
-    def init(self) -> None:
-        """Begin with nothing remembered."""
-        self._signatures: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
-        self._types: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-
-    def load_additional_registries(self) -> None:
-        """Know NumPy's scalars."""
-        self.install_registry(npydecl.registry)
-
-    def resolve_value_type(self, val: Any) -> Any:
-        """Return the type of a value that a function knows by name."""
-        if not callable(val):
-            return super().resolve_value_type(val)
-        if val not in self._types:
-            self._types[val] = super().resolve_value_type(val)
-        return self._types[val]
-
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call."""
-        if kws:
-            return super().resolve_function_type(func, args, kws)
-        try:
-            known = self._signatures.setdefault(func, {})
-        except TypeError:
-            return super().resolve_function_type(func, args, kws)
-        args = tuple(args)
-        found = known.get(args)
-        if found is None:
-            found = known[args] = super().resolve_function_type(func, args, kws)
-        return found
-
-
-class _TargetContext(cpu.CPUContext):
-    """The code of scalars and of their functions; it remembers that for each signature."""
-
-    def init(self) -> None:
-        """Begin with nothing remembered; divide as NumPy does."""
-        super().init()
-        self.error_model = callconv.create_error_model("numpy", self)
-        self._code: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
-
-    def load_additional_registries(self) -> None:
-        """Know Python's and NumPy's scalars: arrays, lists and the like take as long as the rest of Numba."""
-        from numba.cpython import builtins, numbers, rangeobj, tupleobj  # noqa: F401
-
-        self.install_registry(npyimpl.registry)
-
-    def post_lowering(self, mod: Any, library: Any) -> None:
-        """Link none of what counts references to objects."""
-
-    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return what writes the code of a call."""
-        try:
-            known = self._code.setdefault(fn, {})
-        except TypeError:
-            return super().get_function(fn, sig, _firstcall)
-        key = sig.args, sig.return_type
-        if key not in known:
-            found = super().get_function(fn, sig, _firstcall)
-            known.setdefault(key, found if inspect.isfunction(found) else found._imp)
-        write = known[key]
-
-        def written(builder: Any, arguments: Any, loc: Any = None) -> Any:
-            result = write(self, builder, sig, arguments, loc=loc)
-            self.add_linking_libs(getattr(write, "libs", ()))
-            return result
-
-        return written
-
-
-class Kernels(CPU):
-    """What Numba compiles kernels for: a CPU, without what it knows of arrays and Python's objects."""
-
-
-class _Description(TargetDescriptor):
-    """What Numba asks about it."""
-
-    typing_context = _TypingContext()
-
-    @functools.cached_property
-    def target_context(self) -> _TargetContext:
-        """What writes code."""
-        return _TargetContext(self.typing_context, self._target_name)
-
-
-class _Dispatcher:
-    """What Numba finds it by."""
-
-    targetdescr = _Description(NAME)
-
-
-target_registry[NAME] = Kernels
-dispatcher_registry[Kernels] = _Dispatcher
-jit_registry[Kernels] = jit
+def _number(node: ast.expr) -> Any:
+    """Return the value of what consists of numbers alone, as Python's compiler does; else None."""
+    match node:
+        case ast.Constant(bool() | int() | float() as value):
+            return value
+        case ast.UnaryOp(ast.USub() | ast.Invert() as operation, operand):
+            value = _number(operand)
+            return None if value is None else UNARY[type(operation)](value)
+        case ast.BinOp(left, operation, right):
+            first = _number(left)
+            second = None if first is None else _number(right)
+            return None if second is None else BINARY[type(operation)](first, second)
+    return None
