@@ -75,6 +75,7 @@ REPORTS = (
     "tests/test_cli_simulate.py",
 )
 PARTS = (
+    "tests/sim/test_golden_figures.py",
     "tests/sim/test_machines.py",
     "tests/sim/test_machines_bits.py",
     "tests/sim/test_machines_files.py",
@@ -91,6 +92,7 @@ EXPLORING = (
     "tests/test_cli_explore.py",
 )
 OPERATORS = (
+    "tests/test_golden_nests.py",
     "tests/test_golden_declarations.py",
     "tests/test_resize.py",
     "tests/test_operators.py",
@@ -128,6 +130,7 @@ SUITES = {
     "sim/explore/": EXPLORING,
     "sim/explore/store.py": ("tests/sim/explore/test_run_store.py", "tests/test_odd_files.py", *EXPLORING),
     "sim/machine/": PARTS,
+    "sim/cost/ethos/parts.py": ("tests/sim/test_golden_figures.py", *MACHINES),
     "tiling/": PLANNING,
     "tiling/expr.py": (*PLANNING, "tests/test_vocabulary.py"),
     "tiling/scalars.py": ("tests/test_vocabulary.py", *PLANNING),
