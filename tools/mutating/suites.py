@@ -188,7 +188,12 @@ SUITES = {
         "tests/test_variables.py",
         "tests/test_messages.py",
     ),
-    "tosajit/host/": ("tests/test_golden_units.py", "tests/test_simplify.py", *ARRAYS),
+    "tosajit/host/": (
+        "tests/test_golden_units.py",
+        "tests/test_simplify.py",
+        "tests/test_simplify_random.py",
+        *ARRAYS,
+    ),
     "tosajit/kernels/": (
         *KERNELS,
         "tests/test_kernels_objects.py",
