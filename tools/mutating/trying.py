@@ -161,13 +161,14 @@ class Suite:
         """Tests for a fault: those that meet the function before others of their files, cheap ones first.
 
         The others count too: what was found out once and remembered is met by the first test alone. For a
-        fault that importing meets, or that runs unheard, they are all tests of files that meet the module,
-        in the order of the suite, those in front that are called after it.
+        fault that importing meets, or that runs unheard, they are all tests: those of files that meet the
+        module, then those that may read what it declares without a call; those in front that are called
+        after it.
         """
         sound = [known for known in self.known if known.passed is not False]
         meeting = sorted((known for known in sound if place in known.reached), key=lambda one: one.seconds)
         near = meeting or [known for known in sound if any(file == path for file, _, _ in known.reached)]
-        files = list(dict.fromkeys(known.file for known in near or sound))
+        files = list(dict.fromkeys(known.file for known in (near if meeting else (*near, *sound))))
         others = sorted(
             (known for known in sound if known.file in files),
             key=lambda one: (Path(path).stem not in one.test, files.index(one.file), one.seconds),
