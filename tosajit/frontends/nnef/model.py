@@ -39,7 +39,10 @@ class Tensor:
     shape: tuple[Extent, ...]
     kind: Kind = "local"
     value: Array | None = None
-    """What a constant is, and a variable at first."""
+    """What a constant is, and a variable at first.
+
+    Numbers in a text have 64 bits here; a uniform tensor is one number, broadcast.
+    """
 
     @property
     def rank(self) -> int:
@@ -179,7 +182,10 @@ class Model:
 
     name: str
     root: Operation
-    """The graph as an operation: its inputs, outputs, variables, body and updates."""
+    """The graph as an operation: its inputs, outputs, variables, body and updates.
+
+    Its outputs are the results of its body; those of other operations stand outside of theirs.
+    """
     quantized: tuple[Quantized, ...] = ()
 
 

@@ -25,7 +25,7 @@ class Scope:
     """Generic types, as concrete ones."""
     shapes: Mapping[str, tuple[int, ...] | None] = field(default_factory=dict)
     """The shapes of tensors, for `.shape` and `.rank`; None where an optional tensor was left out."""
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
     """How many tensors the packs of tensors have, for `.size`."""
 
 
@@ -103,7 +103,7 @@ def _member(expression: tree.Member, scope: Scope) -> Value:
 def _operation(expression: tree.Unary | tree.Binary | tree.Select | tree.Coalesce, scope: Scope) -> Value:
     match expression:
         case tree.Unary(operator="?", operand=operand):
-            return evaluate(operand, scope) is not None
+            return _present(operand, scope)
         case tree.Unary(operator=operator, operand=operand):
             return packs.mapped(lambda item: arithmetic.unary(operator, item), evaluate(operand, scope))
         case tree.Binary(operator="in", left=left, right=right):
@@ -115,6 +115,18 @@ def _operation(expression: tree.Unary | tree.Binary | tree.Select | tree.Coalesc
         case tree.Coalesce(value=value, otherwise=otherwise):
             found = evaluate(value, scope)
             return evaluate(otherwise, scope) if found is None else found
+
+
+def _present(expression: tree.Expression, scope: Scope) -> bool:
+    """Whether an expression is not null; a name may be that of a tensor."""
+    match expression:
+        case tree.Parenthesised(expression=inner):
+            return _present(inner, scope)
+        case tree.Name(name=name) if name not in scope.symbols:
+            for tensors in (scope.shapes, scope.sizes):
+                if name in tensors:
+                    return tensors[name] is not None
+    return evaluate(expression, scope) is not None
 
 
 def _binary(expression: tree.Binary, scope: Scope) -> Value:

@@ -1,0 +1,81 @@
+"""From definitions to operations: what is called, with its body (NNEF 2.0 chapter 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tosajit.frontends.nnef.compose import bodies
+from tosajit.frontends.nnef.compose.call import Call, called
+from tosajit.frontends.nnef.compose.forms import fault, forms_of
+from tosajit.frontends.nnef.compose.frame import Frame, Outputs
+from tosajit.frontends.nnef.compose.modules import Library
+from tosajit.frontends.nnef.compose.outputs import outputs_of
+from tosajit.frontends.nnef.compose.tensors import Tensors, Weights
+from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor
+from tosajit.frontends.nnef.values.value import Value
+
+MOST_OPERATIONS = 200_000
+"""Operations of a model: a few lines of text could ask for any number of them."""
+
+DEEPEST_CALLS = 64
+"""How deep operators may call each other."""
+
+
+class Composer(Tensors):
+    """Composes operations, and remembers what all of them share."""
+
+    def __init__(self, library: Library, weights: Weights) -> None:
+        super().__init__(weights)
+        self.library = library
+        self._calls: dict[object, Call] = {}
+        self._stack: list[Definition] = []
+        self._count = 0
+
+    def call(
+        self, definition: Definition, types: Sequence[str], given: Mapping[str, Value],
+        inputs: Mapping[str, Argument],
+    ) -> Call:  # fmt: skip
+        """Bind an operator; equal calls are bound once."""
+        forms = {name: forms_of(argument) for name, argument in inputs.items()}
+        key = definition, tuple(types), repr(sorted(given.items())), tuple(forms.items())
+        if key not in self._calls:
+            self._calls[key] = called(definition, self.library.plan(definition), types, given, forms)
+        return self._calls[key]
+
+    def operation(
+        self, call: Call, scope: str, inputs: Mapping[str, Argument], outputs: Outputs | None
+    ) -> Operation:
+        """An operation with its body; `outputs` makes the tensors that it gives, or they are its results."""
+        definition, operator = call.definition, call.definition.operator
+        if definition in self._stack:
+            raise fault(operator.span, f"`{definition.name}` calls itself", "2.10")
+        if len(self._stack) >= DEEPEST_CALLS:
+            raise fault(operator.span, f"operators call each other more than {DEEPEST_CALLS} deep", "2.10")
+        self._count += 1
+        if self._count > MOST_OPERATIONS:
+            raise fault(operator.span, f"the model has more than {MOST_OPERATIONS} operations", "2.10")
+        self._stack.append(definition)
+        try:
+            return self._operation(call, scope, inputs, outputs)
+        finally:
+            self._stack.pop()
+
+    def _operation(
+        self, call: Call, scope: str, inputs: Mapping[str, Argument], outputs: Outputs | None
+    ) -> Operation:
+        operator = call.definition.operator
+        constants = {name: self.constants(call, name, scope) for name in call.constants}
+        variables = {name: self.variables(call, name, scope) for name in call.variables}
+        body = update = None
+        updated: tuple[Tensor, ...] = ()
+        results: Mapping[str, Argument] = {}
+        if operator.components is not None:
+            frame = Frame(self, call, scope, {**inputs, **constants, **variables}, root=outputs is None)
+            body = bodies.composed(frame)
+            results = dict(zip([one.name for one in operator.outputs], body.results, strict=True))
+            if operator.updates:
+                update, updated = bodies.updates(frame)
+        return Operation(
+            call.definition, scope.rstrip("."), call.types, call.scope.symbols, inputs,
+            outputs_of(call, results, outputs), constants, variables, body, update, updated,
+        )  # fmt: skip

@@ -1,0 +1,114 @@
+"""Invocations: their arguments, their labels, and the tensors that they give (NNEF 2.0 section 2.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tosajit.errors import Fault, ScriptError
+from tosajit.frontends.nnef.compose import targets
+from tosajit.frontends.nnef.compose.call import Call
+from tosajit.frontends.nnef.compose.forms import CallFault, Forms, Operand
+from tosajit.frontends.nnef.compose.frame import Frame
+from tosajit.frontends.nnef.compose.operands import operand
+from tosajit.frontends.nnef.model import Argument, Definition
+from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
+from tosajit.frontends.nnef.values.value import ValueFault
+
+
+def invoked(
+    frame: Frame, one: tree.Invocation, left: Sequence[tree.Left], label: str | None, *, alone: bool
+) -> Sequence[Operand]:
+    """Compose what is invoked; its outputs."""
+    definition = frame.composer.library.operator(frame.call.definition, one.operator, one)
+    types = [frame.call.types.get(type, type) for type in one.types]
+    attributes = {given.name: evaluate(given.value, frame.scope) for given in one.attributes}
+    if len(attributes) < len(one.attributes):
+        raise ValueFault(one.span, "an attribute is given twice", "2.10")
+    inputs = _arguments(frame, definition, one, label)
+    if left and len(definition.operator.outputs) != len(left):
+        message = f"`{one.operator}` has {len(definition.operator.outputs)} outputs, not {len(left)}"
+        raise ValueFault(one.span, message, "2.10", "write `~` for one that is not needed")
+    try:
+        call = frame.composer.call(definition, types, attributes, inputs)
+        scope = _scope(frame, definition, one, label, alone=alone)
+        made = _Outputs(frame, call, left, scope)
+        step = frame.composer.operation(call, scope, inputs, made.argument)
+    except CallFault as fault:
+        message = f"{definition.name}: {fault.message}"
+        raise ValueFault(one.span, message, fault.section, fault.remedy) from None
+    except ValueFault as fault:
+        within = definition.source.fault(fault.span, fault.message, fault.section, fault.remedy)
+        raise ScriptError([within, _called(frame, one, definition)]) from None
+    except ScriptError as error:
+        raise ScriptError([*error.faults, _called(frame, one, definition)]) from None
+    frame.steps.append(step)
+    return list(step.outputs.values())
+
+
+def _called(frame: Frame, one: tree.Invocation, definition: Definition) -> Fault:
+    return frame.source.fault(one.span, f"`{definition.name}` is called from here", "2.10")
+
+
+def _arguments(
+    frame: Frame, definition: Definition, one: tree.Invocation, label: str | None
+) -> dict[str, Argument]:
+    """What each input is given; those left out are null or have their default value."""
+    parameters = definition.operator.inputs
+    if len(one.arguments) > len(parameters):
+        message = f"`{one.operator}` takes {len(parameters)} inputs, not {len(one.arguments)}"
+        raise ValueFault(one.span, message, "2.10")
+    found: dict[str, Argument] = {}
+    for place, parameter in enumerate(parameters):
+        expression = one.arguments[place] if place < len(one.arguments) else None
+        given: Operand = None if expression is None else operand(expression, frame)
+        where: tree.Tree = one if expression is None else expression
+        if given is None and parameter.value is not None:
+            types = dict(zip([dtype.name for dtype in definition.operator.dtypes], one.types, strict=False))
+            given = evaluate(parameter.value, Scope(types=types))
+        name = f"{one.label or label or definition.operator.name}.{parameter.name}"
+        found[parameter.name] = frame.argument(given, name, where)
+    return found
+
+
+def _scope(
+    frame: Frame, definition: Definition, one: tree.Invocation, label: str | None, *, alone: bool
+) -> str:
+    """The scope of what is invoked: an explicit label, or one that is made."""
+    if one.label is not None:
+        return frame.composer.labelled(frame.prefix, one.label, one, explicit=True)
+    if definition.operator.graph:
+        return f"{definition.operator.name}."
+    if alone:
+        return frame.prefix
+    return frame.composer.labelled(frame.prefix, label or definition.operator.name, one, explicit=False)
+
+
+class _Outputs:
+    """Makes the tensors that an invocation gives, with the names on its left-hand side."""
+
+    def __init__(self, frame: Frame, call: Call, left: Sequence[tree.Left], scope: str) -> None:
+        self._frame, self._scope = frame, scope
+        outputs = call.definition.operator.outputs
+        self._left = dict(zip([one.name for one in outputs], left, strict=True)) if left else {}
+
+    def argument(self, output: str, forms: Forms) -> Argument:
+        """The tensors of an output."""
+        if forms is None:
+            return None
+        length = len(forms) if isinstance(forms, tuple) else None
+        left = self._left.get(output)
+        default = self._scope + output
+        if left is None:
+            names = [default] if length is None else [f"{default}.{place}" for place in range(length)]
+        else:
+            names = self._names(left, length, default)
+        kind = self._frame.kind(left)
+        made = tuple(
+            self._frame.composer.tensor(name, form, kind)
+            for name, form in zip(names, forms if isinstance(forms, tuple) else (forms,), strict=True)
+        )
+        return made[0] if length is None else made
+
+    def _names(self, left: tree.Left, length: int | None, default: str) -> list[str]:
+        return targets.names(left, length, self._frame.prefix, default, self._frame.binder)
