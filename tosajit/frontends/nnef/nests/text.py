@@ -1,0 +1,134 @@
+"""What the attributes of a CUSTOM operator of domain `nnef` keep: a text that stands on its own, as JSON.
+
+Nothing in it is trusted: it is bounded, decoded and parsed like the text of any model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tosajit.frontends.nnef.model import Argument, Definition, Operation
+from tosajit.frontends.nnef.values.value import Value
+
+DOMAIN = "nnef"
+LONGEST = 1 << 20
+"""Bytes of attributes."""
+
+"""How many operands each input takes: -1 for a single tensor, the length of a pack, None for null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An operator that is called: its text, and what the call says besides operands."""
+
+    text: str
+    operator: str
+    types: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, Value], ...] = ()
+    inputs: tuple[tuple[str, int | None], ...] | None = None
+    """See `Packing`; None if each operand is an input of its own, in their order."""
+
+
+def encoded(written: Written) -> bytes:
+    """The attributes that keep a call; equal calls have equal ones."""
+    given: dict[str, Any] = {"text": written.text, "operator": written.operator}
+    if written.types:
+        given["types"] = written.types
+    if written.attributes:
+        given["attributes"] = dict(written.attributes)
+    if written.inputs is not None:
+        given["inputs"] = dict(written.inputs)
+    found = json.dumps(given, sort_keys=True, ensure_ascii=False).encode()
+    if len(found) > LONGEST:
+        raise ValueError(f"the text takes {len(found)} bytes, but an operator may take {LONGEST}")
+    return found
+
+
+def decoded(attributes: bytes) -> Written:
+    """A call again; `ValueError` for what is none."""
+    if len(attributes) > LONGEST:
+        raise ValueError(f"they take {len(attributes)} bytes, but may take {LONGEST}")
+    try:
+        given = json.loads(attributes)
+    except (RecursionError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"they are not JSON ({error})") from None
+    if not isinstance(given, dict) or not all(
+        isinstance(given.get(name), str) for name in ("text", "operator")
+    ):
+        raise ValueError("they have no `text` or no `operator`")
+    types = given.get("types", [])
+    values = given.get("attributes", {})
+    inputs = given.get("inputs")
+    if not isinstance(types, list) or not all(isinstance(one, str) for one in types):
+        raise ValueError("`types` are no names")
+    if not isinstance(values, dict) or (inputs is not None and not isinstance(inputs, dict)):
+        raise ValueError("`attributes` or `inputs` are not by name")
+    if inputs is not None and not all(one is None or type(one) is int for one in inputs.values()):
+        raise ValueError("`inputs` are no numbers")
+    found = tuple((name, _value(one)) for name, one in values.items())
+    counts = None if inputs is None else tuple(inputs.items())
+    return Written(given["text"], given["operator"], tuple(types), found, counts)
+
+
+def _value(given: object) -> Value:
+    """A value of an attribute."""
+    match given:
+        case bool() | float() | str() | None:
+            return given
+        case int() if -(2**63) <= given < 2**63:
+            return given
+        case list():
+            items = [_value(one) for one in given]
+            if any(one is None or isinstance(one, tuple) for one in items) or len(set(map(type, items))) > 1:
+                raise ValueError("the items of an attribute are not of one type")
+            return tuple(one for one in items if one is not None and not isinstance(one, tuple))
+    raise ValueError(f"an attribute is {type(given).__name__}")
+
+
+def written_of(operation: Operation) -> Written:
+    """How an operation of a model is kept."""
+    definition = operation.definition
+    types = tuple(operation.types[one.name] for one in definition.operator.dtypes)
+    attributes = tuple((name, value) for name, value in operation.attributes.items() if value is not None)
+    inputs = tuple((name, _count(argument)) for name, argument in operation.inputs.items())
+    return Written(_own_text(definition), definition.operator.name, types, attributes, inputs)
+
+
+def _own_text(definition: Definition) -> str:
+    """The text that the operator needs: its own, or that of the module if it calls others."""
+    operator, text = definition.operator, definition.source.text
+    if operator.components is not None:
+        return text
+    return text[operator.span.start : operator.span.stop]
+
+
+def _count(argument: Argument) -> int | None:
+    if argument is None:
+        return None
+    return len(argument) if isinstance(argument, tuple) else -1
+
+
+def custom_of(operation: Operation) -> tuple[str, str, bytes]:
+    """The name, the domain and the attributes of the CUSTOM operator that an operation is."""
+    return operation.definition.operator.name, DOMAIN, encoded(written_of(operation))
+
+
+def grouped(counts: Sequence[tuple[str, int | None]], operands: Sequence[Any]) -> dict[str, Any]:
+    """Operands by the inputs that take them; `ValueError` if there are not as many."""
+    found: dict[str, Any] = {}
+    place = 0
+    for name, count in counts:
+        if count is None:
+            found[name] = None
+        elif count < 0:
+            found[name] = operands[place] if place < len(operands) else None
+            place += 1
+        else:
+            found[name] = tuple(operands[place : place + count])
+            place += count
+    if place != len(operands):
+        raise ValueError(f"its inputs take {place} operands, but there are {len(operands)}")
+    return found
