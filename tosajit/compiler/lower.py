@@ -25,15 +25,17 @@ def lower(part: Part, options: Options) -> Segment:
     constants = dict(part.constants)
     for node in part.nodes:
         at = Lowering(use_of(node, part.block, part.constants), options.checked)
-        nests += _lowered(at)
+        nests += _lowered(at, options)
         constants |= at.added
     tensors = _tensors(part.block, constants, nests)
     dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
     return Segment(part.name, tuple(nests), tensors, part.inputs, part.outputs, dense)
 
 
-def _lowered(at: Lowering) -> list[Nest]:
+def _lowered(at: Lowering, options: Options) -> list[Nest]:
     function, name = getattr(at.operator, "lower", None), f"{at.name} ({at.operator.opcode})"
+    if function is None and (written := options.written(at.use)) is not None:
+        function = written.nests
     if function is None:
         raise CompileError(f"{name}: cannot be compiled yet")
     nests: list[Nest] = function(at)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tiling.target import HOST, Target
 from tosajit import customs
+from tosajit.compiler.written import Written, written
 from tosajit.errors import CompileError
+from tosajit.graph.binding import Use
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -18,28 +20,39 @@ ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """The implementation of a CUSTOM operator.
+    """The implementation of a CUSTOM operator: a function, or a text that says what it computes.
 
     `function(*arrays, attributes=bytes)` gives an array or a sequence of arrays; it may be a Numba function,
     which is then called without `attributes`. `shape(*shapes)` gives the shapes of the outputs, checked when
-    compiling.
+    compiling. `nnef` is a module in SkriptND that defines an operator of this name; it is compiled, tiled and
+    timed like those of TOSA.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None = None
     shape: ShapeRule | None = None
+    nnef: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.function is None) == (self.nnef is None):
+            raise CompileError("an implementation of CUSTOM is either a function or a text: function=, nnef=")
 
 
 _registered: dict[tuple[str, str], Custom] = {}
 
 
 def register_custom(
-    domain: str, operator_name: str, function: Callable[..., Any], shape: ShapeRule | None = None
+    domain: str,
+    operator_name: str,
+    function: Callable[..., Any] | None = None,
+    shape: ShapeRule | None = None,
+    *,
+    nnef: str | None = None,
 ) -> None:
     """Implement CUSTOM operators with this domain and name, for all graphs compiled from now on.
 
-    `function` and `shape` are those of `tj.Custom`. Registering again replaces them.
+    `function`, `shape` and `nnef` are those of `tj.Custom`. Registering again replaces them.
     """
-    _registered[domain, operator_name] = Custom(function, shape)
+    _registered[domain, operator_name] = Custom(function, shape, nnef)
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,11 @@ class Options:
     def on_host(self) -> bool:
         """Whether operands are used where they are, by kernels that need not watch anything."""
         return self.target.scratch_bytes is None and not self.checked
+
+    def written(self, use: Use) -> Written | None:
+        """What the text of a CUSTOM operator says; None if it has none."""
+        known = {**_registered, **self.custom}
+        return written(use, {name: one.nnef for name, one in known.items() if one.nnef is not None})
 
     def custom_operator(self, node: str, domain: str, name: str) -> Custom:
         """The registered meaning of a CUSTOM operator."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_operands
+from tosajit.compiler.options import Options
 from tosajit.graph import Block, Node
+from tosajit.graph.binding import use_of
 from tosajit.graph.order import topological
+from tosajit.operators import CUSTOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +26,15 @@ class Part:
     outputs: tuple[str, ...]
     late: tuple[str, ...] = ()
     """Operands of the first node that its checks have to wait for."""
-
-    @property
-    def is_executed(self) -> bool:
-        """Whether this is one node that the executor carries out."""
-        return self.nodes[0].operator.is_executed
+    is_executed: bool = False
+    """Whether this is one node that the executor carries out."""
 
 
-def split(name: str, block: Block, constants: Mapping[str, Array]) -> Iterator[Part]:
+def split(name: str, block: Block, constants: Mapping[str, Array], options: Options) -> Iterator[Part]:
     """The parts of a block, in order, named after it."""
+    alone = {id(node) for node in block.nodes if _is_executed(node, block, constants, options)}
     nodes = [node for node in block.nodes if not node.operator.holds_data]
-    groups = _runs_of(topological(nodes), constants)
+    groups = _runs_of(topological(nodes), constants, alone)
     read_later: list[set[str]] = [set(block.outputs)]
     for group in reversed(groups):
         read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
@@ -48,18 +49,28 @@ def split(name: str, block: Block, constants: Mapping[str, Array]) -> Iterator[P
             part = f"{name}.{number}"
             inputs = tuple(one for one in taken if one not in made and one not in constants)
             outputs = tuple(one for one in made if one in later and one not in constants)
-        yield Part(part, block, constants, tuple(group), inputs, outputs, late)
+        yield Part(part, block, constants, tuple(group), inputs, outputs, late, id(group[0]) in alone)
 
 
-def _runs_of(nodes: Sequence[Node], constants: Mapping[str, Array]) -> list[list[Node]]:
-    """Runs of nodes that compile together, and nodes for the executor on their own.
+def _is_executed(node: Node, block: Block, constants: Mapping[str, Array], options: Options) -> bool:
+    """Whether there are no nests for a node; of a CUSTOM operator its text may say some."""
+    if not isinstance(node.operator, CUSTOM):
+        return node.operator.is_executed
+    written = options.written(use_of(node, block, constants))
+    return written is None or not written.is_tiled
+
+
+def _runs_of(
+    nodes: Sequence[Node], constants: Mapping[str, Array], executed: Collection[int]
+) -> list[list[Node]]:
+    """Runs of nodes that compile together, and nodes for the executor on their own, whose `id` is given.
 
     A node whose checks have to wait for data starts a run: the data are there when the run before is done.
     """
     groups: list[list[Node]] = []
     open_group = False
     for node in nodes:
-        alone = node.operator.is_executed
+        alone = id(node) in executed
         if alone or not open_group or late_operands(node, constants):
             groups.append([node])
         else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
@@ -186,7 +187,7 @@ class _Timing:
 
 @dataclass(frozen=True)
 class Copy:
-    """The nest that moves a variable from or to its memory, and its operands."""
+    """A nest on its own and its operands: what moves a variable, or takes as long as a text's loops."""
 
     nest: Nest
     operands: Mapping[str, Operand]
@@ -207,6 +208,8 @@ def steps_of(body: Body) -> Steps[Groups | Copy]:
                 found.append(_copy(node, value))
             case CustomCall(node) if _hosted(node):
                 continue
+            case CustomCall(estimates=estimates) if estimates is not None:
+                found += [Copy(nest, _operands(nest)) for nest in estimates()]
             case CustomCall(node):
                 text = "its time on an NPU is unknown; simulate the graph without it"
                 raise CompileError(f"{node.name} (CUSTOM): {text}")
@@ -230,6 +233,14 @@ def _copy(node: Node, value: Value) -> Copy:
         names[1]: Operand(names[1], kind, elements, "output"),
     }
     return Copy(nest, operands)
+
+
+def _operands(nest: Nest) -> Mapping[str, Operand]:
+    """The operands of a nest that stands alone."""
+    reads = {access.operand: access for access in nest.reads}
+    found = {n: Operand(n, a.type, prod(a.shape), "input") for n, a in reads.items()}
+    writes = {write.access.operand: write.access for write in nest.writes}
+    return found | {n: Operand(n, a.type, prod(a.shape), "output") for n, a in writes.items()}
 
 
 def _cycles(times: list[Timed]) -> int:

@@ -13,7 +13,7 @@ from tosajit.compiler.parts import Part, split
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
 from tosajit.graph import Block, Graph, Node
-from tosajit.graph.binding import constants_of
+from tosajit.graph.binding import constants_of, use_of
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.runner import Runner
 from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE_WRITE, WHILE_LOOP
@@ -141,7 +141,7 @@ class Body:
         return [step.runner for step in steps if isinstance(step.runner, Runner)]
 
     def _make_steps(self) -> Iterator[Step]:
-        for part in split(self.name, self.block, self._constants):
+        for part in split(self.name, self.block, self._constants, self._options):
             if part.late:
                 yield CheckLate(part.nodes[0], self.block, part.late)
             yield self._executed(part) if part.is_executed else self._computed(part)
@@ -169,5 +169,5 @@ class Body:
             case VARIABLE_WRITE():
                 return WriteVariable(node, values[node.inputs[0]])
             case CUSTOM():
-                return custom_call(node, values, self._options)
+                return custom_call(use_of(node, self.block, self._constants), node, self._options)
         raise AssertionError(node.operator.opcode)

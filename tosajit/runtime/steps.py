@@ -8,11 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tiling.nest import Nest
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_faults
-from tosajit.compiler.options import Custom, Options
+from tosajit.compiler.options import Options
 from tosajit.errors import CompileError, GraphError, InputError
 from tosajit.graph import Block, Node, Value
+from tosajit.graph.binding import Use
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 from tosajit.runtime.context import Context, Variable
 
@@ -109,6 +111,8 @@ class CustomCall:
     node: Node
     call: Callable[..., Any]
     outputs: tuple[Value, ...]
+    estimates: Callable[[], Sequence[Nest]] | None = None
+    """Nests that take as long on a machine; None where nothing is known of it."""
 
     def run(self, frame: Frame) -> None:
         """Call the user's function on copies of the inputs, and check what it gives."""
@@ -126,25 +130,27 @@ class CustomCall:
             frame.values[value.name] = np.array(array, order="C", copy=True)
 
 
-def custom_call(node: Node, values: Mapping[str, Value], options: Options) -> CustomCall:
+def custom_call(use: Use, node: Node, options: Options) -> CustomCall:
     """Look the operator up and check its shape rule."""
     operator: Any = node.operator
+    written = options.written(use)
+    if written is not None:
+        return CustomCall(node, written.call, use.outputs, written.estimates)
     custom = options.custom_operator(node.name, operator.domain_name, operator.operator_name)
-    outputs = tuple(values[name] for name in node.outputs)
     if custom.shape is not None:
-        shapes = [tuple(shape) for shape in custom.shape(*(values[name].shape for name in node.inputs))]
-        declared = [value.shape for value in outputs]
+        shapes = [tuple(shape) for shape in custom.shape(*(value.shape for value in use.inputs))]
+        declared = [value.shape for value in use.outputs]
         if shapes != declared:
             text = f"its shape rule gives {shapes}, but the outputs are {declared}"
             raise CompileError(f"{node.name} (CUSTOM): {text}")
-    return CustomCall(node, _bound(custom, operator.implementation_attrs), outputs)
+    assert custom.function is not None
+    return CustomCall(node, _bound(custom.function, operator.implementation_attrs), use.outputs)
 
 
-def _bound(custom: Custom, attributes: bytes) -> Callable[..., Any]:
+def _bound(function: Callable[..., Any], attributes: bytes) -> Callable[..., Any]:
     """The function with the operator's attributes, if it takes them."""
     import inspect
 
-    function = custom.function
     try:
         takes = "attributes" in inspect.signature(getattr(function, "py_func", function)).parameters
     except (TypeError, ValueError):
