@@ -35,6 +35,18 @@ def mirrored(value: Tensor, axis: int, border: Border, *, edge: bool) -> Tensor:
     return ops.concat(parts, axis=axis) if len(parts) > 1 else value
 
 
+def replicated(value: Tensor, axis: int, border: Border) -> Tensor:
+    """A tensor whose first and last elements are repeated along a dimension."""
+    before, behind = border
+    last = value.shape[axis] - 1
+    parts = [value]
+    if before:
+        parts.insert(0, _repeated(part(value, axis, 0, 1), axis, before))
+    if behind:
+        parts.append(_repeated(part(value, axis, last, 1), axis, behind))
+    return ops.concat(parts, axis=axis) if len(parts) > 1 else value
+
+
 def spread(value: Tensor, axis: int, step: int, number: float | bool = 0) -> Tensor:
     """Elements that are some steps apart along a dimension, with a number between them."""
     extent = value.shape[axis]
@@ -48,3 +60,7 @@ def spread(value: Tensor, axis: int, step: int, number: float | bool = 0) -> Ten
 
 def _reversed(value: Tensor, axis: int) -> Tensor:
     return value if value.shape[axis] == 1 else ops.reverse(value, axis=axis)
+
+
+def _repeated(value: Tensor, axis: int, times: int) -> Tensor:
+    return ops.tile(value, [times if place == axis else 1 for place in range(value.ndim)])

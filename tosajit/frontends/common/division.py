@@ -46,3 +46,11 @@ def floored(value: Tensor, divisor: Tensor) -> tuple[Tensor, Tensor]:
 def truncated(first: Tensor, second: Tensor) -> Tensor:
     """A quotient without its fraction."""
     return ops.intdiv(first, second) if first.dtype is INT32 else towards_zero(quotient_of(first, second))
+
+
+def remainder(value: Tensor, divisor: Tensor) -> Tensor:
+    """What is left of a quotient without its fraction: it has the sign of the dividend, as in C."""
+    if value.dtype is INT32:
+        return ops.sub(value, ops.mul(ops.intdiv(value, divisor), divisor))
+    _, rest = floored(ops.abs(value), ops.abs(divisor))
+    return ops.select(is_negative(value), -rest, rest)

@@ -8,7 +8,8 @@ from math import prod
 from tosajit import ops
 from tosajit.dtypes import DType
 from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 
@@ -27,6 +28,16 @@ def multiplied(
     )
     total = finish(ops.matmul(left, right, *zero_points, dtype=dtype))
     return reshaped(total, (*shared, first.shape[-2], second.shape[-1]))
+
+
+def weighted(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Rows times a matrix of weights, as a convolution of pixels: so compilers and NPUs know it."""
+    depth, count = right.shape
+    if left.shape[-1] != depth:
+        raise Refused(f"its rows have {left.shape[-1]} elements, but its weights {depth} rows")
+    pixels = reshaped(left, (-1, 1, 1, depth))
+    weights = reshaped(transposed(right, (1, 0)), (count, 1, 1, depth))
+    return reshaped(ops.conv2d(pixels, weights, bias), (*left.shape[:-1], count))
 
 
 def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -42,6 +42,15 @@ def sign(value: Tensor) -> Tensor:
     return ops.select(ops.greater(value, zero), number(value, 1), below)
 
 
+def nearest_away(value: Tensor) -> Tensor:
+    """The nearest whole numbers, those farther from zero of two."""
+    size = ops.abs(value)
+    below = ops.floor(size)
+    is_up = ops.greater_equal(ops.sub(size, below), number(value, 0.5))
+    nearest = ops.select(is_up, ops.add(below, number(value, 1)), below)
+    return ops.select(is_negative(value), -nearest, nearest)
+
+
 def nearest_even(value: Tensor) -> Tensor:
     """The nearest whole numbers, the even ones of two: by a number so great that it leaves no fractions."""
     bits = {FP32: 23, FP16: 10, BF16: 7}[value.dtype]

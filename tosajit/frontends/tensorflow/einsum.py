@@ -9,23 +9,13 @@ from tosajit import ops
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
-from tosajit.frontends.common.matrices import multiplied
+from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 _ELLIPSIS = "0123456789"
 """Letters for the dimensions that three dots stand for."""
-
-
-def weighted(left: Tensor, right: Tensor) -> Tensor:
-    """Rows times a matrix of weights, as a convolution of pixels: so compilers and NPUs know it."""
-    depth, count = right.shape
-    if left.shape[-1] != depth:
-        raise Refused(f"its rows have {left.shape[-1]} elements, but its weights {depth} rows")
-    pixels = reshaped(left, (-1, 1, 1, depth))
-    weights = reshaped(transposed(right, (1, 0)), (count, 1, 1, depth))
-    return reshaped(ops.conv2d(pixels, weights), (*left.shape[:-1], count))
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:

@@ -11,7 +11,8 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.division import quotient_of
-from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, nearest_even, number
+from tosajit.frontends.common.functions import log_of_more, soft_plus
+from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.tensorflow.folding import folded
 from tosajit.frontends.tensorflow.node import Attributes, Node
@@ -61,16 +62,7 @@ def expm1(node: Node) -> Tensor:
 @operator("Log1p", types=REAL, fold=folded(np.log1p))
 def log1p(node: Node) -> Tensor:
     """The natural logarithm of one more."""
-    return _log1p(node[0].tensor)
-
-
-def _log1p(value: Tensor) -> Tensor:
-    """What rounding takes from one more is made good by what it is too much."""
-    more = ops.add(value, number(value, 1))
-    rounded = ops.sub(more, number(value, 1))
-    exact = ops.mul(ops.log(more), quotient_of(value, rounded))
-    exact = ops.select(is_not_zero(rounded), exact, value)
-    return ops.select(ops.equal(more, number(value, inf)), more, exact)
+    return log_of_more(node[0].tensor)
 
 
 @operator("Sqrt", types=REAL, fold=folded(np.sqrt))
@@ -158,9 +150,7 @@ def selu(node: Node) -> Tensor:
 @operator("Softplus", types=REAL)
 def softplus(node: Node) -> Tensor:
     """The logarithm of one more than the exponential."""
-    value = node[0].tensor
-    rest = _log1p(ops.exp(-ops.abs(value)))
-    return ops.add(ops.maximum(value, number(value, 0)), rest)
+    return soft_plus(node[0].tensor)
 
 
 @operator("Softsign", types=REAL)

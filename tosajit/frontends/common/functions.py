@@ -1,0 +1,129 @@
+"""Functions of real numbers by those that TOSA has, exact also where terms nearly cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log, pi
+
+from tosajit import ops
+from tosajit.frontends.common.division import quotient_of
+from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, number
+from tosajit.tracing.tensor import Tensor
+
+_HUGE = 1e9
+"""From here on, one more is nothing beside a square."""
+_ARC_TANGENT = (0.9999999994, -0.3333330749, 0.199982108, -0.1423998292, 0.1057281447, -0.06033241686)
+"""Factors of odd powers, interpolated at Chebyshev's points: the error is 6e-10 up to tan(pi / 8)."""
+_ARC_SINE = (0.9999999957, 0.1666678701, 0.07494534269, 0.04553900971, 0.02390936358, 0.04255359912)
+"""The same for the arc sine: 5e-9 up to one half."""
+
+
+def log_of_more(value: Tensor) -> Tensor:
+    """The natural logarithm of one more: what rounding takes from the sum is made good."""
+    more = ops.add(value, number(value, 1))
+    rounded = ops.sub(more, number(value, 1))
+    exact = ops.mul(ops.log(more), quotient_of(value, rounded))
+    exact = ops.select(is_not_zero(rounded), exact, value)
+    return ops.select(ops.equal(more, number(value, inf)), more, exact)
+
+
+def soft_plus(value: Tensor) -> Tensor:
+    """The logarithm of one more than the exponential."""
+    rest = log_of_more(ops.exp(-ops.abs(value)))
+    return ops.add(ops.maximum(value, number(value, 0)), rest)
+
+
+def square_root(value: Tensor) -> Tensor:
+    """The square root: one over one over it."""
+    return ops.reciprocal(ops.rsqrt(value))
+
+
+def sinh(value: Tensor) -> Tensor:
+    """The hyperbolic sine, by the tangent of the half near zero."""
+    half = ops.tanh(ops.mul(value, number(value, 0.5)))
+    near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), ops.mul(half, half)))
+    powers = ops.exp(value), ops.exp(-value)
+    far = ops.mul(ops.sub(*powers), number(value, 0.5))
+    return ops.select(ops.greater(constant(value, 1), ops.abs(value)), near, far)
+
+
+def cosh(value: Tensor) -> Tensor:
+    """The hyperbolic cosine."""
+    return ops.mul(ops.add(ops.exp(value), ops.exp(-value)), number(value, 0.5))
+
+
+def asinh(value: Tensor) -> Tensor:
+    """The inverse of the hyperbolic sine."""
+    size = ops.abs(value)
+    some = ops.minimum(size, number(value, _HUGE))
+    root = square_root(ops.add(ops.mul(some, some), number(value, 1)))
+    more = ops.add(ops.maximum(root, size), number(value, 1))
+    found = log_of_more(ops.add(size, ops.mul(size, quotient_of(size, more))))
+    return _signed(value, found)
+
+
+def acosh(value: Tensor) -> Tensor:
+    """The inverse of the hyperbolic cosine of numbers from 0."""
+    above = ops.sub(value, number(value, 1))
+    roots = square_root(above), square_root(ops.add(above, number(value, 2)))
+    return log_of_more(ops.add(above, ops.mul(*roots)))
+
+
+def atanh(value: Tensor) -> Tensor:
+    """The inverse of the hyperbolic tangent."""
+    ratio = quotient_of(ops.add(value, value), ops.sub(constant(value, 1), value))
+    return ops.mul(log_of_more(ratio), number(value, 0.5))
+
+
+def log2(value: Tensor) -> Tensor:
+    """The logarithm to the base 2."""
+    return ops.mul(ops.log(value), number(value, 1 / log(2)))
+
+
+def atan(value: Tensor) -> Tensor:
+    """The arc tangent: a polynomial near zero, and differences of angles elsewhere."""
+    size, one = ops.abs(value), number(value, 1)
+    large, middle = (ops.greater(size, number(value, edge)) for edge in (2.414213562, 0.4142135624))
+    turned = quotient_of(ops.sub(size, one), ops.add(size, one))
+    place = ops.select(large, -ops.reciprocal(size), ops.select(middle, turned, size))
+    start = ops.select(middle, number(value, pi / 4), number(value, 0))
+    start = ops.select(large, number(value, pi / 2), start)
+    return _signed(value, ops.add(start, _odd(place, _ARC_TANGENT)))
+
+
+def asin(value: Tensor) -> Tensor:
+    """The arc sine."""
+    angle, is_large = _near_arc_sine(value)
+    far = ops.sub(constant(value, pi / 2), ops.add(angle, angle))
+    return _signed(value, ops.select(is_large, far, angle))
+
+
+def acos(value: Tensor) -> Tensor:
+    """The arc cosine."""
+    angle, is_large = _near_arc_sine(value)
+    double = ops.add(angle, angle)
+    far = ops.select(is_negative(value), ops.sub(constant(value, pi), double), double)
+    near = ops.sub(constant(value, pi / 2), _signed(value, angle))
+    return ops.select(is_large, far, near)
+
+
+def _near_arc_sine(value: Tensor) -> tuple[Tensor, Tensor]:
+    """The arc sine of a size up to one half, or that of the root of half of what is missing to one."""
+    size, half = ops.abs(value), number(value, 0.5)
+    is_large = ops.greater(size, half)
+    missing = ops.mul(ops.sub(constant(value, 1), size), half)
+    return _odd(ops.select(is_large, square_root(missing), size), _ARC_SINE), is_large
+
+
+def _odd(value: Tensor, factors: Sequence[float]) -> Tensor:
+    """A polynomial of odd powers."""
+    square = ops.mul(value, value)
+    total = constant(value, factors[-1])
+    for factor in reversed(factors[:-1]):
+        total = ops.add(ops.mul(total, square), number(value, factor))
+    return ops.mul(value, total)
+
+
+def _signed(like: Tensor, size: Tensor) -> Tensor:
+    """A size with the sign of another number."""
+    return ops.select(is_negative(like), -size, size)

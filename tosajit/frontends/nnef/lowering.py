@@ -1,0 +1,263 @@
+"""From a composed model to a graph: each operation by its declaration, else by its body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import numpy as np
+
+from tosajit.errors import TosaError
+from tosajit.frontends.common.state import State, state
+from tosajit.frontends.frame import Refusals, Refused
+from tosajit.frontends.frame.declaration import UNWRITTEN
+from tosajit.frontends.frame.ends import Ends
+from tosajit.frontends.frame.proportion import Proportion
+from tosajit.frontends.nnef.control import branched, repeated
+from tosajit.frontends.nnef.model import (
+    Argument,
+    Body,
+    Branches,
+    Model,
+    Operation,
+    Repeat,
+    Step,
+    Tensor,
+    operations,
+    tensors_of,
+)
+from tosajit.frontends.nnef.node import Given, Node, constant, dtype_of, elements_of, shape_of
+from tosajit.frontends.nnef.operators import DECLARATIONS
+from tosajit.graph import Graph
+from tosajit.tracing import tensor as tracing
+from tosajit.tracing.recorder import Trace, current_trace, recording
+
+
+def graph_of(model: Model) -> Graph:
+    """The graph of a composed model."""
+    root, trace = model.root, Trace()
+    every = [root, *operations(root.body)]
+    size = len(root.definition.source.text) + sum(map(_bytes, every))
+    walk, ends = Walk(Lowering(Proportion(trace, len(every), size)), trace), Ends(trace)
+    with recording(trace):
+        for one in _all(root.inputs):
+            with walk.collecting(one, "input"):
+                walk.values[one] = ends.take(one.name, dtype_of(one.type), shape_of(one), one.type)
+        for one in dict.fromkeys(one for operation in every for one in operation.updated):
+            walk.hold(one)
+        with suppress(Unlowered):
+            walk.enter(root)
+        for operation in every:
+            walk.update(operation)
+        walk.lowering.refusals.settle()
+        for one in _all(root.outputs):
+            with walk.collecting(one, "output"):
+                ends.give(walk.operand(one), one.name, one.type)
+        walk.lowering.refusals.settle()
+    return ends.graph()
+
+
+def _all(arguments: Mapping[str, Argument]) -> Iterator[Tensor]:
+    for argument in arguments.values():
+        yield from tensors_of(argument)
+
+
+def _bytes(operation: Operation) -> int:
+    held = [*_all(operation.constants), *_all(operation.variables)]
+    return sum(one.value.nbytes for one in held if one.value is not None)
+
+
+class Lowering:
+    """What all bodies of a model share on their way into a graph."""
+
+    def __init__(self, proportion: Proportion) -> None:
+        self.proportion = proportion
+        self.refusals = Refusals()
+        self.states: dict[Tensor, State] = {}
+
+
+class Unlowered(Exception):
+    """Raised where a body has operations that are refused: these are noted already."""
+
+
+class Walk:
+    """The bodies of one region on their way into its trace."""
+
+    def __init__(self, lowering: Lowering, trace: Trace, outer: Walk | None = None) -> None:
+        self.lowering, self.trace = lowering, trace
+        self.values: dict[Tensor, tracing.Tensor] = {} if outer is None else dict(outer.values)
+        self.names: dict[Tensor, str] = {} if outer is None else dict(outer.names)
+        """What results inside of an operation are called: as those of the operation."""
+        self.lost: set[Tensor] = set() if outer is None else set(outer.lost)
+        """What has been refused, or follows from such."""
+
+    @contextmanager
+    def collecting(self, tensor: Tensor, what: str) -> Iterator[None]:
+        """Note what is refused about a tensor inside of `with`, and go on behind it."""
+        done = False
+        with suppress(Unlowered), self.lowering.refusals.collecting(tensor.name, what):
+            yield
+            done = True
+        if not done:
+            self.lost.add(tensor)
+
+    def hold(self, tensor: Tensor) -> None:
+        """Make a variable that is updated one of the graph; others are constants."""
+        with self.collecting(tensor, "variable"):
+            first = np.ascontiguousarray(elements_of(tensor))
+            held = state(tensor.name, dtype_of(tensor.type), shape_of(tensor), first)
+            self.lowering.states[tensor] = held
+            self.values[tensor] = held.read()
+
+    def update(self, operation: Operation) -> None:
+        """Write what an operation gives its variables, once all results are there."""
+        if operation.update is None:
+            return
+        self.run(operation.update)
+        results = [one for argument in operation.update.results for one in tensors_of(argument)]
+        for variable, result in zip(operation.updated, results, strict=True):
+            if variable in self.lowering.states and result not in self.lost:
+                with self.collecting(variable, "update"):
+                    self.lowering.states[variable].write(self.operand(result))
+
+    def run(self, body: Body) -> None:
+        """Write steps; what uses the results of a refused one is looked at as well, so that all is found."""
+        for step in body.steps:
+            self.lowering.proportion.spend()
+            results = list(_results(step))
+            self.lost.update(results)
+            name, operator = _called(step)
+            with suppress(Unlowered), self.lowering.refusals.collecting(name, operator):
+                self.step(step)
+                self.lost.difference_update(results)
+
+    def step(self, step: Step) -> None:
+        """Write an operation, branches or a loop."""
+        match step:
+            case Operation():
+                self.operation(step)
+            case Branches():
+                self.keep(step.outputs, branched(self, step))
+            case Repeat():
+                self.keep(step.outputs, repeated(self, step))
+
+    def operation(self, operation: Operation) -> None:
+        """Write an operation: as TOSA has it, else by its body."""
+        declared = DECLARATIONS.get(operation.name) if operation.definition.standard else None
+        reason: Refused | TosaError = Refused(UNWRITTEN)
+        if declared is not None:
+            try:
+                declared.check(1, None)
+                self.require(operation)
+                return self.write(operation)
+            except (Refused, TosaError) as error:
+                reason = error
+        if operation.body is None:
+            raise reason
+        self.enter(operation)
+
+    def require(self, operation: Operation) -> None:
+        """Give up where an operand has been refused."""
+        if any(one in self.lost for one in _all(operation.inputs)):
+            raise Unlowered
+
+    def write(self, operation: Operation) -> None:
+        """Write an operation that TOSA has."""
+        declared = DECLARATIONS[operation.name]
+        given: dict[str, Given] = {name: self.given(one) for name, one in operation.inputs.items()}
+        trace, results = current_trace(), list(_all(operation.outputs))
+        assert trace is not None
+        first = next(iter(_all(operation.inputs)), None)
+        declared.check(1, None if first is None else first.type)
+        name = self.names.get(results[0], results[0].name)
+        with trace.builder.at(name, _location(operation)) as rename, np.errstate(all="ignore"):
+            found = declared.results(Node(operation, given), is_foldable=False)
+            for tensor, value in zip(results, found, strict=True):
+                if value.shape != shape_of(tensor) or value.dtype is not dtype_of(tensor.type):
+                    raise Refused(f"{tensor.name} is {list(tensor.shape)}, but TOSA's is {value.value.type}")
+                called = rename(value.name, self.names.get(tensor, tensor.name))
+                self.values[tensor] = tracing.Tensor(trace, trace.builder.value(called))
+
+    def enter(self, operation: Operation) -> None:
+        """Write the body of an operation, whose results are its own."""
+        body = operation.body
+        if body is None:
+            raise Refused("it has no body")
+        for output, result in _pairs(operation.outputs.values(), body.results):
+            self.names[result] = self.names.get(output, output.name)
+        self.run(body)
+        for output, result in _pairs(operation.outputs.values(), body.results):
+            if result in self.lost:
+                raise Unlowered
+            self.values[output] = self.operand(result)
+
+    def keep(self, outputs: Iterable[Argument], values: Iterable[tracing.Tensor]) -> None:
+        """Note what came out of a step."""
+        tensors = [one for argument in outputs for one in tensors_of(argument)]
+        self.values.update(zip(tensors, values, strict=True))
+
+    def given(self, argument: Argument) -> Given:
+        """What an operand stands for, in the trace that is being recorded."""
+        match argument:
+            case None:
+                return None
+            case tuple():
+                return tuple(map(self.operand, argument))
+        return self.operand(argument)
+
+    def operand(self, tensor: Tensor) -> tracing.Tensor:
+        """A tensor in the trace that is being recorded."""
+        trace = current_trace()
+        assert trace is not None
+        if tensor in self.lost:
+            raise Unlowered
+        found = self.values.get(tensor)
+        if found is None:
+            if tensor.value is None:
+                raise Refused(f"{tensor.name} is nothing that has been computed before")
+            with recording(self.trace):
+                found = self.values[tensor] = constant(self.trace, tensor)
+        return trace.own(found)
+
+    def region(self, body: Body, given: Mapping[Tensor, tracing.Tensor]) -> tuple[tracing.Tensor, ...]:
+        """The results of a body that may run often or never, in the trace that is being recorded."""
+        trace = current_trace()
+        assert trace is not None
+        walk = Walk(self.lowering, trace, self)
+        walk.values.update(given)
+        walk.run(body)
+        results = [one for argument in body.results for one in tensors_of(argument)]
+        if any(one in walk.lost for one in results):
+            raise Unlowered
+        for operation in operations(body):
+            if operation.update is not None:
+                raise Refused(f"{operation.label} updates a variable inside of a branch or a loop")
+        return tuple(map(walk.operand, results))
+
+
+def _pairs(first: Iterable[Argument], second: Iterable[Argument]) -> list[tuple[Tensor, Tensor]]:
+    """The tensors of arguments with those of others."""
+    left, right = ([one for argument in part for one in tensors_of(argument)] for part in (first, second))
+    return list(zip(left, right, strict=True))
+
+
+def _results(step: Step) -> Iterator[Tensor]:
+    outputs = step.outputs.values() if isinstance(step, Operation) else step.outputs
+    for argument in outputs:
+        yield from tensors_of(argument)
+
+
+def _called(step: Step) -> tuple[str, str]:
+    """What messages call a step, and its operator."""
+    match step:
+        case Operation():
+            first = next(_results(step), None)
+            return step.label or (first.name if first else step.name), step.name
+        case Branches():
+            return step.label, "if"
+    return step.label, "for"
+
+
+def _location(operation: Operation) -> str:
+    """Where an operation comes from, as files keep it."""
+    return f"{operation.name} {operation.label}".rstrip()
