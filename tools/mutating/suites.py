@@ -33,6 +33,7 @@ KERNELS = (
     "tests/test_operator_values.py",
 )
 ARRAYS = (
+    "tests/test_golden_code.py",
     "tests/test_plain_kernels.py",
     "tests/test_golden_units.py",
     "tests/test_contraction.py",
