@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import tosajit as tj
+from sim.explore.cluster import Cluster
 from sim.explore.progress import Progress
 
 distributed = pytest.importorskip(
@@ -88,6 +90,12 @@ def same(one: tj.Exploration, other: tj.Exploration) -> bool:
             for name, column in one.outcomes.columns.items()
         )
     )
+
+
+@pytest.mark.parametrize(("threads", "ahead"), [({}, 3), ({"a": 1}, 3), ({"a": 2, "b": 4}, 18)])
+def test_some_chunks_are_under_way_for_each_thread(threads: dict[str, int], ahead: int) -> None:
+    client = cast(Any, SimpleNamespace(nthreads=lambda: threads))
+    assert Cluster(client).ahead == ahead
 
 
 def test_errors_come_back_and_the_cluster_goes_on(client: Any) -> None:

@@ -250,3 +250,19 @@ def test_the_sample_holds_every_integer_operator_with_every_mode(unpacked: list[
         for node in block.nodes
     }
     assert wanted - held == set()
+
+
+def test_what_is_packed_lies_in_folders_of_tests_and_of_results(
+    unpacked: list[tuple[Test, Path]], tmp_path: Path
+) -> None:
+    test, results = next((test, results) for test, results in unpacked if not test.negative)
+    root, place = test.folder.parent, Path(test.folder.name)
+    sample.pack([test], results.parent, root, tmp_path / "made" / "small.tar.xz")
+    sample.unpack(tmp_path / "again", tmp_path / "made" / "small.tar.xz")
+    ((found, made),) = sample.unpacked(tmp_path / "again")
+    assert found.folder == tmp_path / "again" / "tests" / place
+    assert made == tmp_path / "again" / "results" / place
+    assert found.tosa_path.read_bytes() == test.tosa_path.read_bytes()
+    assert {path.name for path in made.iterdir()} == {
+        path.name for path in sample.result_files(test, results)
+    }

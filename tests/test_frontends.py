@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.tensorflow_cases.files import varint
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.cli import main
+from tosajit.frontends.formats import is_graph_def
 from tosajit.frontends.frame import Declarations, Refused
 from tosajit.frontends.tflite.options import AddOptions
 from tosajit.frontends.tflite.schema import Type
@@ -135,6 +137,21 @@ def test_other_formats_are_named(data: bytes, seems: str) -> None:
         tj.FileError, match=f"expected a .tosa, .tflite or .pb file, but this seems to be {seems}"
     ):
         tj.load(data)
+
+
+@pytest.mark.parametrize("length", [5, 127, 128, 300, 1 << 14, 1 << 21, 1 << 28])
+def test_a_message_that_begins_with_a_message_that_begins_with_a_text_is_a_graph(length: int) -> None:
+    head = b"\n" + varint(length)
+    assert is_graph_def(head + b"\n\x01x")
+    assert not is_graph_def(head + b"\x12\x01x")
+    assert not is_graph_def(head)
+    assert not is_graph_def(b"\x12" + varint(length) + b"\n\x01x")
+
+
+def test_a_length_has_no_more_than_five_bytes() -> None:
+    assert not is_graph_def(b"\n" + varint(1 << 35) + b"\n\x01x")
+    assert is_graph_def(b"  node {")
+    assert not is_graph_def(b"  nodes {")
 
 
 def test_folders_are_named(tmp_path: Path) -> None:

@@ -79,16 +79,18 @@ class Tiles:
         extent, count = self.section.nest.axes[loop.axis].extent, loop.count
         dimensions, distinct = self._moved(depth)
 
-        def key(step: int) -> tuple[int, ...]:
+        def ranges(step: int) -> list[tuple[int, int]]:
             span = (step * loop.step, min((step + 1) * loop.step, extent))
-            ranges = [*self.full[: loop.axis], span, *self.full[loop.axis + 1 :]]
-            lengths = [_clipped(index, size, every, ranges) for index, size, every in dimensions]
-            return (span[1] - span[0], step if distinct else 0, *lengths)
+            return [*self.full[: loop.axis], span, *self.full[loop.axis + 1 :]]
+
+        def key(step: int) -> tuple[int, ...]:
+            there = ranges(step)
+            low, high = there[loop.axis]
+            lengths = [_clipped(index, size, every, there) for index, size, every in dimensions]
+            return (high - low, step if distinct else 0, *lengths)
 
         def clipped(step: int) -> bool:
-            span = (step * loop.step, min((step + 1) * loop.step, extent))
-            ranges = [*self.full[: loop.axis], span, *self.full[loop.axis + 1 :]]
-            ends = [(_ends(index, ranges), size) for index, size, _ in dimensions]
+            ends = [(_ends(index, ranges(step)), size) for index, size, _ in dimensions]
             return any(low < 0 or high >= size for (low, high), size in ends)
 
         if distinct:
