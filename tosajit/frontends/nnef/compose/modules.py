@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Protocol, TypeAlias
 
 from tosajit.frontends.nnef.compose.mentions import mentioned
 from tosajit.frontends.nnef.compose.plan import Plan, planned
 from tosajit.frontends.nnef.compose.suggest import suggestion
+from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.model import Definition
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.parser import parse
@@ -15,41 +17,42 @@ from tosajit.frontends.nnef.syntax.source import Source
 from tosajit.frontends.nnef.values.value import ValueFault
 
 Loader: TypeAlias = Callable[[str], Source | None]
-"""Gives the text of a standard module, or None where there is none of that name."""
+"""Gives the text of a module of the model, or None where there is none of that name."""
 
 MAIN = "main"
 
 
 class Library:
-    """The modules of a model, and those of the standard library that they import."""
+    """The modules of a model, and the standard ones that they import."""
 
-    def __init__(self, modules: Mapping[str, Source | str], standard: Loader | None = None) -> None:
+    def __init__(self, own: Mapping[str, Source | str] | Loader, standard: Standard | None = None) -> None:
+        self._load = own if callable(own) else _texts(own)
         self._standard = standard
-        self._modules = {
-            name: Module(name, text if isinstance(text, Source) else Source(name, text))
-            for name, text in modules.items()
-        }
+        self._modules: dict[str, Module | None] = {}
         self._mentioned: dict[int, tuple[tree.Expression, frozenset[str]]] = {}
         """By identity; the expressions are kept so that no other takes their place."""
         self._plans: dict[Definition, Plan] = {}
 
     @property
-    def own(self) -> tuple[Module, ...]:
-        """The modules of the model itself."""
-        return tuple(one for one in self._modules.values() if not one.standard)
-
-    @property
-    def main(self) -> Module:
+    def main(self) -> OwnModule:
         """The module from which a model begins."""
-        return self._modules[MAIN]
+        found = self.module(MAIN)
+        assert isinstance(found, OwnModule), "a model has a main module"
+        return found
 
     def module(self, name: str) -> Module | None:
-        """A module; one of the standard library is read when it is first asked for."""
-        if name not in self._modules and self._standard is not None:
-            source = self._standard(name)
-            if source is not None:
-                self._modules[name] = Module(name, source, standard=True)
-        return self._modules.get(name)
+        """A module, read when it is first asked for; those of the model come before standard ones."""
+        if name not in self._modules:
+            self._modules[name] = self._found(name)
+        return self._modules[name]
+
+    def _found(self, name: str) -> Module | None:
+        source = self._load(name)
+        if source is not None:
+            return OwnModule(name, source)
+        if self._standard is not None and self._standard.has(name):
+            return StandardModule(name, self._standard)
+        return None
 
     def plan(self, definition: Definition) -> Plan:
         """How an operator is called."""
@@ -67,18 +70,18 @@ class Library:
     def operator(self, definition: Definition, name: str, where: tree.Tree) -> Definition:
         """What a name means in the module of a definition."""
         path, _, last = name.rpartition(".")
-        home = self._modules[definition.module]
+        home = self.module(definition.module)
+        assert home is not None
         module: Module | None = home
         if path:
-            imports = [one.module for one in home.tree.imports]
-            if path not in imports:
+            if path not in home.imports:
                 known = self.module(path) is not None
-                remedy = f"add `import {path};`" if known else suggestion(path, imports, "imported are")
+                remedy = f"add `import {path};`" if known else suggestion(path, home.imports, "imported are")
                 raise ValueFault(where.span, f"no module `{path}` is imported", "2.15", remedy)
             module = self.module(path)
         if module is None:
             raise ValueFault(where.span, f"there is no module `{path}`", "2.15")
-        found = module.definitions.get(last)
+        found = module.find(last)
         if found is None:
             what = f"module `{module.name}` has no operator `{last}`"
             raise ValueFault(where.span, what, "2.10", self._remedy(last, module, home))
@@ -87,11 +90,11 @@ class Library:
     def _remedy(self, name: str, module: Module, home: Module) -> str:
         """What may have been meant by an operator that is not there."""
         if module is home:
-            for one in home.tree.imports:
-                other = self.module(one.module)
-                if other is not None and name in other.definitions:
-                    return f"write `{one.module}.{name}`"
-        return suggestion(name, module.definitions, "it has")
+            for one in home.imports:
+                other = self.module(one)
+                if other is not None and name in other.names:
+                    return f"write `{one}.{name}`"
+        return suggestion(name, module.names, "it has")
 
     def graph(self, name: str | None) -> Definition:
         """A graph of the main module; the first one, if no name is given."""
@@ -107,28 +110,82 @@ class Library:
         return graphs[name]
 
 
-class Module:
-    """A module, parsed when its operators are asked for."""
+def _texts(own: Mapping[str, Source | str]) -> Loader:
+    """What gives texts that are there already."""
 
-    def __init__(self, name: str, source: Source, *, standard: bool = False) -> None:
-        self.name, self.source, self.standard = name, source, standard
-        self._tree: tree.Module | None = None
-        self._definitions: dict[str, Definition] | None = None
+    def load(name: str) -> Source | None:
+        text = own.get(name)
+        return Source(name, text) if isinstance(text, str) else text
+
+    return load
+
+
+class Module(Protocol):
+    """Operators under a name."""
 
     @property
+    def name(self) -> str:
+        """How imports call it."""
+
+    @property
+    def imports(self) -> Sequence[str]:
+        """The modules whose operators it may call."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """Its operators and graphs."""
+
+    def find(self, name: str) -> Definition | None:
+        """An operator or a graph."""
+
+
+class OwnModule:
+    """A module of the model, parsed when it is asked for something."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.name, self.source = name, source
+
+    @cached_property
     def tree(self) -> tree.Module:
         """What the module says."""
-        if self._tree is None:
-            self._tree = parse(self.source)
-        return self._tree
+        return parse(self.source)
 
-    @property
+    @cached_property
     def definitions(self) -> Mapping[str, Definition]:
         """The operators and graphs, by name."""
-        if self._definitions is None:
-            self._definitions = {one.operator.name: one for one in self._defined()}
-        return self._definitions
+        return {one.name: Definition(self.name, one, self.source) for one in self.tree.operators}
 
-    def _defined(self) -> Iterator[Definition]:
-        for one in self.tree.operators:
-            yield Definition(self.name, one, self.source, self.standard)
+    @cached_property
+    def imports(self) -> tuple[str, ...]:
+        """The modules whose operators it may call."""
+        return tuple(one.module for one in self.tree.imports)
+
+    @property
+    def names(self) -> Collection[str]:
+        """Its operators and graphs."""
+        return self.definitions
+
+    def find(self, name: str) -> Definition | None:
+        """An operator or a graph."""
+        return self.definitions.get(name)
+
+
+class StandardModule:
+    """A module of a standard library, whose operators are read one by one."""
+
+    def __init__(self, name: str, standard: Standard) -> None:
+        self.name, self._standard = name, standard
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """The modules whose operators it may call."""
+        return self._standard.imports(self.name)
+
+    @property
+    def names(self) -> Collection[str]:
+        """Its operators."""
+        return self._standard.names(self.name)
+
+    def find(self, name: str) -> Definition | None:
+        """An operator."""
+        return self._standard.find(self.name, name)

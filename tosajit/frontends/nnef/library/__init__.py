@@ -22,7 +22,7 @@ _OPERATOR = re.compile(r"^operator (\w+) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 """Our modules begin and end each operator at the beginning of a line."""
 
 
-class Library:
+class Standard:
     """Standard modules: ours, or those of a folder that a user has."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -38,6 +38,11 @@ class Library:
         if self.folder is None:
             return tuple(_places(module))
         return tuple(one.name for one in self._module(module).operators)
+
+    def imports(self, module: str) -> tuple[str, ...]:
+        """The modules whose operators one may call."""
+        found = _imports(module) if self.folder is None else self._module(module).imports
+        return tuple(one.module for one in found)
 
     def find(self, module: str, name: str) -> Definition | None:
         """An operator of a module, if it is there; `ScriptError` where a user's module is wrong."""
@@ -68,6 +73,13 @@ def _places(module: str) -> dict[str, tuple[int, int]]:
     if module not in MODULES:
         return {}
     return {found[1]: found.span() for found in _OPERATOR.finditer(text_of(module))}
+
+
+@cache
+def _imports(module: str) -> tuple[tree.Import, ...]:
+    """What one of our modules imports, which it says before its first operator."""
+    first = min((start for start, _ in _places(module).values()), default=0)
+    return parse(Source(module, text_of(module)[:first])).imports
 
 
 @cache
