@@ -222,7 +222,7 @@ class Sketch:
             calls.append(tuple(map(self.again, self.arrays)))
         bounds = self.steps, self.relative, self.absolute
         model = RawModel([self.drawn("main"), *self.subgraphs]).bytes()
-        known = None if self.known is None else RawModel([self.known]).bytes()
+        known = None if self.known is None else RawModel([self.known, *self.subgraphs]).bytes()
         return Case(model, tuple(calls), *bounds, self.optimised, known, self.fill, self.counted)
 
     def again(self, array: Array) -> Array:

@@ -12,6 +12,7 @@ _NUMBERS = {
     "uint8": Struct("<B"),
     "int32": Struct("<i"),
     "uint32": Struct("<I"),
+    "int64": Struct("<q"),
     "uint64": Struct("<Q"),
     "float32": Struct("<f"),
 }

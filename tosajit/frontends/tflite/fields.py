@@ -13,6 +13,7 @@ from tosajit.files.cursor import Table
 
 Ints = tuple[int, ...]
 Longs = Annotated[tuple[int, ...], "q"]
+Long = Annotated[int, "q"]
 Floats = tuple[float, ...]
 Bytes = Annotated[tuple[int, ...], "B"]
 Unsigned = Annotated[int, "I"]

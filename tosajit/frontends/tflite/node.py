@@ -27,6 +27,9 @@ class Subgraphs(Protocol):
     def kept(self, number: int) -> tuple[bool, ...]:
         """Which of its operands a subgraph gives back, each in its own place."""
 
+    def called_subgraph(self, number: int) -> records.Subgraph:
+        """A subgraph that an operator names."""
+
     @property
     def variables(self) -> Variables:
         """What persists from run to run."""

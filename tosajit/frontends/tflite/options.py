@@ -7,6 +7,7 @@ from tosajit.frontends.tflite.fields import (
     Bytes,
     Floats,
     Ints,
+    Long,
     Longs,
     LSTMKernel,
     MirrorPadMode,
@@ -455,6 +456,58 @@ class StablehloPadOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
+class StablehloScatterOptions(Options):
+    """Attributes of StablehloScatter."""
+
+    indices_are_sorted: bool = False
+    update_window_dims: Longs = ()
+    inserted_window_dims: Longs = ()
+    scatter_dims_to_operand_dims: Longs = ()
+    index_vector_dim: Long = 0
+    unique_indices: bool = False
+    update_computation_subgraph_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StablehloReduceWindowOptions(Options):
+    """Attributes of StablehloReduceWindow."""
+
+    window_dimensions: Longs = ()
+    window_strides: Longs = ()
+    base_dilations: Longs = ()
+    window_dilations: Longs = ()
+    padding: Longs = ()
+    body_subgraph_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StablehloGatherOptions(Options):
+    """Attributes of StablehloGather."""
+
+    offset_dims: Longs = ()
+    collapsed_slice_dims: Longs = ()
+    start_index_map: Longs = ()
+    index_vector_dim: Long = 0
+    slice_sizes: Longs = ()
+    indices_are_sorted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StablehloWhileOptions(Options):
+    """Attributes of StablehloWhile."""
+
+    cond_subgraph_index: int = 0
+    body_subgraph_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StablehloCaseOptions(Options):
+    """Attributes of StablehloCase."""
+
+    branch_subgraph_indices: Ints = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CompositeOptions(Options):
     """Attributes of StablehloComposite."""
 
@@ -480,6 +533,8 @@ OPTIONS: dict[int, type[Options]] = {
 """The tables that have fields, by their place in the union of options."""
 
 OPTIONS_2: dict[int, type[Options]] = {
-    10: StablehloPadOptions, 20: ReduceWindowOptions, 21: CompositeOptions,
+    7: StablehloScatterOptions, 10: StablehloPadOptions, 13: StablehloReduceWindowOptions,
+    15: StablehloWhileOptions, 16: StablehloGatherOptions, 20: ReduceWindowOptions, 21: CompositeOptions,
+    23: StablehloCaseOptions,
 }  # fmt: skip
 """Those of the second union."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tosajit import ops
+from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
@@ -15,6 +16,8 @@ from tosajit.frontends.tflite.options import (
     CallOptions,
     CompositeOptions,
     IfOptions,
+    StablehloCaseOptions,
+    StablehloWhileOptions,
     WhileOptions,
 )
 from tosajit.frontends.tflite.schema import Type
@@ -57,8 +60,34 @@ def if_(node: Node, options: IfOptions) -> tuple[Tensor | Array, ...]:
     return results
 
 
+@operator("STABLEHLO_CASE", StablehloCaseOptions)
+def case(node: Node, options: StablehloCaseOptions) -> tuple[Tensor | Array, ...]:
+    """What one of several subgraphs gives, by its number; the last one for numbers that none has."""
+    condition, operands, branches = node[0], node.inputs[1:], options.branch_subgraph_indices
+    if not branches:
+        raise Refused("it has no subgraphs to choose from")
+    if condition.is_constant:
+        (chosen,) = condition.ints
+        return _values(node.subgraphs.call(branches[chosen if 0 <= chosen < len(branches) else -1], operands))
+
+    def from_(number: int) -> tuple[Tensor, ...]:
+        if number == len(branches) - 1:
+            return _tensors(node.subgraphs.call(branches[number], operands))
+        index = condition.tensor
+        is_this: Tensor = ops.equal(index, number_like(index, number))
+        found: tuple[Tensor, ...] | Tensor = ops.cond_if(
+            is_this,
+            lambda: _tensors(node.subgraphs.call(branches[number], operands)),
+            lambda: from_(number + 1),
+        )
+        return (found,) if isinstance(found, Tensor) else found
+
+    return from_(0)
+
+
+@operator("STABLEHLO_WHILE", StablehloWhileOptions)
 @operator("WHILE", WhileOptions)
-def while_(node: Node, options: WhileOptions) -> tuple[Tensor | Array, ...]:
+def while_(node: Node, options: WhileOptions | StablehloWhileOptions) -> tuple[Tensor | Array, ...]:
     """What a subgraph gives that runs as long as another one says so.
 
     What it gives back as it has taken it does not go round: the regions capture it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tosajit import ops
+from tosajit.dtypes import BOOL
 from tosajit.frontends.common.borders import padded, spread
 from tosajit.frontends.common.layout import sliced
 from tosajit.frontends.frame import Refused
@@ -37,6 +38,20 @@ def maximum(node: Node) -> Tensor:
 def minimum(node: Node) -> Tensor:
     """The lesser elements of two tensors of one shape."""
     return ops.minimum(node[0].tensor, node[1].tensor)
+
+
+@operator("STABLEHLO_AND", types="bool int8 int16 int32 int64")
+def and_(node: Node) -> Tensor:
+    """Whether both of two truths hold, or the bits that two integers share."""
+    combine = ops.logical_and if node[0].dtype is BOOL else ops.bitwise_and
+    found: Tensor = combine(node[0].tensor, node[1].tensor)
+    return found
+
+
+@operator("STABLEHLO_SHIFT_LEFT", types="int8 int16 int32")
+def shift_left(node: Node) -> Tensor:
+    """Integers with their bits moved up."""
+    return ops.logical_left_shift(node[0].tensor, node[1].tensor)
 
 
 @operator("STABLEHLO_PAD", StablehloPadOptions, types=_TYPES)

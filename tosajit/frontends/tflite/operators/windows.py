@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 
@@ -55,13 +55,19 @@ def reduce_window(node: Node, options: ReduceWindowOptions) -> Tensor:
     narrow = value.dtype in (INT8, INT16)
     result, start = (wide(one, zero) if narrow else one for one in (value.tensor, first))
     wrapped = _wrapping(combine, kind) if narrow else combine
-    windows = (node[number].ints for number in (2, 3, 4))
-    for axis, (size, stride, dilation) in enumerate(zip(*windows, strict=True)):
-        result = reduce(wrapped, _taps(result, axis, size, stride, dilation))
+    windows = zip(*(node[number].ints for number in (2, 3, 4)), strict=True)
+    result = windowed(result, wrapped, list(windows))
     result = wrapped(result, reshaped(start, (1,) * value.rank))
     if not narrow:
         return result
     return ops.cast(ops.add(result, number_like(result, zero)), dtype=value.dtype)
+
+
+def windowed(value: Tensor, combine: Combine, windows: Sequence[tuple[int, int, int]]) -> Tensor:
+    """What combines all elements of each window: along each dimension a size, a stride and a dilation."""
+    for axis, (size, stride, dilation) in enumerate(windows):
+        value = reduce(combine, _taps(value, axis, size, stride, dilation))
+    return value
 
 
 def _taps(value: Tensor, axis: int, size: int, stride: int, dilation: int) -> list[Tensor]:

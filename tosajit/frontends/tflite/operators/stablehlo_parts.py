@@ -1,0 +1,131 @@
+"""Operators of StableHLO that take parts of tensors: gathered, put at indices, and in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import get_args
+
+from tosajit.frontends.common.borders import padded, spread
+from tosajit.frontends.common.layout import reshaped, sliced, small, transposed
+from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.tflite.node import Node
+from tosajit.frontends.tflite.operand import Operand
+from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.operators.windows import windowed
+from tosajit.frontends.tflite.options import (
+    StablehloGatherOptions,
+    StablehloReduceWindowOptions,
+    StablehloScatterOptions,
+)
+from tosajit.tracing.tensor import Tensor
+
+_COMBINES: dict[str, Combine] = {
+    "ADD": "add", "MUL": "multiply", "STABLEHLO_MULTIPLY": "multiply",
+    **{f"{prefix}{name.upper()}": name for name in get_args(Combine) for prefix in ("", "STABLEHLO_")},
+}  # fmt: skip
+
+
+@operator(
+    "STABLEHLO_GATHER", StablehloGatherOptions, types="float32 float16 int8 uint8 int16 int32 int64 bool"
+)
+def gather(node: Node, options: StablehloGatherOptions) -> Tensor:
+    """Parts of one size that begin at indices."""
+    value, starts = node[0], _starts(node[1], options.index_vector_dim)
+    parts = Parts(value.shape, options.slice_sizes, options.start_index_map)
+    places = _places(node[1].shape, options.index_vector_dim)
+    kept = [size for axis, size in enumerate(options.slice_sizes) if axis not in options.collapsed_slice_dims]
+    found = reshaped(parts.gathered(value.tensor, starts), (*places, *kept))
+    return transposed(found, _order(options.offset_dims, len(places), len(kept)))
+
+
+@operator("STABLEHLO_SCATTER", StablehloScatterOptions, types="float32 int32 int64")
+def scatter(node: Node, options: StablehloScatterOptions) -> Tensor:
+    """A tensor with parts that begin at indices replaced, or combined with others."""
+    value, updates, inserted = node[0], node[2], options.inserted_window_dims
+    places = _places(node[1].shape, options.index_vector_dim)
+    order = _order(options.update_window_dims, len(places), updates.rank - len(places))
+    windows = [axis for axis in range(value.rank) if axis not in inserted]
+    extents = dict(zip(windows, (updates.shape[axis] for axis in options.update_window_dims), strict=True))
+    sizes = tuple(extents.get(axis, 1) for axis in range(value.rank))
+    parts = Parts(value.shape, sizes, options.scatter_dims_to_operand_dims)
+    whole = [*range(len(places)), *(len(places) + axis for axis in windows)]
+    order = [*(len(places) + axis for axis in inserted), *(whole[one] for one in order)]
+    given = reshaped(updates.tensor, (*(1 for _ in inserted), *updates.shape))
+    combine = _combine(node, options.update_computation_subgraph_index)
+    starts = _starts(node[1], options.index_vector_dim)
+    return parts.scattered(value.tensor, starts, given, order, combine)
+
+
+@operator("STABLEHLO_REDUCE_WINDOW", StablehloReduceWindowOptions, types="float32 int32 int64")
+def reduce_window(node: Node, options: StablehloReduceWindowOptions) -> Tensor:
+    """What a subgraph makes of the elements of each window, two at a time, and of a first number."""
+    value, first = node[0], node[1]
+    rank = value.rank
+
+    def combine(one: Tensor, other: Tensor) -> Tensor:
+        operands = replace(value, value=one), replace(first, value=other)
+        (found,) = node.subgraphs.call(options.body_subgraph_index, operands)
+        return found.tensor
+
+    sizes, border = options.window_dimensions, options.padding or (0,) * 2 * rank
+    strides, gaps, dilations = (
+        one or (1,) * rank
+        for one in (options.window_strides, options.base_dilations, options.window_dilations)
+    )
+    if not len(sizes) == len(strides) == len(gaps) == len(dilations) == len(border) // 2 == rank:
+        raise Refused(f"its windows {list(sizes)} are not those of {rank} dimensions")
+    if value.is_constant and not small((prod(value.shape), prod(sizes))):
+        raise Refused("its operand is a large constant", "reduce it when the model is converted")
+    result, number = value.tensor, first.array.reshape(-1)[0]
+    for axis, gap in enumerate(gaps):
+        result = spread(result, axis, gap, number)
+    pairs = list(zip(border[::2], border[1::2], strict=True))
+    result = _bordered(result, pairs, number)
+    result = windowed(result, combine, list(zip(sizes, strides, dilations, strict=True)))
+    return combine(result, reshaped(first.tensor, (1,) * rank))
+
+
+def _bordered(value: Tensor, border: Sequence[tuple[int, int]], number: float) -> Tensor:
+    """A tensor with a border of one number; negative borders cut off."""
+    start = [max(0, -low) for low, _ in border]
+    size = [
+        extent - max(0, -low) - max(0, -high) for extent, (low, high) in zip(value.shape, border, strict=True)
+    ]
+    return padded(sliced(value, start, size), [(max(0, low), max(0, high)) for low, high in border], number)
+
+
+def _starts(indices: Operand, axis: int) -> Tensor:
+    """Indices as rows with one for each dimension that parts move along."""
+    rank = indices.rank
+    if axis == rank:
+        return reshaped(indices.tensor, (-1, 1))
+    order = [*(place for place in range(rank) if place != axis), axis]
+    return reshaped(transposed(indices.tensor, order), (-1, indices.shape[axis]))
+
+
+def _places(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    """The extents of indices that say which part is meant."""
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _order(of_parts: Sequence[int], places: int, extents: int) -> list[int]:
+    """For each dimension of a result, that of parts behind each other, where their places are first."""
+    if len(of_parts) != extents:
+        raise Refused(f"its parts have {extents} dimensions, but {list(of_parts)} are said to be theirs")
+    inner, outer = iter(range(places, places + extents)), iter(range(places))
+    return [next(inner) if axis in of_parts else next(outer) for axis in range(places + extents)]
+
+
+def _combine(node: Node, number: int) -> Combine:
+    """What a subgraph of two numbers does: it gives the second one, or what one operator makes of both."""
+    body = node.subgraphs.called_subgraph(number)
+    names = [one.name for one in body.operators]
+    if not names and body.outputs == body.inputs[1:]:
+        return "update"
+    if len(names) != 1 or names[0] not in _COMBINES:
+        told, known = " ".join(names) or "nothing", " or ".join(get_args(Combine)[1:])
+        raise Refused(f"it combines numbers by {told}, but must {known} them")
+    return _COMBINES[names[0]]
