@@ -59,7 +59,7 @@ ROOMS = {
         {"tracing"},
         {"ops"},
         {"frontends"},
-        {"compiling", "samples", "npu"},
+        {"compiling", "samples", "npu", "nnef"},
         {""},
         {"conformance", "cli"},
         {"__main__"},

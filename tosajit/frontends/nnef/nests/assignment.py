@@ -50,8 +50,12 @@ class Assignment:
 
 def extent_of(element: Element, place: int) -> int:
     """The extent of a dimension of the tensor; the greatest one, where data decide."""
-    extent = element.tensor.shape[place]
-    return extent if isinstance(extent, int) else extent.bound
+    return largest_shape(element.tensor)[place]
+
+
+def largest_shape(tensor: Tensor) -> tuple[int, ...]:
+    """The shape of a tensor; the greatest one, where data decide."""
+    return tuple(extent if isinstance(extent, int) else extent.bound for extent in tensor.shape)
 
 
 def static_shape(tensor: Tensor) -> tuple[int, ...]:

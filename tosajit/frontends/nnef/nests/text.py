@@ -17,8 +17,6 @@ DOMAIN = "nnef"
 LONGEST = 1 << 20
 """Bytes of attributes."""
 
-"""How many operands each input takes: -1 for a single tensor, the length of a pack, None for null."""
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -29,7 +27,10 @@ class Written:
     types: tuple[str, ...] = ()
     attributes: tuple[tuple[str, Value], ...] = ()
     inputs: tuple[tuple[str, int | None], ...] | None = None
-    """See `Packing`; None if each operand is an input of its own, in their order."""
+    """How many operands each input takes: -1 for a single tensor, the length of a pack, None for null.
+
+    None if each operand is an input of its own, in their order.
+    """
 
 
 def encoded(written: Written) -> bytes:
@@ -40,7 +41,7 @@ def encoded(written: Written) -> bytes:
     if written.attributes:
         given["attributes"] = dict(written.attributes)
     if written.inputs is not None:
-        given["inputs"] = dict(written.inputs)
+        given["inputs"] = written.inputs
     found = json.dumps(given, sort_keys=True, ensure_ascii=False).encode()
     if len(found) > LONGEST:
         raise ValueError(f"the text takes {len(found)} bytes, but an operator may take {LONGEST}")
@@ -64,13 +65,24 @@ def decoded(attributes: bytes) -> Written:
     inputs = given.get("inputs")
     if not isinstance(types, list) or not all(isinstance(one, str) for one in types):
         raise ValueError("`types` are no names")
-    if not isinstance(values, dict) or (inputs is not None and not isinstance(inputs, dict)):
-        raise ValueError("`attributes` or `inputs` are not by name")
-    if inputs is not None and not all(one is None or type(one) is int for one in inputs.values()):
-        raise ValueError("`inputs` are no numbers")
+    if not isinstance(values, dict):
+        raise ValueError("`attributes` are not by name")
     found = tuple((name, _value(one)) for name, one in values.items())
-    counts = None if inputs is None else tuple(inputs.items())
-    return Written(given["text"], given["operator"], tuple(types), found, counts)
+    return Written(
+        given["text"], given["operator"], tuple(types), found, None if inputs is None else _counts(inputs)
+    )
+
+
+def _counts(given: object) -> tuple[tuple[str, int | None], ...]:
+    """How many operands each input takes."""
+    found: list[tuple[str, int | None]] = []
+    for pair in given if isinstance(given, list) else [given]:
+        match pair:
+            case [str() as name, int() | None as count] if not isinstance(count, bool):
+                found.append((name, count))
+            case _:
+                raise ValueError("`inputs` are not names with numbers")
+    return tuple(found)
 
 
 def _value(given: object) -> Value:
