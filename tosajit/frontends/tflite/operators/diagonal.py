@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tosajit import ops
-from tosajit.frontends.common.borders import padded
-from tosajit.frontends.common.indices import numbered
+from tosajit.frontends.common.diagonal import with_diagonal
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.frame import Refused
@@ -21,7 +20,7 @@ def matrix_diag(node: Node) -> Tensor:
     """Matrices that are zero but for their diagonals."""
     value, extent = node[0], node[0].shape[-1]
     zero = number(value.tensor, -128 if value.type is Type.UINT8 else 0)
-    return _with_diagonal(value.tensor, reshaped(ops.const(zero), (1,) * (value.rank + 1)), extent, extent)
+    return with_diagonal(value.tensor, reshaped(ops.const(zero), (1,) * (value.rank + 1)), extent, extent)
 
 
 @operator("MATRIX_SET_DIAG", types=_TYPES)
@@ -31,14 +30,4 @@ def matrix_set_diag(node: Node) -> Tensor:
     rows, columns = value.shape[-2:]
     if diagonal.shape != (*value.shape[:-2], min(rows, columns)):
         raise Refused(f"its diagonals are {list(diagonal.shape)}, but its matrices {list(value.shape)}")
-    return _with_diagonal(diagonal.tensor, value.tensor, rows, columns)
-
-
-def _with_diagonal(diagonal: Tensor, matrices: Tensor, rows: int, columns: int) -> Tensor:
-    leading = diagonal.shape[:-1]
-    whole = padded(diagonal, [*((0, 0) for _ in leading), (0, rows - diagonal.shape[-1])])
-    column = reshaped(whole, (*leading, rows, 1))
-    rank = len(leading) + 2
-    here = ops.equal(ops.const(numbered(rows, rank - 2, rank)), numbered(columns, rank - 1, rank))
-    found: Tensor = ops.select(here, column, matrices)
-    return found
+    return with_diagonal(diagonal.tensor, value.tensor, rows, columns)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import pi
-
 import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT32
+from tosajit.frontends.common.angles import angle
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.tflite.node import Node
@@ -20,20 +19,6 @@ _EXPONENT_BITS = 5
 """Greater exponents leave 32 bits, but for powers of -1, 0 and 1, which only evenness counts for."""
 _SMALL = 16
 """Up to this exponent, powers are written as products."""
-
-_ARC_TANGENT = (
-    0.999999997,
-    -0.333332763,
-    0.199980753,
-    -0.142600161,
-    0.109323415,
-    -0.083497250,
-    0.057089556,
-    -0.030351865,
-    0.010487649,
-    -0.001701170,
-)
-"""The arc tangent of a number from 0 to 1 over that number: factors of powers of its square."""
 
 
 @operator("POW", types="float32 int32")
@@ -102,20 +87,4 @@ def _real_power(base: Tensor, exponent: Tensor) -> Tensor:
 def atan2(node: Node) -> Tensor:
     """The angle of points whose ordinates are in the first tensor and abscissae in the second."""
     y, x = aligned(node[0].tensor, node[1].tensor)
-    return in_float32(_angle, y, x)
-
-
-def _angle(y: Tensor, x: Tensor) -> Tensor:
-    zero, height, width = number(y, 0.0), ops.abs(y), ops.abs(x)
-    large = ops.maximum(height, width)
-    divisor = ops.select(ops.equal(large, zero), number(y, 1.0), large)
-    slope = ops.mul(ops.minimum(height, width), ops.reciprocal(divisor))
-    square = ops.mul(slope, slope)
-    series: Tensor = ops.const(number(y, _ARC_TANGENT[-1]))
-    for factor in reversed(_ARC_TANGENT[:-1]):
-        series = ops.add(ops.mul(series, square), number(y, factor))
-    angle = ops.mul(slope, series)
-    angle = ops.select(ops.greater(height, width), ops.sub(ops.const(number(y, pi / 2)), angle), angle)
-    angle = ops.select(ops.greater(ops.const(zero), x), ops.sub(ops.const(number(y, pi)), angle), angle)
-    below: Tensor = ops.greater(ops.const(zero), y)
-    return ops.select(below, ops.negate(angle), angle)
+    return in_float32(angle, y, x)

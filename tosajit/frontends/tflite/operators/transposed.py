@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tosajit import ops
-from tosajit.frontends.common.borders import spread
-from tosajit.frontends.common.layout import part, transposed
+from tosajit.frontends.common.layout import transposed
+from tosajit.frontends.common.transposition import spread_out, turned
 from tosajit.frontends.common.windows import padding, spans, transposed_padding, trimmed
 from tosajit.frontends.tflite.fields import Padding
 from tosajit.frontends.tflite.node import Node
@@ -72,15 +72,8 @@ def conv_3d_transpose(node: Node, options: Conv3DOptions) -> Tensor:
     stride, dilation = _strides(options)
     weights = weights_of(node, 1)
     found = spans(size, weights.shape[:3], stride, dilation, options.padding is Padding.SAME)
-    value, pads = node[0].tensor, list[int]()
-    for axis, (span, wanted) in enumerate(zip(found, size, strict=True), 1):
-        reach = (weights.shape[axis - 1] - 1) * dilation[axis - 1]
-        apart = spread(value, axis, stride[axis - 1])
-        value, border = _bordered(apart, axis, reach - span.before, wanted + reach)
-        pads += border
-    for axis in range(3):
-        weights = ops.reverse(weights, axis=axis)
-    kernels = transposed(weights, (3, 0, 1, 2, 4))
+    value, pads = spread_out(node[0].tensor, size, weights.shape[:3], stride, dilation, found)
+    kernels = transposed(turned(weights, 3), (3, 0, 1, 2, 4))
     total = ops.conv3d(value, kernels, bias_of(node, 2), pad=pads, dilation=dilation)
     return activated(total, options.fused_activation_function)
 
@@ -91,11 +84,3 @@ def _strides(options: Conv3DOptions) -> tuple[tuple[int, int, int], tuple[int, i
         (options.stride_d, options.stride_h, options.stride_w),
         (options.dilation_d_factor, options.dilation_h_factor, options.dilation_w_factor),
     )
-
-
-def _bordered(value: Tensor, axis: int, before: int, extent: int) -> tuple[Tensor, tuple[int, int]]:
-    """A tensor and its padding, so that it has an extent along a dimension with padding before it."""
-    behind = extent - before - value.shape[axis]
-    start, end = max(-before, 0), max(-behind, 0)
-    inside = part(value, axis, start, value.shape[axis] - start - end)
-    return inside, (max(before, 0), max(behind, 0))
