@@ -75,7 +75,9 @@ class Ends:
         return is_constant or tensor.name in self._given or self.trace.builder.is_input(tensor.name)
 
     def _called(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that is computed under another name."""
+        """A tensor that is computed under another name, unless it is an output."""
+        if tensor.name in self._given:
+            return tensor
         with self.trace.builder.at("", "", 0) as rename:
             return self._tensor(rename(tensor.name, name))
 
