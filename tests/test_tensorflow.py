@@ -235,6 +235,56 @@ def test_branches_are_chosen_by_a_truth() -> None:
     np.testing.assert_allclose(run(np.array(True), x), np.exp(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_branches_are_chosen_by_a_number(is_constant: bool) -> None:
+    graph = RawGraph(
+        functions=[
+            RawFunction(op, ["a"], {"r": "y:y:0"}, [RawNode("y", op, ("a",), {"T": Type.FLOAT32})])
+            for op in ("Neg", "Square", "Abs")
+        ]
+    )
+    x = np.array([-1, 3], np.float32)
+    branches = [Called("Neg"), Called("Square"), Called("Abs")]
+    for number, expected in ((0, -x), (1, x * x), (2, abs(x)), (3, abs(x)), (-1, abs(x))):
+        graph.nodes.clear()
+        if is_constant:
+            graph.const("n", number, np.int32)
+        else:
+            graph.input("n", (), Type.INT32)
+        graph.input("x", (2,))
+        graph.node("y", "Case", "n", "x", branches=branches)
+        run = tj.compile(tj.load(graph.bytes()))
+        given = [x] if is_constant else [np.array(number, np.int32), x]
+        np.testing.assert_array_equal(run(*given), expected)
+
+
+def test_branches_that_a_number_chooses_write_variables() -> None:
+    body = [
+        RawNode("w", "AssignVariableOp", ("v", "a"), {"dtype": Type.FLOAT32}),
+        RawNode("y", "Identity", ("a",), {"T": Type.FLOAT32}),
+    ]
+    graph = RawGraph(functions=[RawFunction("keep", ["v", "a"], {"r": "y:output:0"}, body)])
+    graph.input("n", (), Type.INT32)
+    graph.node("state", "Placeholder", dtype=Type.RESOURCE, shape=Shape(()))
+    graph.input("x", (2,))
+    graph.node("y", "Case", "n", "state", "x", branches=[Called("keep"), Called("keep")])
+    assert written(read_model(graph.bytes())) == {"state"}
+
+
+def test_a_tensor_is_given_out_in_two_types() -> None:
+    graph = RawGraph()
+    graph.input("x", (3,), Type.UINT8)
+    graph.node("bytes", "AddV2", "x", "x", T=Type.UINT8)
+    graph.node("whole", "Cast", "bytes", SrcT=Type.UINT8, DstT=Type.INT32)
+    for outputs in (["bytes", "whole"], ["whole", "bytes"]):
+        found = tj.from_tensorflow(graph.bytes(), outputs=outputs)
+        assert tj.validate(found) == ()
+        results = tj.compile(found)(np.array([1, 100, 200], np.uint8))
+        for name, one in zip(outputs, results, strict=True):
+            assert (one.dtype == np.uint8) == (name == "bytes")
+            assert one.tolist() == [2, 200, 144]
+
+
 def test_variables_that_are_written_persist() -> None:
     graph = RawGraph()
     graph.input("x", (2,))

@@ -291,6 +291,8 @@ def _indexed() -> None:
     added[pairs[:, 0], pairs[:, 1]] += values
     case("TensorScatterUpdate", [a, pairs, values], put)
     case("TensorScatterAdd", [a, pairs, values], added)
+    taken = 2 * a - added
+    case("TensorScatterSub", [a, pairs, values], taken)
     order = np.argsort(-a, -1, kind="stable")[..., :2]
     case("TopKV2", [a, 2], np.take_along_axis(a, order, -1), order.astype(np.int32), constants=[1])
     case("Cumsum", [a, 1], np.cumsum(a, 1), constants=[1])
@@ -330,6 +332,7 @@ def _contracting() -> None:
     for constant in (False, True):
         note, places = ("constant", [1]) if constant else ("", [])
         case("MatMul", [a, b], a @ b, constants=places, note=note)
+        case("SparseMatMul", [a, b], a @ b, constants=places, note=note)
         case(
             "MatMul",
             [a.T.copy(), b.T.copy()],

@@ -131,3 +131,22 @@ def fake_quant(value: Array, low: float, high: float, bits: int, narrow: bool) -
     bottom, top = (least - zero) * step, (most - zero) * step
     places = np.floor((np.clip(value, bottom, top) - bottom) / step + 0.5)
     return np.asarray(places * step + bottom, np.float32)
+
+
+def diagonals(matrices: Array, low: int, high: int, align: str, filling: float) -> Array:
+    """The diagonals of matrices, the highest first, shorter ones filled up at an end."""
+    above, below = align.split("_")
+    parts = [np.diagonal(matrices, place, -2, -1) for place in range(high, low - 1, -1)]
+    longest = max(part.shape[-1] for part in parts)
+    rows = []
+    for place, part in zip(range(high, low - 1, -1), parts, strict=True):
+        missing = longest - part.shape[-1]
+        right = (above if place >= 0 else below) == "RIGHT"
+        border = [(0, 0)] * (part.ndim - 1) + [(missing, 0) if right else (0, missing)]
+        rows.append(np.pad(part, border, constant_values=filling))
+    return rows[0] if low == high else np.stack(rows, -2)
+
+
+def segments(combine: Any, nothing: float, value: Array) -> Array:
+    """Rows 0 and 2 together, nothing, and row 1."""
+    return np.stack([combine(value[0], value[2]), np.full_like(value[0], nothing), value[1]])

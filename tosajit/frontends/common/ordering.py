@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, prod
 
 import numpy as np
@@ -24,19 +25,35 @@ _FEW, _PAIRS = 16, 1 << 26
 
 def running_sums(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
     """The sums of the elements of a dimension up to each of them, or before it."""
+    return _running(ops.add, 0, value, axis, exclusive, reverse)
+
+
+def running_products(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The products of the elements of a dimension up to each of them, or before it."""
+    return _running(ops.mul, 1, value, axis, exclusive, reverse)
+
+
+def _running(
+    combine: Callable[[Tensor, Tensor], Tensor],
+    nothing: int,
+    value: Tensor,
+    axis: int,
+    exclusive: bool,
+    reverse: bool,
+) -> Tensor:
     value = ops.reverse(value, axis=axis) if reverse else value
-    value = _delayed(value, axis, 1) if exclusive else value
+    value = _delayed(value, axis, 1, nothing) if exclusive else value
     step = 1
     while step < value.shape[axis]:
-        value, step = ops.add(value, _delayed(value, axis, step)), 2 * step
+        value, step = combine(value, _delayed(value, axis, step, nothing)), 2 * step
     return ops.reverse(value, axis=axis) if reverse else value
 
 
-def _delayed(value: Tensor, axis: int, step: int) -> Tensor:
-    """Elements moved behind by steps, zeros before them."""
+def _delayed(value: Tensor, axis: int, step: int, nothing: int) -> Tensor:
+    """Elements moved behind by steps, and before them what changes nothing."""
     borders = [(step if place == axis else 0, 0) for place in range(value.ndim)]
     extent = value.shape[axis]
-    return part(padded(value, borders), axis, 0, extent)
+    return part(padded(value, borders, nothing), axis, 0, extent)
 
 
 def turned_sequences(value: Tensor, lengths: Tensor, batch: int, axis: int) -> Tensor:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from tosajit.frontends.tensorflow.records import FunctionName, Model, Node
 
 _WRITING = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
+
+_CHOOSING = ("If", "StatelessIf", "Case", "StatelessCase")
+"""Operators whose first operand chooses a function."""
 
 
 def written(model: Model) -> frozenset[str]:
@@ -25,12 +28,18 @@ def written(model: Model) -> frozenset[str]:
     def _written(nodes: Sequence[Node]) -> frozenset[str]:
         found = {node.inputs[0].node for node in nodes if node.op in _WRITING and node.inputs}
         for node in nodes:
-            first = 1 if node.op in ("If", "StatelessIf") else 0
-            for value in node.attributes.values():
-                if isinstance(value, FunctionName):
-                    operands = node.inputs[first:]
-                    places = arguments(value.name)
-                    found.update(one.node for place, one in enumerate(operands) if place in places)
+            operands = node.inputs[node.op in _CHOOSING :]
+            for name in _called(node):
+                places = arguments(name)
+                found.update(one.node for place, one in enumerate(operands) if place in places)
         return frozenset(found)
 
     return _written(model.nodes)
+
+
+def _called(node: Node) -> Iterator[str]:
+    """The functions that a node names."""
+    for value in node.attributes.values():
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, FunctionName):
+                yield one.name

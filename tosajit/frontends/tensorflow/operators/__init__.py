@@ -8,6 +8,8 @@ refuse = DECLARATIONS.refuse
 
 REAL = "float32 float16 bfloat16"
 WHOLE = "int32 int64"
+NARROW = "int8 int16 uint8 uint16"
+"""Integers that are computed as int32."""
 NUMBERS = f"{REAL} {WHOLE}"
-MOVED = f"{NUMBERS} int8 int16 uint8 bool"
+MOVED = f"{NUMBERS} {NARROW} bool"
 """The types of what is only moved."""

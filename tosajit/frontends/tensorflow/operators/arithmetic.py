@@ -16,14 +16,17 @@ from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.division import floored, quotient_of, truncated
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.powers import integer_power, real_power
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
-from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, WHOLE, operator
+from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
 
-@operator("Add AddV2", types=NUMBERS, fold=folded(np.add))
+@operator("Add AddV2", types=f"{NUMBERS} {NARROW}", fold=folded(np.add))
+@widened
 def add(node: Node) -> Tensor:
     """The sum of two tensors; a constant for each channel is a bias of the convolution before."""
     for value, other in (node.operands, node.operands[::-1]):
@@ -35,19 +38,22 @@ def add(node: Node) -> Tensor:
     return ops.add(*node.aligned)
 
 
-@operator("AddN", types=NUMBERS, fold=folded(lambda *arrays: reduce(np.add, arrays)))
+@operator("AddN", types=f"{NUMBERS} {NARROW}", fold=folded(lambda *arrays: reduce(np.add, arrays)))
+@widened
 def add_n(node: Node) -> Tensor:
     """The sum of tensors of one shape."""
     return reduce(ops.add, node.tensors)
 
 
-@operator("Sub", types=NUMBERS, fold=folded(np.subtract))
+@operator("Sub", types=f"{NUMBERS} {NARROW}", fold=folded(np.subtract))
+@widened
 def sub(node: Node) -> Tensor:
     """The difference of two tensors."""
     return ops.sub(*node.aligned)
 
 
-@operator("Mul", types=NUMBERS, fold=folded(np.multiply))
+@operator("Mul", types=f"{NUMBERS} {NARROW}", fold=folded(np.multiply))
+@widened
 def mul(node: Node) -> Tensor:
     """The product of two tensors; a constant for each channel is a factor of the convolution before."""
     for value, other in (node.operands, node.operands[::-1]):
@@ -88,7 +94,8 @@ def _pair(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     return left, right
 
 
-@operator("Div", types=NUMBERS)
+@operator("Div", types=f"{NUMBERS} {NARROW}")
+@widened
 def div(node: Node) -> Tensor:
     """The quotient of two tensors; of integers without its fraction."""
     return ops.intdiv(*node.aligned) if node[0].dtype is INT32 else real_div(node)
@@ -108,13 +115,15 @@ def xdivy(node: Node) -> Tensor:
     return ops.select(ops.equal(first, number(first, 0)), number(first, 0), quotient_of(first, second))
 
 
-@operator("FloorDiv", types=NUMBERS, fold=folded(np.floor_divide))
+@operator("FloorDiv", types=f"{NUMBERS} {NARROW}", fold=folded(np.floor_divide))
+@widened
 def floor_div(node: Node) -> Tensor:
     """The greatest whole numbers that are not above the quotient of two tensors."""
     return floored(*_pair(*node.tensors))[0]
 
 
-@operator("FloorMod", types=NUMBERS, fold=folded(np.mod))
+@operator("FloorMod", types=f"{NUMBERS} {NARROW}", fold=folded(np.mod))
+@widened
 def floor_mod(node: Node) -> Tensor:
     """What is left of the first tensor, with the sign of the second."""
     return floored(*_pair(*node.tensors))[1]
@@ -124,7 +133,8 @@ def _truncated(first: Array, second: Array) -> Array:
     return np.asarray(np.trunc(np.divide(first, second))).astype(first.dtype)
 
 
-@operator("TruncateDiv", types=WHOLE, fold=folded(_truncated))
+@operator("TruncateDiv", types=f"{WHOLE} {NARROW}", fold=folded(_truncated))
+@widened
 def truncate_div(node: Node) -> Tensor:
     """The quotient of two tensors without its fraction."""
     return ops.intdiv(*node.aligned)
@@ -137,19 +147,22 @@ def truncate_mod(node: Node) -> Tensor:
     return ops.sub(first, ops.mul(truncated(first, second), second))
 
 
-@operator("Pow", types=REAL, fold=folded(np.power))
+@operator("Pow", types=f"{NUMBERS} int8 int16", fold=folded(np.power))
+@widened
 def power(node: Node) -> Tensor:
     """The first tensor to the power of the second."""
     first, second = _pair(*node.tensors)
     if node[1].is_constant and np.all(node[1].raw == 2):
         return expanded(ops.mul(first, first), np.broadcast_shapes(first.shape, second.shape))
+    if first.dtype is INT32:
+        return integer_power(first, second)
     if node[1].is_constant and np.all(node[1].raw == node[1].raw.round()):
         return _whole_power(first, second)
-    return ops.pow(first, second)
+    return real_power(first, second)
 
 
 def _whole_power(first: Tensor, second: Tensor) -> Tensor:
-    """TOSA's power has no negative bases: those of whole numbers are turned round."""
+    """The power of a size, turned round where the exponent is odd and the base negative."""
     size = ops.pow(ops.abs(first), second)
     data = second.value.data
     assert data is not None
@@ -160,7 +173,12 @@ def _whole_power(first: Tensor, second: Tensor) -> Tensor:
     return ops.select(turned, -size, size)
 
 
-@operator("SquaredDifference", types=NUMBERS, fold=folded(lambda one, other: (one - other) * (one - other)))
+@operator(
+    "SquaredDifference",
+    types=f"{NUMBERS} {NARROW}",
+    fold=folded(lambda one, other: (one - other) * (one - other)),
+)
+@widened
 def squared_difference(node: Node) -> Tensor:
     """The square of the difference of two tensors."""
     difference = ops.sub(*node.aligned)
@@ -174,7 +192,8 @@ class BiasAttributes(Attributes):
     data_format: str = "NHWC"
 
 
-@operator("BiasAdd BiasAddV1", BiasAttributes, types=NUMBERS)
+@operator("BiasAdd BiasAddV1", BiasAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
 def bias_add(node: Node, options: BiasAttributes) -> Tensor:
     """A number for each channel is added."""
     value, bias = node.tensors
@@ -189,37 +208,58 @@ def bias_add(node: Node, options: BiasAttributes) -> Tensor:
     return ops.add(*_pair(value, reshaped(bias, (*bias.shape, *(1,) * behind))))
 
 
-@operator("Square", types=NUMBERS, fold=folded(np.square))
+@operator("Square", types=f"{NUMBERS} {NARROW}", fold=folded(np.square))
+@widened
 def square(node: Node) -> Tensor:
     """The square."""
     return ops.mul(node[0].tensor, node[0].tensor)
 
 
-@operator("Neg", types=NUMBERS, fold=folded(np.negative))
+@operator("Neg", types=f"{NUMBERS} {NARROW}", fold=folded(np.negative))
+@widened
 def neg(node: Node) -> Tensor:
     """The opposite."""
     return -node[0].tensor
 
 
-@operator("Abs", types=NUMBERS, fold=folded(np.abs))
+@operator("Abs", types=f"{NUMBERS} {NARROW}", fold=folded(np.abs))
+@widened
 def absolute(node: Node) -> Tensor:
     """The absolute value."""
     return ops.abs(node[0].tensor)
 
 
-@operator("Sign", types=NUMBERS, fold=folded(np.sign))
+@operator("Sign", types=f"{NUMBERS} {NARROW}", fold=folded(np.sign))
+@widened
 def sign(node: Node) -> Tensor:
     """1, 0 or -1."""
     return numbers.sign(node[0].tensor)
 
 
-@operator("Maximum", types=NUMBERS, fold=folded(np.maximum))
+@operator("Maximum", types=f"{NUMBERS} {NARROW}", fold=folded(np.maximum))
+@widened
 def maximum(node: Node) -> Tensor:
     """The greater elements of two tensors."""
     return ops.maximum(*node.aligned)
 
 
-@operator("Minimum", types=NUMBERS, fold=folded(np.minimum))
+@operator("Minimum", types=f"{NUMBERS} {NARROW}", fold=folded(np.minimum))
+@widened
 def minimum(node: Node) -> Tensor:
     """The lesser elements of two tensors."""
     return ops.minimum(*node.aligned)
+
+
+@operator("ClipByValue", types=f"{NUMBERS} {NARROW}")
+@widened
+def clip_by_value(node: Node) -> Tensor:
+    """Elements inside of two bounds, others as the nearest of them."""
+    value, low, high = node.aligned
+    return ops.maximum(ops.minimum(value, high), low)
+
+
+@operator("Xlogy", types=REAL)
+def xlogy(node: Node) -> Tensor:
+    """The first tensor times the logarithm of the second; zero where the first is."""
+    first, second = node.aligned
+    return ops.select(ops.equal(first, number(first, 0)), number(first, 0), ops.mul(first, ops.log(second)))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP32, INT8, DType
-from tosajit.frontends.common.numbers import is_not_zero, number, towards_zero
+from tosajit.frontends.common.numbers import is_not_zero, towards_zero
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.elements import STORAGE
+from tosajit.frontends.tensorflow.narrow import low_bits
 from tosajit.frontends.tensorflow.node import Attributes, Node, dtype_of
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.frontends.tensorflow.schema import Type
@@ -38,17 +39,12 @@ def cast(node: Node, options: CastAttributes) -> Tensor:
     if value.dtype.is_float and not dtype.is_float:
         if dtype is BOOL:
             return is_not_zero(value)
-        return _narrowed(_to(towards_zero(_to(value, FP32)), dtype), wanted)
+        return low_bits(_to(towards_zero(_to(value, FP32)), dtype), wanted)
     if dtype.is_float and value.dtype is BOOL:
         value = ops.cast(value, dtype=INT8)
     elif dtype.is_float and value.dtype.is_float:
         value = _to(value, FP32)
-    return _narrowed(_to(value, dtype), wanted)
-
-
-def _narrowed(value: Tensor, wanted: Type) -> Tensor:
-    """Bytes without sign are the low bits of integers."""
-    return ops.bitwise_and(value, number(value, 255)) if wanted is Type.UINT8 else value
+    return low_bits(_to(value, dtype), wanted)
 
 
 def _to(value: Tensor, dtype: DType) -> Tensor:

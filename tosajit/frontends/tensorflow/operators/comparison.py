@@ -13,14 +13,17 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import constant, number
 from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.narrow import bits_of, low_bits, widened
 from tosajit.frontends.tensorflow.node import Node
-from tosajit.frontends.tensorflow.operators import MOVED, NUMBERS, REAL, operator
+from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, REAL, WHOLE, operator
+from tosajit.frontends.tensorflow.schema import Type
 from tosajit.tracing.tensor import Tensor
 
-_BITS = "int8 int16 int32 int64 uint8"
+_BITS = f"{WHOLE} {NARROW}"
 
 
-@operator("Equal", types=f"{NUMBERS} uint8 bool", fold=folded(np.equal))
+@operator("Equal", types=f"{NUMBERS} {NARROW} bool", fold=folded(np.equal))
+@widened
 def equal(node: Node) -> Tensor:
     """Whether the elements of two tensors are equal."""
     first, second = node.aligned
@@ -29,7 +32,8 @@ def equal(node: Node) -> Tensor:
     return ops.equal(first, second)
 
 
-@operator("NotEqual", types=f"{NUMBERS} uint8 bool", fold=folded(np.not_equal))
+@operator("NotEqual", types=f"{NUMBERS} {NARROW} bool", fold=folded(np.not_equal))
+@widened
 def not_equal(node: Node) -> Tensor:
     """Whether the elements of two tensors differ."""
     first, second = node.aligned
@@ -38,25 +42,29 @@ def not_equal(node: Node) -> Tensor:
     return ops.logical_not(ops.equal(first, second))
 
 
-@operator("Greater", types=f"{NUMBERS} uint8", fold=folded(np.greater))
+@operator("Greater", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater))
+@widened
 def greater(node: Node) -> Tensor:
     """Whether the elements of the first tensor are greater."""
     return ops.greater(*node.aligned)
 
 
-@operator("GreaterEqual", types=f"{NUMBERS} uint8", fold=folded(np.greater_equal))
+@operator("GreaterEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater_equal))
+@widened
 def greater_equal(node: Node) -> Tensor:
     """Whether the elements of the first tensor are greater or equal."""
     return ops.greater_equal(*node.aligned)
 
 
-@operator("Less", types=f"{NUMBERS} uint8", fold=folded(np.less))
+@operator("Less", types=f"{NUMBERS} {NARROW}", fold=folded(np.less))
+@widened
 def less(node: Node) -> Tensor:
     """Whether the elements of the first tensor are less."""
     return ops.greater(*reversed(node.aligned))
 
 
-@operator("LessEqual", types=f"{NUMBERS} uint8", fold=folded(np.less_equal))
+@operator("LessEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.less_equal))
+@widened
 def less_equal(node: Node) -> Tensor:
     """Whether the elements of the first tensor are less or equal."""
     return ops.greater_equal(*reversed(node.aligned))
@@ -118,7 +126,8 @@ def bitwise_xor(node: Node) -> Tensor:
     return ops.bitwise_xor(*node.aligned)
 
 
-@operator("Invert", types="int8 int16 int32 int64", fold=folded(np.invert))
+@operator("Invert", types=_BITS, fold=folded(np.invert))
+@widened
 def invert(node: Node) -> Tensor:
     """All bits inverted."""
     return ops.bitwise_not(node[0].tensor)
@@ -129,24 +138,28 @@ def _count(count: Array, value: Array) -> Array:
     return np.clip(count, 0, most).astype(value.dtype)
 
 
-@operator("LeftShift", types="int8 int16 int32",
+@operator("LeftShift", types=f"int32 {NARROW}",
           fold=folded(lambda value, count: np.left_shift(value, _count(count, value))))  # fmt: skip
 def left_shift(node: Node) -> Tensor:
     """The bits of elements moved to the left."""
-    return ops.logical_left_shift(*node.aligned)
+    value, count = node.aligned
+    return low_bits(ops.logical_left_shift(value, _within(count, node[0].type)), node[0].type)
 
 
-@operator("RightShift", types="int8 int16 int32",
+@operator("RightShift", types=f"int32 {NARROW}",
           fold=folded(lambda value, count: np.right_shift(value, _count(count, value))))  # fmt: skip
 def right_shift(node: Node) -> Tensor:
     """The bits of elements moved to the right; counts beyond their width are the nearest within it."""
     value, count = node.aligned
-    most = value.dtype.bits - 1
-    if value.dtype is INT32:
-        count = ops.minimum(ops.maximum(count, number(count, 0)), number(count, most))
-    else:
-        count = ops.clamp(count, min_val=0, max_val=most)
-    return ops.arithmetic_right_shift(value, count, round=False)
+    return ops.arithmetic_right_shift(value, _within(count, node[0].type), round=False)
+
+
+def _within(count: Tensor, kind: Type) -> Tensor:
+    """Counts that are inside of the bits of a type."""
+    most = bits_of(kind) - 1
+    if count.dtype is INT32:
+        return ops.minimum(ops.maximum(count, number(count, 0)), number(count, most))
+    return ops.clamp(count, min_val=0, max_val=most)
 
 
 @operator("SelectV2", types=MOVED, typed=1, fold=folded(np.where))

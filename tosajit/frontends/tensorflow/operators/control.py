@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tosajit import ops
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
@@ -52,6 +54,39 @@ def if_(node: Node, options: IfAttributes) -> tuple[Operand, ...]:
     results: tuple[Tensor, ...] = ops.cond_if(
         condition.tensor, lambda: branch(names[0]), lambda: branch(names[1])
     )
+    return _with(given[0], range(len(results)), results)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseAttributes(Attributes):
+    """The functions of all branches."""
+
+    branches: tuple[FunctionName, ...]
+
+
+@operator("Case StatelessCase", CaseAttributes)
+def case(node: Node, options: CaseAttributes) -> tuple[Operand, ...]:
+    """What one of several functions gives, by a number; the last one's for a number that none has."""
+    index, operands, names = node[0], node.operands[1:], [one.name for one in options.branches]
+    if index.is_constant:
+        number = int(index.number)
+        return node.functions.call(names[number if 0 <= number < len(names) else -1], operands)
+    if index.rank:
+        raise Refused(f"its number has {index.rank} dimensions, but must have none")
+    given: list[Sequence[Operand]] = []
+
+    def branch(place: int) -> tuple[Tensor, ...]:
+        if place < len(names) - 1:
+            here = ops.equal(index.tensor, np.int32(place))
+            found = ops.cond_if(here, lambda: last(place), lambda: branch(place + 1))
+            return (found,) if isinstance(found, Tensor) else tuple(found)
+        return last(place)
+
+    def last(place: int) -> tuple[Tensor, ...]:
+        given.append(node.functions.call(names[place], operands))
+        return tuple(one.tensor for one in given[-1])
+
+    results = branch(0)
     return _with(given[0], range(len(results)), results)
 
 

@@ -15,8 +15,9 @@ from tosajit.frontends.common.functions import log_of_more, soft_plus
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.tensorflow.folding import folded
+from tosajit.frontends.tensorflow.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Node
-from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, operator
+from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
 _PLAIN: tuple[tuple[str, Callable[[Tensor], Tensor], Callable[[Array], Array] | None, str], ...] = (
@@ -52,7 +53,11 @@ for _row in _PLAIN:
 @operator("Expm1", types=REAL, fold=folded(np.expm1))
 def expm1(node: Node) -> Tensor:
     """The exponential less one, exact also near zero."""
-    value = node[0].tensor
+    return expm1_of(node[0].tensor)
+
+
+def expm1_of(value: Tensor) -> Tensor:
+    """The exponential less one: near zero by the hyperbolic tangent."""
     half = ops.tanh(ops.mul(value, number(value, 0.5)))
     near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
     far = ops.sub(ops.exp(value), number(value, 1))
@@ -97,7 +102,10 @@ def rint(node: Node) -> Tensor:
     return nearest_even(node[0].tensor)
 
 
-@operator("Relu", types=NUMBERS, fold=folded(lambda value: np.maximum(value, value.dtype.type(0))))
+@operator(
+    "Relu", types=f"{NUMBERS} {NARROW}", fold=folded(lambda value: np.maximum(value, value.dtype.type(0)))
+)
+@widened
 def relu(node: Node) -> Tensor:
     """Elements from 0 on, others as 0."""
     value = node[0].tensor
@@ -106,7 +114,8 @@ def relu(node: Node) -> Tensor:
     return ops.maximum(value, number(value, 0))
 
 
-@operator("Relu6", types=NUMBERS)
+@operator("Relu6", types=f"{NUMBERS} {NARROW}")
+@widened
 def relu6(node: Node) -> Tensor:
     """Elements from 0 to 6, others as the nearest of them."""
     value = node[0].tensor

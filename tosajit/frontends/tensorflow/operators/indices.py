@@ -10,12 +10,13 @@ from tosajit import ops
 from tosajit.dtypes import BOOL
 from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
 from tosajit.frontends.common.layout import reshaped
-from tosajit.frontends.common.ordering import greatest, running_sums, turned_sequences
+from tosajit.frontends.common.ordering import greatest, running_products, running_sums, turned_sequences
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.scatter import combined, filled, placed, unique
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.tensorflow.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
-from tosajit.frontends.tensorflow.operators import MOVED, NUMBERS, operator
+from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
 
@@ -33,7 +34,8 @@ class OneHotAttributes(Attributes):
     axis: int = -1
 
 
-@operator("OneHot", OneHotAttributes, types=f"{NUMBERS} bool", typed=2)
+@operator("OneHot", OneHotAttributes, types=f"{NUMBERS} {NARROW} bool", typed=2)
+@widened
 def one_hot_(node: Node, options: OneHotAttributes) -> Tensor:
     """One value where the number along a new dimension is the index, another one elsewhere."""
     (axis,) = axes_of([options.axis], node[0].rank + 1)
@@ -47,7 +49,8 @@ def _rows(indices: Operand, values: Operand, shape: Sequence[int]) -> tuple[Tens
     return rows, reshaped(values.tensor, (rows.shape[0], prod(shape[depth:])))
 
 
-@operator("ScatterNd", types=f"{NUMBERS} bool", typed=1)
+@operator("ScatterNd", types=MOVED, typed=1)
+@widened
 def scatter_nd(node: Node) -> Tensor:
     """Zeros with elements, or parts, at indices along the first dimensions; those of one index are summed."""
     shape = node[2].ints
@@ -77,14 +80,27 @@ def tensor_scatter_update(node: Node) -> Tensor:
     return reshaped(placed(base, rows, values), shape)
 
 
-@operator("TensorScatterAdd", types=NUMBERS)
+@operator("TensorScatterAdd", types=f"{NUMBERS} {NARROW}")
+@widened
 def tensor_scatter_add(node: Node) -> Tensor:
     """A tensor with elements, or parts, added at indices along its first dimensions."""
+    return ops.add(node[0].tensor, _scattered(node))
+
+
+@operator("TensorScatterSub", types=f"{NUMBERS} {NARROW}")
+@widened
+def tensor_scatter_sub(node: Node) -> Tensor:
+    """A tensor with elements, or parts, taken away at indices along its first dimensions."""
+    return ops.sub(node[0].tensor, _scattered(node))
+
+
+def _scattered(node: Node) -> Tensor:
+    """The sums of what is scattered, zero elsewhere."""
     shape = node[0].shape
     _check_depth(node[1], shape)
     rows, values = _rows(node[1], node[2], shape)
     count = prod(shape[: node[1].shape[-1]])
-    return ops.add(node[0].tensor, reshaped(combined(_sum, values, rows, count, 0), shape))
+    return reshaped(combined(_sum, values, rows, count, 0), shape)
 
 
 def _check_depth(indices: Operand, shape: Sequence[int]) -> None:
@@ -92,7 +108,7 @@ def _check_depth(indices: Operand, shape: Sequence[int]) -> None:
         raise Refused(f"its indices {list(indices.shape)} are of more dimensions than {list(shape)} has")
 
 
-@operator("TopKV2", types="float32 int32 int64")
+@operator("TopKV2", types=f"float32 {WHOLE} {NARROW}")
 def top_k(node: Node) -> tuple[Tensor, Tensor]:
     """The greatest elements along the last dimension, and where they are; of equal ones the first."""
     count = int(node[1].number)
@@ -109,11 +125,20 @@ class CumulativeAttributes(Attributes):
     reverse: bool = False
 
 
-@operator("Cumsum", CumulativeAttributes, types=NUMBERS)
+@operator("Cumsum", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
 def cumulative_sum(node: Node, options: CumulativeAttributes) -> Tensor:
     """The sums of the elements of a dimension up to each of them."""
     (axis,) = axes_of(node[1].ints, node[0].rank)
     return running_sums(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+
+
+@operator("Cumprod", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def cumulative_product(node: Node, options: CumulativeAttributes) -> Tensor:
+    """The products of the elements of a dimension up to each of them."""
+    (axis,) = axes_of(node[1].ints, node[0].rank)
+    return running_products(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +155,3 @@ def reverse_sequence(node: Node, options: SequenceAttributes) -> Tensor:
     value, lengths = node[0].tensor, node[1].tensor
     (batch,), (axis,) = (axes_of([one], value.ndim) for one in (options.batch_dim, options.seq_dim))
     return turned_sequences(value, lengths, batch, axis)
-
-
-@operator("UnsortedSegmentSum", types="float32 int32")
-def unsorted_segment_sum(node: Node) -> Tensor:
-    """The sums of rows that have one number; those of a negative one are left out."""
-    return _segmented(node, int(node[2].number))
-
-
-@operator("SegmentSum", types="float32 int32")
-def segment_sum(node: Node) -> Tensor:
-    """The sums of rows that have one number, all of which are known."""
-    return _segmented(node, max(node[1].ints, default=-1) + 1)
-
-
-def _segmented(node: Node, count: int) -> Tensor:
-    rank = node[1].rank
-    inner = node[0].shape[rank:]
-    rows = reshaped(node[1].tensor, (-1,))
-    values = reshaped(node[0].tensor, (rows.shape[0], prod(inner)))
-    return reshaped(combined(_sum, values, rows, count, 0), (count, *inner))

@@ -21,7 +21,7 @@ class MatMulAttributes(Attributes):
     transpose_b: bool = False
 
 
-@operator("MatMul", MatMulAttributes, types=REAL)
+@operator("MatMul SparseMatMul", MatMulAttributes, types=REAL)
 def mat_mul(node: Node, options: MatMulAttributes) -> Tensor:
     """The product of two matrices."""
     return _product(node[0], node[1], options.transpose_a, options.transpose_b)

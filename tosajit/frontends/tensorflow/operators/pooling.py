@@ -38,7 +38,7 @@ def _windows(images: Images, options: PoolAttributes) -> Windows:
     return kernel, stride, windows(images.value.shape[1:3], kernel, stride, (1, 1), options)
 
 
-@operator("MaxPool", PoolAttributes, types=REAL)
+@operator("MaxPool", PoolAttributes, types=f"{REAL} int8 int16")
 def max_pool(node: Node, options: PoolAttributes) -> Tensor:
     """The maximum of each window."""
     images = Images.of(node[0].tensor, options.data_format)

@@ -14,8 +14,9 @@ from tosajit.arrays import Array
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
+from tosajit.frontends.tensorflow.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Node
-from tosajit.frontends.tensorflow.operators import NUMBERS, REAL, operator
+from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
 
@@ -46,13 +47,15 @@ def _sum(value: Tensor, axis: int) -> Tensor:
     return ops.reduce_sum(value, axis=axis)
 
 
-@operator("Sum", ReductionAttributes, types=NUMBERS, fold=folded(np.sum))
+@operator("Sum", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.sum))
+@widened
 def sum_(node: Node, options: ReductionAttributes) -> Tensor:
     """The sum along dimensions."""
     return _reduced(node, options, _sum)
 
 
-@operator("Mean", ReductionAttributes, types=NUMBERS, fold=folded(np.mean))
+@operator("Mean", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.mean))
+@widened
 def mean(node: Node, options: ReductionAttributes) -> Tensor:
     """The mean along dimensions."""
     total = _reduced(node, options, _sum)
@@ -62,19 +65,22 @@ def mean(node: Node, options: ReductionAttributes) -> Tensor:
     return ops.mul(total, number(total, 1 / count))
 
 
-@operator("Max", ReductionAttributes, types=NUMBERS, fold=folded(np.max))
+@operator("Max", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.max))
+@widened
 def max_(node: Node, options: ReductionAttributes) -> Tensor:
     """The greatest element along dimensions."""
     return _reduced(node, options, lambda value, axis: ops.reduce_max(value, axis=axis))
 
 
-@operator("Min", ReductionAttributes, types=NUMBERS, fold=folded(np.min))
+@operator("Min", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.min))
+@widened
 def min_(node: Node, options: ReductionAttributes) -> Tensor:
     """The least element along dimensions."""
     return _reduced(node, options, lambda value, axis: ops.reduce_min(value, axis=axis))
 
 
-@operator("Prod", ReductionAttributes, types=NUMBERS, fold=folded(np.prod))
+@operator("Prod", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.prod))
+@widened
 def prod_(node: Node, options: ReductionAttributes) -> Tensor:
     """The product along dimensions."""
     return _reduced(node, options, product)
@@ -92,14 +98,14 @@ def any_(node: Node, options: ReductionAttributes) -> Tensor:
     return _reduced(node, options, lambda value, axis: ops.reduce_any(value, axis=axis))
 
 
-@operator("ArgMax", types=f"{NUMBERS} int8 int16 bool")
+@operator("ArgMax", types=MOVED)
 def arg_max(node: Node) -> Tensor:
     """The place of the greatest element along a dimension, the first of them."""
     (axis,) = axes_of(node[1].ints, node[0].rank)
     return place_of_greatest(node[0].tensor, axis)
 
 
-@operator("ArgMin", types=f"{NUMBERS} int8 int16 bool")
+@operator("ArgMin", types=MOVED)
 def arg_min(node: Node) -> Tensor:
     """The place of the least element along a dimension, the first of them."""
     (axis,) = axes_of(node[1].ints, node[0].rank)
