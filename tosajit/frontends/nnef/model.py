@@ -147,7 +147,8 @@ class Repeat:
     """A loop that was not unrolled.
 
     The first results of its body are the next values of `carried`; the others are packed, an item a step. So
-    are the outputs.
+    are the outputs: they have `most` items, and those beyond the last step mean nothing. The condition is
+    asked of what is carried into a step or, where it is not tested first, out of it.
     """
 
     label: str
@@ -161,6 +162,7 @@ class Repeat:
     index: Tensor | None
     body: Body
     outputs: tuple[Argument, ...]
+    """None for a pack that is not needed, and has no greatest length."""
 
 
 Step: TypeAlias = Operation | Branches | Repeat

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tosajit.frontends.nnef.compose.forms import Operand
+from tosajit.frontends.nnef.compose import loops
+from tosajit.frontends.nnef.compose.forms import Form, Operand
 from tosajit.frontends.nnef.compose.frame import Frame, placed
 from tosajit.frontends.nnef.compose.invocations import invoked
 from tosajit.frontends.nnef.compose.operands import operand
-from tosajit.frontends.nnef.model import Argument, Body, Tensor, tensors_of
+from tosajit.frontends.nnef.model import Argument, Body, Branches, Tensor, tensors_of
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.value import ValueFault
 
@@ -78,8 +79,30 @@ def part(
             return invoked(frame, part, left, label, alone=alone)
         case tree.Branch():
             return _branched(frame, part, left, label, alone=alone)
-        case tree.ComposeBlock() | tree.Loop():
-            raise ValueFault(part.span, "blocks and loops are not composed yet", "2.10.1")
+        case tree.ComposeBlock():
+            return _block(frame, part, label)
+        case tree.Loop():
+            return loops.looped(frame, part, left, label, _steps)
+
+
+def _steps(frame: Frame, one: tree.Part, label: str | None) -> Sequence[Operand]:
+    """What a part gives within a branch or a loop."""
+    return part(frame, one, (), label, alone=False)
+
+
+def _block(frame: Frame, block: tree.ComposeBlock, label: str | None) -> Sequence[Operand]:
+    """The results of a block, whose names are its own."""
+    prefix = frame.prefix
+    if block.label or label:
+        named = block.label or label or ""
+        prefix = frame.composer.labelled(prefix, named, block, explicit=block.label is not None)
+    inner = frame.inner(prefix, frame.steps)
+    with frame.composer.deeper(block):
+        components(inner, block.components, alone=False)
+    results = [operand(one, inner) for one in block.results]
+    if None in results:
+        raise ValueFault(block.results[results.index(None)].span, "a block cannot give null", "2.10.1")
+    return results
 
 
 def _given(frame: Frame, value: tree.Expression, left: Sequence[tree.Left]) -> Operand:
@@ -94,11 +117,43 @@ def _given(frame: Frame, value: tree.Expression, left: Sequence[tree.Left]) -> O
 def _branched(
     frame: Frame, branch: tree.Branch, left: Sequence[tree.Left], label: str | None, *, alone: bool
 ) -> Sequence[Operand]:
-    """A branch whose conditions are known is the part that they choose."""
+    """A branch; conditions that are known choose here, others when the model runs."""
+    cases: list[tuple[Body, Body]] = []
+    otherwise = branch.otherwise
     for condition, then in branch.cases:
-        truth = operand(condition.value, frame) if isinstance(condition, tree.Given) else None
-        if not isinstance(truth, bool):
-            raise ValueFault(branch.span, "branches by data are not composed yet", "2.10.1")
-        if truth:
-            return part(frame, then, left, label, alone=alone)
-    return part(frame, branch.otherwise, left, label, alone=alone)
+        truth = operand(condition.value, frame) if isinstance(condition, tree.Given) else frame
+        if truth is None:
+            raise ValueFault(condition.span, "the condition is null", "2.10.1", "ask for it: `?x && …`")
+        if truth is True:
+            otherwise = then
+            break
+        if truth is not False:
+            tested = loops.body_of(frame, condition, None, _steps)
+            loops.check_condition(tested, condition)
+            cases.append((tested, loops.body_of(frame, then, None, _steps)))
+    if not cases:
+        return part(frame, otherwise, left, label, alone=alone)
+    last = loops.body_of(frame, otherwise, None, _steps)
+    scope = frame.prefix + (label or "if")
+    outputs = _joined(frame, branch, left, [body for _, body in cases] + [last], scope)
+    frame.steps.append(Branches(scope, tuple(cases), last, tuple(outputs)))
+    return outputs
+
+
+def _joined(
+    frame: Frame, branch: tree.Branch, left: Sequence[tree.Left], bodies: Sequence[Body], scope: str
+) -> list[Argument]:
+    """The tensors that a branch gives, whichever of its bodies is done."""
+    if len({len(body.results) for body in bodies}) > 1:
+        counts = " and ".join(str(len(body.results)) for body in bodies)
+        raise ValueFault(branch.span, f"the branches give {counts} results", "2.10.1")
+    found: list[Argument] = []
+    for place, results in enumerate(zip(*(body.results for body in bodies), strict=True)):
+        lengths = {len(one) if isinstance(one, tuple) else None for one in results}
+        if len(lengths) > 1:
+            raise ValueFault(branch.span, "the branches give packs of different lengths", "2.10.1")
+        rows = [[Form(one.type, one.shape) for one in tensors_of(result)] for result in results]
+        forms = tuple(loops.joined(column, branch) for column in zip(*rows, strict=True))
+        target = left[place] if place < len(left) else None
+        found.append(frame.made(target, forms if lengths != {None} else forms[0], f"{scope}.{place}"))
+    return found

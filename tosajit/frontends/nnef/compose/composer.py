@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from tosajit.frontends.nnef.compose import bodies
 from tosajit.frontends.nnef.compose.call import Call, called
@@ -12,13 +13,14 @@ from tosajit.frontends.nnef.compose.modules import Library
 from tosajit.frontends.nnef.compose.outputs import outputs_of
 from tosajit.frontends.nnef.compose.tensors import Tensors, Weights
 from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor
+from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.value import Value
 
 MOST_OPERATIONS = 200_000
 """Operations of a model: a few lines of text could ask for any number of them."""
 
-DEEPEST_CALLS = 64
-"""How deep operators may call each other."""
+DEEPEST = 32
+"""How deep operators may call each other, with the blocks in them."""
 
 
 class Composer(Tensors):
@@ -30,6 +32,7 @@ class Composer(Tensors):
         self._calls: dict[object, Call] = {}
         self._stack: list[Definition] = []
         self._count = 0
+        self._depth = 0
 
     def call(
         self, definition: Definition, types: Sequence[str], given: Mapping[str, Value],
@@ -49,23 +52,33 @@ class Composer(Tensors):
         definition, operator = call.definition, call.definition.operator
         if definition in self._stack:
             raise fault(operator.span, f"`{definition.name}` calls itself", "2.10")
-        if len(self._stack) >= DEEPEST_CALLS:
-            raise fault(operator.span, f"operators call each other more than {DEEPEST_CALLS} deep", "2.10")
         self._count += 1
         if self._count > MOST_OPERATIONS:
             raise fault(operator.span, f"the model has more than {MOST_OPERATIONS} operations", "2.10")
         self._stack.append(definition)
         try:
-            return self._operation(call, scope, inputs, outputs)
+            with self.deeper(operator):
+                return self._operation(call, scope, inputs, outputs)
         finally:
             self._stack.pop()
+
+    @contextmanager
+    def deeper(self, where: tree.Tree) -> Iterator[None]:
+        """Something within something: calls and blocks are nested only so deep."""
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST:
+                raise fault(where.span, f"calls and blocks are nested more than {DEEPEST} deep", "2.10")
+            yield
+        finally:
+            self._depth -= 1
 
     def _operation(
         self, call: Call, scope: str, inputs: Mapping[str, Argument], outputs: Outputs | None
     ) -> Operation:
         operator = call.definition.operator
-        constants = {name: self.constants(call, name, scope) for name in call.constants}
-        variables = {name: self.variables(call, name, scope) for name in call.variables}
+        constants = {one.name: self.constants(call, one, scope) for one in operator.constants}
+        variables = {one.name: self.variables(call, one, scope) for one in operator.variables}
         body = update = None
         updated: tuple[Tensor, ...] = ()
         results: Mapping[str, Argument] = {}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
 from typing import Protocol
 
 from tosajit.arrays import Array
 from tosajit.errors import ScriptError
+from tosajit.frontends.nnef.compose import targets
 from tosajit.frontends.nnef.compose.call import Call
 from tosajit.frontends.nnef.compose.constants import uniform
 from tosajit.frontends.nnef.compose.forms import Form, Forms, Operand, Single, bound_of, forms_of
 from tosajit.frontends.nnef.compose.modules import Library
 from tosajit.frontends.nnef.compose.plan import declared
 from tosajit.frontends.nnef.compose.shapes import shape_of
-from tosajit.frontends.nnef.compose.targets import flattened
 from tosajit.frontends.nnef.model import Argument, Definition, Kind, Operation, Step, Tensor
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
@@ -50,6 +52,15 @@ class Maker(Protocol):
     def labelled(self, prefix: str, label: str, where: tree.Tree, *, explicit: bool) -> str:
         """The scope of a label."""
 
+    def labels(self) -> frozenset[str]:
+        """The labels that are taken."""
+
+    def forget_labels(self, others: frozenset[str]) -> None:
+        """Take back all labels but some that were taken before."""
+
+    def deeper(self, where: tree.Tree) -> AbstractContextManager[None]:
+        """Something within something: calls and blocks are nested only so deep."""
+
     def show(self, name: str, argument: Argument) -> None:
         """Note a tensor that `@quantize` may name."""
 
@@ -71,6 +82,13 @@ class Frame:
         for name, argument in tensors.items():
             self.know(name, argument)
 
+    def inner(self, prefix: str, steps: list[Step]) -> Frame:
+        """A block within this one, which may give names another meaning."""
+        other = copy(self)
+        other.prefix, other.steps, other.root = prefix, steps, False
+        other.binder, other.tensors, other.assigned = self.binder.copied(), dict(self.tensors), set()
+        return other
+
     @property
     def scope(self) -> Scope:
         """The symbols of the operator, and the shapes of tensors."""
@@ -88,14 +106,33 @@ class Frame:
             shape = None if argument is None else tuple(map(bound_of, argument.shape))
             self.binder.shapes[name] = shape
 
+    def bind(self, name: str, found: Single | None) -> None:
+        """A name that belongs to a loop: a tensor, or a value."""
+        if found is None or isinstance(found, Tensor):
+            self.know(name, found)
+            return
+        self.tensors.pop(name, None)
+        self.binder.symbols[name] = found
+
+    def made(self, left: tree.Left | None, forms: Forms, default: str) -> Argument:
+        """New tensors for one left-hand side, with its names; `default` is for those that have none."""
+        if forms is None:
+            return None
+        length = len(forms) if isinstance(forms, tuple) else None
+        left = left or tree.Target(self.operator.span, None)
+        names = targets.names(left, length, self.prefix, default, self.binder)
+        all_forms = forms if isinstance(forms, tuple) else (forms,)
+        kind: Kind = "local"
+        if self.root and isinstance(left, tree.Target) and left.name in self.outputs:
+            kind = "output"
+        made = tuple(
+            self.composer.tensor(name, form, kind) for name, form in zip(names, all_forms, strict=True)
+        )
+        return made[0] if length is None else made
+
     def mentions_tensors(self, expression: tree.Expression) -> bool:
         """Whether an expression is about tensors, not only about their shapes."""
         return any(name in self.tensors for name in self.composer.library.names(expression))
-
-    def kind(self, left: tree.Left | None) -> Kind:
-        """What a tensor is that is made here: the outputs of the whole model are called so."""
-        output = self.root and isinstance(left, tree.Target) and left.name in self.outputs
-        return "output" if output else "local"
 
     def filled(self, value: Value, type: tree.Type, where: tree.Tree, name: str) -> Tensor:
         """A constant of a type that is said."""
@@ -134,7 +171,7 @@ class Frame:
             case tree.Target():
                 self._target(left, result)
             case _:
-                for target, one in flattened(left, result, self.binder):
+                for target, one in targets.flattened(left, result, self.binder):
                     self.assign(target, one)
 
     def _target(self, left: tree.Target, result: Operand) -> None:

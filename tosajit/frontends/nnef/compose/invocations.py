@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tosajit.errors import Fault, ScriptError
-from tosajit.frontends.nnef.compose import targets
-from tosajit.frontends.nnef.compose.call import Call
-from tosajit.frontends.nnef.compose.forms import CallFault, Forms, Operand
+from tosajit.frontends.nnef.compose.forms import CallFault, Operand
 from tosajit.frontends.nnef.compose.frame import Frame
 from tosajit.frontends.nnef.compose.operands import operand
 from tosajit.frontends.nnef.model import Argument, Definition
@@ -32,8 +30,10 @@ def invoked(
     try:
         call = frame.composer.call(definition, types, attributes, inputs)
         scope = _scope(frame, definition, one, label, alone=alone)
-        made = _Outputs(frame, call, left, scope)
-        step = frame.composer.operation(call, scope, inputs, made.argument)
+        lefts = dict(zip([out.name for out in definition.operator.outputs], left, strict=False))
+        step = frame.composer.operation(
+            call, scope, inputs, lambda name, forms: frame.made(lefts.get(name), forms, scope + name)
+        )
     except CallFault as fault:
         message = f"{definition.name}: {fault.message}"
         raise ValueFault(one.span, message, fault.section, fault.remedy) from None
@@ -82,33 +82,3 @@ def _scope(
     if alone:
         return frame.prefix
     return frame.composer.labelled(frame.prefix, label or definition.operator.name, one, explicit=False)
-
-
-class _Outputs:
-    """Makes the tensors that an invocation gives, with the names on its left-hand side."""
-
-    def __init__(self, frame: Frame, call: Call, left: Sequence[tree.Left], scope: str) -> None:
-        self._frame, self._scope = frame, scope
-        outputs = call.definition.operator.outputs
-        self._left = dict(zip([one.name for one in outputs], left, strict=True)) if left else {}
-
-    def argument(self, output: str, forms: Forms) -> Argument:
-        """The tensors of an output."""
-        if forms is None:
-            return None
-        length = len(forms) if isinstance(forms, tuple) else None
-        left = self._left.get(output)
-        default = self._scope + output
-        if left is None:
-            names = [default] if length is None else [f"{default}.{place}" for place in range(length)]
-        else:
-            names = self._names(left, length, default)
-        kind = self._frame.kind(left)
-        made = tuple(
-            self._frame.composer.tensor(name, form, kind)
-            for name, form in zip(names, forms if isinstance(forms, tuple) else (forms,), strict=True)
-        )
-        return made[0] if length is None else made
-
-    def _names(self, left: tree.Left, length: int | None, default: str) -> list[str]:
-        return targets.names(left, length, self._frame.prefix, default, self._frame.binder)

@@ -19,7 +19,17 @@ def parts(node: tree.Tree) -> Iterator[tree.Tree]:
             stack.extend(reversed(found))
         elif isinstance(found, tree.Tree):
             yield found
-            stack.extend(getattr(found, one.name) for one in reversed(fields(found)))
+            stack.extend(getattr(found, name) for name in _fields(type(found)))
+
+
+_FIELDS: dict[type[tree.Tree], tuple[str, ...]] = {}
+
+
+def _fields(kind: type[tree.Tree]) -> tuple[str, ...]:
+    """The fields in which other nodes may be, the last one first."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(one.name for one in reversed(fields(kind)) if one.name != "span")
+    return _FIELDS[kind]
 
 
 def mentioned(node: tree.Tree | None) -> frozenset[str]:

@@ -11,10 +11,15 @@ from tosajit.frontends.nnef.compose.constants import uniform
 from tosajit.frontends.nnef.compose.forms import Form
 from tosajit.frontends.nnef.model import Argument, Kind, Tensor, tensors_of
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.source import Span
 from tosajit.frontends.nnef.values.value import Value, ValueFault, type_of
 
 Weights: TypeAlias = Callable[[str, tuple[int, ...], str], Array | None]
 """Gives the value of a variable, by its name, shape and type; None where there is none."""
+
+
+MOST_TENSORS = 1_000_000
+"""Tensors of a model: a few lines of text could ask for packs of any length."""
 
 
 class Tensors:
@@ -22,8 +27,9 @@ class Tensors:
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
-        self.named: dict[str, Tensor] = {}
+        self.named: dict[str, tuple[Tensor, ...]] = {}
         """Variables, constants, and what graphs and public operators show."""
+        self._variables: dict[str, Tensor] = {}
         self._names: dict[str, int] = {}
         """Names that are taken, and how often they were asked for."""
         self._labels: set[str] = set()
@@ -36,6 +42,9 @@ class Tensors:
 
     def tensor(self, name: str, form: Form, kind: Kind = "local", value: Array | None = None) -> Tensor:
         """A new tensor."""
+        if len(self._names) > MOST_TENSORS:
+            nowhere = Span(0, 0)
+            raise ValueFault(nowhere, f"the model has more than {MOST_TENSORS} tensors", "2.10")
         return Tensor(self.unique(name), form.type, form.shape, kind, value)
 
     def scalar(self, value: Value, name: str, where: tree.Tree) -> Tensor:
@@ -57,46 +66,54 @@ class Tensors:
         self._labels.add(scope)
         return f"{scope}."
 
+    def labels(self) -> frozenset[str]:
+        """The labels that are taken."""
+        return frozenset(self._labels)
+
+    def forget_labels(self, others: frozenset[str]) -> None:
+        """Take back all labels but some that were taken before."""
+        self._labels = set(others)
+
     def show(self, name: str, argument: Argument) -> None:
         """Note a tensor that `@quantize` may name: those of graphs, and of operators that are public."""
-        for one in tensors_of(argument):
-            self.named.setdefault(name, one)
+        self.named.setdefault(name, tensors_of(argument))
 
-    def constants(self, call: Call, name: str, scope: str) -> Argument:
+    def constants(self, call: Call, one: tree.Parameter, scope: str) -> Argument:
         """The tensors of a constant."""
-        parameter = next(one for one in call.definition.operator.constants if one.name == name)
-        type = call.types.get(parameter.type.name, parameter.type.name)
+        type = call.types.get(one.type.name, one.type.name)
+        name = scope + one.name
+        packed = one.type.pack is not None
         made = tuple(
-            self.tensor(scope + name, Form(type, array.shape), "constant", array)
-            for array in call.constants[name]
+            self.tensor(f"{name}.{i}" if packed else name, Form(type, array.shape), "constant", array)
+            for i, array in enumerate(call.constants[one.name])
         )
-        self.show(scope + name, made)
-        return made if parameter.type.pack is not None else made[0]
+        self.show(name, made)
+        return made if packed else made[0]
 
-    def variables(self, call: Call, name: str, scope: str) -> Argument:
+    def variables(self, call: Call, one: tree.Parameter, scope: str) -> Argument:
         """The tensors of a variable, which two calls of a graph share."""
-        form = call.variables[name]
-        parameter = next(one for one in call.definition.operator.variables if one.name == name)
-        if form is None:
-            raise ValueFault(parameter.span, f"the shape of the variable `{name}` is not said", "2.7")
-        if isinstance(form, Form):
-            made = self._variable(parameter, scope + name, form)
-            self.show(scope + name, made)
-            return made
-        pack = tuple(self._variable(parameter, f"{scope}{name}.{i}", one) for i, one in enumerate(form))
-        return pack
+        forms, name = call.variables[one.name], scope + one.name
+        made: Argument
+        if forms is None:
+            raise ValueFault(one.span, f"the shape of the variable `{one.name}` is not said", "2.7")
+        if isinstance(forms, Form):
+            made = self._variable(one, name, forms)
+        else:
+            made = tuple(self._variable(one, f"{name}.{i}", form) for i, form in enumerate(forms))
+        self.show(name, made)
+        return made
 
     def _variable(self, parameter: tree.Parameter, name: str, form: Form) -> Tensor:
-        known = self.named.get(name)
+        known = self._variables.get(name)
         if known is not None and (known.type, known.shape) == (form.type, form.shape):
             return known
         shape = tuple(extent for extent in form.shape if isinstance(extent, int))
         if len(shape) != len(form.shape):
             message = f"the shape of the variable `{name}` cannot depend on data"
             raise ValueFault(parameter.span, message, "2.7")
-        unique = self.unique(name)
-        value = self.weights(unique, shape, form.type)
+        value = self.weights(name, shape, form.type)
         if value is not None and value.shape != shape:
             message = f"the variable `{name}` has shape {list(shape)}, but its data {list(value.shape)}"
             raise ValueFault(parameter.span, message, "2.7")
-        return Tensor(unique, form.type, form.shape, "variable", value)
+        made = self._variables[name] = Tensor(self.unique(name), form.type, form.shape, "variable", value)
+        return made
