@@ -185,7 +185,7 @@ def counted_in_floats(sketch: Sketch, kind: Type) -> None:
     wide = {place: known.tensor(Type.FLOAT32, one.shape) for place, one in enumerate(outer.tensors)}
     for place in outer.inputs:
         known.add([place], wide[place], CastOptions(), name="CAST")
-    (operator,), (result,) = outer.operators, outer.outputs
+    operator, result = outer.operators[-1], outer.outputs[-1]
     known.add([wide[place] for place in operator.inputs], wide[result])
     known.outputs.append(result)
     known.add([wide[result]], result, CastOptions(), name="CAST")

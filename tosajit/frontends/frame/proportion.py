@@ -9,8 +9,10 @@ from tosajit.arrays import Array
 from tosajit.errors import FileError
 from tosajit.tracing.recorder import Trace
 
-_FREE_NODES, _NODES = 50_000, 200
+_FREE_NODES, _NODES = 20_000, 200
 """How many nodes a graph may have, and how many more for each operator of its file."""
+_BYTES_OF_NODE, _MORE_NODES = 4, 30_000
+"""How many bytes of a file allow another node, and how many they allow at most."""
 _FREE_LOWERINGS, _REPEATED = 20_000, 16
 """How often operators may be lowered, and how often more on average: functions may call others many times."""
 _FREE_BYTES, _BYTES = 16 << 20, 8
@@ -22,7 +24,8 @@ class Proportion:
     """What is left of that while a model is lowered into a trace."""
 
     def __init__(self, trace: Trace, operators: int, size: int) -> None:
-        trace.builder.budget.nodes = _FREE_NODES + _NODES * operators
+        more = min(size // _BYTES_OF_NODE, _MORE_NODES)
+        trace.builder.budget.nodes = _FREE_NODES + _NODES * operators + more
         self._lowerings = _FREE_LOWERINGS + _REPEATED * operators
         self._bytes = _FREE_BYTES + _BYTES * size
 
