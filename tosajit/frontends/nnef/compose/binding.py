@@ -157,7 +157,7 @@ class Binder:
         """Bind or check the extents of a component."""
         if component.extent.distinct:
             self._distinct(one, term, extents[0], start, place or 0)
-        elif self.knows(term):
+        elif self.knows(term) and not (extents and self._absent(term)):
             self._check(one, term, extents, start)
         else:
             actual = tuple(self._solved(one, term, extent, start + i) for i, extent in enumerate(extents))
@@ -167,6 +167,10 @@ class Binder:
             self.symbols[name] = (actual[0] if actual else None) if single else actual
             if any(opened):
                 self.opened[name] = True if single else opened
+
+    def _absent(self, term: Term) -> bool:
+        """Whether a name is null so far, for the component that had it before is not there."""
+        return term.affine is not None and self.symbols.get(term.affine.name, 0) is None
 
     def _conditional(self, component: Component) -> bool:
         """Whether a truth decides if a component is there."""
