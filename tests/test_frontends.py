@@ -134,7 +134,8 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
 )
 def test_other_formats_are_named(data: bytes, seems: str) -> None:
     with pytest.raises(
-        tj.FileError, match=f"expected a .tosa, .tflite or .pb file, but this seems to be {seems}"
+        tj.FileError,
+        match=f"expected a .tosa, .tflite or .pb file, or an NNEF folder, but this seems to be {seems}",
     ):
         tj.load(data)
 
@@ -156,7 +157,7 @@ def test_a_length_has_no_more_than_five_bytes() -> None:
 
 def test_folders_are_named(tmp_path: Path) -> None:
     (tmp_path / "graph.nnef").write_bytes(b"x")
-    with pytest.raises(tj.FileError, match="this folder seems to be an NNEF model"):
+    with pytest.raises(tj.FileError, match="this folder seems to be a model of NNEF 1"):
         tj.load(tmp_path)
 
 

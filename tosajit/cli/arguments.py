@@ -31,7 +31,7 @@ STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
 SOURCES = ("tflite", "tensorflow")
 """Formats whose operators can be listed."""
-MODEL = "a .tosa, .tflite or .pb file, or the folder of a SavedModel"
+MODEL = "a .tosa, .tflite, .pb or .sknd file, or the folder of a SavedModel or of an NNEF 2.0 model"
 
 EPILOG = f"{EXITS}\n\n{ERRORS}\n\nSee `tosajit COMMAND --help` for examples."
 
@@ -159,12 +159,15 @@ def _version() -> str:
 def _model(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help=MODEL)
     _reading(parser)
+    _filling(parser)
 
 
 def _reading(parser: ArgumentParser) -> None:
     """How models are read."""
     parser.add_argument(
-        "--signature", metavar="NAME", help="signature of a TFLite model or a SavedModel (default: the first)"
+        "--signature",
+        metavar="NAME",
+        help="signature of a TFLite model or a SavedModel, or graph of an NNEF model (default: the first)",
     )
     parser.add_argument(
         "--shapes",
@@ -173,6 +176,26 @@ def _reading(parser: ArgumentParser) -> None:
         type=shape,
         metavar="NAME=1x224x224x3",
         help="shape of an input that the model leaves open; can be repeated (default: a batch of 1)",
+    )
+
+
+def _filling(parser: ArgumentParser) -> None:
+    """What fills in an NNEF model."""
+    parser.add_argument(
+        "--attribute",
+        action="append",
+        default=[],
+        type=attribute,
+        metavar="NAME=VALUE",
+        help="attribute of the graph of an NNEF model, as batch=4 or pad=[1,1]; can be repeated",
+    )
+    parser.add_argument(
+        "--stdlib", type=Path, metavar="FOLDER", help="standard modules of an NNEF model, in place of ours"
+    )
+    parser.add_argument(
+        "--zeros",
+        action="store_true",
+        help="variables of an NNEF model are zero where they have no .dat file",
     )
 
 
@@ -273,6 +296,7 @@ def _program(parser: ArgumentParser) -> None:
 def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help=MODEL)
     _reading(parser)
+    _filling(parser)
     parser.add_argument("--machine", action="append", metavar="NAME|FILE",
                         help="name or file of a machine; repeatable (default: ethos-u55-128)")  # fmt: skip
     parser.add_argument(
@@ -394,6 +418,7 @@ def _cache(parser: ArgumentParser) -> None:
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
     _reading(warm)
+    _filling(warm)
     _building(warm)
     _json(parser)
     for one in (show, warm, clear):  # what the command itself was given is not overwritten
@@ -410,6 +435,19 @@ def binding(text: str) -> tuple[str, Path]:
     if not (name and equals and path):
         raise ArgumentTypeError(f"expected NAME=FILE, got {text!r}")
     return name, Path(path)
+
+
+def attribute(text: str) -> tuple[str, object]:
+    """A name and a value, written as in JSON; what is none is a text."""
+    import json
+
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
 
 
 def shape(text: str) -> tuple[str, tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from tosajit.errors import InputError
 from tosajit.frontends import load
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
@@ -12,7 +13,17 @@ from tosajit.graph.extents import Shapes
 
 def loaded(path: Path, options: Namespace) -> Graph:
     """Read a model."""
-    return load(path, signature=options.signature, shapes=shapes(options))
+    attributes = dict(options.attribute)
+    if clash := attributes.keys() & {"signature", "shapes", "graph", "weights", "stdlib"}:
+        raise InputError(f"--attribute {clash.pop()}: this name is no attribute's; rename it in the text")
+    return load(
+        path,
+        signature=options.signature,
+        shapes=shapes(options),
+        weights=0.0 if options.zeros else None,
+        stdlib=options.stdlib,
+        **attributes,
+    )
 
 
 def shapes(options: Namespace) -> Shapes | None:

@@ -11,10 +11,10 @@ from sim.report import Comparison, Report, ReportError
 from sim.report.text import report_text
 from sim.report.values import Mode
 from tosajit.cli.arguments import FAULTS, USAGE, print_error
-from tosajit.cli.loading import shapes
+from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
-from tosajit.npu.simulate import named_graph, simulate
+from tosajit.npu.simulate import name_of, simulate
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -83,7 +83,7 @@ def _on_machines(
     reports: list[Report] = []
     faults: dict[str, list[str]] = {}
     try:
-        name, graph = named_graph(path, options.signature, shapes(options))
+        name, graph = name_of(path), loaded(path, options)
     except TosaError as error:
         return [], [str(error)]
     done, total = step

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os.path import isfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tosajit.errors import FileError
 from tosajit.files import from_bytes
@@ -14,24 +15,48 @@ from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
 
+if TYPE_CHECKING:
+    from tosajit.frontends.nnef.loading import Attribute, Weights
+
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
 
 
-def load(source: str | Path | bytes, *, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
-    """Read a model: a `.tosa` file, or a `.tflite` or TensorFlow `.pb` file, which becomes a graph.
+def load(
+    source: str | Path | bytes,
+    *,
+    signature: str | None = None,
+    shapes: Shapes | None = None,
+    graph: str | None = None,
+    weights: Weights = None,
+    stdlib: str | Path | None = None,
+    **attributes: Attribute,
+) -> Graph:
+    """Read a model: a `.tosa` file, or a `.tflite`, TensorFlow `.pb` or NNEF 2.0 one, which becomes a graph.
 
     The content says which of them it is, and the bytes of one do as well; the folder of a SavedModel is read
     by TensorFlow. `signature` chooses among the functions of a TFLite model or a SavedModel; without one, the
     first is taken. `shapes` has the shapes of inputs that are left open, by their names; without it, batches
     have one element. Constants are views of what was read where the file holds them as TOSA does.
 
-    Raises `FileError`, with the byte and the field, if the file is damaged or none of these, and `ModelError`
-    with everything that has no form in TOSA. A graph that can be read can still violate the
-    specification; see `validate`.
+    An NNEF model is a folder with `main.sknd`, or a `.sknd` file. `graph` or `signature` names one of its
+    graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
+    `weights` has the elements of variables by their names, in place of `.dat` files; a number stands for all
+    that have none. `stdlib` is a folder of standard modules in place of ours.
+
+    Raises `FileError`, with the byte and the field, if the file is damaged or none of these, `ScriptError`
+    with all faults of a text, and `ModelError` with everything that has no form in TOSA. A graph that can be
+    read can still violate the specification; see `validate`.
     """
+    nnef = {"graph": graph, "weights": weights, "stdlib": stdlib, **attributes}
     if isinstance(source, bytes | bytearray | memoryview):
+        _refuse(nnef)
         return load_bytes(source, signature, shapes)
+    if _is_nnef(Path(source)):
+        from tosajit.frontends.nnef.loading import Choice, load_model
+
+        return load_model(Path(source), Choice(graph or signature, attributes, {}, shapes, weights, stdlib))
+    _refuse(nnef)
     if isfile(Path(source) / "saved_model.pb"):  # false where a path cannot be, as one that is too long
         from tosajit.frontends.tensorflow.loading import from_tensorflow
 
@@ -58,6 +83,17 @@ def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None 
         raise FileError(seen)
     _refuse_signature(signature)
     return from_bytes(data, shapes)
+
+
+def _is_nnef(path: Path) -> bool:
+    return isfile(path / "main.sknd") or path.suffix == ".sknd"
+
+
+def _refuse(nnef: Mapping[str, object]) -> None:
+    """Refuse what only NNEF models have use for."""
+    for name, value in nnef.items():
+        if value is not None:
+            raise FileError(f"{name} is {value!r}, but only NNEF models have attributes and such choices")
 
 
 def _refuse_signature(signature: str | None) -> None:
@@ -115,15 +151,17 @@ def _seems(head: bytes) -> str | None:
     """What a file seems to be that is none of those that can be read."""
     for fits, text in _FORMATS:
         if fits(head):
-            return f"expected a .tosa, .tflite or .pb file, but this seems to be {text}"
+            return f"expected a .tosa, .tflite or .pb file, or an NNEF folder, but this seems to be {text}"
     return None
 
 
 def _refuse_folders(path: Path) -> None:
     """Say what a folder seems to be."""
     for name, text in (
-        ("main.sknd", "an NNEF model, which cannot be read yet"),
-        ("graph.nnef", "an NNEF model, which cannot be read yet"),
+        (
+            "graph.nnef",
+            "a model of NNEF 1, which cannot be read: convert it to NNEF 2.0, a folder with main.sknd",
+        ),
     ):
         if isfile(path / name):
             raise FileError(f"{path}: expected a file, but this folder seems to be {text}")

@@ -213,7 +213,7 @@ class Walk:
             raise Unlowered
         found = self.values.get(tensor)
         if found is None:
-            if tensor.value is None:
+            if tensor.value is None and tensor.kind != "variable":
                 raise Refused(f"{tensor.name} is nothing that has been computed before")
             with recording(self.trace):
                 found = self.values[tensor] = constant(self.trace, tensor)

@@ -1,0 +1,165 @@
+"""A model from a folder, or from texts alone: its modules, its weights, and the graph they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os.path import isdir, isfile
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from tosajit.arrays import Array
+from tosajit.errors import FileError, InputError
+from tosajit.files.storage import file_errors
+from tosajit.frontends.nnef.compose import Library, compose
+from tosajit.frontends.nnef.library import Standard
+from tosajit.frontends.nnef.lowering import graph_of
+from tosajit.frontends.nnef.syntax.source import Source
+from tosajit.frontends.nnef.values.value import Value
+from tosajit.frontends.nnef.weights import load_dat
+from tosajit.graph import Graph
+
+SUFFIX = ".sknd"
+MAIN = f"main{SUFFIX}"
+_LONGEST = 1 << 26
+"""Bytes of a module: a text of so many takes minutes to read."""
+
+Attribute: TypeAlias = bool | int | float | str | Sequence[bool | int | float | str] | None
+Weights: TypeAlias = Mapping[str, Array] | float | None
+_KINDS = {"real": "f", "int": "iu", "bool": "b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which graph of a model is taken, and what fills in what it leaves open."""
+
+    graph: str | None = None
+    """A graph of the main module; without one, the first."""
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int]] | None = None
+    weights: Weights = None
+    """Variables by name, in place of files; or a number that all have of which there is no file."""
+    stdlib: str | Path | None = None
+    """A folder of standard modules in place of ours."""
+
+
+def load_model(path: Path, choice: Choice) -> Graph:
+    """The graph of a folder with `main.sknd`, or of a text whose modules and weights are beside it."""
+    folder, main = (path, MAIN) if isdir(path) else (path.parent, path.name)
+
+    def module(name: str) -> Source | None:
+        place = main if name == "main" else f"{name.replace('.', '/')}{SUFFIX}"
+        return _read(folder, place)
+
+    return _graph(module, choice, lambda graph, name: _stored(folder, f"main.{graph}.{name}.dat"))
+
+
+def parse(
+    text: str,
+    *,
+    graph: str | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    weights: Weights = None,
+    modules: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    stdlib: str | Path | None = None,
+    **attributes: Attribute,
+) -> Graph:
+    """The graph of a text in SkriptND (NNEF 2.0).
+
+    `modules` has the texts of the modules that it imports, by name, besides the standard ones (`stdlib` is a
+    folder of others in their place). `graph` names one of its graphs (the first, if none is named), `types`
+    and further keywords give its generic types and attributes values, and `shapes` says what its inputs leave
+    open. `weights` has the elements of variables by their names; a number stands for all that are not there.
+
+    Raises `ScriptError` with all faults of the text, and `ModelError` with everything that has no form.
+    """
+    texts = {"main": text, **(modules or {})}
+    choice = Choice(graph, attributes, types or {}, shapes, weights, stdlib)
+    sources = {name: Source(name, one) for name, one in texts.items()}
+    return _graph(sources.get, choice, lambda graph, name: None)
+
+
+def _graph(
+    module: Callable[[str], Source | None], choice: Choice, stored: Callable[[str, str], Array | None]
+) -> Graph:
+    library = Library(module, Standard(None if choice.stdlib is None else Path(choice.stdlib)))
+    attributes = {name: _value(name, one) for name, one in choice.attributes.items()}
+
+    def weights(name: str, shape: tuple[int, ...], type: str) -> Array | None:
+        given = choice.weights
+        found = np.asarray(given[name]) if isinstance(given, Mapping) and name in given else None
+        if found is None:
+            found = stored(library.graph(choice.graph).operator.name, name)
+        if found is None and given is not None and not isinstance(given, Mapping):
+            return np.broadcast_to(np.array(given, {"real": "f4", "int": "i4"}.get(type, "?")), shape)
+        return None if found is None else _checked(name, found, shape, type)
+
+    shapes = {name: tuple(one) for name, one in (choice.shapes or {}).items()}
+    model = compose(
+        library, choice.graph, attributes=attributes, types=choice.types, shapes=shapes, weights=weights
+    )
+    return graph_of(model)
+
+
+def _value(name: str, given: Attribute) -> Value:
+    """The value of an attribute; arrays of NumPy and lists are packs."""
+    plain = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
+    if plain is None or isinstance(plain, bool | int | float | str):
+        return plain
+    if isinstance(plain, Sequence) and all(isinstance(item, bool | int | float | str) for item in plain):
+        return tuple(plain)
+    raise InputError(f"attribute {name}: expected numbers, truths or texts, found {given!r}")
+
+
+def _checked(name: str, found: Array, shape: tuple[int, ...], type: str) -> Array:
+    """The elements of a variable, if they are of its shape and type."""
+    if found.shape != shape:
+        raise FileError(
+            f"variable {name}: its shape is {list(shape)}, but that of its elements {list(found.shape)}"
+        )
+    if found.dtype.kind not in _KINDS.get(type, ""):
+        raise FileError(f"variable {name}: its type is {type}, but that of its elements {found.dtype}")
+    return found
+
+
+def _read(folder: Path, place: str) -> Source | None:
+    """A module in a folder."""
+    from sim.files import read_whole
+
+    path = folder / place
+    if not isfile(path):
+        return None
+    with file_errors(path):
+        _stay_inside(folder, path)
+        data = read_whole(path, _LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise FileError(f"a module has at most {_LONGEST} bytes")
+        try:
+            return Source(place, data.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise FileError(f"byte {error.start}: expected a text in UTF-8") from None
+
+
+def _stored(folder: Path, place: str) -> Array | None:
+    """The elements in a `.dat` file."""
+    path = folder / place
+    if not isfile(path):
+        return None
+    with file_errors(path):
+        _stay_inside(folder, path)
+        found = load_dat(path)
+        if found.quantized:
+            raise FileError(
+                "its numbers are quantised, and nothing says how: write those that they stand for"
+            )
+        return found.array
+
+
+def _stay_inside(folder: Path, path: Path) -> None:
+    """Refuse what a link leads to elsewhere."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise FileError("it is a link that leads out of the folder of the model")
