@@ -30,8 +30,8 @@ class Written(Protocol):
     def nests(self, at: Lowering) -> list[Nest]:
         """The nests that compute it."""
 
-    def call(self, *arrays: Array) -> Sequence[Array]:
-        """Compute it, where nests cannot."""
+    def call(self) -> Callable[..., Sequence[Array]]:
+        """What computes it, where nests cannot."""
 
     def estimates(self) -> Sequence[Nest]:
         """Nests that take about as long, where nests cannot compute it."""

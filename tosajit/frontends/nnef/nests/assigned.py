@@ -11,22 +11,17 @@ from tiling.expr import Expr, const
 from tiling.nest import Access, Nest, Reduction
 from tosajit.arrays import Array
 from tosajit.dtypes import dtype_of
-from tosajit.errors import CompileError
 from tosajit.frontends.nnef.model import Tensor
 from tosajit.frontends.nnef.nests import guards, meaning, terms
-from tosajit.frontends.nnef.nests.assignment import Assignment, Unfit, static_shape
+from tosajit.frontends.nnef.nests.assignment import Assignment, Start, Unfit, copied, static_shape
 from tosajit.frontends.nnef.nests.linear import linear
 from tosajit.frontends.nnef.nests.nest import Body, chosen, combined, outside, reduction_of, total
 from tosajit.frontends.nnef.nests.places import Indices, Place, cover, is_injective, is_inside, ordered
 from tosajit.frontends.nnef.nests.strided import turned
-from tosajit.frontends.nnef.nests.terms import Element, Loop, Term
-from tosajit.frontends.nnef.syntax.source import Span
+from tosajit.frontends.nnef.nests.terms import Element, Term
 
 _MOST_NESTS = 1024
 _ZERO: dict[str, Term] = {"real": 0.0, "int": 0, "bool": False}
-_NOWHERE = Span(0, 0)
-Start = Term | Tensor
-"""What is in an output before it is updated: a number, or what a tensor holds."""
 
 
 @dataclass
@@ -54,6 +49,9 @@ class Nests:
 
     def _check_order(self, assignments: Sequence[Assignment]) -> None:
         """An output that is read has to be there, and is not what is being written."""
+        for loop in (loop for one in assignments for loop in one.loops):
+            if not isinstance(loop.extent, int):
+                raise Unfit(f"data decide how far `{loop.name}` runs")
         last = {one.targets[0].tensor: place for place, one in enumerate(assignments)}
         for place, one in enumerate(assignments):
             for element in one.reads:
@@ -75,7 +73,10 @@ class Nests:
         if found is not None:
             return found
         if tensor.value is None:
-            raise CompileError(f"{self.name}: {tensor.name} has no operand")
+            name = f"{self.name}.{tensor.name}"
+            return self.places.setdefault(
+                tensor, Place(name, meaning.COMPUTED[tensor.type], static_shape(tensor))
+            )
         kind = {"real": np.float32, "int": np.int32, "bool": np.bool_}[tensor.type]
         return self.table(np.ascontiguousarray(tensor.value, kind))
 
@@ -158,7 +159,7 @@ class Nests:
             self._scatter(update, target, start)
         elif is_injective(indices) and is_inside(indices, static_shape(target)):
             if not cover([indices], static_shape(target)):
-                self.copy(start, target)
+                self._copy(start, target)
             self._emit(update, target, start)
         elif update.operator in meaning.COMBINING:
             for piece in turned(update, indices):
@@ -170,7 +171,7 @@ class Nests:
         """Elements that data choose are replaced."""
         if update.operator != ":=" or update.condition is not True or update.skips:
             raise Unfit(f"data decide which elements of `{target.name}` are updated")
-        self.copy(start, target)
+        self._copy(start, target)
         loops = tuple(loop for loop in update.loops if loop.steps > 1)
         body = Body(self, loops, len(loops))
         value = body.value(update.values[0])
@@ -178,13 +179,9 @@ class Nests:
         index = tuple(body.index(one) for one in update.targets[0].indices)
         self._add(body, Access(place.name, place.type, place.shape, index), value, None)
 
-    def copy(self, start: Start, target: Tensor) -> None:
+    def _copy(self, start: Start, target: Tensor) -> None:
         """The ground that others write over."""
-        loops = tuple(Loop(f"d{number}", extent) for number, extent in enumerate(static_shape(target)))
-        indices = tuple(loop if loop.steps > 1 else 0 for loop in loops)
-        value = Element(start, indices) if isinstance(start, Tensor) else start
-        assignment = Assignment(_NOWHERE, loops, (Element(target, indices),), "=", (value,))
-        self._emit(assignment, target, _ZERO[target.type])
+        self._emit(copied(start, target), target, _ZERO[target.type])
 
     def _emit(self, one: Assignment, target: Tensor, start: Start) -> None:
         """One nest: its target is linear and meets no element twice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tosajit.frontends.nnef.model import Tensor
 from tosajit.frontends.nnef.nests.terms import Element, Loop, Term, elements_of, within
@@ -46,6 +47,17 @@ class Assignment:
             for place in element.checked
         ]
         return [within(index, extent) for index, extent in dict.fromkeys(found)]
+
+
+Start: TypeAlias = Term | Tensor
+"""What is in an output before it is updated: a number, or what a tensor holds."""
+
+
+def copied(start: Start, target: Tensor) -> Assignment:
+    """A copy of a tensor, or a number everywhere."""
+    loops = tuple(Loop(f"d{number}", extent) for number, extent in enumerate(largest_shape(target)))
+    value = Element(start, loops) if isinstance(start, Tensor) else start
+    return Assignment(Span(0, 0), loops, (Element(target, loops),), "=", (value,))
 
 
 def extent_of(element: Element, place: int) -> int:

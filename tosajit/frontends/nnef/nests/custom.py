@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,6 +14,7 @@ from tosajit.frontends.nnef.compose import Library, invoke
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor, tensors_of
 from tosajit.frontends.nnef.nests.assignment import Unfit, largest_shape
+from tosajit.frontends.nnef.nests.general import General
 from tosajit.frontends.nnef.nests.operation import Lowered, lowered
 from tosajit.frontends.nnef.nests.text import Written, decoded, grouped
 from tosajit.graph.binding import Use
@@ -153,10 +154,21 @@ class Custom:
         at.added.update(found.added)
         return list(found.nests)
 
-    def call(self, *arrays: Array) -> Sequence[Array]:
-        """Compute it by the general kernel."""
-        raise CompileError(f"{self.use.name} (CUSTOM): no nest computes {self.operation.name}")
+    @property
+    def _general(self) -> General:
+        return General(self.use.name, self.operation)
+
+    def call(self) -> Callable[..., Sequence[Array]]:
+        """What computes it by the general kernel, compiled."""
+        general, inputs, outputs = self._general.compiled(), self.inputs, self.outputs
+        dtypes = [value.dtype.storage for value in self.use.outputs]
+
+        def run(*arrays: Array) -> Sequence[Array]:
+            found = general(inputs, outputs, arrays)
+            return [array.astype(dtype) for array, dtype in zip(found, dtypes, strict=True)]
+
+        return run
 
     def estimates(self) -> Sequence[Nest]:
         """Nests that take about as long as the general kernel."""
-        return ()
+        return self._general.estimates()

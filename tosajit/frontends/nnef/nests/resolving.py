@@ -9,7 +9,7 @@ from tosajit.frontends.nnef.model import Argument, Open, Operation, Tensor
 from tosajit.frontends.nnef.nests import terms
 from tosajit.frontends.nnef.nests.indexing import Indexer
 from tosajit.frontends.nnef.nests.packed import chosen, folded, known_items, mapped
-from tosajit.frontends.nnef.nests.terms import Checked, Packed, Term
+from tosajit.frontends.nnef.nests.terms import Checked, Loop, Packed, Term
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
@@ -18,6 +18,7 @@ from tosajit.frontends.nnef.values.value import ValueFault
 
 _TYPES = ("int", "real", "bool", "str")
 _BETWEEN = range
+_MOST_COUNTED = 1 << 31
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Resolver:
         sizes = {name: len(one) for name, one in self.tensors.items() if isinstance(one, tuple)}
         self.scope = Scope(operation.symbols, operation.types, shapes, sizes)
         self._indexer = Indexer(self)
+        self._counters = {name: Loop(name, _MOST_COUNTED) for name in _counted(operation)}
 
     def known(self, expression: tree.Expression) -> int:
         """An int that cannot depend on loops or data."""
@@ -75,6 +77,8 @@ class Resolver:
     def _named(self, name: tree.Name) -> Packed:
         if name.name in self.symbols:
             return self.symbols[name.name]
+        if name.name in self._counters:
+            return self._counters[name.name]
         if name.name not in self.tensors or name.name in self.operation.symbols:
             return evaluate(name, self.scope)
         if self.tensors[name.name] is None:
@@ -231,6 +235,15 @@ class Resolver:
             yield from (one for one in found if isinstance(one, int))
         else:
             yield from _BETWEEN(*slice(*ends).indices(extent))
+
+
+def _counted(operation: Operation) -> Iterator[str]:
+    """Extents that data decide: in formulas each stands for the next place along it."""
+    for output in operation.definition.operator.outputs:
+        for extent in output.type.shape.extents if output.type.shape else ():
+            if isinstance(extent.expression, tree.Name) and extent.bound is not None:
+                if extent.expression.name not in operation.symbols:
+                    yield extent.expression.name
 
 
 def _shape(argument: Argument) -> tuple[int, ...] | None:
