@@ -11,8 +11,9 @@ from tosajit.frontends.nnef.compose.forms import fault, forms_of
 from tosajit.frontends.nnef.compose.frame import Frame, Outputs
 from tosajit.frontends.nnef.compose.modules import Library
 from tosajit.frontends.nnef.compose.outputs import outputs_of
+from tosajit.frontends.nnef.compose.quantization import quantized
 from tosajit.frontends.nnef.compose.tensors import Tensors, Weights
-from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor
+from tosajit.frontends.nnef.model import Argument, Definition, Operation, Quantized, Tensor
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.value import Value
 
@@ -31,6 +32,7 @@ class Composer(Tensors):
         self.library = library
         self._calls: dict[object, Call] = {}
         self._stack: list[Definition] = []
+        self.quantized: list[Quantized] = []
         self._count = 0
         self._depth = 0
 
@@ -79,15 +81,21 @@ class Composer(Tensors):
         operator = call.definition.operator
         constants = {one.name: self.constants(call, one, scope) for one in operator.constants}
         variables = {one.name: self.variables(call, one, scope) for one in operator.variables}
+        parameters = {**inputs, **constants, **variables}
+        if operator.graph or operator.public:
+            for name, argument in inputs.items():
+                self.show(scope + name, argument)
         body = update = None
         updated: tuple[Tensor, ...] = ()
         results: Mapping[str, Argument] = {}
         if operator.components is not None:
-            frame = Frame(self, call, scope, {**inputs, **constants, **variables}, root=outputs is None)
+            frame = Frame(self, call, scope, parameters, root=outputs is None)
             body = bodies.composed(frame)
             results = dict(zip([one.name for one in operator.outputs], body.results, strict=True))
             if operator.updates:
                 update, updated = bodies.updates(frame)
+            parameters = frame.tensors
+        self.quantized += quantized(self, call, scope, parameters, self.named)
         return Operation(
             call.definition, scope.rstrip("."), call.types, call.scope.symbols, inputs,
             outputs_of(call, results, outputs), constants, variables, body, update, updated,

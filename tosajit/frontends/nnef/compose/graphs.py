@@ -65,7 +65,7 @@ def _composed(
     inputs = {name: _made(composer, name, form) for name, form in forms.items()}
     call = composer.call(definition, explicit, given, inputs)
     root = composer.operation(call, "", inputs, None)
-    return Model(operator.name, root, ())
+    return Model(operator.name, root, tuple(composer.quantized))
 
 
 def _made(composer: Composer, name: str, forms: Forms) -> Argument:
