@@ -34,6 +34,7 @@ KERNELS = (
 )
 ARRAYS = (
     "tests/test_golden_code.py",
+    "tests/test_pack.py",
     "tests/test_plain_kernels.py",
     "tests/test_golden_units.py",
     "tests/test_contraction.py",
@@ -208,6 +209,7 @@ SUITES = {
     ),
     "tosajit/kernels/sets/": (*ARRAYS, "tests/test_intrinsics.py", "tests/test_cpu.py"),
     "tosajit/kernels/contract/": ARRAYS,
+    "tosajit/kernels/contract/depthwise.py": ("tests/test_float_depthwise.py", *ARRAYS),
     "tosajit/npu/": ("tests/test_npu.py", "tests/test_explore.py", "tests/test_cli_simulate.py"),
     "tosajit/operators/": OPERATORS,
     "tosajit/runtime/": (
