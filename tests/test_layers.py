@@ -123,3 +123,29 @@ def test_what_compiles_nothing_does_not_import_numba(code: str) -> None:
     command = [sys.executable, "-c", f"{code}; {said}"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+@pytest.mark.parametrize("name", ["model.tosa", "model.tflite"])
+def test_a_load_imports_only_what_it_needs(name: str) -> None:
+    path = ROOT / "tosajit" / "samples" / "ds_cnn" / name
+    heavy = {
+        "numba",
+        "llvmlite",
+        "pydantic",
+        "sim.machine.parts",
+        "tosajit.kernels",
+        "tosajit.compiler",
+        "asyncio",
+    }
+    code = f"import sys, tosajit; tosajit.load({str(path)!r}); print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_warm_run_imports_no_model_of_machines() -> None:
+    code = "import tosajit as tj; tj.compile(tj.samples.load('ds_cnn'))"
+    said = "import sys; print(sorted({'numba', 'pydantic', 'sim.machine.parts'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    command = [sys.executable, "-c", f"{code}; {said}"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from collections import Counter
+from dataclasses import FrozenInstanceError
 from typing import Any
 
+import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from tosajit.dtypes import INT32, INT48
+from tosajit.graph.attributes import AttributeFaults
 from tosajit.graph.operator import OPERATORS, Operator, error_if, known_names, read, table, write
-from tosajit.operators import CLAMP, CONV2D, MAX_POOL2D, AccType, NanMode
+from tosajit.operators import CLAMP, CONV2D, CUSTOM, MAX_POOL2D, RESCALE, AccType, NanMode
 from tosajit.operators.table import markdown, rows, text
 from tosajit.profiles import EXTENSIONS, PROFILES
 
@@ -182,8 +186,65 @@ def test_enumerations_take_names_numbers_and_types() -> None:
 
 @pytest.mark.parametrize("pad", [(0, 0), (0, 0, 0, 1.5), (0, 0, 0, 1 << 31), "none"])
 def test_attributes_of_the_wrong_form_are_refused(pad: Any) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(AttributeFaults):
         MAX_POOL2D(kernel=(1, 1), stride=(1, 1), pad=pad)
+
+
+GOOD: dict[str, Any] = dict(kernel=(1, 1), stride=(1, 1), pad=(0,) * 4)
+SWITCH: dict[str, Any] = dict(scale32=True, per_channel=False, input_unsigned=False, output_unsigned=False)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "message"),
+    [
+        (MAX_POOL2D, GOOD | {"pad": (0, 0)}, "pad: there are 2 integers, but must be 4"),
+        (MAX_POOL2D, GOOD | {"pad": "none"}, "pad: 'none' is not a sequence of integers"),
+        (MAX_POOL2D, GOOD | {"pad": 4}, "pad: 4 is not a sequence of integers"),
+        (MAX_POOL2D, GOOD | {"pad": (0, 0, 0, 1.5)}, "pad: 1.5 is not an integer"),
+        (MAX_POOL2D, GOOD | {"pad": (0, 0, 0, 1 << 31)}, "pad: 2147483648 is not an int32"),
+        (MAX_POOL2D, GOOD | {"pad": (0, 0, 0, -(1 << 31) - 1)}, "pad: -2147483649 is not an int32"),
+        (MAX_POOL2D, GOOD | {"nan_mode": "often"}, "nan_mode: 'often' is none of UNKNOWN, PROPAGATE, IGNORE"),
+        (MAX_POOL2D, GOOD | {"nan_mode": 3}, "nan_mode: 3 is none of UNKNOWN, PROPAGATE, IGNORE"),
+        (MAX_POOL2D, GOOD | {"nan": 3, "pads": 1}, "nan: there is no such attribute; pads: there is no such"),
+        (MAX_POOL2D, {"pad": (0,)}, "kernel: it is missing; stride: it is missing; pad: there are 1"),
+        (RESCALE, SWITCH | {"scale32": 2}, "scale32: 2 is neither true nor false"),
+        (RESCALE, SWITCH | {"scale32": "true"}, "scale32: 'true' is neither true nor false"),
+        (CLAMP, {"min_val": "0", "max_val": None}, "min_val: '0' is not a number; max_val: None is not"),
+        (CUSTOM, {"operator_name": 1, "domain_name": b"d"}, "name: 1 is not a text; domain_name: b'd'"),
+        (CUSTOM, {"operator_name": "", "domain_name": "", "implementation_attrs": 7}, ": 7 is not bytes"),
+    ],
+)  # fmt: skip
+def test_every_fault_of_attributes_is_named(
+    operator: type[Operator], attributes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(AttributeFaults, match=f"^{operator.opcode} .*{re.escape(message)}"):
+        operator(**attributes)
+
+
+def test_attributes_are_converted_where_nothing_is_lost() -> None:
+    pool = MAX_POOL2D(**GOOD | {"pad": [np.int64(1), True, -(1 << 31), (1 << 31) - 1]})
+    assert pool.pad == (1, 1, -(1 << 31), (1 << 31) - 1)
+    assert set(map(type, pool.pad)) == {int}
+    one: dict[str, Any] = dict(min_val=np.int8(3), max_val=np.float32(0.5))
+    clamp = CLAMP(**one)
+    assert (type(clamp.min_val), clamp.min_val, type(clamp.max_val), clamp.max_val) == (int, 3, float, 0.5)
+    switches: dict[str, Any] = dict(scale32=np.True_, per_channel=0, input_unsigned=1, output_unsigned=False)
+    rescale = RESCALE(**switches)
+    assert (rescale.scale32, rescale.per_channel, rescale.input_unsigned) == (True, False, True)
+    assert {type(value) for name, value in rescale if name in switches} == {bool}
+    custom: dict[str, Any] = dict(operator_name="a", domain_name="b", implementation_attrs="é")
+    assert CUSTOM(**custom).implementation_attrs == "é".encode()
+
+
+def test_operators_survive_pickling() -> None:
+    one = CLAMP(min_val=0, max_val=6.5)
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert repr(again) == repr(one)
+    assert repr(one).startswith("CLAMP(min_val=0, max_val=6.5, nan_mode=<NanMode.PROPAGATE")
+    assert again != CLAMP(min_val=0, max_val=6)
+    with pytest.raises(FrozenInstanceError):
+        del again.min_val
 
 
 def test_operators_are_values() -> None:
@@ -191,8 +252,8 @@ def test_operators_are_values() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert str(one) == "CLAMP(min_val=0, max_val=6, nan_mode=PROPAGATE)"
-    with pytest.raises(ValidationError):
-        one.min_val = 1
+    with pytest.raises(FrozenInstanceError):
+        one.min_val = 1  # type: ignore[misc]
 
 
 def test_the_table_of_operators_has_a_row_for_each() -> None:

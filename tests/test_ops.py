@@ -109,7 +109,7 @@ def test_operands_come_first_then_what_is_needed_and_options_by_name(operator: s
     by_place = [one for one in attributes if one.kind is one.POSITIONAL_OR_KEYWORD]
     assert attributes[: len(by_place)] == by_place
     assert all(one.default is one.empty for one in by_place)
-    assert {one.name for one in attributes} - {"dtype"} == set(declared.__pydantic_fields__)
+    assert {one.name for one in attributes} - {"dtype"} == set(declared.fields)
 
 
 IMAGE = np.arange(32, dtype=np.int8).reshape(1, 4, 4, 2)
@@ -191,7 +191,7 @@ def test_int64_stands_for_int48_as_a_type_too() -> None:
         (lambda: ops.cast(IMAGE, dtype=object), "there is no type <class 'object'>"),
         (lambda: ops.reshape(IMAGE, 32), "shape: expected a tuple of integers, got 32"),  # type: ignore[arg-type]
         (lambda: ops.concat(IMAGE, axis=0), "CONCAT input1: expected a list of tensors, got a single one"),  # type: ignore[arg-type]
-        (lambda: ops.reverse(IMAGE, axis=0.5), "REVERSE axis: value error, 0.5 is not an integer, got 0.5"),  # type: ignore[arg-type]
+        (lambda: ops.reverse(IMAGE, axis=0.5), "REVERSE axis: 0.5 is not an integer"),  # type: ignore[arg-type]
         (lambda: ops.add(np.zeros(2, "u4"), np.zeros(2, "u4")), "TOSA has no type that is stored as"),
         (lambda: ops.variable("v", np.array([0], np.int8)), "a variable belongs to a graph"),
         (lambda: ops.const([300], dtype=tj.INT8), "CONST: INT8 cannot hold these values"),

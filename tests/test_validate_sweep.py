@@ -109,7 +109,7 @@ def legal(name: str) -> Case:
 
 
 def _made(operator: type[Operator], attributes: Mapping[str, Any]) -> Operator:
-    return operator(**{k: v for k, v in attributes.items() if k in operator.__pydantic_fields__})
+    return operator(**{k: v for k, v in attributes.items() if k in operator.fields})
 
 
 def _value(name: str, given: Any) -> Value:

@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, get_args, get_origin
 
+from tosajit.graph.attributes import REQUIRED
 from tosajit.graph.operator import OPERATORS, Operand, Operator
 from tosajit.operators.types import AccType
 
@@ -156,8 +157,8 @@ def _parameter(operand: Operand, first: bool) -> str:
 def _attributes(operator: type[Operator]) -> Iterator[tuple[str, str, str]]:
     """Names, types and defaults of the attributes; those without a default first."""
     found = []
-    for name, field in operator.__pydantic_fields__.items():
-        default = "" if field.is_required() else _shown(field.default)
+    for name, field in operator.fields.items():
+        default = "" if field.default is REQUIRED else _shown(field.default)
         if name in operator.left_out:
             default = _shown(operator.left_out[name])
         follows = operator.left_out.get(name, name) is None

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
 from tosajit.files.builder import Builder, Field
 from tosajit.files.constants import pack, stored_size, unpack
 from tosajit.files.cursor import Table
-from tosajit.graph.operator import Attribute, Operator
+from tosajit.graph.attributes import Attribute, AttributeFaults
+from tosajit.graph.operator import Operator
 
 _PADDED_NUMBER = 8  # CLAMP's bounds may be filled up to this many bytes with zeros
 _REGIONS = ("then_graph", "else_graph", "cond_graph", "body_graph")
@@ -33,15 +33,14 @@ def construct(operator: type[Operator], fields: Mapping[str, Any], table: Table)
     """An operator with these attributes; what they refuse is a fault of the file."""
     try:
         return operator(**fields)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = ".".join(map(str, first["loc"]))
-        table.fail("attribute", f"attribute {name} of {operator.opcode}: {first['msg'].lower()}")
+    except AttributeFaults as error:
+        first = error.faults[0]
+        table.fail("attribute", f"attribute {first.attribute} of {operator.opcode}: {first.text}")
 
 
 def called_regions(operator: Operator) -> tuple[str, ...]:
     """The names of the regions that an operator runs."""
-    return tuple(getattr(operator, name) for name in _REGIONS if name in type(operator).model_fields)
+    return tuple(getattr(operator, name) for name in _REGIONS if name in operator.fields)
 
 
 def write_attributes(builder: Builder, operator: Operator, dtype: DType | None) -> int:

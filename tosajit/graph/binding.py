@@ -197,7 +197,7 @@ class Binder:
             return
         if operand.type == "shape_t":
             self.known[operand.name] = tuple(data.tolist())
-        elif value.dtype in types_of(type(self.operator), operand.type):
+        elif value.dtype in types_of(type(self.operator), operand.type):  # type: ignore[arg-type]
             self.known[operand.name] = data
 
     def _bind_list(self, operand: Operand, values: tuple[Value, ...]) -> None:

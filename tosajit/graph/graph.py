@@ -184,8 +184,7 @@ def _arguments(block: Block, node: Node) -> str:
     constant = block.values.get(node.outputs[0]) if node.outputs else None
     if constant is not None and constant.data is not None and not node.inputs:
         parts.append(constant_text(constant))
-    fields = type(node.operator).__pydantic_fields__
-    parts += [f"{name}={shown(getattr(node.operator, name))}" for name in fields]
+    parts += [f"{name}={shown(value)}" for name, value in node.operator]
     return ", ".join(parts)
 
 

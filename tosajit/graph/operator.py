@@ -20,24 +20,23 @@ class CONV2D(Operator):
 whose arguments are not known, because an operand is not constant or its rank is wrong, is left out.
 """
 
-# No `from __future__ import annotations`: pydantic would parse those of `Operator` again for every operator.
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from enum import IntEnum
 from string import Formatter
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import RuleKind
+from tosajit.graph.attributes import Attribute, checked, declared
 
 Dims = Mapping[str, int | tuple[int, ...]]
 Verdict = bool | str | None | Iterable[str]
-Encoding = Literal["bool", "int32", "enum", "int32s", "bytes", "string", "number"]
 
-OPERATORS: dict[str, type["Operator"]] = {}
+OPERATORS: dict[str, type[Operator]] = {}
 """Every operator by name, in the order of the specification."""
 
 TYPES: dict[str, DType] = {
@@ -181,7 +180,7 @@ class Rule:
     parameters: tuple[str, ...]
     template: str
 
-    def faults(self, operator: "Operator", known: Mapping[str, Any]) -> Iterable[str]:
+    def faults(self, operator: Operator, known: Mapping[str, Any]) -> Iterable[str]:
         """What is wrong, one message each; nothing if an argument is not known."""
         try:
             arguments = [known[name] for name in self.parameters]
@@ -237,27 +236,9 @@ def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(code.co_varnames[1 : code.co_argcount])
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute as the file format sees it, in the order of its table."""
-
-    name: str
-    encoding: Encoding
-    enum: type[IntEnum] | None = None
-    length: int | None = None
-    """How many int32s there are, None for any number."""
-
-
-class Operator(BaseModel):
-    """The base of all operators."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        defer_build=True,
-        ignored_types=(Operand, Rule),
-        hide_input_in_errors=False,
-    )
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Operator:
+    """The base of all operators: a value, which consists of its attributes."""
 
     section: ClassVar[str] = ""
     modes: ClassVar[tuple[Mode, ...]] = ()
@@ -285,7 +266,10 @@ class Operator(BaseModel):
     operands_read: ClassVar[tuple[Operand, ...]] = ()
     operands_written: ClassVar[tuple[Operand, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
+    fields: ClassVar[Mapping[str, Attribute]] = {}
+    """All attributes by name."""
     attributes: ClassVar[tuple[Attribute, ...]] = ()
+    """Those of its attribute table in files, in the order of that table."""
     is_executed: ClassVar[bool] = False
     """Whether the executor carries it out between programs, because there are no loop nests for it."""
 
@@ -299,8 +283,10 @@ class Operator(BaseModel):
         """
         return dict(attributes), {}
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(checked(self.opcode, self.fields, attributes))
+
+    def __init_subclass__(cls) -> None:
         """Read the schema from the class body, and enter the operator in `OPERATORS`."""
         if not cls.__name__.isupper():
             return
@@ -312,11 +298,8 @@ class Operator(BaseModel):
         cls.operands_read = tuple(operand for operand in named if not operand.is_output)
         cls.operands_written = tuple(operand for operand in named if operand.is_output)
         cls.rules = tuple(_collect(cls, Rule).values())
-        cls.attributes = tuple(
-            _attribute(name, field.annotation)
-            for name, field in cls.__pydantic_fields__.items()
-            if name not in cls.not_in_file
-        )
+        cls.fields = declared(cls)
+        cls.attributes = tuple(one for one in cls.fields.values() if one.name not in cls.not_in_file)
         cls.schema_name = _schema_name(cls.opcode)
         cls.is_executed = not cls.holds_data and not hasattr(cls, "lower")
         _check_declaration(cls)
@@ -331,9 +314,26 @@ class Operator(BaseModel):
         return frozenset()
 
     def __str__(self) -> str:
-        fields = type(self).__pydantic_fields__
-        text = ", ".join(f"{name}={shown(getattr(self, name))}" for name in fields)
+        text = ", ".join(f"{name}={shown(value)}" for name, value in self)
         return f"{self.opcode}({text})" if text else self.opcode
+
+    def __repr__(self) -> str:
+        return f"{self.opcode}({', '.join(f'{name}={value!r}' for name, value in self)})"
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(vars(self).items())
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"an operator is a value: {name} of {self.opcode} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"an operator is a value: {name} of {self.opcode} cannot be deleted")
 
 
 def known_names(cls: type[Operator]) -> frozenset[str]:
@@ -352,20 +352,6 @@ def _collect(cls: type[Operator], wanted: type[T]) -> dict[str, T]:
     for base in reversed(cls.__mro__):
         found |= {name: value for name, value in vars(base).items() if isinstance(value, wanted)}
     return found
-
-
-_ENCODINGS: dict[object, Encoding] = {bool: "bool", int: "int32", str: "string", bytes: "bytes"}
-
-
-def _attribute(name: str, annotation: Any) -> Attribute:
-    if get_origin(annotation) is tuple:
-        extents = [argument for argument in get_args(annotation) if argument is not Ellipsis]
-        return Attribute(name, "int32s", length=None if Ellipsis in get_args(annotation) else len(extents))
-    if isinstance(annotation, type) and issubclass(annotation, IntEnum):
-        return Attribute(name, "enum", annotation)
-    if get_args(annotation):
-        return Attribute(name, "number")
-    return Attribute(name, _ENCODINGS[annotation])
 
 
 def _schema_name(opcode: str) -> str:

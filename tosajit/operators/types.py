@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import BeforeValidator, Field
+from typing import TYPE_CHECKING, Any
 
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT8, DType
@@ -104,14 +101,8 @@ class Accumulating(Operator):
         return found, {} if dtype is None else {"acc_t": dtype}
 
 
-def _index(value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{value!r} is not an integer") from None
-
-
-Int32 = Annotated[int, BeforeValidator(_index), Field(ge=-(1 << 31), lt=1 << 31)]
+Int32 = int
+"""What files keep in 32 bits; attributes are held to that."""
 Pair = tuple[Int32, Int32]
 Triple = tuple[Int32, Int32, Int32]
 Quad = tuple[Int32, Int32, Int32, Int32]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, SHAPE, DType
 from tosajit.errors import TraceError
+from tosajit.graph.attributes import AttributeFaults
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
 from tosajit.tracing.numbers import meant, typed, untyped
@@ -187,20 +187,8 @@ def _size(value: Any) -> int:
 def _built(operator: type[Operator], attributes: Mapping[str, Any]) -> Operator:
     try:
         return operator(**attributes)
-    except ValidationError as error:
-        faults = dict.fromkeys(_fault(operator, attributes, one["loc"], one["msg"]) for one in error.errors())
-        raise TraceError(f"{operator.opcode} {'; '.join(faults)}") from None
-
-
-def _fault(
-    operator: type[Operator], attributes: Mapping[str, Any], where: tuple[int | str, ...], text: str
-) -> str:
-    """What is wrong with an attribute, in our words where we have better ones."""
-    value = attributes.get(str(where[0]))
-    length = next((one.length for one in operator.attributes if one.name == where[0]), None)
-    if isinstance(value, Sequence) and length is not None and len(value) != length:
-        return f"{where[0]}: there are {len(value)} integers, but must be {length}"
-    return f"{where[0]}: {text[:1].lower()}{text[1:]}, got {value!r}"
+    except AttributeFaults as error:
+        raise TraceError(str(error)) from None
 
 
 def _placed(trace: Trace, given: Given) -> Tensor:
