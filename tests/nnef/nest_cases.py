@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,29 +74,35 @@ class Hand:
 
     def run(self) -> list[Array]:
         """What well-formed nests give, interpreted."""
-        made, inputs, outputs = self.lowered()
-        kinds = dict.fromkeys([tensor.name for tensor in inputs], "input")
-        kinds |= dict.fromkeys([tensor.name for tensor in outputs], "output")
-        kinds |= dict.fromkeys(made.added, "constant")
-        accesses = [access for nest in made.nests for access in nest.accesses]
-        operands = {
-            one.operand: Operand(
-                one.operand,
-                one.type,
-                int(np.prod(one.shape)),
-                kinds.get(one.operand, "temporary"),  # type: ignore[arg-type]
-            )
-            for one in accesses
-        }
-        assert verify_nests(made.nests, operands) == []
-        results = {tensor.name: (_shape(tensor), TYPES[tensor.type]) for tensor in outputs}
-        names = [tensor.name for tensor in inputs]
-        return Interpreter(made.nests, names, results, made.added).run(self.arrays)
+        return interpreted(*self.lowered(), self.arrays)
 
     def result(self) -> Array:
         """The only output."""
         (found,) = self.run()
         return found
+
+
+def interpreted(
+    made: Lowered, inputs: Sequence[Tensor], outputs: Sequence[Tensor], arrays: Sequence[Array]
+) -> list[Array]:
+    """What well-formed nests give."""
+    kinds = dict.fromkeys([tensor.name for tensor in inputs], "input")
+    kinds |= dict.fromkeys([tensor.name for tensor in outputs], "output")
+    kinds |= dict.fromkeys(made.added, "constant")
+    accesses = [access for nest in made.nests for access in nest.accesses]
+    operands = {
+        one.operand: Operand(
+            one.operand,
+            one.type,
+            int(np.prod(one.shape)),
+            kinds.get(one.operand, "temporary"),  # type: ignore[arg-type]
+        )
+        for one in accesses
+    }
+    assert verify_nests(made.nests, operands) == []
+    results = {tensor.name: (_shape(tensor), TYPES[tensor.type]) for tensor in outputs}
+    names = [tensor.name for tensor in inputs]
+    return Interpreter(made.nests, names, results, made.added).run(arrays)
 
 
 def _shape(tensor: Tensor) -> tuple[int, ...]:

@@ -160,7 +160,11 @@ class Custom:
 
     def call(self) -> Callable[..., Sequence[Array]]:
         """What computes it by the general kernel, compiled."""
-        general, inputs, outputs = self._general.compiled(), self.inputs, self.outputs
+        inputs, outputs = self.inputs, self.outputs
+        try:
+            general = self._general.compiled()
+        except Unfit as reason:
+            raise CompileError(f"{self.use.name} (CUSTOM): cannot be compiled: {reason}") from None
         dtypes = [value.dtype.storage for value in self.use.outputs]
 
         def run(*arrays: Array) -> Sequence[Array]:

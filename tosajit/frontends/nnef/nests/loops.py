@@ -166,7 +166,7 @@ class _Point:
                 before = self.writer.set(f"reload_{type}(p{place}, {index})")
                 name = self.writer.set(f"{combining}({before}, {name})")
             stores.append(f"store_{type}(p{place}, {index}, {name})")
-        for line in stores:
+        for line in stores or ["pass"]:
             self.writer.write(line)
 
     def value(self, term: Term) -> str:

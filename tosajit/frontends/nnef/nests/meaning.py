@@ -162,7 +162,7 @@ def _remainder(left: Expr, right: Expr) -> Expr:
 def _general_power(base: Expr, exponent: Expr) -> Expr:
     """The sign of a power of a negative number is that of an odd exponent."""
     if base.type != "f32":
-        raise Unfit("a power of integers has no scalar")
+        return _whole_power(base, exponent)
     size = apply("pow", apply("abs", base), exponent)
     half = exponent * const(0.5, "f32")
     odd = ~apply("eq", half, apply("floor", half))
@@ -170,6 +170,18 @@ def _general_power(base: Expr, exponent: Expr) -> Expr:
     whole = apply("eq", exponent, apply("floor", exponent))
     signed = _select(odd, apply("neg", size), size)
     return _select(negative, _select(whole, signed, const(float("nan"), "f32")), size)
+
+
+def _whole_power(base: Expr, exponent: Expr) -> Expr:
+    """Bit by bit of the exponent; of a negative one only the powers of 1 and -1 are whole."""
+    one, found = const(1, "i32"), const(1, "i32")
+    square, size = base, apply("abs", exponent)
+    for bit in range(31):
+        odd = apply("lshr", size, const(bit, "i32")) & one
+        found = _select(apply("eq", odd, one), found * square, found)
+        square = square * square
+    unit = apply("eq", apply("abs", base), one)
+    return _select(apply("gt", _zero(exponent), exponent) & ~unit, _zero(base), found)
 
 
 def _sign(x: Expr) -> Expr:

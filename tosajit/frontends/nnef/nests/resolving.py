@@ -31,7 +31,8 @@ class Resolver:
 
     def __post_init__(self) -> None:
         operation = self.operation
-        self.tensors: Mapping[str, Argument] = operation.parameters
+        null = {one.name: None for one in operation.definition.operator.inputs}
+        self.tensors: Mapping[str, Argument] = {**null, **operation.parameters}
         shapes = {name: _shape(one) for name, one in self.tensors.items()}
         sizes = {name: len(one) for name, one in self.tensors.items() if isinstance(one, tuple)}
         self.scope = Scope(operation.symbols, operation.types, shapes, sizes)
