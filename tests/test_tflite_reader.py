@@ -15,7 +15,7 @@ import tosajit as tj
 from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 from tosajit.frontends.frame import proportion
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
-from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions
+from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions, SplitOptions
 from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import OPERATORS, Type
 
@@ -185,6 +185,20 @@ def test_a_damaged_sparse_constant_is_told(dimensions: Any, fault: str) -> None:
     model = RawModel([RawSubgraph([sparse, result], [RawOperator("DENSIFY", (0,), (1,))], [], [1])])
     with pytest.raises(tj.FileError, match=fault):
         tj.load(model.bytes())
+
+
+def test_a_constant_that_is_a_result_is_found_again() -> None:
+    pair = np.array([2, 3], np.int32)
+    tensors = [RawTensor("c", Type.INT32, (2,), pair.tobytes()), RawTensor("axis", Type.INT32, (), bytes(4))]
+    tensors += [RawTensor(name, Type.INT32, (2,)) for name in ("part", "shape")]
+    operators = [
+        RawOperator("SPLIT", (1, 0), (2,), SplitOptions(1)),
+        RawOperator("BROADCAST_ARGS", (0, 0), (3,)),
+    ]
+    graph = tj.load(RawModel([RawSubgraph(tensors, operators, [], [2, 3])]).bytes())
+    assert [one.name for one in graph.outputs] == ["part", "shape"]
+    for found in tj.compile(graph)():
+        np.testing.assert_array_equal(found, pair)
 
 
 def test_a_graph_is_in_proportion_to_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

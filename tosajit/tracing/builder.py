@@ -77,7 +77,12 @@ class GraphBuilder:
             self._stem = before
 
     def _rename(self, start: int, old: str, new: str) -> str:
-        """Rename a result of the nodes from `start` on, to a free name; what it is called then."""
+        """Rename a result of the nodes from `start` on, to a free name; what it is called then.
+
+        Constants keep their names: others may know them, since equal ones are stored once.
+        """
+        if self._values[old].data is not None:
+            return old
         users = [place for place in range(start, len(self._nodes)) if _mentions(self._nodes[place], old)]
         if old == new or not users or old not in self._nodes[users[0]].outputs:
             return old
