@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from tosajit import ops
 from tosajit.errors import TosaError
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion
+from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.nnef.control import branched, repeated
 from tosajit.frontends.nnef.model import (
     Argument,
@@ -26,6 +29,7 @@ from tosajit.frontends.nnef.model import (
     operations,
     tensors_of,
 )
+from tosajit.frontends.nnef.nests.text import custom_of
 from tosajit.frontends.nnef.node import Given, Node, constant, dtype_of, elements_of, shape_of
 from tosajit.frontends.nnef.operators import DECLARATIONS
 from tosajit.graph import Graph
@@ -54,7 +58,7 @@ def graph_of(model: Model) -> Graph:
             with walk.collecting(one, "output"):
                 ends.give(walk.operand(one), one.name, one.type)
         walk.lowering.refusals.settle()
-    return ends.graph()
+    return pruned(cancelled(ends.graph()))
 
 
 def _all(arguments: Mapping[str, Argument]) -> Iterator[Tensor]:
@@ -152,9 +156,12 @@ class Walk:
                 return self.write(operation)
             except (Refused, TosaError) as error:
                 reason = error
-        if operation.body is None:
+        if operation.body is not None:
+            return self.enter(operation)
+        if operation.definition.operator.lowerings is None:
             raise reason
-        self.enter(operation)
+        self.require(operation)
+        self.custom(operation)
 
     def require(self, operation: Operation) -> None:
         """Give up where an operand has been refused."""
@@ -165,14 +172,32 @@ class Walk:
         """Write an operation that TOSA has."""
         declared = DECLARATIONS[operation.name]
         given: dict[str, Given] = {name: self.given(one) for name, one in operation.inputs.items()}
-        trace, results = current_trace(), list(_all(operation.outputs))
-        assert trace is not None
         first = next(iter(_all(operation.inputs)), None)
         declared.check(1, None if first is None else first.type)
+        self.name(operation, lambda: declared.results(Node(operation, given), is_foldable=False))
+
+    def custom(self, operation: Operation) -> None:
+        """Write an operation that its own text defines: as a CUSTOM operator, which keeps the text."""
+        operands = [self.operand(one) for one in _all(operation.inputs)]
+        results = [(dtype_of(one.type), shape_of(one)) for one in _all(operation.outputs)]
+        name, domain, attributes = custom_of(operation)
+
+        def write() -> tuple[tracing.Tensor, ...]:
+            found = ops.custom(
+                *operands, operator_name=name, domain_name=domain, outputs=results,
+                implementation_attrs=attributes,
+            )  # fmt: skip
+            return found if isinstance(found, tuple) else (found,)
+
+        self.name(operation, write)
+
+    def name(self, operation: Operation, write: Callable[[], tuple[tracing.Tensor, ...]]) -> None:
+        """Write an operation under the name that the model has for it."""
+        trace, results = current_trace(), list(_all(operation.outputs))
+        assert trace is not None
         name = self.names.get(results[0], results[0].name)
         with trace.builder.at(name, _location(operation)) as rename, np.errstate(all="ignore"):
-            found = declared.results(Node(operation, given), is_foldable=False)
-            for tensor, value in zip(results, found, strict=True):
+            for tensor, value in zip(results, write(), strict=True):
                 if value.shape != shape_of(tensor) or value.dtype is not dtype_of(tensor.type):
                     raise Refused(f"{tensor.name} is {list(tensor.shape)}, but TOSA's is {value.value.type}")
                 called = rename(value.name, self.names.get(tensor, tensor.name))

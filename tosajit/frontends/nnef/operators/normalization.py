@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from tosajit.frontends.common.softmax import softmax as soft_max
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.node import Attributes, Node
 from tosajit.frontends.nnef.operators import operator
+from tosajit.operators import TRANSPOSE
+from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
 
@@ -60,13 +63,24 @@ def batch_norm(node: Node, options: Normalization) -> Tensor:
     back = [order.index(place) for place in range(value.ndim)]
     if known is not None:
         factors, bias = known
-        found = convolved(transposed(value, order), factors, bias)
+        found = convolved(_before(value, order), factors, bias)
         if found is not None:
             return transposed(found, back)
         shape = [-1 if place == axis else 1 for place in range(value.ndim)]
         scaled = ops.mul(value, factors.astype(np.float32).reshape(shape))
         return ops.add(scaled, bias.astype(np.float32).reshape(shape))
     return _normalized(node, value, axis, options.epsilon)
+
+
+def _before(value: Tensor, order: Sequence[int]) -> Tensor:
+    """A tensor in another order, and what has been transposed as it was before."""
+    trace = current_trace()
+    assert trace is not None
+    made = trace.builder.producer(value.name)
+    if made is None or not isinstance(made.operator, TRANSPOSE):
+        return transposed(value, order)
+    perms = made.operator.perms
+    return transposed(Tensor(trace, trace.builder.value(made.inputs[0])), [perms[place] for place in order])
 
 
 def _known(

@@ -1,0 +1,201 @@
+"""Transposes of models whose channels are first: moved behind what does not mind, until they cancel.
+
+A TRANSPOSE is not written where it stands, but where its result is needed in that order. Elementwise
+operators, reductions along a dimension, joints, parts and borders take operands of another order that they
+share, and have results of it; constants are turned when the model is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tosajit.dtypes import SHAPE
+from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.operators import (
+    CONCAT,
+    CONST,
+    CONST_SHAPE,
+    IDENTITY,
+    PAD,
+    RESCALE,
+    REVERSE,
+    SLICE,
+    TABLE,
+    TRANSPOSE,
+)
+
+Order: TypeAlias = tuple[int, ...]
+
+_DATA = {"2.4": 1, "2.5": 2, "2.6": 1, "2.7": 3, "2.8": 2}
+"""How many tensors elementwise operators of a section of TOSA 1.0.1 take."""
+_ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM", "REVERSE")
+"""Operators that work along one dimension, and keep the others."""
+_SUFFIX = "/turned"
+
+
+def cancelled(graph: Graph) -> Graph:
+    """The graph with as few transposes as that leaves."""
+    if not any(isinstance(node.operator, TRANSPOSE) for node in graph.nodes):
+        return graph
+    regions = (Region(one.name, tuple(_Walk(block).block() for block in one.blocks)) for one in graph.regions)
+    return replace(graph, regions=tuple(regions))
+
+
+class _Walk:
+    """A block, node by node."""
+
+    def __init__(self, block: Block) -> None:
+        self.given = block
+        self.values = {name: block.values[name] for name in block.inputs}
+        self.nodes: list[Node] = []
+        self.held: dict[str, tuple[str, Order]] = {}
+        """Tensors that are others transposed, and not written yet."""
+
+    def block(self) -> Block:
+        """The block again."""
+        for node in self.given.nodes:
+            if not self._moved(node):
+                self._keep(node)
+        for name in self.given.outputs:
+            self._needed(name)
+            if name not in self.values:
+                self._identity(name)
+        names = self._names()
+        nodes = tuple(
+            replace(one, inputs=_renamed(one.inputs, names), outputs=_renamed(one.outputs, names))
+            for one in self.nodes
+        )
+        values = {
+            names.get(name, name): replace(one, name=names.get(name, name))
+            for name, one in self.values.items()
+        }
+        return replace(self.given, nodes=nodes, values=values)
+
+    def _moved(self, node: Node) -> bool:
+        """Whether a node has been dealt with in another order than its own."""
+        if isinstance(node.operator, TRANSPOSE):
+            source, before = self._base(node.inputs[0])
+            self.held[node.outputs[0]] = source, tuple(before[place] for place in node.operator.perms)
+            return True
+        count = _operands(node)
+        if count == 0:
+            return False
+        order = self._shared(node.inputs[:count])
+        if order is None:
+            return False
+        inputs = [self._turned(name, order) for name in node.inputs[:count]]
+        rest, operator = list(node.inputs[count:]), node.operator
+        if isinstance(operator, CONCAT) or operator.opcode in _ALONG:
+            attributes = dict(operator)
+            operator = type(operator)(**{**attributes, "axis": order[attributes["axis"]]})
+        elif isinstance(operator, SLICE | PAD):
+            width = 2 if isinstance(operator, PAD) else 1
+            shapes = rest[:1] if isinstance(operator, PAD) else rest
+            rest = [self._shape(name, order, width) for name in shapes] + rest[len(shapes) :]
+        (output,) = node.outputs
+        found = self.given.values[output]
+        turned = output + _SUFFIX
+        assert found.shape is not None
+        shape = tuple(found.shape[order.index(place)] for place in range(len(order)))
+        self.values[turned] = replace(found, name=turned, shape=shape)
+        self.nodes.append(replace(node, operator=operator, inputs=(*inputs, *rest), outputs=(turned,)))
+        self.held[output] = turned, order
+        return True
+
+    def _base(self, name: str) -> tuple[str, Order]:
+        shape = self.given.values[name].shape or ()
+        return self.held.get(name, (name, tuple(range(len(shape)))))
+
+    def _shared(self, names: Sequence[str]) -> Order | None:
+        """The order of operands other than constants, if they have one and it is not their own."""
+        orders = {self._base(name)[1] for name in names if self.given.values[name].data is None}
+        if len(orders) != 1:
+            return None
+        (order,) = orders
+        return None if order == tuple(range(len(order))) else order
+
+    def _turned(self, name: str, order: Order) -> str:
+        """An operand before it was transposed."""
+        value = self.given.values[name]
+        if value.data is None:
+            return self.held[name][0]
+        if value.data.size == 1:
+            return name
+        back = [order.index(place) for place in range(len(order))]
+        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, back))}"
+        if turned not in self.values:
+            data = np.ascontiguousarray(value.data.transpose(back))
+            data.flags.writeable = False
+            self._constant(Value(turned, value.dtype, data.shape, data), CONST())
+        return turned
+
+    def _shape(self, name: str, order: Order, width: int) -> str:
+        """A shape, or paddings, in another order."""
+        data = self.given.values[name].data
+        assert data is not None
+        rows = data.reshape(len(order), width)
+        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"
+        if turned not in self.values:
+            moved = np.empty_like(rows)
+            moved[list(order)] = rows
+            found = moved.reshape(-1)
+            found.flags.writeable = False
+            self._constant(Value(turned, SHAPE, found.shape, found), CONST_SHAPE())
+        return turned
+
+    def _constant(self, value: Value, operator: CONST | CONST_SHAPE) -> None:
+        self.values[value.name] = value
+        self.nodes.append(Node(operator, (), (value.name,)))
+
+    def _keep(self, node: Node) -> None:
+        """Write a node as it is."""
+        inputs = tuple(map(self._needed, node.inputs))
+        self.values.update({name: self.given.values[name] for name in node.outputs})
+        self.nodes.append(replace(node, inputs=inputs))
+
+    def _needed(self, name: str) -> str:
+        """A tensor in its own order: transposed now, if it has not been."""
+        if name not in self.held or name in self.values:
+            return name
+        source, order = self.held[name]
+        if order == tuple(range(len(order))):
+            return source
+        self.values[name] = self.given.values[name]
+        self.nodes.append(Node(TRANSPOSE(perms=order), (source,), (name,)))
+        return name
+
+    def _identity(self, name: str) -> None:
+        """An output that is another tensor, after all."""
+        self.values[name] = self.given.values[name]
+        self.nodes.append(Node(IDENTITY(), (self.held[name][0],), (name,)))
+
+    def _names(self) -> dict[str, str]:
+        """Names that are free again, for the tensors that are the same in another order."""
+        names: dict[str, str] = {}
+        for name, (source, _) in self.held.items():
+            own = source == name + _SUFFIX or source.startswith(f"{name}/")
+            if name not in self.values and own and source not in names:
+                names[source] = name
+        return names
+
+
+def _operands(node: Node) -> int:
+    """How many tensors a node takes that may all have another order; 0 if it does mind the order."""
+    operator = node.operator
+    if isinstance(operator, CONCAT):
+        return len(node.inputs)
+    if isinstance(operator, SLICE | PAD | REVERSE | IDENTITY) or operator.opcode in (*_ALONG, "CAST"):
+        return 1
+    if isinstance(operator, RESCALE):
+        return 0 if operator.per_channel else 1
+    if isinstance(operator, TABLE):
+        return 1
+    return _DATA.get(operator.section.rpartition(".")[0], 0)
+
+
+def _renamed(names: Sequence[str], changed: dict[str, str]) -> tuple[str, ...]:
+    return tuple(changed.get(name, name) for name in names)
