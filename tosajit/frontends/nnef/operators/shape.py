@@ -104,7 +104,7 @@ def concat(node: Node, options: Axis) -> Tensor:
 def stack(node: Node, options: Axis) -> Tensor:
     """Tensors one behind the other along a new dimension."""
     shape, values = node.shape("output"), node.pack("inputs")
-    (axis,) = axes_of([options.axis], len(shape))
+    axis = options.axis + values[0].ndim if options.axis < 0 else options.axis
     return _joined([reshaped(one, (*shape[:axis], 1, *shape[axis + 1 :])) for one in values], axis)
 
 
