@@ -92,6 +92,15 @@ def test_powers_by_constants(exponent: float) -> None:
     check("math.pow", operands, {"z": POSITIVE.astype(np.float64) ** exponent}, **NO_ALIGN)
 
 
+def test_powers_of_integers() -> None:
+    bases, exponents = (
+        np.array([3, -2, 2, -1, 0, 1, -1, 46340, 5], np.int32),
+        np.array([19, 31, 30, 64, 64, 99, 33, 2, 0], np.int32),
+    )
+    expected = np.array([3**19, -(2**31), 2**30, 1, 0, 1, -1, 46340**2, 1], np.int32)
+    check("math.pow", {"x": bases, "y": exponents}, {"z": expected}, **NO_ALIGN)
+
+
 @pytest.mark.parametrize("axes", [(0,), (1, 2), (0, 2), (-1,), (0, 1, 2)])
 @pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "mean"])
 @pytest.mark.parametrize("squeeze", [True, False])

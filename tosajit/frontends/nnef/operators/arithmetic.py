@@ -15,7 +15,6 @@ from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import constant_of, reshaped
 from tosajit.frontends.common.numbers import constant, is_negative, number
 from tosajit.frontends.common.reduce import place_of_greatest
-from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.node import Attributes, Node
 from tosajit.frontends.nnef.operators import ALL, NUMBERS, operator
 from tosajit.frontends.nnef.operators.functions import converted
@@ -88,7 +87,7 @@ def power(value: Tensor, exponent: Tensor) -> Tensor:
         if value.dtype is not INT32:
             return ops.reciprocal(_product_of_powers(value, int(-single)))
     if value.dtype is INT32:
-        raise Refused("it raises integers to a power that is no small constant, which TOSA does not")
+        return _integer_power(value, exponent)
     if single == 0.5:
         return square_root(value)
     return _real_power(value, exponent, single)
@@ -102,6 +101,23 @@ def _product_of_powers(value: Tensor, exponent: int) -> Tensor:
         exponent >>= 1
         value = ops.mul(value, value) if exponent else value
     assert total is not None
+    return total
+
+
+def _integer_power(value: Tensor, exponent: Tensor) -> Tensor:
+    """A power of integers, bit by bit of the exponent; nothing is squared that no result needs."""
+    last = number(exponent, 1)
+    odd = ops.bitwise_and(exponent, last)
+    high = ops.greater(exponent, number(exponent, 31))  # only 0, 1 and -1 have such powers
+    rest = ops.select(high, ops.add(odd, number(odd, 30)), exponent)
+    total = constant(value, 1)
+    for bit in range(5):
+        is_set = ops.greater(ops.bitwise_and(rest, number(rest, 1 << bit)), number(rest, 0))
+        total = ops.mul(total, ops.select(is_set, value, number(value, 1)))
+        if bit < 4:
+            more = ops.greater_equal(rest, number(rest, 2 << bit))
+            some = ops.select(more, value, number(value, 1))
+            value = ops.mul(some, some)
     return total
 
 
