@@ -235,6 +235,19 @@ def test_branches_are_chosen_by_a_truth() -> None:
     np.testing.assert_allclose(run(np.array(True), x), np.exp(x), rtol=1e-6)
 
 
+def test_loops_of_tensorflow_1_are_refused_with_what_to_do() -> None:
+    graph = RawGraph()
+    graph.input("x", (2,))
+    graph.node("enter", "Enter", "x", T=Type.FLOAT32, frame_name="loop")
+    graph.node("merge", "Merge", "enter", "next", T=Type.FLOAT32)
+    graph.node("turn", "Neg", "merge", T=Type.FLOAT32)
+    graph.node("guard", "Identity", "turn", "^merge", T=Type.FLOAT32)
+    graph.node("next", "NextIteration", "guard", T=Type.FLOAT32)
+    graph.node("y", "Exit", "merge", T=Type.FLOAT32)
+    with pytest.raises(tj.ModelError, match=r"merge \(Merge\).*lower_control_flow=False"):
+        tj.load(graph.bytes())
+
+
 @pytest.mark.parametrize("is_constant", [False, True])
 def test_branches_are_chosen_by_a_number(is_constant: bool) -> None:
     graph = RawGraph(

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tests.tensorflow_cases import integers, shapes
-from tests.tensorflow_cases.operators import CASES, OpCase
+from tests.tensorflow_cases.cases import CASES
+from tests.tensorflow_cases.operators import OpCase
 from tests.tflite_cases.running import by_arm, listed, stored
 from tosajit.frontends.tensorflow.operators import DECLARATIONS
 
 Array = np.ndarray[Any, Any]
-
-assert integers, shapes  # importing them adds their cases
 
 SILENT = {"Const", "NoOp", "Assert", "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp"}
 """What computes nothing, or what tests of whole graphs are about."""

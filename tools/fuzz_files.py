@@ -30,7 +30,7 @@ from workers import run_jobs
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from tests.tensorflow_cases.operators import CASES
+from tests.tensorflow_cases.cases import CASES
 from tests.tflite_cases import draw, drawn
 from tosajit import samples
 from tosajit.checks.validation import validate

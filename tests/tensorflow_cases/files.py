@@ -141,7 +141,12 @@ def attribute(value: Any) -> bytes:
             return message(10, text(1, value.name))
         case np.ndarray():
             return message(8, tensor(value))
-    return message(1, b"".join(map(attribute, value)))
+    return message(1, b"".join(map(item, value)))
+
+
+def item(value: Any) -> bytes:
+    """An item of a list: functions have another number there."""
+    return message(9, text(1, value.name)) if isinstance(value, Called) else attribute(value)
 
 
 def shape_of(extents: Sequence[int] | None) -> bytes:

@@ -150,3 +150,32 @@ def diagonals(matrices: Array, low: int, high: int, align: str, filling: float) 
 def segments(combine: Any, nothing: float, value: Array) -> Array:
     """Rows 0 and 2 together, nothing, and row 1."""
     return np.stack([combine(value[0], value[2]), np.full_like(value[0], nothing), value[1]])
+
+
+def transposed_conv3d(volume: Array, weights: Array, stride: int, size: Sequence[int], padding: str) -> Array:
+    """Each element spreads a kernel over the result; the border of the scheme is cut off."""
+    kernel, depth = weights.shape[:3], weights.shape[3]
+    extents = [(one - 1) * stride + reach for one, reach in zip(volume.shape[1:4], kernel, strict=True)]
+    whole = np.zeros((volume.shape[0], *extents, depth), np.float64)
+    for place in np.ndindex(*volume.shape[1:4]):
+        part = np.einsum("nc,zhwdc->nzhwd", volume[:, *place], weights)
+        spots = tuple(
+            slice(one * stride, one * stride + reach) for one, reach in zip(place, kernel, strict=True)
+        )
+        whole[:, *spots] += part
+    start = [max(one - extent, 0) // 2 if padding == "SAME" else 0
+             for one, extent in zip(extents, size, strict=True)]  # fmt: skip
+    cut = tuple(slice(one, one + extent) for one, extent in zip(start, size, strict=True))
+    return np.asarray(whole[:, *cut], np.float32)
+
+
+def round_trip(value: Array, low: Any, high: Any, bits: int, signed: bool, narrow: bool, mode: str) -> Array:
+    """Numbers on a grid around zero whose step is the least that reaches both ends, and none beyond it."""
+    most = 2 ** (bits - signed) - 1
+    least = 0 if not signed else -most if narrow else -most - 1
+    steps = [np.float32(high) / np.float32(most) if high > 0 else np.float32(0)]
+    steps += [np.float32(low) / np.float32(least)] if low < 0 and least else []
+    step = max(steps)
+    places = np.clip(value, step * np.float32(least), step * np.float32(most)) * (np.float32(1) / step)
+    nearest = np.floor(places + np.float32(0.5)) if mode == "HALF_UP" else np.rint(places)
+    return np.asarray(nearest * step, np.float32)

@@ -17,6 +17,7 @@ def ordered(nodes: Sequence[Node], wanted: Iterable[str], given: Iterable[str] =
     """The nodes that the wanted ones depend on; those that are given are not looked at."""
     named = {node.name: node for node in nodes}
     done, open_ = set(given), set[str]()
+    goes_round = any(node.op in _LOOPS for node in nodes)
     found: list[Node] = []
     stack = [(name, False) for name in reversed(list(wanted))]
     while stack:
@@ -29,7 +30,7 @@ def ordered(nodes: Sequence[Node], wanted: Iterable[str], given: Iterable[str] =
             node = _named(named, name)
             open_.add(name)
             stack.append((name, True))
-            stack += [(one, False) for one in _needed(node, named, open_, done)]
+            stack += [(one, False) for one in _needed(node, named, open_, done, goes_round)]
     return found
 
 
@@ -40,12 +41,14 @@ def _named(named: Mapping[str, Node], name: str) -> Node:
     return found
 
 
-def _needed(node: Node, named: Mapping[str, Node], open_: set[str], done: set[str]) -> list[str]:
+def _needed(
+    node: Node, named: Mapping[str, Node], open_: set[str], done: set[str], goes_round: bool
+) -> list[str]:
     """What a node waits for, last one first."""
     names = [*(one.node for one in node.inputs), *node.after]
     names = [name for name in names if name in done or _named(named, name).op not in _IGNORED]
     for name in names:
-        if name in open_ and name not in done and not {node.op, _named(named, name).op}.intersection(_LOOPS):
+        if name in open_ and name not in done and not goes_round:
             raise FileError(f"node {node.name!r} depends on itself, by {name!r}")
     return [name for name in reversed(names) if name not in done and name not in open_]
 

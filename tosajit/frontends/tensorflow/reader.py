@@ -131,7 +131,7 @@ def _attribute(value: Message) -> Attribute:
         case "f":
             return value.real("f")
         case "list":
-            found = value.message("list", schema.ATTRIBUTE)
+            found = value.message("list", schema.LIST)
             assert found is not None
             return _listed(found)
         case "tensor":

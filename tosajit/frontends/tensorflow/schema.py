@@ -17,6 +17,7 @@ ENTRY = {"key": 1, "value": 2}
 ATTRIBUTE = {
     "list": 1, "s": 2, "i": 3, "f": 4, "b": 5, "type": 6, "shape": 7, "tensor": 8, "func": 10,
 }  # fmt: skip
+LIST = {name: number for name, number in ATTRIBUTE.items() if name not in ("list", "func")} | {"func": 9}
 SHAPE = {"dim": 2, "unknown_rank": 3}
 DIMENSION = {"size": 1}
 TENSOR = {
@@ -28,7 +29,7 @@ CALLED = {"name": 1}
 MESSAGES = {
     "node": NODE, "node_def": NODE, "library": LIBRARY, "function": FUNCTION, "signature": SIGNATURE,
     "input_arg": ARGUMENT, "output_arg": ARGUMENT, "ret": ENTRY, "control_ret": ENTRY, "attr": ENTRY,
-    "value": ATTRIBUTE, "list": ATTRIBUTE, "shape": SHAPE, "tensor_shape": SHAPE, "dim": DIMENSION,
+    "value": ATTRIBUTE, "list": LIST, "shape": SHAPE, "tensor_shape": SHAPE, "dim": DIMENSION,
     "tensor": TENSOR, "func": CALLED,
 }  # fmt: skip
 """The messages that fields hold."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tosajit import ops
 from tosajit.frontends.common.layout import split, transposed
+from tosajit.frontends.common.transposition import spread_out, turned
 from tosajit.frontends.common.windows import Span, padding, transposed_padding, trimmed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.images import Images, spatial, windows
@@ -65,15 +66,28 @@ def transposed_conv_2d(node: Node, options: ConvAttributes) -> Tensor:
     size = spatial(given, options.data_format, 2) if len(given) == 4 else given
     kernel = weights.shape[:2]
     stride, dilation = _steps(options, 2)
-    if dilation != (1, 1):
-        raise Refused(
-            f"its windows have gaps of {list(dilation)}, which TOSA's transposed convolution has not"
-        )
     found = windows(size, kernel, stride, dilation, options)
+    if dilation != (1, 1):
+        value, border = spread_out(images.value, size, kernel, stride, dilation, found)
+        kernels = transposed(turned(weights, 2), (2, 0, 1, 3))
+        return images.back(ops.conv2d(value, kernels, pad=border, dilation=dilation))
     pads = transposed_padding(size, images.value.shape[1:3], kernel, stride, found)
     return images.back(
         ops.transpose_conv2d(images.value, transposed(weights, (2, 0, 1, 3)), out_pad=pads, stride=stride)
     )
+
+
+@operator("Conv3DBackpropInputV2", ConvAttributes, types=REAL, typed=1)
+def transposed_conv_3d(node: Node, options: ConvAttributes) -> Tensor:
+    """Transposed convolution of volumes, whose result has a given shape."""
+    images, weights = Images.of(node[2].tensor, options.data_format), node[1].tensor
+    _ranked(images.value, weights, 5)
+    size, kernel = spatial(node[0].ints, options.data_format, 3), weights.shape[:3]
+    stride, dilation = _steps(options, 3)
+    found = windows(size, kernel, stride, dilation, options)
+    value, pads = spread_out(images.value, size, kernel, stride, dilation, found)
+    kernels = transposed(turned(weights, 3), (3, 0, 1, 2, 4))
+    return images.back(ops.conv3d(value, kernels, pad=pads, dilation=dilation))
 
 
 @operator("Conv3D", ConvAttributes, types=REAL)

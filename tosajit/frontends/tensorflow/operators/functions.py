@@ -12,6 +12,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.functions import log_of_more, soft_plus
+from tosajit.frontends.common.functions import square_root as root
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.tensorflow.folding import folded
@@ -53,11 +54,7 @@ for _row in _PLAIN:
 @operator("Expm1", types=REAL, fold=folded(np.expm1))
 def expm1(node: Node) -> Tensor:
     """The exponential less one, exact also near zero."""
-    return expm1_of(node[0].tensor)
-
-
-def expm1_of(value: Tensor) -> Tensor:
-    """The exponential less one: near zero by the hyperbolic tangent."""
+    value = node[0].tensor
     half = ops.tanh(ops.mul(value, number(value, 0.5)))
     near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
     far = ops.sub(ops.exp(value), number(value, 1))
@@ -73,7 +70,7 @@ def log1p(node: Node) -> Tensor:
 @operator("Sqrt", types=REAL, fold=folded(np.sqrt))
 def square_root(node: Node) -> Tensor:
     """The square root: one over one over it."""
-    return ops.reciprocal(ops.rsqrt(node[0].tensor))
+    return root(node[0].tensor)
 
 
 @operator("Tan", types=REAL, fold=folded(np.tan))

@@ -45,6 +45,25 @@ def batch_norm(node: Node, options: BatchNormAttributes) -> Tensor:
     return images.back(ops.add(scaled, offset_))
 
 
+@dataclass(frozen=True, slots=True)
+class GlobalNormAttributes(Attributes):
+    """What is added to variances, and whether there is a scale."""
+
+    variance_epsilon: float
+    scale_after_normalization: bool
+
+
+@operator("BatchNormWithGlobalNormalization", GlobalNormAttributes, types=REAL)
+def global_batch_norm(node: Node, options: GlobalNormAttributes) -> Tensor:
+    """Elements less a mean, over the root of a variance, more by an offset, by channels."""
+    value, mean, variance, offset, scale = node.tensors
+    factors = ops.rsqrt(ops.add(variance, number(variance, options.variance_epsilon)))
+    if options.scale_after_normalization:
+        factors = ops.mul(factors, scale)
+    factors, mean, offset = (aligned(value, one)[1] for one in (factors, mean, offset))
+    return ops.add(ops.mul(ops.sub(value, mean), factors), offset)
+
+
 def _typed(value: Tensor, statistic: Tensor) -> Tensor:
     if value.dtype is not statistic.dtype:
         raise Refused(f"its statistics are {statistic.dtype}, but its operand {value.dtype}")

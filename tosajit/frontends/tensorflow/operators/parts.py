@@ -252,3 +252,18 @@ def reverse_v2(node: Node) -> Tensor:
     for axis in axes_of(node[1].ints, value.ndim):
         value = ops.reverse(value, axis=axis)
     return value
+
+
+@operator("Roll", types=MOVED)
+def roll(node: Node) -> Tensor:
+    """Elements moved on along dimensions; what is behind the end comes in at the beginning."""
+    value = node[0].tensor
+    for shift, given in zip(node[1].ints, node[2].ints, strict=True):
+        (axis,) = axes_of([given], value.ndim)
+        extent = value.shape[axis]
+        rest = -shift % extent if extent else 0
+        if rest:
+            value = ops.concat(
+                [part(value, axis, rest, extent - rest), part(value, axis, 0, rest)], axis=axis
+            )
+    return value

@@ -17,7 +17,8 @@ refuse(
 refuse(
     "Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge RefNextIteration RefSwitch Switch",
     "it is control flow of TensorFlow 1, which has no structure",
-    "freeze the model with TensorFlow 2, which writes If and While",
+    "freeze the model with convert_variables_to_constants_v2(function, lower_control_flow=False), "
+    "or give the function itself",
 )
 refuse(
     "RandomNormal RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt StatelessRandomNormalV2 "
