@@ -139,6 +139,7 @@ SUITES = {
     "tiling/text.py": ("tests/test_text.py", *PLANNING),
     "tiling/words.py": ("tests/test_text.py", "tests/test_names.py", *PLANNING),
     "tosajit/accuracy/": (
+        "tests/test_golden_accuracy.py",
         "tests/test_accuracy.py",
         "tests/test_accuracy_sets.py",
         "tests/test_accuracy_arm.py",
