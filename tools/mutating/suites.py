@@ -178,6 +178,7 @@ SUITES = {
     "tosajit/customs/": ("tests/test_customs.py", "tests/test_tflite_operators.py"),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
+        "tests/test_golden_files.py",
         "tests/test_files.py",
         "tests/test_files_npy.py",
         "tests/test_arrays.py",
