@@ -117,6 +117,7 @@ TFLITE = (
     "tests/test_framework_sample.py",
 )
 TENSORFLOW = (
+    "tests/test_tensorflow_edges.py",
     "tests/test_tensorflow_folding.py",
     "tests/test_tensorflow_operators.py",
     "tests/test_tensorflow.py",
@@ -151,7 +152,13 @@ SUITES = {
         "tests/test_variables.py",
         "tests/test_messages.py",
     ),
-    "tosajit/cli/": ("tests/test_cli.py", "tests/test_cli_simulate.py", "tests/test_cli_explore.py"),
+    "tosajit/cli/": (
+        "tests/test_cli.py",
+        "tests/test_cli_simulate.py",
+        "tests/test_cli_explore.py",
+        "tests/test_samples.py",
+        "tests/test_cache.py",
+    ),
     "tosajit/compiler/": (
         "tests/test_stages.py",
         "tests/test_explain.py",
