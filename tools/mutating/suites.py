@@ -157,7 +157,8 @@ SUITES = {
         "tests/test_cli_simulate.py",
         "tests/test_cli_explore.py",
         "tests/test_samples.py",
-        "tests/test_cache.py",
+        "tests/test_messages.py",
+        "tests/sim/test_machines_files.py",
     ),
     "tosajit/compiler/": (
         "tests/test_stages.py",
