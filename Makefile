@@ -36,11 +36,12 @@ help:               ## List the targets
 demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program and its result
 	$(RUN) tools/demo.py
 
+# Each process begins with a half, so that tests of one file share kernels and fixtures, and takes from the other at the end.
 test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
-	$(RUN) -m pytest -n 2 $(ARGS)
+	$(RUN) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(READY) $(LITERT) $(FRAMEWORKS)     ## Run the tests that take long or much memory
-	$(RUN) -m pytest -m slow -n 2 $(ARGS)
+	$(RUN) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
 
 test-packages: $(READY) ## Build the sdist and the wheel, and test their contents
 	$(RUN) -m pytest -m slow tests/test_packages.py $(ARGS)
