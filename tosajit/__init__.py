@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sim.explore.space import Space
     from sim.explore.values import Range
     from tiling.target import HOST, TINY, Target
-    from tosajit import accuracy, ops, samples
+    from tosajit import accuracy, nnef, ops, samples
     from tosajit.checks.validation import validate
     from tosajit.compiler.options import Custom, register_custom
     from tosajit.compiling import compile
@@ -103,14 +103,14 @@ __all__ = [
     "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
     "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
-    "from_tensorflow", "jit", "load", "machine", "machines", "ops", "register_custom", "samples", "save",
-    "simulate", "to_bytes", "trace", "validate",
+    "from_tensorflow", "jit", "load", "machine", "machines", "nnef", "ops", "register_custom", "samples",
+    "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import tosajit` is quick."""
-    if name in ("accuracy", "ops", "samples"):
+    if name in ("accuracy", "nnef", "ops", "samples"):
         return import_module(f"tosajit.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tosajit' has no attribute {name!r}")

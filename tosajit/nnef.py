@@ -1,4 +1,7 @@
-"""Operators that you write yourself, in SkriptND (NNEF 2.0 section 2.12): compiled, tiled and timed.
+"""Models and operators in SkriptND, the language of NNEF 2.0.
+
+`parse` makes a graph of a text. `operator` makes a function of an operator that you write yourself, which is
+compiled, tiled and timed as TOSA's are:
 
 ```python
 import numpy as np
@@ -33,6 +36,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP32, INT32, DType
 from tosajit.errors import TraceError
+from tosajit.frontends.nnef.loading import parse
 from tosajit.frontends.nnef.model import Definition, Operation, tensors_of
 from tosajit.frontends.nnef.nests.assignment import largest_shape
 from tosajit.frontends.nnef.nests.custom import KINDS, definition_of, operation_of, operator_names
@@ -44,7 +48,7 @@ from tosajit.tracing.numbers import typed
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
-__all__ = ["Operator", "operator"]
+__all__ = ["Operator", "operator", "parse"]
 
 _NUMBERS = {bool: np.bool_, int: np.int32, float: np.float32}
 _TYPES = {"int": INT32, "bool": BOOL}

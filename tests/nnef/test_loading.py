@@ -148,3 +148,24 @@ def test_the_command_line_refuses_names_that_load_has(
 ) -> None:
     assert main(["info", str(folder), "--attribute", "weights=1"]) == 1
     assert "this name is no attribute's" in capsys.readouterr().err
+
+
+def test_modules_stand_in_subfolders(folder: Path) -> None:
+    own = "operator twice { @input { x: real[s..]; } @output { y: real[s..]; }"
+    own += " @lower { y[i..] = 2.0 * x[i..], i < s; } }"
+    main = "import layers.own; graph g { @input { x: real[2]; } @output { y: real[2]; }"
+    main += " @compose { y = layers.own.twice(x); } }"
+    (folder / "layers").mkdir()
+    (folder / "layers" / "own.sknd").write_text(own)
+    (folder / "main.sknd").write_text(main)
+    assert tj.load(folder).main.outputs == ("y",)
+    assert parse(main, modules={"layers.own": own}).main.outputs == ("y",)
+
+
+def test_another_standard_library_is_taken(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "math.sknd").write_text(
+        "operator mul { @input { x: real[s..]; y: real[t..]; } @output { z: real[s..]; }"
+        " @lower { z[i..] = -x[i..], i < s; } }"
+    )
+    (main_step,) = {node.operator.opcode for node in tj.load(folder, stdlib=tmp_path).nodes} - {"CONST"}
+    assert main_step == "CUSTOM"
