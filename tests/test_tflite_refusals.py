@@ -14,6 +14,7 @@ from tosajit.errors import ModelError
 from tosajit.frontends.tflite.fields import Options, ReduceFunction
 from tosajit.frontends.tflite.options import (
     CumsumOptions,
+    EmbeddingLookupSparseOptions,
     OneHotOptions,
     ReducerOptions,
     ReduceWindowOptions,
@@ -105,3 +106,26 @@ def test_what_makes_no_sense_is_refused_with_its_numbers(
     text: str,
 ) -> None:
     assert text in reason(name, given, result, options)
+
+
+@pytest.mark.parametrize("keys", [[1, 1], [2, 1], [1, 2, 3]])
+def test_keys_that_are_not_in_order_are_refused(keys: list[int]) -> None:
+    sketch = Sketch("HASHTABLE_LOOKUP", 1)
+    places = [sketch.given(INTEGER, [1]), sketch.constant(INTEGER, keys), sketch.given(REAL, [0.5, 1.5])]
+    found = [sketch.result(REAL, (1,)), sketch.result(Type.UINT8, (1,), scale=(), zero_point=())]
+    sketch.add(places, found)
+    with pytest.raises(ModelError, match="its keys are not one for each row of its table"):
+        tj.load(sketch.case().model)
+
+
+def test_indices_of_another_number_of_rows_are_refused() -> None:
+    sketch = Sketch("EMBEDDING_LOOKUP_SPARSE", 1)
+    places = [sketch.given(INTEGER, [1, 0]), sketch.given(INTEGER, [[0, 0]])]
+    places += [
+        sketch.constant(INTEGER, [1, 1]),
+        sketch.given(REAL, [1.0, 1.0]),
+        sketch.given(REAL, [[1.0], [2.0]]),
+    ]
+    sketch.add(places, sketch.result(REAL, (1, 1)), EmbeddingLookupSparseOptions())
+    with pytest.raises(ModelError, match=r"its indices are \[1, 2\], but it looks up \[2\]"):
+        tj.load(sketch.case().model)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
+from tests.tflite_cases.movement import same_scale
 from tests.tflite_cases.shape import same
 from tests.tflite_cases.sketch import QUANTIZED, Quantized
-from tosajit.frontends.tflite.options import GatherOptions
+from tosajit.frontends.tflite.fields import Combiner
+from tosajit.frontends.tflite.options import EmbeddingLookupSparseOptions, GatherOptions
 from tosajit.frontends.tflite.schema import Type
 
 
@@ -55,3 +57,33 @@ def embedding(sketch: Sketch, kind: Type) -> None:
     table = sketch.operand(table_type, shape, constant=True)
     fixed = same(sketch, table) if table_type in QUANTIZED else {}
     sketch.add([place, table], sketch.result(table_type, result, **fixed))
+
+
+@case("EMBEDDING_LOOKUP_SPARSE", "float32")
+def sums_of_rows(sketch: Sketch, kind: Type) -> None:
+    rank, size = sketch.random.randint(1, 3), sketch.random.randint(1, 12)
+    extents = [sketch.random.randint(1, 4) for _ in range(rank)]
+    table = sketch.operand(kind, sketch.shape(2, 3, 5), constant=sketch.chance())
+    shape = sketch.tensors[table].shape
+    places = sketch.given(Type.INT32, sketch.numbers.integers(0, shape[0], size))
+    rows = sketch.numbers.integers(0, extents, (size, rank))
+    rows = rows[np.lexsort(rows.T[::-1])]  # LiteRT wants those of one sum behind each other
+    indices = sketch.given(Type.INT32, rows)
+    weights = sketch.operand(kind, (size,), constant=False, low=0.1, high=2.0)
+    dense = sketch.constant(Type.INT32, extents)
+    result = sketch.result(kind, (*extents[:-1], *shape[1:]))
+    options = EmbeddingLookupSparseOptions(sketch.random.choice(list(Combiner)))
+    sketch.add([places, indices, dense, weights, table], result, options)
+
+
+@case("HASHTABLE_LOOKUP", "float32 int8 uint8 int16 int32 int64")
+def rows_by_keys(sketch: Sketch, kind: Type) -> None:
+    count, size = sketch.random.randint(1, 9), sketch.random.randint(1, 9)
+    keys = np.sort(sketch.numbers.choice(np.arange(-20, 20), count, replace=False))
+    wanted = sketch.given(Type.INT32, sketch.numbers.choice([*keys, 33, -7], size))
+    like = same_scale(sketch, kind)
+    inner = sketch.shape(0, 2, 4)
+    values = sketch.operand(kind, (count, *inner), **like)
+    results = [sketch.result(kind, (size, *inner), **like)]
+    results.append(sketch.result(Type.UINT8, (size,), scale=(), zero_point=()))
+    sketch.add([wanted, sketch.constant(Type.INT32, keys), values], results)

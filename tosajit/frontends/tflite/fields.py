@@ -70,6 +70,14 @@ class ReduceFunction(IntEnum):
     ANY = 6
 
 
+class Combiner(IntEnum):
+    """What sums of weighted rows are divided by: nothing, their weights, or the root of squares of those."""
+
+    SUM = 0
+    MEAN = 1
+    SQRTN = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """A table of attributes, or one without fields."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tosajit.frontends.tflite.fields import (
     Activation,
     Bytes,
+    Combiner,
     Floats,
     Ints,
     Long,
@@ -433,6 +434,13 @@ class BucketizeOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingLookupSparseOptions(Options):
+    """Attributes of EmbeddingLookupSparse."""
+
+    combiner: Combiner = Combiner.SUM
+
+
+@dataclass(frozen=True, slots=True)
 class GeluOptions(Options):
     """Attributes of Gelu."""
 
@@ -520,9 +528,10 @@ OPTIONS: dict[int, type[Options]] = {
     1: Conv2DOptions, 2: DepthwiseConv2DOptions, 5: Pool2DOptions, 6: SVDFOptions, 7: RNNOptions,
     8: FullyConnectedOptions, 9: SoftmaxOptions, 10: ConcatenationOptions, 11: AddOptions, 12: FusedOptions,
     13: LocalResponseNormalizationOptions, 14: LSTMOptions, 15: ResizeBilinearOptions, 16: CallOptions,
-    17: ReshapeOptions, 19: BlockOptions, 21: FusedOptions, 23: GatherOptions, 27: ReducerOptions,
-    28: AddOptions, 29: FusedOptions, 30: SqueezeOptions, 31: SequenceRNNOptions, 32: StridedSliceOptions,
-    35: SplitOptions, 37: CastOptions, 40: ArgOptions, 49: TransposeConvOptions, 50: SparseToDenseOptions,
+    17: ReshapeOptions, 19: BlockOptions, 20: EmbeddingLookupSparseOptions, 21: FusedOptions,
+    23: GatherOptions, 27: ReducerOptions, 28: AddOptions, 29: FusedOptions, 30: SqueezeOptions,
+    31: SequenceRNNOptions, 32: StridedSliceOptions, 35: SplitOptions, 37: CastOptions, 40: ArgOptions,
+    49: TransposeConvOptions, 50: SparseToDenseOptions,
     55: ShapeOptions, 57: ArgOptions, 58: FakeQuantOptions, 59: PackOptions, 61: OneHotOptions,
     64: UnpackOptions, 69: BidirectionalSequenceLSTMOptions, 70: BidirectionalSequenceRNNOptions,
     71: UnidirectionalSequenceLSTMOptions, 74: ResizeNearestNeighborOptions, 75: LeakyReluOptions,

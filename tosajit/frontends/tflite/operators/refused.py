@@ -5,7 +5,7 @@ from __future__ import annotations
 from tosajit.frontends.tflite.operators import refuse
 
 refuse(
-    "HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE HASHTABLE_LOOKUP",
+    "HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE",
     "a TOSA graph has tensors, and no tables that are searched by keys",
     "look keys up before the model is run, and give it the numbers",
 )
@@ -13,11 +13,6 @@ refuse(
     "LSH_PROJECTION SKIP_GRAM",
     "it works on strings and hashes, which TOSA has no types for",
     "compute features of text before the model is run",
-)
-refuse(
-    "EMBEDDING_LOOKUP_SPARSE",
-    "how many rows it adds up depends on numbers that are known only when it is run",
-    "use EMBEDDING_LOOKUP, or GATHER and SUM, on a fixed number of rows",
 )
 refuse(
     "RANDOM_UNIFORM RANDOM_STANDARD_NORMAL MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR",
