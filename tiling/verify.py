@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
@@ -39,12 +40,17 @@ def verify_nest(nest: Nest, opaque: bool = False) -> list[str]:
 
     Of an `opaque` nest the writes only name operands, which a unit fills as it likes.
     """
+    return list(_nest_faults(nest, opaque))
+
+
+@lru_cache(maxsize=4096)  # most nests leave a stage as they entered it
+def _nest_faults(nest: Nest, opaque: bool) -> tuple[str, ...]:
     where = name_of(nest)
     found = list(_shape_faults(nest))
     if not found:  # what follows takes ranks and numbers of leaves for granted
         found = list(_bound_faults(nest))
         found += [] if opaque else [*_step_faults(nest), *_result_faults(nest), *_write_faults(nest)]
-    return [f"{where}: {fault}" for fault in found]
+    return tuple(f"{where}: {fault}" for fault in found)
 
 
 def verify_nests(
