@@ -10,15 +10,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from sim.arrays import Array
 from sim.cost.geometry import contracts_constant, roles_of
 from sim.machine.machine import Machine
 from tiling.nest import Nest
 
-Array = np.ndarray[Any, Any]
 SECTION = 4096
 """Weights that share a way of coding."""
 HEADER_BITS = 40

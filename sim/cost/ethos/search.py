@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from sim.arrays import Array
 from sim.cost.ethos.parts import Layer, Shape
 
-Array = np.ndarray[Any, Any]
 FLOAT = np.float32
 
 

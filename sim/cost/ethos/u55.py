@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim.arrays import Array
 from sim.cost.ethos.parts import Choice, Layer, Part55, Shape, up
-from sim.cost.ethos.search import FLOAT, Array, Candidates, best, depths, rounded, traffic
+from sim.cost.ethos.search import FLOAT, Candidates, best, depths, rounded, traffic
 
 BANK = 1024
 """Bytes of a bank."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim.arrays import Array
 from sim.cost.ethos.area import GRANULE, LARGEST, area_block
 from sim.cost.ethos.parts import Choice, Layer, Part85, Shape, up
-from sim.cost.ethos.search import FLOAT, Array, Candidates, best, depths, rounded, traffic
+from sim.cost.ethos.search import FLOAT, Candidates, best, depths, rounded, traffic
 
 
 def part_kernel(layer: Layer) -> bool:
