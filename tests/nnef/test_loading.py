@@ -73,6 +73,12 @@ def test_a_text_needs_no_folder() -> None:
     assert ran(parse(TEXT, weights=1.0), np.ones((1, 3), np.float32)) == [[2, 2, 2]]
 
 
+def test_a_text_cannot_ask_for_all_memory() -> None:
+    text = TEXT.replace("w: real[1, 3]", "w: real[1, 3]; v: real[100000, 100000]")
+    with pytest.raises(tj.FileError, match=r"variable v: with shape \[100000, 100000\], variables take more"):
+        parse(text, weights=0.0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

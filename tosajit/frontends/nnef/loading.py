@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +26,9 @@ SUFFIX = ".sknd"
 MAIN = f"main{SUFFIX}"
 _LONGEST = 1 << 26
 """Bytes of a module: a text of so many takes minutes to read."""
+
+_MOST = 1 << 32
+"""Bytes of variables that are filled with a number: a short text may ask for any number of them."""
 
 Attribute: TypeAlias = bool | int | float | str | Sequence[bool | int | float | str] | None
 Weights: TypeAlias = Mapping[str, Array] | float | None
@@ -89,20 +93,39 @@ def _graph(
     library = Library(module, Standard(None if choice.stdlib is None else Path(choice.stdlib)))
     attributes = {name: _value(name, one) for name, one in choice.attributes.items()}
 
-    def weights(name: str, shape: tuple[int, ...], type: str) -> Array | None:
-        given = choice.weights
-        found = np.asarray(given[name]) if isinstance(given, Mapping) and name in given else None
-        if found is None:
-            found = stored(library.graph(choice.graph).operator.name, name)
-        if found is None and given is not None and not isinstance(given, Mapping):
-            return np.broadcast_to(np.array(given, {"real": "f4", "int": "i4"}.get(type, "?")), shape)
-        return None if found is None else _checked(name, found, shape, type)
-
+    weights = _Weights(choice, lambda name: stored(library.graph(choice.graph).operator.name, name))
     shapes = {name: tuple(one) for name, one in (choice.shapes or {}).items()}
     model = compose(
         library, choice.graph, attributes=attributes, types=choice.types, shapes=shapes, weights=weights
     )
     return graph_of(model)
+
+
+class _Weights:
+    """The elements of variables: those given, those of files, or one number for all elements."""
+
+    def __init__(self, choice: Choice, stored: Callable[[str], Array | None]) -> None:
+        given = choice.weights
+        self._given = given if isinstance(given, Mapping) else {}
+        self._number = None if isinstance(given, Mapping) else given
+        self._stored = stored
+        self._filled = 0
+
+    def __call__(self, name: str, shape: tuple[int, ...], type: str) -> Array | None:
+        """The elements of a variable; None where nothing says what they are."""
+        found = np.asarray(self._given[name]) if name in self._given else self._stored(name)
+        if found is not None:
+            return _checked(name, found, shape, type)
+        return None if self._number is None else self._full(name, shape, type, self._number)
+
+    def _full(self, name: str, shape: tuple[int, ...], type: str, number: float) -> Array:
+        dtype = np.dtype({"real": np.float32, "int": np.int32}.get(type, np.bool_))
+        self._filled += prod(shape) * dtype.itemsize
+        if self._filled > _MOST:
+            raise FileError(
+                f"variable {name}: with shape {list(shape)}, variables take more than {_MOST} bytes"
+            )
+        return np.full(shape, number, dtype)
 
 
 def _value(name: str, given: Attribute) -> Value:
