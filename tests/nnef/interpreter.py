@@ -58,8 +58,12 @@ class Interpreter:
             case None:
                 return None
             case tuple():
-                return [self.array(one) for one in argument]
+                return [self.array(one) for one in self.there(argument)]
         return self.array(argument)
+
+    def there(self, pack: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The tensors of a pack that a loop has filled: it may have ended early."""
+        return tuple(one for one in pack if one in self.held or one.value is not None)
 
     def array(self, tensor: Tensor) -> Array:
         """What a tensor holds: a constant its value, a variable at first."""
@@ -70,7 +74,7 @@ class Interpreter:
 
     def perform(self, operation: Operation) -> None:
         """Do an operation: its body or its lowerings, then its updates."""
-        if any(self.array(one).shape != one.shape for one in self._read(operation)):
+        if not self._as_composed(operation):
             self._perform_as_it_is(operation)
             return
         if operation.body is not None:
@@ -89,9 +93,12 @@ class Interpreter:
             for tensor, array in zip(operation.updated, arrays, strict=True):
                 self.held[tensor] = array
 
-    def _read(self, operation: Operation) -> list[Tensor]:
-        """The inputs of an operation."""
-        return [one for argument in operation.inputs.values() for one in tensors_of(argument)]
+    def _as_composed(self, operation: Operation) -> bool:
+        """Whether inputs have the shapes, and packs the lengths, that were said before there were data."""
+        read = [one for argument in operation.inputs.values() for one in tensors_of(argument)]
+        return self.there(tuple(read)) == tuple(read) and all(
+            self.array(one).shape == one.shape for one in read
+        )
 
     def _perform_as_it_is(self, operation: Operation) -> None:
         """Compose an operation anew for the shapes that its inputs have, now that they are known."""
@@ -102,7 +109,8 @@ class Interpreter:
                     return None
                 case tuple():
                     return tuple(
-                        Tensor(one.name, one.type, self.array(one).shape, "input") for one in argument
+                        Tensor(one.name, one.type, self.array(one).shape, "input")
+                        for one in self.there(argument)
                     )
             return Tensor(argument.name, argument.type, self.array(argument).shape, "input")
 
@@ -176,6 +184,8 @@ class Interpreter:
     def _give_pack(self, argument: Argument, found: Given) -> None:
         """Items of a loop that ended early are fewer than its pack has."""
         if isinstance(argument, tuple) and isinstance(found, list):
+            for one in argument[len(found) :]:
+                self.held.pop(one, None)
             argument = argument[: len(found)]
         self.give(argument, found)
 

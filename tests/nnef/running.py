@@ -46,7 +46,7 @@ def definition_of(case: Case) -> Definition:
 def given_by_name(case: Case) -> dict[str, Given]:
     """The inputs of a case by their names."""
     names = [one.name for one in definition_of(case).operator.inputs]
-    return dict(zip(names, case.inputs, strict=False))
+    return {**dict.fromkeys(names), **dict(zip(names, case.inputs, strict=False))}
 
 
 def interpreted(case: Case) -> tuple[Any, ...]:

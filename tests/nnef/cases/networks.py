@@ -461,5 +461,3 @@ def recurrent() -> Iterator[Case]:
         yield Case("nn._jagged_lstm_loops", (X, W, R, B, h, d, counts), _jagged)
         yield Case("nn.lstm", (X, W, R, B, h, d, counts), _jagged)
     yield Case("nn.lstm", (X, W, R, B, h, d), _loop)
-    zeros = np.zeros((b, n))
-    yield Case("nn.lstm", (X, W, R, B), lambda X, W, R, B: _loop(X, W, R, B, zeros, zeros))
