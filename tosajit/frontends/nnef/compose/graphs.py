@@ -8,6 +8,7 @@ from tosajit.arrays import Array
 from tosajit.errors import ScriptError
 from tosajit.frontends.nnef.compose import attributes as declared_attributes
 from tosajit.frontends.nnef.compose.binding import Binder
+from tosajit.frontends.nnef.compose.checker import check
 from tosajit.frontends.nnef.compose.composer import Composer
 from tosajit.frontends.nnef.compose.forms import Form, Forms, fault
 from tosajit.frontends.nnef.compose.modules import Library
@@ -45,6 +46,7 @@ def compose(
     """
     definition = None
     try:
+        check(library)
         definition = library.graph(graph)
         return _composed(library, definition, attributes or {}, types or {}, shapes or {}, weights)
     except ValueFault as found:
