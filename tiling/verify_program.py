@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from math import prod
 
@@ -105,14 +105,12 @@ def _address_faults(program: Program) -> Iterator[str]:
     if program.scratch_bytes > (capacity or 0):
         yield f"the scratchpad has {capacity or 0} bytes, but {program.scratch_bytes} are used"
     lives = _lives(program)
-    for step, section in enumerate(program.sections):
+    for section, names in zip(program.sections, _alive(lives, len(program.sections)), strict=True):
         pad: list[Span] = list(_boxes(section))
         arena: list[Span] = []
-        for name, (first, last) in lives.items():
-            operand = program.operands[name]
-            if first <= step <= last:
-                span = (operand.offset, operand.offset + operand.bytes, name)
-                (pad if operand.place == "scratchpad" else arena).append(span)
+        for operand in map(program.operands.__getitem__, names):
+            span = (operand.offset, operand.offset + operand.bytes, operand.name)
+            (pad if operand.place == "scratchpad" else arena).append(span)
         where = name_of(section.nest)
         yield from (f"{where}: {fault}" for fault in _overlaps(pad, program.scratch_bytes, "scratchpad"))
         yield from (f"{where}: {fault}" for fault in _overlaps(arena, program.arena_bytes, "arena"))
@@ -133,6 +131,17 @@ def _lives(program: Program) -> dict[str, tuple[int, int]]:
                 first = 0 if operand.kind in ("input", "constant") else found.get(name, (step, step))[0]
                 found[name] = first, end if operand.kind in ("output", "constant") else step
     return found
+
+
+def _alive(lives: Mapping[str, tuple[int, int]], steps: int) -> Iterator[list[str]]:
+    """The operands that each step needs, or must leave alone."""
+    begun: dict[int, list[str]] = {}
+    for name, (first, _) in lives.items():
+        begun.setdefault(first, []).append(name)
+    alive: list[str] = []
+    for step in range(steps):
+        alive = [name for name in alive if lives[name][1] >= step] + begun.get(step, [])
+        yield alive
 
 
 def _boxes(section: Section) -> Iterator[Span]:
