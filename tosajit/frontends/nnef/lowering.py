@@ -9,6 +9,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.errors import TosaError
+from tosajit.frontends.common.layout import constant_of
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
@@ -23,6 +24,7 @@ from tosajit.frontends.nnef.model import (
     Branches,
     Model,
     Operation,
+    Quantized,
     Repeat,
     Step,
     Tensor,
@@ -42,7 +44,7 @@ def graph_of(model: Model) -> Graph:
     root, trace = model.root, Trace()
     every = [root, *operations(root.body)]
     size = len(root.definition.source.text) + sum(map(_bytes, every))
-    walk, ends = Walk(Lowering(Proportion(trace, len(every), size)), trace), Ends(trace)
+    walk, ends = Walk(Lowering(model, Proportion(trace, len(every), size)), trace), Ends(trace)
     with recording(trace):
         for one in _all(root.inputs):
             with walk.collecting(one, "input"):
@@ -74,8 +76,9 @@ def _bytes(operation: Operation) -> int:
 class Lowering:
     """What all bodies of a model share on their way into a graph."""
 
-    def __init__(self, proportion: Proportion) -> None:
+    def __init__(self, model: Model, proportion: Proportion) -> None:
         self.proportion = proportion
+        self.quantized = {one.tensor: one for one in model.quantized}
         self.refusals = Refusals()
         self.states: dict[Tensor, State] = {}
 
@@ -94,6 +97,8 @@ class Walk:
         """What results inside of an operation are called: as those of the operation."""
         self.lost: set[Tensor] = set() if outer is None else set(outer.lost)
         """What has been refused, or follows from such."""
+        self.rounded: set[Tensor] = set() if outer is None else set(outer.rounded)
+        """What has been quantised, of what is to be."""
 
     @contextmanager
     def collecting(self, tensor: Tensor, what: str) -> Iterator[None]:
@@ -174,7 +179,9 @@ class Walk:
         given: dict[str, Given] = {name: self.given(one) for name, one in operation.inputs.items()}
         first = next(iter(_all(operation.inputs)), None)
         declared.check(1, None if first is None else first.type)
-        self.name(operation, lambda: declared.results(Node(operation, given), is_foldable=False))
+        self.name(
+            operation, lambda: declared.results(Node(operation, given), all(map(_is_known, given.values())))
+        )
 
     def custom(self, operation: Operation) -> None:
         """Write an operation that its own text defines: as a CUSTOM operator, which keeps the text."""
@@ -242,7 +249,25 @@ class Walk:
                 raise Refused(f"{tensor.name} is nothing that has been computed before")
             with recording(self.trace):
                 found = self.values[tensor] = constant(self.trace, tensor)
+        said = self.lowering.quantized.get(tensor)
+        if said is not None and tensor not in self.rounded:
+            self.rounded.add(tensor)
+            with recording(self.trace):
+                found = self.values[tensor] = self.quantized(said, found)
         return trace.own(found)
+
+    def quantized(self, said: Quantized, value: tracing.Tensor) -> tracing.Tensor:
+        """What quantisation leaves of a tensor: the operator that is said of it, applied to it."""
+        operator, tensor = said.definition.operator, said.tensor
+        before = Tensor(f"{tensor.name}/real", tensor.type, tensor.shape)
+        after = Tensor(f"{tensor.name}/quantized", tensor.type, tensor.shape)
+        self.values[before] = value
+        operation = Operation(
+            said.definition, tensor.name, said.types, said.attributes,
+            {operator.inputs[0].name: before}, {operator.outputs[0].name: after},
+        )  # fmt: skip
+        self.operation(operation)
+        return self.values[after]
 
     def region(self, body: Body, given: Mapping[Tensor, tracing.Tensor]) -> tuple[tracing.Tensor, ...]:
         """The results of a body that may run often or never, in the trace that is being recorded."""
@@ -258,6 +283,10 @@ class Walk:
             if operation.update is not None:
                 raise Refused(f"{operation.label} updates a variable inside of a branch or a loop")
         return tuple(map(walk.operand, results))
+
+
+def _is_known(given: Given) -> bool:
+    return isinstance(given, tracing.Tensor) and constant_of(given) is not None
 
 
 def _pairs(first: Iterable[Argument], second: Iterable[Argument]) -> list[tuple[Tensor, Tensor]]:
