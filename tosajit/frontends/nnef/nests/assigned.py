@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tiling.expr import Expr, const
-from tiling.nest import Access, Nest, Reduction
+from tiling.expr import Expr, const, walk
+from tiling.nest import Access, Nest, Reduction, nest_exprs
 from tosajit.arrays import Array
 from tosajit.dtypes import dtype_of
 from tosajit.frontends.nnef.model import Tensor
@@ -21,6 +21,10 @@ from tosajit.frontends.nnef.nests.strided import turned
 from tosajit.frontends.nnef.nests.terms import Element, Term
 
 _MOST_NESTS = 1024
+_DEEPEST = 200
+"""Scalars that follow one another: passes of the compiler go down as deep."""
+_MOST_PARTS = 256
+"""Assignments that together write an output: each is compared with each."""
 _ZERO: dict[str, Term] = {"real": 0.0, "int": 0, "bool": False}
 
 
@@ -142,6 +146,8 @@ class Nests:
 
     def _write_all(self, starts: Sequence[Assignment], output: Tensor, target: Tensor) -> None:
         """Assignments that together write each element once; where they leave some out, these are 0."""
+        if len(starts) > _MOST_PARTS:
+            raise Unfit(f"`{output.name}` is written in {len(starts)} parts")
         indices = [_required(one.targets[0]) for one in starts]
         if not cover(indices, static_shape(output)):
             if len(starts) > 1:
@@ -216,9 +222,20 @@ class Nests:
         self._add(body, access, value, reduction)
 
     def _add(self, body: Body, target: Access, value: Expr, reduction: Reduction | None) -> None:
-        self.made.append(body.nest(self.name, target, value, reduction))
+        nest = body.nest(self.name, target, value, reduction)
+        if max(map(_depth, nest_exprs(nest))) > _DEEPEST:
+            raise Unfit("formulas are nested too deeply")
+        self.made.append(nest)
         if len(self.made) > _MOST_NESTS:
             raise Unfit(f"more than {_MOST_NESTS} nests")
+
+
+def _depth(expr: Expr) -> int:
+    """How many scalars follow one another."""
+    found: dict[Expr, int] = {}
+    for node in walk(expr):
+        found[node] = 1 + max((found[part] for part in node.operands), default=0)
+    return found[expr]
 
 
 def _apart(several: Assignment) -> list[Assignment]:

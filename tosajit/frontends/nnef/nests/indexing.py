@@ -19,6 +19,8 @@ from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
 from tosajit.frontends.nnef.values.value import ValueFault
 
+MOST_PACKED = 4096
+"""Elements that an index which is a pack may pick."""
 _DTYPES = {"int": np.int32, "real": np.float32, "bool": np.bool_}
 
 
@@ -138,6 +140,8 @@ class Indexer:
             text = f"`{tensor.name}` has {tensor.rank} dimensions, but {len(rows)} indices"
             raise ValueFault(span, text, "2.12")
         packed = [row for row in rows if len(row) != 1]
+        if any(len(row) > MOST_PACKED for row in packed):
+            raise ValueFault(span, f"more than {MOST_PACKED} elements are packed", "2.12", "write a loop")
         if len(packed) > 1:
             raise ValueFault(span, "only one dimension may be indexed by a pack", "2.12")
         if not packed and not any(_is_pack(index) for index in indices):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import log, pi, tan
 
+import numpy as np
+
 from tiling.expr import Expr, apply, call, const
 from tosajit.frontends.nnef.nests.assignment import Unfit
 from tosajit.frontends.nnef.nests.terms import Apply, Term
@@ -31,7 +33,7 @@ def expression(root: Term, leaf: Callable[[Term], Expr | None]) -> Expr:
             if not -(2**31) <= term < 2**31:
                 raise Unfit(f"{term} has more than 32 bits")
             return const(term, "i32")
-        return const(term, "f32") if isinstance(term, float) else done[term]
+        return const(_single(term), "f32") if isinstance(term, float) else done[term]
 
     def inner(term: Term) -> tuple[Term, ...]:
         found = leaf(term)
@@ -45,6 +47,12 @@ def expression(root: Term, leaf: Callable[[Term], Expr | None]) -> Expr:
             assert isinstance(term, Apply)
             done[term] = applied(term, [of(one) for one in term.operands])
     return of(root)
+
+
+def _single(number: float) -> float:
+    """A real number as float32 has it."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
 
 
 def _walk(root: Term, parts: Callable[[Term], tuple[Term, ...]]) -> list[Term]:

@@ -20,6 +20,8 @@ from tosajit.frontends.nnef.nests.places import Place
 from tosajit.frontends.nnef.nests.terms import Apply, Element, Loop, Term
 from tosajit.operators.lowering import convert
 
+FARTHEST = 1 << 31
+"""Indices have 32 bits."""
 _CHEAP = frozenset(
     {"+", "-", "*", "-.", "!.", "<", "<=", ">", ">=", "==", "!=", "is", "&&", "||", "^", "=>", "?"}
 )
@@ -77,6 +79,8 @@ class Body:
     def index(self, term: Term) -> Affine | Indirect:
         """An index as a nest has it."""
         found = linear(term)
+        if found is not None and not all(-FARTHEST <= end < FARTHEST for end in found.span):
+            raise Unfit(f"an index goes from {found.span[0]} to {found.span[1]}")
         return Indirect(self.value(term)) if found is None else found.affine(self.loops)
 
     def _fill(self, element: Element, place: Place, index: Sequence[Affine | Indirect]) -> Expr | None:

@@ -31,7 +31,10 @@ def lowered(
     """The nests of an operation, whose operands have a name and a type each; `Unfit` if there are none."""
     places = {tensor: Place(given, type, static_shape(tensor)) for tensor, given, type in operands}
     nests = Nests(name, places, constants)
-    nests.assign(list(formulas(operation)))
+    try:
+        nests.assign(list(formulas(operation)))
+    except RecursionError:
+        raise Unfit("formulas are nested too deeply") from None
     return Lowered(tuple(nests.made), nests.added)
 
 

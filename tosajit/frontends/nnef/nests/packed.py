@@ -10,6 +10,8 @@ from tosajit.frontends.nnef.nests.terms import Checked, Packed, Term
 from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
 
+MOST_FOLDED = 1000
+
 
 def known_items(value: Packed) -> packs.Pack:
     """Items that have to be known."""
@@ -66,6 +68,8 @@ def folded(operator: str, items: Sequence[Term], cumulative: bool) -> Packed:
     if all(terms.is_known(one) for one in items):
         known = known_items(tuple(items))
         return packs.cumulated(operator, known) if cumulative else packs.folded(operator, known)
+    if len(items) > MOST_FOLDED:
+        raise NoValue(f"{len(items)} values that loops or data decide are folded, but {MOST_FOLDED} may be")
     if operator in (":=", "!="):
         raise NoValue(f"the fold `{operator}` takes values that are known")
     if operator in ("<", "<=", ">", ">=", "=="):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from tosajit.errors import ScriptError
 from tosajit.frontends.nnef.model import Operation
@@ -22,6 +23,11 @@ from tosajit.frontends.nnef.values.value import ValueFault
 
 MOST_ASSIGNMENTS = 4096
 """Of an operator, unrolled ones counted each."""
+MOST_TERMS = 1000
+"""Of an assignment."""
+LONGEST_LOOP = (1 << 31) - 1
+MOST_POINTS = 1 << 40
+"""Of an assignment."""
 
 
 def assignments(operation: Operation) -> list[Assignment]:
@@ -30,12 +36,7 @@ def assignments(operation: Operation) -> list[Assignment]:
     found: list[Assignment] = []
     for lowering in operation.definition.operator.lowerings or ():
         try:
-            for one in reader.read(lowering):
-                found.append(one)
-                if len(found) > MOST_ASSIGNMENTS:
-                    raise ValueFault(
-                        lowering.span, f"more than {MOST_ASSIGNMENTS} loops come of this", "2.12"
-                    )
+            found += reader.read(lowering)
         except ValueFault as fault:
             source = operation.definition.source
             raise ScriptError(
@@ -51,6 +52,8 @@ class Reader:
     operation: Operation
     _loops: dict[tuple[Span, str, int, Term], Loop] = field(default_factory=dict)
 
+    _count: int = 0
+
     def __post_init__(self) -> None:
         self.of = Resolver(self.operation)
 
@@ -65,6 +68,9 @@ class Reader:
     def _unrolled(
         self, lowering: tree.Lowering, symbols: Mapping[str, Packed], fixed: Mapping[Loop, int]
     ) -> Iterator[Assignment]:
+        self._count += 1
+        if self._count > MOST_ASSIGNMENTS:
+            raise ValueFault(lowering.span, f"more than {MOST_ASSIGNMENTS} loops come of this", "2.12")
         self.of.symbols = dict(symbols)
         try:
             found = self._assignment(lowering, fixed)
@@ -93,8 +99,18 @@ class Reader:
         condition: Term = True if lowering.condition is None else self.of.term(lowering.condition)
         if kind(condition) != "bool":
             raise ValueFault(lowering.span, f"the condition is a bool, not {kind(condition)}", "2.12")
+        steps = prod(loop.extent for loop in loops if isinstance(loop.extent, int))
+        if steps > MOST_POINTS:
+            raise ValueFault(
+                lowering.span, f"the loops have {steps} points, but may have {MOST_POINTS}", "2.12"
+            )
         if condition is False or any(loop.extent == 0 for loop in loops):
             return None
+        places = [index for element in elements for index in element.indices]
+        count = sum(1 for _ in terms.walk(*values, condition, *places))
+        if count > MOST_TERMS:
+            text = f"the formula computes {count} values at a point, but may compute {MOST_TERMS}"
+            raise ValueFault(lowering.span, text, "2.12", "write an intermediate result to a tensor")
         return Assignment(lowering.span, tuple(loops), elements, lowering.operator, values, condition)
 
     def _bound(self, bound: tree.Bound, fixed: Mapping[Loop, int]) -> Iterator[Loop]:
@@ -104,6 +120,9 @@ class Reader:
         for number, extent in enumerate(limit if isinstance(limit, tuple) else (limit,)):
             if extent is None or isinstance(extent, Checked) or kind(extent) != "int":
                 raise ValueFault(bound.span, f"the limit of `{bound.name}` is not an int", "2.12")
+            if isinstance(extent, int) and extent > LONGEST_LOOP:
+                text = f"`{bound.name}` has {extent} steps, but may have {LONGEST_LOOP}"
+                raise ValueFault(bound.span, text, "2.12")
             if inside := terms.loops_of(extent):
                 raise Unrolling(min(inside, key=lambda loop: loop.name))
             name = f"{bound.name}{number}" if isinstance(limit, tuple) else bound.name
