@@ -20,7 +20,7 @@ STORAGE: dict[Type, np.dtype[np.generic]] = {
     Type.FLOAT8_E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn), Type.INT8: np.dtype("i1"),
     Type.INT16: np.dtype("<i2"), Type.INT32: np.dtype("<i4"), Type.INT64: np.dtype("<i8"),
     Type.UINT8: np.dtype("u1"), Type.UINT16: np.dtype("<u2"), Type.UINT32: np.dtype("<u4"),
-    Type.UINT64: np.dtype("<u8"), Type.BOOL: np.dtype("?"),
+    Type.UINT64: np.dtype("<u8"), Type.BOOL: np.dtype("?"), Type.COMPLEX64: np.dtype("<c8"),
 }  # fmt: skip
 """How NumPy has the types."""
 _INTEGERS = {
@@ -60,11 +60,20 @@ def _listed(message: Message, kind: Type, storage: np.dtype[np.generic]) -> Arra
     """The numbers that a constant lists."""
     if kind in (Type.FLOAT32, Type.FLOAT64):
         return message.reals("float_val" if kind is Type.FLOAT32 else "double_val", storage)
+    if kind is Type.COMPLEX64:
+        return _pairs(message, message.reals("scomplex_val", np.dtype("<f4")))
     name = _INTEGERS.get(kind, "int_val")
     numbers = np.array(message.integers(name), np.int64)
     if name == "half_val":
         return numbers.astype(np.uint16).view(storage)
     return numbers.astype(storage)
+
+
+def _pairs(message: Message, listed: Array) -> Array:
+    """Complex numbers of their real and imaginary parts."""
+    if listed.size % 2:
+        message.refuse("scomplex_val", f"expected pairs of numbers, found {listed.size} numbers")
+    return np.ascontiguousarray(listed, "<f4").view("<c8")
 
 
 def _filled(message: Message, listed: Array, shape: Shape) -> Array:

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT8
+from tosajit.dtypes import FP32, INT8
 from tosajit.dtypes import dtype_of as tosa_type
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bytes import signed, unsigned
-from tosajit.frontends.common.layout import small
+from tosajit.frontends.common.complex import halves, pairs
+from tosajit.frontends.common.layout import part, reshaped, small
 from tosajit.frontends.common.scale import scaled, wide
 from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
@@ -26,6 +28,7 @@ from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.node import (
     DTYPES,
+    Complex,
     Node,
     Operand,
     Value,
@@ -46,7 +49,7 @@ from tosajit.tracing.tensor import Tensor
 _SILENT = frozenset(("NoOp", "Assert", "Const", "Placeholder", "PlaceholderV2", "SaveV2", "RestoreV2"))
 """Operators that nobody means as results."""
 _INPUTS = ("Placeholder", "PlaceholderV2")
-_TYPES = ("DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams", "T")
+_TYPES = ("Tout", "DstT", "output_type", "out_type", "dtype", "output_dtype", "Tparams", "T")
 """The attributes that say what type results have, first one first."""
 
 
@@ -58,7 +61,8 @@ def _unsigned(value: Tensor) -> Tensor:
     return unsigned(scaled(value, [(1 << 30, 30)], INT8, output_zp=-128))
 
 
-_INSIDE = {Type.UINT8: Inside("int32", _signed, _unsigned)}
+_INSIDE = {Type.UINT8: Inside("int32", _signed, _unsigned), Type.COMPLEX64: Inside("halves", halves, pairs)}
+_OUTSIDE = {Type.UINT8: INT8, Type.COMPLEX64: FP32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +210,12 @@ class Walk:
             if not isinstance(kind, Type):
                 raise Refused("its attribute dtype is missing")
             extents = closed(name, _shape(node), shape)
-            dtype = INT8 if kind is Type.UINT8 else dtype_of(kind)
-            value = ends.take(name, dtype, extents, kind.label, _INSIDE.get(kind))
+            dtype = _OUTSIDE.get(kind) or dtype_of(kind)
+            extents = (*extents, 2) if kind is Type.COMPLEX64 else extents
+            value: Value = ends.take(name, dtype, extents, kind.label, _INSIDE.get(kind))
+            if kind is Type.COMPLEX64 and isinstance(value, Tensor):
+                ends_of = (reshaped(part(value, 0, place, 1), extents[:-1]) for place in (0, 1))
+                value = Complex(*ends_of)
             self.values[Reference(node.name)] = Operand(self.trace, value, kind, name)
 
     def hold(self, node: str, held: Captured) -> None:
@@ -230,7 +238,14 @@ class Walk:
         """Make a result an output of the graph."""
         found = self.operand(reference)
         with self.lowering.refusals.collecting(str(reference), "output"):
-            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
+            ends.give(self.given(found, name), name, found.type.label, _INSIDE.get(found.type))
+
+    def given(self, found: Operand, name: str) -> Tensor:
+        """A result as one tensor; complex numbers are halves."""
+        if not found.is_complex:
+            return found.tensor
+        with self.trace.builder.at(f"{name}/halves", f"output {name}"):
+            return ops.concat([reshaped(one, (1, *one.shape)) for one in found.halves], axis=0)
 
     def run(self, nodes: Sequence[records.Node]) -> None:
         """Lower nodes; what uses the results of a refused one is looked at as well, so that all is found."""

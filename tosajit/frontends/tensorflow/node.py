@@ -50,6 +50,19 @@ class TensorList:
 
 
 @dataclass(frozen=True, slots=True)
+class Complex:
+    """Complex numbers, which TOSA has as two real ones."""
+
+    real: Tensor
+    imag: Tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return self.real.shape
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A resource that holds a tensor, from run to run."""
 
@@ -57,7 +70,7 @@ class Variable:
     kind: Type
 
 
-Value: TypeAlias = "Tensor | Array | TensorList | Variable"
+Value: TypeAlias = "Tensor | Array | TensorList | Variable | Complex"
 T = TypeVar("T", bound=Attributes)
 
 
@@ -89,7 +102,7 @@ class Operand:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its extents."""
-        return self._dense.shape
+        return self.value.shape if isinstance(self.value, Complex) else self._dense.shape
 
     @property
     def rank(self) -> int:
@@ -144,6 +157,23 @@ class Operand:
         return self.value
 
     @property
+    def is_complex(self) -> bool:
+        """Whether its elements are complex numbers."""
+        return self.type is Type.COMPLEX64
+
+    @property
+    def halves(self) -> tuple[Tensor, Tensor]:
+        """The real and the imaginary parts of complex numbers."""
+        value = self.value
+        if isinstance(value, np.ndarray) and value.dtype == np.complex64:
+            parts = (np.ascontiguousarray(one) for one in (value.real, value.imag))
+            real, imag = (self.trace.constant(one.reshape(value.shape), FP32) for one in parts)
+            return real, imag
+        if not isinstance(value, Complex):
+            raise Refused(f"{self.name} is {self.type.label}, but must be complex64")
+        return self.trace.own(value.real), self.trace.own(value.imag)
+
+    @property
     def is_variable(self) -> bool:
         """Whether it holds a tensor from run to run."""
         return isinstance(self.value, Variable)
@@ -161,6 +191,8 @@ class Operand:
             raise Refused(f"{self.name} is a list of tensors", "such lists are only unrolled in loops")
         if isinstance(self.value, Variable):
             raise Refused(f"{self.name} is a variable, but must be a tensor")
+        if isinstance(self.value, Complex):
+            raise Refused(f"{self.name} has complex numbers, which TOSA lacks")
         return self.value
 
 
@@ -181,6 +213,8 @@ def kind_of(value: Value, declared: Type | None) -> Type:
             return Type.VARIANT
         case Variable():
             return Type.RESOURCE
+        case Complex():
+            return Type.COMPLEX64
         case Tensor():
             if declared is not None and DTYPES.get(declared) is value.dtype:
                 return declared

@@ -22,7 +22,8 @@ SHAPE = {"dim": 2, "unknown_rank": 3}
 DIMENSION = {"size": 1}
 TENSOR = {
     "dtype": 1, "tensor_shape": 2, "tensor_content": 4, "float_val": 5, "double_val": 6, "int_val": 7,
-    "string_val": 8, "int64_val": 10, "bool_val": 11, "half_val": 13, "uint32_val": 16, "uint64_val": 17,
+    "string_val": 8, "scomplex_val": 9, "int64_val": 10, "bool_val": 11, "half_val": 13,
+    "uint32_val": 16, "uint64_val": 17,
 }  # fmt: skip
 CALLED = {"name": 1}
 
@@ -33,7 +34,7 @@ MESSAGES = {
     "tensor": TENSOR, "func": CALLED,
 }  # fmt: skip
 """The messages that fields hold."""
-REALS = {"f": "<f4", "float_val": "<f4", "double_val": "<f8"}
+REALS = {"f": "<f4", "float_val": "<f4", "double_val": "<f8", "scomplex_val": "<f4"}
 
 
 class Type(IntEnum):

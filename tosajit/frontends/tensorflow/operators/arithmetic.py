@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -20,15 +21,17 @@ from tosajit.frontends.common.powers import integer_power, real_power
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.folding import folded
 from tosajit.frontends.tensorflow.narrow import widened
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.tensorflow.node import Attributes, Complex, Node, Operand
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
 
-@operator("Add AddV2", types=f"{NUMBERS} {NARROW}", fold=folded(np.add))
+@operator("Add AddV2", types=f"{NUMBERS} {NARROW} complex64", fold=folded(np.add))
 @widened
-def add(node: Node) -> Tensor:
+def add(node: Node) -> Tensor | Complex:
     """The sum of two tensors; a constant for each channel is a bias of the convolution before."""
+    if node[0].is_complex:
+        return _by_halves(ops.add, node)
     for value, other in (node.operands, node.operands[::-1]):
         found = _by_channels(value, other)
         if found is not None:
@@ -45,17 +48,25 @@ def add_n(node: Node) -> Tensor:
     return reduce(ops.add, node.tensors)
 
 
-@operator("Sub", types=f"{NUMBERS} {NARROW}", fold=folded(np.subtract))
+def _by_halves(function: Callable[[Tensor, Tensor], Tensor], node: Node) -> Complex:
+    return Complex(*(function(*_pair(*both)) for both in zip(node[0].halves, node[1].halves, strict=True)))
+
+
+@operator("Sub", types=f"{NUMBERS} {NARROW} complex64", fold=folded(np.subtract))
 @widened
-def sub(node: Node) -> Tensor:
+def sub(node: Node) -> Tensor | Complex:
     """The difference of two tensors."""
+    if node[0].is_complex:
+        return _by_halves(ops.sub, node)
     return ops.sub(*node.aligned)
 
 
-@operator("Mul", types=f"{NUMBERS} {NARROW}", fold=folded(np.multiply))
+@operator("Mul", types=f"{NUMBERS} {NARROW} complex64", fold=folded(np.multiply))
 @widened
-def mul(node: Node) -> Tensor:
+def mul(node: Node) -> Tensor | Complex:
     """The product of two tensors; a constant for each channel is a factor of the convolution before."""
+    if node[0].is_complex:
+        return _complex_product(node)
     for value, other in (node.operands, node.operands[::-1]):
         found = _by_channels(value, other)
         if found is not None:
@@ -64,6 +75,14 @@ def mul(node: Node) -> Tensor:
                 return taken
     first, second = node.aligned
     return ops.mul(first, second)
+
+
+def _complex_product(node: Node) -> Complex:
+    real, imag, other, turned = aligned(*node[0].halves, *node[1].halves)
+    return Complex(
+        ops.sub(ops.mul(real, other), ops.mul(imag, turned)),
+        ops.add(ops.mul(real, turned), ops.mul(imag, other)),
+    )
 
 
 def _by_channels(value: Operand, other: Operand) -> Array | None:
