@@ -7,8 +7,9 @@ from validating.figures import Explanation
 OPERATORS = (
     Explanation(
         "FullyConnected",
-        """one layer of 16 × 10 weights, so that there are two samples: at 70 to 150 cycles, blocks
-        cut otherwise than Vela's, or a plan that loads the weights in parts, show at once.""",
+        """there is one layer of 16 × 10 weights, so only two samples; it takes 70 to 150
+        cycles, so any difference in the shape of the blocks, or a plan that loads the weights
+        in parts, shows at once.""",
     ),
     Explanation(
         "ethos-u85.*Conv2D, output",
@@ -20,61 +21,64 @@ OPERATORS = (
 NETWORKS = (
     Explanation(
         "mobilenet_v2, ethos-u65",
-        """our plan is better than Vela's, not the estimate lower: Vela reads the image of three
+        """our plan is better, rather than our estimate too low: Vela reads the image of three
         channels in place, 6.5 MB over the DRAM port, and counts 1,726,071 cycles for the first
-        convolution; ours copies its 150,528 bytes to the SRAM once. Its last layer waits for
-        weights that ours has loaded while others run.""",
+        convolution; our plan copies its 150,528 bytes to the SRAM once. Vela's last layer waits
+        for weights that our plan has loaded while other layers run.""",
     ),
     Explanation(
         "ethos-u85-256.*dedicated",
         """Vela leaves scales and biases in DRAM and reads them again for each block, through a
-        channel of the U85 that has room for 16 words on their way: 0.41 bytes a cycle (in
-        mobilenet_v2 98,437 cycles for each expansion to 384 channels). Our plan copies them to the
-        SRAM with the weights.""",
+        channel of the U85 that can have 16 words in flight: 0.41 bytes a cycle (in
+        mobilenet_v2, 98,437 cycles for each expansion to 384 channels). Our plan copies them to
+        the SRAM with the weights.""",
     ),
     Explanation(
         "transformer_tiny, ethos-u85",
-        """Vela has ten transpositions, ten copies and a gather as operators of their own: 358,340
-        of its 692,322 cycles on the U85-1024, 351,441 of 1,205,224 on the U85-256. Here they are a
-        matter of how products read their operands and where results are written.""",
+        """Vela runs ten transpositions, ten copies and a gather as separate operators: 358,340
+        of its 692,322 cycles on the U85-1024, 351,441 of 1,205,224 on the U85-256. In our
+        programs they are part of how products read their operands and where results are
+        written.""",
     ),
     Explanation(
         "transformer_tiny, ethos-u65",
         """Vela keeps the operands of the attention in DRAM (18.5 MB over its port, and products
-        that wait for it); here they stay in the SRAM.""",
+        wait for it); our plan keeps them in the SRAM.""",
     ),
     Explanation(
         "transformer_tiny, ethos-u55",
-        """seven of Vela's operators do nothing but broadcast (`…_broadcasted`), waiting for the
-        flash: 917,504 of its 10,889,092 cycles. Here broadcasting is a matter of how an operand is
-        read. GATHER is left to the CPU by Vela (U55, U65), and costs it nothing; ours is timed.""",
+        """seven of Vela's operators only broadcast (`…_broadcasted`), and wait for the flash:
+        917,504 of its 10,889,092 cycles. In our programs broadcasting is part of how an operand
+        is read. Vela leaves GATHER to the CPU (U55, U65) and does not count it; our figure
+        includes it.""",
     ),
 )
 
 TRAFFIC = (
     Explanation(
         "(ds_cnn|resnet8).*off-chip",
-        """TOSA's softmax is decomposed and reads up to four tables of 1,026 bytes, of which 2,589
-        and 3,101 bytes come over the port; TFLite's operator has one table of Vela's own.""",
+        """TOSA's decomposed softmax reads up to four tables of 1,026 bytes, of which 2,589 and
+        3,101 bytes come over the port; for TFLite's operator Vela has a single table of its
+        own.""",
     ),
     Explanation(
         "(autoencoder|mobilenet|transformer).*off-chip",
-        """where weights are used in place, in the second memory, they are read again for each row
-        of blocks; the time is hidden behind the array.""",
+        """weights that are used in place, in the second memory, are read again for each row of
+        blocks; the array hides the time that this takes.""",
     ),
     Explanation(
         "(shared|dedicated).*scratchpad",
-        """weights are brought in ahead of their layer, in buffers that Vela does without.""",
+        """weights are loaded ahead of their layer, into buffers that Vela does without.""",
     ),
     Explanation(
         "(ds_cnn|resnet8).*sram-only, scratchpad",
-        """the tables of TOSA's decomposed softmax, four of 1,026 bytes, live in the scratchpad;
-        TFLite's operator has one of Vela's own.""",
+        """the four tables of TOSA's decomposed softmax, of 1,026 bytes each, live in the
+        scratchpad; for TFLite's operator Vela has a single table of its own.""",
     ),
     Explanation(
         "transformer_tiny, ethos-u55.*sram-only, scratchpad",
-        """the table of GATHER, 1 MiB, lives in our scratchpad; Vela leaves GATHER to the CPU on the
-        U55, and its table out of the count.""",
+        """GATHER's table of 1 MiB lives in our scratchpad; on the U55, Vela leaves GATHER to
+        the CPU and does not count its table.""",
     ),
 )
 

@@ -27,15 +27,15 @@ SYSTEMS = {
     ("u85", "Sram_Only"): "Ethos_U85_SYS_DRAM_Mid",
     ("u85", "Dedicated_Sram_384KB"): "Ethos_U85_SYS_DRAM_Mid",
 }
-OPERATOR_TEXT = """Every operator of two networks (a MobileNetV2 and a small one with convolutions, an
-addition and pools) on every accelerator in two memory modes, compiled from a graph of its own:
-convolutions with their scaling by channel, the addition with its three. Compared are the cycles of the
-MACs and of the output stage as Vela counts them; shown is the median of how far ours are off, with the
-95th percentile in brackets. Additions that Vela chains behind a convolution (U85) have no cycles of their
-own there and are left out."""
-NETWORK_TEXT = """Totals of whole networks, ours from the TOSA file, Vela's from the TFLite file of the same
-network: what fusion of TOSA's patterns loses would show here. In brackets what Vela counts without waiting
-for memory."""
+OPERATOR_TEXT = """Every operator of two networks (a MobileNetV2, and a small one with convolutions, an
+addition and pools) on every accelerator in two memory modes. Each is compiled from a graph of its own:
+convolutions with their scaling by channel, the addition with its three RESCALEs. The cycles of the MACs and
+of the output stage are compared with those that Vela counts; the table shows the median of the differences,
+with the 95th percentile in brackets. Additions that Vela chains to a convolution (U85) have no cycles of
+their own there and are left out."""
+NETWORK_TEXT = """Totals of whole networks, ours from the TOSA file and Vela's from the TFLite file of the
+same network. If the fusion of TOSA's patterns lost anything, it would show here. Vela's count without
+waiting for memory is in brackets."""
 REPRODUCED_TEXT = """Vela 5.2.0, run for this page: the figures of `vela_networks.csv` that are used
 above, anew. "Predicted" is this run, "reference" the file."""
 LOST_TEXT = """What Vela itself loses when it is given the TOSA file in place of the TFLite file of the same
@@ -189,5 +189,5 @@ def _run(model: str, form: str, configuration: Configuration) -> Network | None:
     return vela.run(model_file(model, form), configuration).totals
 
 
-TRAFFIC_TEXT = """Bytes over the port of the second memory (DRAM or flash), and the most of the scratchpad
-that is in use at a time, weights included where they live there; asked is no more than Vela's."""
+TRAFFIC_TEXT = """Bytes transferred over the port of the second memory (DRAM or flash), and the peak use of
+the scratchpad, including weights where they live there. The bound is what Vela needs."""

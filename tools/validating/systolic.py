@@ -20,12 +20,12 @@ TOTALS = {
     "resnet18": {"os": 1_718_353, "ws": 2_519_815, "is": 2_838_997},
 }
 SIZES = (4, 8, 12, 16, 32, 64)
-TEXT = """SCALE-Sim 3.0.0 walks through every cycle of an array; with ideal memory it gives closed forms.
-The layers are compiled from graphs, put in one tile, and run by the event simulator on machines whose
-memories hold everything and take no time. SCALE-Sim counts a layer's cycles from zero: its figures are
-one less than the number of cycles, and 1 is added to each layer of its here. Rows marked `USER` were
-measured with 10 words a cycle of memory bandwidth; of these the cycles of the array are compared, not the
-waiting, as the memory behind SCALE-Sim's buffers is another than ours."""
+TEXT = """SCALE-Sim 3.0.0 steps through every cycle of an array; with ideal memory its results have closed
+forms. The layers are compiled from graphs, put in one tile, and run by the event simulator on machines
+whose memories hold everything and take no time. SCALE-Sim numbers a layer's cycles from zero, so its figures
+are one less than the number of cycles; here, 1 is added for each layer. Rows marked `USER` were measured with
+a memory bandwidth of 10 words a cycle; for these, only the cycles of the array are compared, without waiting,
+because the memory behind SCALE-Sim's buffers differs from ours."""
 
 
 def formula(layer: Layer, dataflow: str, height: int, width: int) -> int:
