@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +47,20 @@ def test_parts_that_do_not_fit_are_refused(sizes: tuple[int, ...]) -> None:
 def test_parts_of_other_dimensions_than_the_result_are_refused() -> None:
     with pytest.raises(tj.ModelError, match=r"its parts have 2 dimensions, but \[1\] are said to be theirs"):
         tj.load(gathering((1, 4), ()).case().model)
+
+
+def test_a_file_cannot_ask_for_more_parts_than_memory_has_room_for() -> None:
+    sketch = Sketch("STABLEHLO_GATHER", 1)
+    starts = sketch.constant(Type.INT32, np.zeros((2000, 2), np.int32))
+    places = [sketch.operand(REAL, (0,), constant=False), starts]
+    sketch.tensors[places[0]] = replace(sketch.tensors[places[0]], shape=(1 << 14, 1 << 14))
+    options = StablehloGatherOptions((1, 2), (), (0, 1), 1, (1 << 10, 1 << 10))
+    sketch.add(places, sketch.result(REAL, (2000, 1 << 10, 1 << 10)), options)
+    tracemalloc.start()
+    with pytest.raises(tj.ModelError, match="its parts have 2097152000 rows, but may at most have 4194304"):
+        tj.load(sketch.case().model)
+    assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    tracemalloc.stop()
 
 
 def test_scattering_by_several_operators_is_refused() -> None:

@@ -26,8 +26,8 @@ from tosajit.frontends.common.scatter import combined, placed, unique
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
-_MOST = 1 << 24
-"""Elements that parts may have, which are numbered in constants."""
+_MOST = 1 << 22
+"""How many rows all parts may have together: constants have their numbers."""
 _OUTSIDE = -1
 
 Combine = Literal["update", "add", "multiply", "maximum", "minimum"]
@@ -51,8 +51,6 @@ class Parts:
         fits = fits and all(0 < one <= most for one, most in zip(self.sizes, self.shape, strict=True))
         if not fits or not set(self.along) <= set(range(rank)) or len(set(self.along)) < len(self.along):
             raise Refused(f"parts {list(self.sizes)} along {list(self.along)} are none of {list(self.shape)}")
-        if prod(self.sizes) > _MOST:
-            raise Refused(f"its parts have {prod(self.sizes)} elements, which are too many to be numbered")
 
     def gathered(self, value: Tensor, starts: Tensor) -> Tensor:
         """The parts, one behind the other; those that would reach beyond an end are moved inside."""
@@ -106,6 +104,9 @@ class Parts:
 
     def _rows(self, starts: Tensor, lead: int) -> Tensor:
         """The numbers of the rows of each part."""
+        count = starts.shape[0] * prod(self.sizes[:lead])
+        if count > _MOST:
+            raise Refused(f"its parts have {count} rows, but may at most have {_MOST}")
         steps = self._steps(lead)
         offsets = (np.array(steps[:lead], np.int32) @ self._offsets(lead)).astype(np.int32).reshape(1, -1)
         own = np.array([steps[axis] for axis in self.along], np.int32).reshape(1, -1)

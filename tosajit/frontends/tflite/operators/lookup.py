@@ -55,8 +55,8 @@ def embedding_lookup_sparse(node: Node, options: EmbeddingLookupSparseOptions) -
         raise Refused(f"its indices are {list(indices.shape)}, but it looks up {list(places.shape)}")
     shape = extents.ints[:-1]
     count, rank = prod(shape), len(shape)
-    zeros = np.zeros(places.shape, np.int32)
-    rows = linear(part(indices.tensor, 1, 0, rank), shape) if rank else ops.const(zeros)
+    zeros = ops.mul(places.tensor, number(places.tensor, 0))
+    rows = linear(part(indices.tensor, 1, 0, rank), shape) if rank else zeros
     weight = reshaped(weights.tensor, (-1, 1))
     values = reshaped(gathered(table.tensor, places.tensor, 0), (places.shape[0], -1))
     total = _summed(ops.mul(values, weight), rows, count)
@@ -64,8 +64,9 @@ def embedding_lookup_sparse(node: Node, options: EmbeddingLookupSparseOptions) -
         is_mean = options.combiner is Combiner.MEAN
         divisor = _summed(weight if is_mean else ops.mul(weight, weight), rows, count)
         inverse = ops.reciprocal(divisor) if is_mean else ops.rsqrt(divisor)
-        found = _summed(ops.const(np.ones(weight.shape, np.float32)), rows, count)
-        total = ops.select(ops.greater(found, number(found, 0)), ops.mul(total, inverse), number(total, 0))
+        there = reshaped(ops.equal(places.tensor, places.tensor), (-1, 1))
+        found = combined(lambda one, axis: ops.reduce_any(one, axis=axis), there, rows, count, False)
+        total = ops.select(found, ops.mul(total, inverse), number(total, 0))
     return reshaped(total, (*shape, *table.shape[1:]))
 
 
