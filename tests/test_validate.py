@@ -408,6 +408,10 @@ def test_loops_are_consistent() -> None:
     assert "input 0 is INT8[2], but INT16[2] in body_graph body" in texts(loop(body=wide))[0]
     assert "cond_graph test gives INT8[2], but must give one BOOL" in texts(loop(test=branch("a")))[0]
     assert "there are 1 inputs, but 0 in cond_graph test" in texts(loop(test=branch("a", inputs=())))[0]
+    truths = {"a": Value("a", INT8, (2,)), "t": Value("t", BOOL, (2,)), "u": Value("u", BOOL, (1,))}
+    for outputs, given in ((("t",), "BOOL[2]"), (("u", "u"), "BOOL[1], BOOL[1]"), ((), "nothing")):
+        test = Block("test", (), truths, ("a",), outputs)
+        assert any(f"test gives {given}, but must give one BOOL" in text for text in texts(loop(test=test)))
 
 
 def nested(depth: int) -> Graph:
