@@ -99,9 +99,9 @@ def test_sensitivities_are_what_they_were(golden: Golden) -> None:
             "word": [("x", "y", None)[k % 3] for k in range(count)],
         }
         results = fields["many"] * 3 + np.array(fields["few"]) - 2 + generator.random(count)
-        for one in sensitivities(
-            fields, {"any": results, "positive": np.exp(results), "same": [2.0] * count}
-        ):
+        gaps = np.where(np.arange(count) % 5 == 1, np.nan, results)
+        asked = {"any": results, "positive": np.exp(results), "same": [2.0] * count, "gaps": gaps}
+        for one in sensitivities(fields, asked):
             row = (one.share, one.direction, one.lowest, one.highest, one.groups, one.points)
             rows.append((f"{count} {one.field} {one.objective}", row))
     golden("explored_sensitivities", listed(rows))
