@@ -172,6 +172,8 @@ def test_another_standard_library_is_taken(folder: Path, tmp_path: Path) -> None
     (tmp_path / "math.sknd").write_text(
         "operator mul { @input { x: real[s..]; y: real[t..]; } @output { z: real[s..]; }"
         " @lower { z[i..] = -x[i..], i < s; } }"
+        " operator add { @input { x: real[s..]; y: real[s..]; } @output { z: real[s..]; }"
+        " @lower { z[i..] = x[i..] + y[i..], i < s; } }"
     )
     (main_step,) = {node.operator.opcode for node in tj.load(folder, stdlib=tmp_path).nodes} - {"CONST"}
     assert main_step == "CUSTOM"

@@ -147,7 +147,8 @@ def _contained(item: Value, pack: Value) -> Value:
         return None
     if not isinstance(pack, tuple):
         raise NoValue(f"`in` takes a pack on its right, not {described(pack)}")
-    return packs.mapped(lambda one: one in pack and type_of(one) == type_of(pack[0]), item)
+    items = frozenset(pack)
+    return packs.mapped(lambda one: one in items and type_of(one) == type_of(pack[0]), item)
 
 
 def _selected(expression: tree.Select, scope: Scope) -> Value:
