@@ -27,7 +27,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files frontends frontends-sample mutants notebooks docs newcomer clean environments
+.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -111,6 +111,9 @@ fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the sam
 
 fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --chains 0'
 	$(RUN) tools/fuzz_tflite.py --chains 3000 $(ARGS)
+
+nnef: $(READY) $(ARM)    ## All tests of NNEF 2.0, and how many each standard operator has passed
+	$(RUN) tools/nnef.py $(ARGS)
 
 fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)

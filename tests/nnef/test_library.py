@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -57,6 +59,13 @@ def test_every_assertion_has_a_message(module: str, name: str) -> None:
     found = Standard().find(module, name)
     assert found is not None
     assert all(one.message is not None for one in found.operator.assertions)
+
+
+@pytest.mark.slow
+def test_the_table_of_operators_is_up_to_date() -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, str(root / "tools" / "generate_nnef.py"), "--check"]
+    assert subprocess.run(command, check=False, cwd=root).returncode == 0, "run tools/generate_nnef.py"
 
 
 def test_unknown_names_are_not_found() -> None:
