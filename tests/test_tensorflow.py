@@ -271,6 +271,21 @@ def test_branches_are_chosen_by_a_number(is_constant: bool) -> None:
         np.testing.assert_array_equal(run(*given), expected)
 
 
+def test_few_numbers_ask_for_little_memory() -> None:
+    graph = RawGraph()
+    graph.input("x", (2, 2))
+    graph.const("rows", [0, 1 << 30], np.int32)
+    graph.node("y", "SegmentMean", "x", "rows", T=Type.FLOAT32)
+    with pytest.raises(tj.ModelError, match=r"y \(SegmentMean\): its 1073741825 segments are too many"):
+        tj.load(graph.bytes())
+    graph = RawGraph(functions=[RawFunction("f", ["a"], {"r": "a"}, [])])
+    graph.input("n", (), Type.INT32)
+    graph.input("x", (2,))
+    graph.node("y", "Case", "n", "x", branches=[Called("f")] * 5000)
+    with pytest.raises(tj.ModelError, match=r"y \(Case\): it chooses among 5000 functions"):
+        tj.load(graph.bytes())
+
+
 def test_branches_that_a_number_chooses_write_variables() -> None:
     body = [
         RawNode("w", "AssignVariableOp", ("v", "a"), {"dtype": Type.FLOAT32}),

@@ -57,6 +57,10 @@ def if_(node: Node, options: IfAttributes) -> tuple[Operand, ...]:
     return _with(given[0], range(len(results)), results)
 
 
+_BRANCHES = 32
+"""How many branches a number may choose among: each is inside of the one before."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseAttributes(Attributes):
     """The functions of all branches."""
@@ -73,6 +77,8 @@ def case(node: Node, options: CaseAttributes) -> tuple[Operand, ...]:
         return node.functions.call(names[number if 0 <= number < len(names) else -1], operands)
     if index.rank:
         raise Refused(f"its number has {index.rank} dimensions, but must have none")
+    if not 0 < len(names) <= _BRANCHES:
+        raise Refused(f"it chooses among {len(names)} functions, but must among 1 to {_BRANCHES}")
     given: list[Sequence[Operand]] = []
 
     def branch(place: int) -> tuple[Tensor, ...]:

@@ -34,6 +34,16 @@ refuse(
     "do this outside of the model, and let it begin with numbers",
 )
 refuse(
+    "Bitcast",
+    "TOSA cannot see the bits of a number as another type",
+    "cast the numbers, or do this outside of the model",
+)
+refuse(
+    "QuantizeAndDequantize",
+    "TensorFlow itself has no kernel for it since its version 22 of graphs",
+    "use QuantizeAndDequantizeV2",
+)
+refuse(
     "Where Unique UniqueV2 DynamicPartition DynamicStitch BooleanMask SparseToDense ListDiff",
     "how large its result is depends on the elements of its operand",
     "use a mask, or a fixed number of results",
@@ -41,7 +51,7 @@ refuse(
 refuse(
     "CrossReplicaSum InfeedDequeueTuple OutputEnqueueTuple IteratorGetNext TPUCompilationResult "
     "TPUExecute TPUExecuteAndUpdateVariables TPUReplicateMetadata TPUReplicatedInput TPUReplicatedOutput "
-    "XlaSharding",
+    "TPUCopyWithLayout TPUGetLayoutOp TPUReshardVariables XlaSharding",
     "it moves data between devices",
     "export the model for one device",
 )

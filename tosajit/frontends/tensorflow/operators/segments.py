@@ -6,9 +6,11 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
+from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import product
 from tosajit.frontends.common.segments import Reduce, least, most, segmented, summed
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.tensorflow.narrow import widened, within
 from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, operator
@@ -35,7 +37,7 @@ def _declare(name: str, reduce: Reduce, nothing: float, summary: str) -> None:
         return found
 
     def sorted_(node: Node) -> Tensor:
-        count = max(node[1].ints, default=-1) + 1
+        count = _count(node)
         found = segmented(reduce, node[0].tensor, node[1].tensor, count)
         return _where_there_are(found, _sizes(node, count), nothing)
 
@@ -53,10 +55,18 @@ for _row in _COMBINED:
 @operator("SegmentMean", types=REAL)
 def segment_mean(node: Node) -> Tensor:
     """The means of rows that have one number, all of which are known."""
-    count = max(node[1].ints, default=-1) + 1
+    count = _count(node)
     total, sizes = segmented(summed, node[0].tensor, node[1].tensor, count), _sizes(node, count)
     shares = 1 / np.maximum(sizes, 1).reshape(-1, *(1,) * (total.ndim - 1))
     return ops.mul(total, shares.astype(total.dtype.storage))
+
+
+def _count(node: Node) -> int:
+    """How many segments there are."""
+    count = max(node[1].ints, default=-1) + 1
+    if not small((count,)):
+        raise Refused(f"its {count} segments are too many")
+    return count
 
 
 def _sizes(node: Node, count: int) -> Array:
