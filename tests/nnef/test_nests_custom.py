@@ -141,6 +141,9 @@ def test_an_implementation_is_one_thing() -> None:
 def test_faults_of_a_text_are_told_at_once() -> None:
     with pytest.raises(ScriptError, match="main:1:"):
         nnef.operator("operator f { @lower { y[i = 3; } }", "f")
+    with pytest.raises(ScriptError) as found:
+        nnef.operator(NEGATED.replace("-x[i..]", "-z[i..]").replace("i < s", "i < t"))
+    assert {fault.message for fault in found.value.faults} >= {"there is no `t` here", "there is no `z` here"}
     with pytest.raises(TraceError, match="the text has no operator 'g'; it has f"):
         nnef.operator(NEGATED, "g")
 
@@ -172,7 +175,7 @@ def test_packs_are_lists() -> None:
         operator f {
             @input { xs: real[n]..(k); }
             @output { ys: real[n]..(k); }
-            @lower { ys[i] = 2.0 * xs[i], i < n; }
+            @lower { ys[i,] = 2.0 * xs[i,], i < n; }
         }
     """
     first, second = nnef.operator(text)([B, B + 1])

@@ -11,6 +11,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import CompileError, ScriptError
 from tosajit.frontends.nnef.compose import Library, invoke
+from tosajit.frontends.nnef.compose.checker import check
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor, tensors_of
 from tosajit.frontends.nnef.nests.assignment import Unfit, largest_shape
@@ -62,7 +63,10 @@ def _form(where: str, name: str, dtype: DType, shape: tuple[int, ...] | None) ->
 
 @lru_cache(maxsize=256)
 def _library(text: str) -> Library:
-    return Library({"main": text}, Standard())
+    """The modules of a text without faults."""
+    library = Library({"main": text}, Standard())
+    check(library, graph=False)
+    return library
 
 
 def definition_of(text: str, operator: str) -> Definition:

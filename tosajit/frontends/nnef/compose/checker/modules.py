@@ -21,12 +21,17 @@ _MOST_MODULES = 1000
 """Modules of a model: each may import others."""
 
 
-def check(library: Library) -> None:
-    """Check the main module and those that it imports; `ScriptError` with all that is wrong."""
+def check(library: Library, *, graph: bool = True) -> None:
+    """Check the main module, which must define a `graph`, and those that it imports.
+
+    Raises `ScriptError` with all that is wrong.
+    """
     found: list[Fault] = []
     for module in _reached(library, found):
         faults = Faults(module.source)
         try:
+            if graph and module.name == MAIN and not any(one.graph for one in module.tree.operators):
+                faults.add(module.tree.span, "the main module defines no graph", "2.15")
             _check_module(module, library, faults)
         except ScriptError:
             pass
@@ -60,8 +65,6 @@ def _reached(library: Library, found: list[Fault]) -> Iterator[OwnModule]:
 def _check_module(module: OwnModule, library: Library, faults: Faults) -> None:
     parsed = module.tree
     names: set[str] = set()
-    if module.name == MAIN and not any(one.graph for one in parsed.operators):
-        faults.add(parsed.span, "the main module defines no graph", "2.15")
     for one in parsed.imports:
         _check_import(module, one, library, faults)
     for operator in parsed.operators:
