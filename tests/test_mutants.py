@@ -141,7 +141,7 @@ def judged(folder: Path, source: str, tests: str, lines: Collection[str] = ()) -
         (folder / name).write_text(text)
     found = [one for one in mutants("tiling/a.py", source) if not lines or one.context in lines]
     told: SimpleQueue[Verdict] = SimpleQueue()
-    tool.in_session(["test_a.py"], found, Limits(test=0.5, mutant=5, suite=5), folder, told)
+    tool.in_session(["test_a.py"], found, Limits(test=1, mutant=5, suite=5), folder, told)
     assert (folder / "tiling/a.py").read_text() == source
     return [told.get() for _ in found]
 

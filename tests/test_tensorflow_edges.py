@@ -104,3 +104,22 @@ def test_bits_say_what_bounds_do_not_count(
     value = real(4, 4)
     found = result(case("StridedSlice", [value, *ranges], [1, 2, 3], **masks))
     np.testing.assert_array_equal(found, value[expected])
+
+
+@pytest.mark.parametrize(("equation", "constants", "op"), [
+    ("ab,bc->ac", (1,), "CONV2D"), ("ab,bc->ac", (), "MATMUL"), ("nab,nbc->nac", (1,), "MATMUL"),
+])  # fmt: skip
+def test_a_constant_matrix_that_all_rows_share_is_a_weight(
+    equation: str, constants: tuple[int, ...], op: str
+) -> None:
+    shapes = ((2, 3, 4), (2, 4, 5)) if "n" in equation else ((3, 4), (4, 5))
+    operands = [real(*shape, seed=number) for number, shape in enumerate(shapes)]
+    graph = loaded(case("Einsum", operands, constants, equation=equation))
+    assert op in {node.operator.opcode for node in graph.nodes}
+
+
+@pytest.mark.parametrize(("count", "missing"), [(0, 0), (1, 1), (2, 2)])
+def test_an_operand_that_is_not_there_is_told_by_its_number(count: int, missing: int) -> None:
+    operands = [real(2, 4), [0, 0], [2, 2]][:count]
+    with pytest.raises(tj.ModelError, match=f"operand {missing} is missing"):
+        loaded(case("Slice", operands, range(1, count)))
