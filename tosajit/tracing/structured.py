@@ -110,10 +110,10 @@ class Variable:
         trace.builder.write(self.name, tensor.name)
 
     def _active(self) -> Trace:
-        trace = at = current_trace()
-        while at is not None and at is not self.trace:
-            at = at.parent
-        if trace is None or at is None:
+        trace = around = current_trace()
+        while around is not None and around is not self.trace:
+            around = around.parent
+        if trace is None or around is None:
             raise TraceError(f"variable {self.name} belongs to another trace")
         return trace
 
