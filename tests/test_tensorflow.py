@@ -271,6 +271,25 @@ def test_branches_are_chosen_by_a_number(is_constant: bool) -> None:
         np.testing.assert_array_equal(run(*given), expected)
 
 
+def test_many_branches_are_no_deeper_than_tosa_allows() -> None:
+    functions = [
+        RawFunction(f"f{place}", ["a"], {"r": "y:y:0"}, [
+            RawNode("k", "Const", (), {"dtype": Type.FLOAT32, "value": np.array([place], np.float32)}),
+            RawNode("y", "AddV2", ("a", "k:output:0"), {"T": Type.FLOAT32}),
+        ])
+        for place in range(20)
+    ]  # fmt: skip
+    graph = RawGraph(functions=functions)
+    graph.input("n", (), Type.INT32)
+    graph.input("x", (1,))
+    graph.node("y", "Case", "n", "x", branches=[Called(one.name) for one in functions])
+    found = tj.load(graph.bytes())
+    assert tj.validate(found) == ()
+    run, x = tj.compile(found), np.ones(1, np.float32)
+    for number, expected in ((-5, 20), (0, 1), (7, 8), (13, 14), (19, 20), (400, 20)):
+        assert run(np.array(number, np.int32), x).tolist() == [expected]
+
+
 def test_few_numbers_ask_for_little_memory() -> None:
     graph = RawGraph()
     graph.input("x", (2, 2))

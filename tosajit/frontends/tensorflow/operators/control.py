@@ -57,8 +57,8 @@ def if_(node: Node, options: IfAttributes) -> tuple[Operand, ...]:
     return _with(given[0], range(len(results)), results)
 
 
-_BRANCHES = 32
-"""How many branches a number may choose among: each is inside of the one before."""
+_BRANCHES = 64
+"""How many branches a number may choose among."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,21 @@ def case(node: Node, options: CaseAttributes) -> tuple[Operand, ...]:
     if not 0 < len(names) <= _BRANCHES:
         raise Refused(f"it chooses among {len(names)} functions, but must among 1 to {_BRANCHES}")
     given: list[Sequence[Operand]] = []
+    last = len(names) - 1
+    inside = ops.minimum(index.tensor, np.int32(last))
+    place = ops.select(ops.greater(ops.const(np.int32(0)), inside), np.int32(last), inside)
 
-    def branch(place: int) -> tuple[Tensor, ...]:
-        if place < len(names) - 1:
-            here = ops.equal(index.tensor, np.int32(place))
-            found = ops.cond_if(here, lambda: last(place), lambda: branch(place + 1))
-            return (found,) if isinstance(found, Tensor) else tuple(found)
-        return last(place)
+    def among(first: int, end: int) -> tuple[Tensor, ...]:
+        """What one of some branches gives: by halves, since TOSA bounds how deep branches are."""
+        if end - first == 1:
+            given.append(node.functions.call(names[first], operands))
+            return tuple(one.tensor for one in given[-1])
+        middle = (first + end) // 2
+        is_before = ops.greater(ops.const(np.int32(middle)), place)
+        found = ops.cond_if(is_before, lambda: among(first, middle), lambda: among(middle, end))
+        return (found,) if isinstance(found, Tensor) else tuple(found)
 
-    def last(place: int) -> tuple[Tensor, ...]:
-        given.append(node.functions.call(names[place], operands))
-        return tuple(one.tensor for one in given[-1])
-
-    results = branch(0)
+    results = among(0, len(names))
     return _with(given[0], range(len(results)), results)
 
 
