@@ -160,6 +160,34 @@ def test_an_operator_composes_others() -> None:
     close(nnef.operator(text)(X), np.exp(-X))
 
 
+def test_variables_belong_to_graphs() -> None:
+    text = """
+        operator f {
+            @input { x: real[n,m]; }
+            @variable { v: real[m]; }
+            @output { y: real[n,m]; }
+            @lower { y[i,j] = x[i,j] + v[j,], i < n, j < m; }
+        }
+    """
+    with pytest.raises(CompileError, match="has variables, which only a graph can hold"):
+        nnef.operator(text)(X)
+
+
+def test_checked_executables_watch_indices() -> None:
+    text = """
+        operator rows {
+            @input { x: real[n,m]; r: int[k]; }
+            @output { y: real[k,m]; }
+            @lower { y[i,j] = x[r[i],j], i < k, j < m; }
+        }
+    """
+    rows = np.array([7, 0, 8], np.int32)
+    graph = tj.trace(nnef.operator(text), X, rows)
+    close(tj.compile(graph)(X, rows), X[[7, 0, 7]])
+    with pytest.raises(tj.RequireError, match="an index is outside of its operand, at i=2"):
+        tj.compile(graph, checked=True)(X, rows)
+
+
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
 def test_real_numbers_are_of_any_width(kind: str) -> None:
     import ml_dtypes

@@ -40,8 +40,8 @@ def lowered(
 
 def formulas(operation: Operation) -> Iterator[Assignment]:
     """The formulas of an operation and of all that its body calls, in order."""
-    if operation.update is not None:
-        raise Unfit(f"{operation.name} updates variables")
+    if operation.variables:
+        raise Unfit(f"{operation.name} has variables, which only a graph can hold")
     if operation.body is None:
         if operation.definition.operator.lowerings is None:
             raise Unfit(f"{operation.name} has neither formulas nor a body")
