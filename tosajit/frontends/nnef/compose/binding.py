@@ -10,7 +10,7 @@ from tosajit.frontends.nnef.compose.opened import Openness
 from tosajit.frontends.nnef.compose.plan import Component, Declared, Term
 from tosajit.frontends.nnef.model import Extent, Open
 from tosajit.frontends.nnef.syntax import tree
-from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
+from tosajit.frontends.nnef.values.evaluate import Scope, Work, evaluate
 from tosajit.frontends.nnef.values.value import Value, text_of
 
 _SECTION = "2.6.2"
@@ -19,18 +19,18 @@ _SECTION = "2.6.2"
 class Binder:
     """Gives names their values, one input after another."""
 
-    def __init__(self, symbols: dict[str, Value], types: Mapping[str, str]) -> None:
+    def __init__(self, symbols: dict[str, Value], types: Mapping[str, str], work: Work | None = None) -> None:
         self.symbols = symbols
         self.shapes: dict[str, tuple[int, ...] | None] = {}
         self.sizes: dict[str, int | None] = {}
         self.opened: dict[str, Openness] = {}
         self._growing: dict[str, list[int]] = {}
         """Extents that differ among the tensors of a pack, as far as these were bound."""
-        self.scope = Scope(symbols, types, self.shapes, self.sizes)
+        self.scope = Scope(symbols, types, self.shapes, self.sizes, work or Work())
 
     def copied(self) -> Binder:
         """Another one that knows the same."""
-        other = Binder(dict(self.symbols), self.scope.types)
+        other = Binder(dict(self.symbols), self.scope.types, self.scope.work)
         other.shapes.update(self.shapes)
         other.sizes.update(self.sizes)
         other.opened.update(self.opened)

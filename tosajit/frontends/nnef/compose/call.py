@@ -14,7 +14,7 @@ from tosajit.frontends.nnef.compose.plan import Declared, Plan
 from tosajit.frontends.nnef.compose.shapes import forms_declared
 from tosajit.frontends.nnef.compose.types import Types
 from tosajit.frontends.nnef.model import Definition
-from tosajit.frontends.nnef.values.evaluate import Scope
+from tosajit.frontends.nnef.values.evaluate import Scope, Work
 from tosajit.frontends.nnef.values.value import Value
 
 
@@ -42,6 +42,7 @@ def called(
     types: Sequence[str],
     given: Mapping[str, Value],
     inputs: Mapping[str, Forms],
+    work: Work,
 ) -> Call:
     """Bind an operator in the sequence of section 2.6.2, then evaluate what follows from it."""
     operator = definition.operator
@@ -50,7 +51,7 @@ def called(
     generic.deduce(given, inputs)
     generic.settle()
     symbols = attributes.constant_values(plan, generic, given)
-    binder = Binder(symbols, generic.found)
+    binder = Binder(symbols, generic.found, work)
     for one in plan.inputs:
         _bind(one, inputs.get(one.name), binder)
     for one in plan.unbound:

@@ -15,9 +15,10 @@ from tosajit.frontends.nnef.compose.quantization import quantized
 from tosajit.frontends.nnef.compose.tensors import Tensors, Weights
 from tosajit.frontends.nnef.model import Argument, Definition, Operation, Quantized, Tensor
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.values.evaluate import Work
 from tosajit.frontends.nnef.values.value import Value
 
-MOST_OPERATIONS = 200_000
+MOST_OPERATIONS = 50_000
 """Operations of a model: a few lines of text could ask for any number of them."""
 
 DEEPEST = 32
@@ -35,6 +36,7 @@ class Composer(Tensors):
         self.quantized: list[Quantized] = []
         self._count = 0
         self._depth = 0
+        self.work = Work()
 
     def call(
         self, definition: Definition, types: Sequence[str], given: Mapping[str, Value],
@@ -44,7 +46,9 @@ class Composer(Tensors):
         forms = {name: forms_of(argument) for name, argument in inputs.items()}
         key = definition, tuple(types), repr(sorted(given.items())), tuple(forms.items())
         if key not in self._calls:
-            self._calls[key] = called(definition, self.library.plan(definition), types, given, forms)
+            self._calls[key] = called(
+                definition, self.library.plan(definition), types, given, forms, self.work
+            )
         return self._calls[key]
 
     def operation(

@@ -17,6 +17,7 @@ from tosajit.frontends.nnef.compose.shapes import forms_declared
 from tosajit.frontends.nnef.compose.types import Types
 from tosajit.frontends.nnef.model import Open
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, Item, Value, ValueFault, text_of, type_of
 
@@ -100,7 +101,8 @@ def _elements(parameter: tree.Parameter, form: Form, binder: Binder) -> Array:
     names = [bound.name for bound in parameter.bounds]
     items = []
     symbols = dict(binder.symbols)
-    scope = Scope(symbols, binder.scope.types, binder.shapes, binder.sizes)
+    scope = Scope(symbols, binder.scope.types, binder.shapes, binder.sizes, binder.scope.work)
+    _spend(parameter, _COST * prod(shape), scope)
     for indices in product(*map(range, shape)):
         symbols.update(zip(names, _grouped(indices, limits), strict=True))
         value = evaluate(parameter.value, scope)
@@ -108,6 +110,17 @@ def _elements(parameter: tree.Parameter, form: Form, binder: Binder) -> Array:
             raise ValueFault(parameter.value.span, f"an element is not {text_of(value)}", "2.7")
         items.append(_typed(value, form, parameter.value))
     return _filled(items, form.type, shape)
+
+
+_COST = 10
+"""What an element costs that is computed for itself, compared with an item of a pack."""
+
+
+def _spend(parameter: tree.Parameter, items: int, scope: Scope) -> None:
+    try:
+        scope.work.spend(items)
+    except NoValue as fault:
+        raise ValueFault(parameter.span, str(fault), "2.7") from None
 
 
 def _grouped(indices: tuple[int, ...], limits: list[int | tuple[int, ...]]) -> Iterator[Value]:

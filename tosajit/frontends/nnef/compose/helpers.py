@@ -72,9 +72,14 @@ def _told(definition: Definition, assertion: tree.Assertion, scope: Scope) -> st
 def _shown(expression: tree.Expression, scope: Scope) -> str:
     """A value in a message: an expression there may have none, but the message must come."""
     try:
-        return text_of(evaluate(expression, scope))
+        found = text_of(evaluate(expression, scope))
     except ValueFault:
         return "?"
+    return found if len(found) <= _WIDEST else f"{found[:_WIDEST]}…"
+
+
+_WIDEST = 400
+"""Characters of a value in a message."""
 
 
 def names_of(left: tree.Left) -> list[str]:

@@ -15,6 +15,7 @@ from tosajit.frontends.nnef.compose.frame import Frame
 from tosajit.frontends.nnef.compose.operands import operand
 from tosajit.frontends.nnef.model import Argument, Body, Carried, Extent, Open, Repeat, Scanned, Tensor
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, ValueFault
 
 MOST_STEPS = 10_000
@@ -107,6 +108,7 @@ def _unrolled(
     labels = frame.composer.labels()
     for step in range(steps):
         frame.composer.forget_labels(labels)
+        _spend(frame, loop)
         inner = frame.inner(frame.prefix, frame.steps)
         for one, value in zip(loop.carried, state, strict=True):
             inner.bind(one.name, value)
@@ -121,6 +123,17 @@ def _unrolled(
         for column, result in zip(packed, results[len(state) :], strict=True):
             column.append(_tensor(frame, result, loop))
     return [*state, *map(tuple, packed)]
+
+
+_COST = 200
+"""What a step costs that is unrolled, compared with an item of a pack."""
+
+
+def _spend(frame: Frame, loop: tree.Loop) -> None:
+    try:
+        frame.scope.work.spend(_COST)
+    except NoValue as fault:
+        raise ValueFault(loop.span, str(fault), "2.10.1") from None
 
 
 def _enough(loop: tree.Loop, results: int) -> None:

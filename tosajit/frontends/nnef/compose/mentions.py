@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.depth import children
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
 from tosajit.frontends.nnef.values.value import ValueFault
 
 
 def parts(node: tree.Tree) -> Iterator[tree.Tree]:
     """Everything within a node of a tree, and itself."""
-    stack: list[object] = [node]
+    stack = [node]
     while stack:
         found = stack.pop()
-        if isinstance(found, tuple):
-            stack.extend(reversed(found))
-        elif isinstance(found, tree.Tree):
-            yield found
-            stack.extend(getattr(found, name) for name in _fields(type(found)))
-
-
-_FIELDS: dict[type[tree.Tree], tuple[str, ...]] = {}
-
-
-def _fields(kind: type[tree.Tree]) -> tuple[str, ...]:
-    """The fields in which other nodes may be, the last one first."""
-    if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(one.name for one in reversed(fields(kind)) if one.name != "span")
-    return _FIELDS[kind]
+        yield found
+        stack.extend(reversed(list(children(found))))
 
 
 def mentioned(node: tree.Tree | None) -> frozenset[str]:

@@ -12,8 +12,9 @@ from tosajit.frontends.nnef.compose.suggest import suggestion
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.model import Definition
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.depth import check_depth
 from tosajit.frontends.nnef.syntax.parser import parse
-from tosajit.frontends.nnef.syntax.source import Source
+from tosajit.frontends.nnef.syntax.source import Faults, Source
 from tosajit.frontends.nnef.values.value import ValueFault
 
 Loader: TypeAlias = Callable[[str], Source | None]
@@ -148,7 +149,10 @@ class OwnModule:
     @cached_property
     def tree(self) -> tree.Module:
         """What the module says."""
-        return parse(self.source)
+        module, faults = parse(self.source), Faults(self.source)
+        check_depth(module, faults)
+        faults.settle()
+        return module
 
     @cached_property
     def definitions(self) -> Mapping[str, Definition]:

@@ -9,10 +9,34 @@ from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.source import Span
 from tosajit.frontends.nnef.values import arithmetic, packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
-from tosajit.frontends.nnef.values.value import Item, Value, ValueFault, described, text_of, type_of
+from tosajit.frontends.nnef.values.value import (
+    LONGEST_TEXT,
+    Item,
+    Value,
+    ValueFault,
+    described,
+    text_of,
+    type_of,
+)
+
+MOST_WORK = 10_000_000
+"""Items of packs that are computed: each expression of a text could ask for a million."""
 
 _DECIDING = {"&&": False, "||": True, "=>": False}
 _DEFAULTS: dict[str, Item] = {"int": 0, "real": 0.0, "bool": False, "str": ""}
+
+
+class Work:
+    """Items of packs that a text may still ask for, all expressions together."""
+
+    def __init__(self, left: int = MOST_WORK) -> None:
+        self.left = left
+
+    def spend(self, items: int) -> None:
+        """Note items that are computed; `NoValue` where it is too many."""
+        self.left -= items
+        if self.left < 0:
+            raise NoValue(f"packs, constants and unrolled steps have more than {MOST_WORK} items in all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +51,16 @@ class Scope:
     """The shapes of tensors, for `.shape` and `.rank`; None where an optional tensor was left out."""
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     """How many tensors the packs of tensors have, for `.size`."""
+    work: Work = field(default_factory=Work)
 
 
 def evaluate(expression: tree.Expression, scope: Scope) -> Value:
     """The value of an expression; `ValueFault` where it has none."""
     try:
-        return _evaluate(expression, scope)
+        value = _evaluate(expression, scope)
+        if type(value) is tuple:
+            scope.work.spend(len(value))
+        return value
     except NoValue as fault:
         raise ValueFault(expression.span, str(fault)) from None
 
@@ -61,9 +89,21 @@ def _atom(expression: tree.Name | tree.Member | tree.Call | tree.Format, scope: 
         case tree.Member():
             return _member(expression, scope)
         case tree.Format(parts=parts):
-            return "".join(one if isinstance(one, str) else text_of(evaluate(one, scope)) for one in parts)
+            return _formatted(parts, scope)
         case tree.Call():
             return _call(expression, scope)
+
+
+def _formatted(parts: tuple[str | tree.Expression, ...], scope: Scope) -> str:
+    """A string with values in it."""
+    found: list[str] = []
+    for part in parts:
+        value = part if isinstance(part, str) else evaluate(part, scope)
+        items = value if isinstance(value, tuple) else (value,)
+        if sum(map(len, found)) + sum(len(str(item)) for item in items) > LONGEST_TEXT:
+            raise NoValue(f"a string has at most {LONGEST_TEXT} characters")
+        found.append(text_of(value))
+    return "".join(found)
 
 
 def _call(expression: tree.Call, scope: Scope) -> Value:

@@ -13,6 +13,9 @@ Value: TypeAlias = Item | tuple[Item, ...] | None
 LONGEST_PACK = 1 << 20
 """Items of a pack: a text may ask for any number of them."""
 
+LONGEST_TEXT = 1 << 16
+"""Characters of a string that is put together."""
+
 _NAMES = {bool: "bool", int: "int", float: "real", str: "str"}
 
 

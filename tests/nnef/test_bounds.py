@@ -1,0 +1,67 @@
+"""No text makes anyone fold, unroll or recurse without end: each limit has a message that names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.nnef.composing import graph_refusal
+from tosajit.frontends.nnef.values.evaluate import MOST_WORK
+
+GRAPH = "graph main {{ @input {{ x: real[3]; }} @output {{ y: real; }} {} @compose {{ {} }} }}"
+
+
+def told(using: str = "", compose: str = "y = x;") -> str:
+    return graph_refusal(GRAPH.format(f"@using {{ {using} }}", compose)).message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        " + ".join(["1"] * 3000),
+        " || ".join(["true"] * 3000),
+        "[1]" + "[:]" * 3000,
+        "[1]" + " + ..." * 3000,
+        "(" * 60 + " + ".join(["1"] * 90) + ")" * 60,
+    ],
+)
+def test_expressions_are_nested_only_so_deep(expression: str) -> None:
+    assert "nested more than 100 deep" in told(f"a = {expression};")
+
+
+def test_packs_are_computed_only_so_often() -> None:
+    using = "a0 = [0:1000000];" + "".join(f"a{i + 1} = a{i} + 1;" for i in range(20))
+    assert f"more than {MOST_WORK} items" in told(using)
+
+
+def test_a_pack_in_another_takes_time_for_their_lengths_only() -> None:
+    using = "a = [0:1000000]; b = (a in a) && ..;" + "c = [b, 1];"
+    assert "the items of a list have one type" in told(using)
+
+
+def test_loops_are_unrolled_only_so_often() -> None:
+    inner = "unroll..(1000)"
+    step = f"with a = x {inner} {{ b = with c = a {inner} {{ yield c; }}; yield b; }}"
+    assert f"more than {MOST_WORK} items" in told(compose=f"y = {step};")
+
+
+def test_constants_are_computed_only_so_often() -> None:
+    constants = "".join(f"c{i}: int[1000000] = i, i < 1000000;" for i in range(12))
+    text = GRAPH.format(f"@constant {{ {constants} }}", "y = x;")
+    assert f"more than {MOST_WORK} items" in graph_refusal(text).message
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        "a0 = 'abcdefgh';" + "".join(f"a{i + 1} = '{{a{i}}}{{a{i}}}';" for i in range(40)),
+        "a = [0:1000000]; b = '{a}';",
+        "a = '{[0:1000]}'; b = [a..(1000000)]; c = '{b}';",
+    ],
+)
+def test_strings_are_only_so_long(using: str) -> None:
+    assert "a string has at most 65536 characters" in told(using)
+
+
+def test_messages_are_only_so_long() -> None:
+    text = GRAPH.format("@assert { false: 'no', [0:100000]; }", "y = x;")
+    assert len(graph_refusal(text).message) < 500
