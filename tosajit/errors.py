@@ -85,12 +85,12 @@ class ModelError(TosaError):
 
     shown = 20
 
-    def __init__(self, refusals: Iterable[Refusal]) -> None:
-        self.refusals: tuple[Refusal, ...] = tuple(refusals)
-        super().__init__(_listed("nodes have no form in TOSA", self.refusals, self.shown))
+    def __init__(self, refusals: Iterable[Refusal], form: str = "TOSA") -> None:
+        self.refusals, self.form = tuple(refusals), form
+        super().__init__(_listed(f"nodes have no form in {form}", self.refusals, self.shown))
 
-    def __reduce__(self) -> tuple[type[ModelError], tuple[tuple[Refusal, ...]]]:
-        return type(self), (self.refusals,)
+    def __reduce__(self) -> tuple[type[ModelError], tuple[tuple[Refusal, ...], str]]:
+        return type(self), (self.refusals, self.form)
 
 
 @dataclass(frozen=True, slots=True)

@@ -372,7 +372,7 @@ def _explore(parser: ArgumentParser) -> None:
 
 def _convert(parser: ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("output", type=Path, help="the .tosa file to write")
+    parser.add_argument("output", type=Path, help="the .tosa file, or the .nnef2 folder, to write")
     _json(parser)
 
 

@@ -42,6 +42,7 @@ EXAMPLES = {
     ),
     "convert": (
         ("tosajit convert model.tflite model.tosa", "convert a TFLite model"),
+        ("tosajit convert model.tosa model.nnef2", "write a graph in SkriptND, as a folder of NNEF"),
         ("tosajit convert model.tflite model.tosa --signature decode", "convert one of its signatures"),
     ),
     "samples": (

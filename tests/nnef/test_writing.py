@@ -1,0 +1,125 @@
+"""Graphs are written as models of NNEF, which give the same when they are read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tests.nnef.test_networks import written_in_tosa
+from tosajit import ops
+from tosajit.cli.arguments import main
+from tosajit.frontends.nnef.forms import FORMS
+from tosajit.frontends.nnef.writing import save_model
+
+Array = np.ndarray[Any, Any]
+
+
+def drawn(*shape: int) -> Array:
+    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+
+
+X, IMAGE = drawn(2, 3, 4), drawn(1, 6, 7, 3)
+WHOLE, TRUTHS = np.arange(-6, 6, dtype=np.int32).reshape(3, 4), X > 0
+KERNEL, CHANNELS, BACK = drawn(4, 3, 3, 3), drawn(3, 3, 3, 2), drawn(4, 3, 3, 3)
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
+    **{name: (getattr(ops, name), (np.abs(X) + 1,)) for name in (
+        "abs", "ceil", "cos", "exp", "floor", "log", "reciprocal", "rsqrt", "sin", "tanh", "negate",
+        "identity", "sigmoid", "erf",
+    )},
+    **{name: (getattr(ops, name), (np.abs(X), X[:1])) for name in (
+        "add", "sub", "mul", "maximum", "minimum", "greater", "greater_equal", "equal",
+    )},
+    **{f"int {name}": (getattr(ops, name), (WHOLE, WHOLE[:1])) for name in ("add", "sub", "mul", "equal")},
+    **{name: (getattr(ops, name), (TRUTHS, TRUTHS[:1])) for name in (
+        "logical_and", "logical_or", "logical_xor",
+    )},
+    **{name: (lambda x, name=name: getattr(ops, name)(x, axis=1), (X,)) for name in (
+        "reduce_max", "reduce_min", "reduce_product", "reduce_sum", "argmax", "reverse",
+    )},
+    **{name: (lambda x, name=name: getattr(ops, name)(x, axis=1), (TRUTHS,)) for name in (
+        "reduce_all", "reduce_any",
+    )},
+    "pow": (ops.pow, (np.abs(X), np.abs(X[:1]))),
+    "logical_not": (ops.logical_not, (TRUTHS,)),
+    "select": (ops.select, (TRUTHS, X, -X)),
+    "constant": (lambda x: ops.add(x, drawn(1, 1, 4)), (X,)),
+    "clamp": (lambda x: ops.clamp(x, min_val=-0.5, max_val=0.5), (X,)),
+    "clamp from below": (lambda x: ops.clamp(x, min_val=-0.5, max_val=np.inf), (X,)),
+    "clamp from above": (lambda x: ops.clamp(x, min_val=-np.inf, max_val=0.5), (X,)),
+    "relu": (lambda x: ops.clamp(x, min_val=0.0, max_val=np.inf), (X,)),
+    "concat": (lambda x: ops.concat([x, x], axis=2), (X,)),
+    "reshape": (lambda x: ops.reshape(x, (4, 6)), (X,)),
+    "reshape to none": (lambda x: ops.reshape(ops.reshape(x, ()), (1, 1)), (X[:1, :1, :1],)),
+    "slice": (lambda x: ops.slice(x, (0, 1, 1), (2, 2, 2)), (X,)),
+    "tile": (lambda x: ops.tile(x, (1, 2, 3)), (X,)),
+    "transpose": (lambda x: ops.transpose(x, perms=(2, 0, 1)), (X,)),
+    "pad": (lambda x: ops.pad(x, (0, 1, 2, 3, 4, 5), np.array([0.5], np.float32)), (X,)),
+    "gather": (ops.gather, (X, np.array([[2, 0], [1, 1]], np.int32))),
+    "cast": (lambda x: ops.cast(x, dtype="FP32"), (WHOLE,)),
+    "matmul": (ops.matmul, (X, drawn(2, 4, 5))),
+    "conv2d": (lambda x: ops.conv2d(x, KERNEL, drawn(4), pad=(1, 0, 1, 1), stride=(1, 2)), (IMAGE,)),
+    "conv2d without bias": (lambda x: ops.conv2d(x, KERNEL), (IMAGE,)),
+    "conv3d": (lambda x: ops.conv3d(x, drawn(2, 2, 2, 2, 3)), (drawn(1, 4, 4, 4, 3),)),
+    "depthwise": (lambda x: ops.depthwise_conv2d(x, CHANNELS, drawn(6), pad=(1, 1, 1, 1)), (IMAGE,)),
+    "transpose_conv2d": (
+        lambda x: ops.transpose_conv2d(x, BACK, out_pad=(-1, 1, 0, 0), stride=(2, 2)), (IMAGE,)
+    ),
+    "max_pool2d": (lambda x: ops.max_pool2d(x, kernel=(2, 3), stride=(2, 2), pad=(0, 0, 1, 1)), (IMAGE,)),
+    "avg_pool2d": (lambda x: ops.avg_pool2d(x, kernel=(2, 3), stride=(2, 2), pad=(0, 0, 1, 1)), (IMAGE,)),
+    "input that is an output": (lambda x: (x, ops.tanh(x)), (X,)),
+    "network": (written_in_tosa, (drawn(1, 64, 64, 3),)),
+}  # fmt: skip
+
+
+def listed(found: Any) -> list[Array]:
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_graph_is_the_same_when_it_is_read_again(name: str, tmp_path: Path) -> None:
+    function, arrays = FUNCTIONS[name]
+    graph = tj.trace(function, *arrays)
+    save_model(graph, tmp_path / "model.nnef2")
+    again = tj.load(tmp_path / "model.nnef2")
+    found, expected = (listed(tj.compile(one)(*arrays)) for one in (again, graph))
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        if other.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+def test_every_form_is_tried() -> None:
+    tried = {
+        node.operator.opcode
+        for function, arrays in FUNCTIONS.values()
+        for node in tj.trace(function, *arrays).nodes
+    }
+    assert sorted(set(FORMS) - tried) == []
+
+
+def test_the_command_converts_to_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tj.save(tj.trace(ops.tanh, X), tmp_path / "model.tosa")
+    assert main(["convert", str(tmp_path / "model.tosa"), str(tmp_path / "model.nnef2")]) == 0
+    size = sum(one.stat().st_size for one in (tmp_path / "model.nnef2").iterdir())
+    assert capsys.readouterr().out.endswith(f"model.nnef2: 1 nodes, {size:,} bytes\n")
+    np.testing.assert_allclose(tj.compile(tj.load(tmp_path / "model.nnef2"))(X), np.tanh(X), rtol=1e-5)
+
+
+def test_what_nnef_lacks_is_listed_at_once(tmp_path: Path) -> None:
+    def function(x: Any, y: Any) -> tuple[Any, Any]:
+        return ops.intdiv(x, x), ops.cast(y, dtype="INT8")
+
+    graph = tj.trace(function, WHOLE, X)
+    with pytest.raises(tj.ModelError, match="have no form in NNEF") as caught:
+        save_model(graph, tmp_path / "model.nnef2")
+    assert [one.operator for one in caught.value.refusals] == ["INTDIV", "CAST"]
+    assert not (tmp_path / "model.nnef2").exists()
