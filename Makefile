@@ -115,7 +115,7 @@ fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's r
 nnef: $(READY) $(ARM)    ## All tests of NNEF 2.0, and how many each standard operator has passed
 	$(RUN) tools/nnef.py $(ARGS)
 
-fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, arrays
+fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, GraphDefs, SkriptND, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)
 
 mutants: $(READY) $(ARM)    ## Put small faults into the sources to see whether tests notice: ARGS='--seed 2 --mutants 50'

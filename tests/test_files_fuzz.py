@@ -9,7 +9,22 @@ import pytest
 from file_edits import edit
 from file_mutations import MUTATIONS, damage
 from file_seeds import graph_of, region, shape, tensor
-from fuzz_files import SECONDS, Job, attempt, damaged, npy_files, read_npy, read_tosa, table, tosa_files
+from fuzz_files import (
+    SECONDS,
+    Job,
+    attempt,
+    damaged,
+    npy_files,
+    read_npy,
+    read_text,
+    read_tosa,
+    read_weights,
+    table,
+    text_files,
+    tosa_files,
+    weight_files,
+)
+from text_mutations import MUTATIONS as TEXTS
 
 from tosajit.dtypes import BOOL, INT8
 from tosajit.files import to_bytes
@@ -71,6 +86,11 @@ def test_hostile_graphs_are_read_and_checked_in_time(name: str) -> None:
 def test_the_files_that_are_damaged_are_valid() -> None:
     assert {read_tosa(data, run=False) for data in tosa_files()} == {("valid", "")}
     assert {read_npy(data) for data in npy_files()} == {("valid", "")}
+    assert {read_weights(data) for data in weight_files()} == {("valid", "")}
+
+
+def test_the_texts_that_are_damaged_are_valid() -> None:
+    assert {read_text(data) for data in text_files()[::5]} == {("valid", "")}
 
 
 def test_a_case_is_always_the_same() -> None:
@@ -84,6 +104,13 @@ def test_every_damage_changes_files(name: str) -> None:
     random, files = Random(3), tosa_files()
     mutations = {**MUTATIONS, "edit": edit}
     changed = [damage(random, data, files, {name: mutations[name]})[0] != data for data in files]
+    assert sum(changed) > len(files) / 2
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_damage_changes_texts(name: str) -> None:
+    random, files = Random(3), text_files()
+    changed = [damage(random, data, files, {name: TEXTS[name]})[0] != data for data in files]
     assert sum(changed) > len(files) / 2
 
 

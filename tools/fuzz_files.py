@@ -1,6 +1,7 @@
-"""Damages valid .tosa, .tflite, .pb and .npy files, and reads them: each ends in an error of ours or a graph.
+"""Damages valid .tosa, .tflite, .pb, .npy, .sknd and .dat files, and reads them.
 
-A case is a number: with the seed it names the file and the damage, so that it can be played again by --case.
+Each ends in an error of ours or a graph. A case is a number: with the seed it names the file and the damage,
+so that it can be played again by --case.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
@@ -26,18 +27,21 @@ import numpy as np
 from file_edits import edit
 from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
+from text_mutations import MUTATIONS as TEXTS
+from text_seeds import texts
 from workers import run_jobs
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from tests.tensorflow_cases.cases import CASES
 from tests.tflite_cases import draw, drawn
-from tosajit import samples
+from tosajit import nnef, samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES
-from tosajit.errors import FileError, ModelError, TosaError
+from tosajit.errors import FileError, ModelError, ScriptError, TosaError
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.frontends import load
+from tosajit.frontends.nnef.weights import read_dat, written_dat
 from tosajit.graph import Graph
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +49,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
-KINDS = ("tosa", "tflite", "pb", "npy")
+KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -155,16 +159,39 @@ def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
             return read_tosa(data, run)
         case "tflite" | "pb":
             return read_foreign(data)
+        case "sknd":
+            return read_text(data)
+        case "dat":
+            return read_weights(data)
     return read_npy(data)
 
 
 def read_foreign(data: bytes) -> tuple[str, str]:
     """Read, check and write a model of another format."""
+    return read_model(lambda: load(data))
+
+
+def read_text(data: bytes) -> tuple[str, str]:
+    """The same with a text in SkriptND."""
+    return read_model(lambda: nnef.parse(data.decode("utf-8", "replace"), weights=0.0))
+
+
+def read_weights(data: bytes) -> tuple[str, str]:
+    """Read the elements of a variable."""
     try:
-        graph = load(data)
+        read_dat(data)
+    except FileError as error:
+        return "refused", str(error)
+    return "valid", ""
+
+
+def read_model(load: Callable[[], Graph]) -> tuple[str, str]:
+    """Load a model, check it and write it."""
+    try:
+        graph = load()
         faults = validate(graph)
         to_bytes(graph)
-    except (FileError, ModelError) as error:
+    except (FileError, ModelError, ScriptError) as error:
         return "refused", str(error)
     return ("faulty", str(faults[0])) if faults else ("valid", "")
 
@@ -224,14 +251,14 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def kind_of(seed: int, case: int) -> tuple[str, Random]:
     """The kind of a case's file, and what draws the rest."""
     random = Random(f"{seed}/{case}")
-    return random.choices(KINDS, (0.4, 0.25, 0.25, 0.1))[0], random
+    return random.choices(KINDS, (0.35, 0.2, 0.2, 0.1, 0.12, 0.03))[0], random
 
 
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
     kind, random = kind_of(job.seed, job.case)
-    files = {"npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files}[kind]()
-    mutations = MUTATIONS | {"edit": edit, "edit again": edit} if kind == "tosa" else MUTATIONS
+    files = _FILES[kind]()
+    mutations = {"tosa": MUTATIONS | {"edit": edit, "edit again": edit}, "sknd": TEXTS}.get(kind, MUTATIONS)
     data, mutation = damage(random, random.choice(files), files, mutations)
     return kind, data, mutation
 
@@ -280,6 +307,27 @@ def npy_files() -> tuple[bytes, ...]:
             np.lib.format.write_array(file, array, version=version)
             files.append(file.getvalue())
     return tuple(files)
+
+
+@cache
+def text_files() -> tuple[bytes, ...]:
+    """Texts of every standard operator."""
+    return tuple(texts())
+
+
+@cache
+def weight_files() -> tuple[bytes, ...]:
+    """Elements of every type, and some whose bits are packed."""
+    whole = [written_dat(np.ones((2, 3), code)) for code in "f2 f4 f8 u1 u4 i1 i2 i4 i8 ?".split()]
+    packed = bytearray(written_dat(np.ones(24, np.uint8)))
+    packed[44] = 4
+    return (*whole, bytes(packed[:4]) + (12).to_bytes(4, "little") + bytes(packed[8:140]))
+
+
+_FILES: dict[str, Callable[[], tuple[bytes, ...]]] = {
+    "npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files,
+    "sknd": text_files, "dat": weight_files,
+}  # fmt: skip
 
 
 def keep(outcome: Outcome) -> None:
