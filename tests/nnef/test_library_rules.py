@@ -14,8 +14,10 @@ import pytest
 
 from tests.nnef.cases import Case
 from tests.nnef.cases.case import Attribute, Given, integers, reals, truths
-from tests.nnef.running import composed, interpreted
+from tests.nnef.interpreter import run
+from tests.nnef.running import LIBRARY, composed, interpreted
 from tosajit.errors import ScriptError
+from tosajit.frontends.nnef.compose import Library, compose
 from tosajit.frontends.nnef.library import MODULES, Standard
 
 X, M, V, T = reals(2, 4, 6), reals(3, 4), reals(5), truths(3, 4)
@@ -330,3 +332,21 @@ def test_a_deconvolution_needs_the_channels_of_its_filter() -> None:
 def test_rows_are_flattened_in_their_order() -> None:
     """Section 4.1.2: strides are products of the extents behind a dimension, not of those in front of it."""
     np.testing.assert_array_equal(only("layout.flatten", X), X.reshape(-1))
+
+
+def test_inputs_have_default_values() -> None:
+    """Section 4.4.5: an LSTM begins with zeros."""
+    text = """
+        import nn;
+        graph main {
+            @input { X: real[2,1,3]; W: real[8,3]; R: real[8,2]; B: real[8]; }
+            @output { Y: real[2,1,2]; h: real[1,2]; c: real[1,2]; }
+            @compose { Y, h, c = nn.lstm(X, W, R, B); }
+        }
+    """
+    model = compose(Library({"main": text}, Standard()))
+    given = {"X": reals(2, 1, 3), "W": reals(8, 3), "R": reals(8, 2), "B": reals(8)}
+    zeros = np.zeros((1, 2))
+    expected = interpreted(Case("nn.lstm", (*given.values(), zeros, zeros), np.array))
+    for one, other in zip(run(model.root, LIBRARY, given).values(), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), other)

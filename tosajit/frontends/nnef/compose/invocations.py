@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tosajit.errors import Fault, ScriptError
-from tosajit.frontends.nnef.compose.forms import CallFault, Operand
+from tosajit.frontends.nnef.compose.attributes import constant_values
+from tosajit.frontends.nnef.compose.binding import Binder
+from tosajit.frontends.nnef.compose.constants import uniform
+from tosajit.frontends.nnef.compose.forms import CallFault, Form, Operand, forms_of
 from tosajit.frontends.nnef.compose.frame import Frame
 from tosajit.frontends.nnef.compose.operands import operand
+from tosajit.frontends.nnef.compose.shapes import forms_declared
+from tosajit.frontends.nnef.compose.types import Types
 from tosajit.frontends.nnef.model import Argument, Definition
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
-from tosajit.frontends.nnef.values.value import ValueFault
+from tosajit.frontends.nnef.values.value import Value, ValueFault
 
 
 def invoked(
@@ -24,6 +29,7 @@ def invoked(
     if len(attributes) < len(one.attributes):
         raise ValueFault(one.span, "an attribute is given twice", "2.10")
     inputs = _arguments(frame, definition, one, label)
+    inputs |= _filled(frame, definition, types, attributes, inputs, one)
     if left and len(definition.operator.outputs) != len(left):
         message = f"`{one.operator}` has {len(definition.operator.outputs)} outputs, not {len(left)}"
         raise ValueFault(one.span, message, "2.10", "write `~` for one that is not needed")
@@ -68,6 +74,38 @@ def _arguments(
             given = evaluate(parameter.value, Scope(types=types))
         name = f"{one.label or label or definition.operator.name}.{parameter.name}"
         found[parameter.name] = frame.argument(given, name, where)
+    return found
+
+
+def _filled(
+    frame: Frame, definition: Definition, types: Sequence[str], attributes: Mapping[str, Value],
+    inputs: Mapping[str, Argument], one: tree.Invocation,
+) -> dict[str, Argument]:  # fmt: skip
+    """Inputs with a default value and a shape, which is that of the others: every element has the value."""
+    parameters = enumerate(definition.operator.inputs)
+    left = {
+        parameter.name: parameter.value
+        for place, parameter in parameters
+        if parameter.value is not None and (place >= len(one.arguments) or one.arguments[place] is None)
+    }
+    if not left:
+        return {}
+    plan = frame.composer.library.plan(definition)
+    forms = {name: forms_of(argument) for name, argument in inputs.items() if name not in left}
+    generic = Types(definition.operator, types)
+    generic.deduce(attributes, forms)
+    binder = Binder(constant_values(plan, generic, attributes), generic.found)
+    for declared in plan.inputs:
+        if declared.name in forms:
+            binder.bind(declared, forms[declared.name])
+    found: dict[str, Argument] = {}
+    for declared in plan.inputs:
+        if declared.name in left and declared.components and not declared.packed:
+            form = forms_declared(declared, generic, binder)
+            assert isinstance(form, Form)
+            value = evaluate(left[declared.name], binder.scope)
+            name = f"{definition.operator.name}.{declared.name}"
+            found[declared.name] = frame.composer.tensor(name, form, "constant", uniform(value, form, one))
     return found
 
 
