@@ -4,8 +4,7 @@ The kernel is a function of a module, read and checked as Python. It is copied w
 with numbers in place of the members of enumerations, without what can then not be reached, and with the
 bodies of its module's other functions in place of their calls where these are statements. A function of the
 text with the name of a function that the module imports, such as `epilogue`, replaces the statements that
-call it. What is loaded from records of arguments is loaded once. So one function is left, which costs Numba
-least.
+call it. What is loaded from records of arguments is loaded once. So one function is left.
 """
 
 from __future__ import annotations

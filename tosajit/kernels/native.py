@@ -1,4 +1,4 @@
-"""From the text of a kernel to native object code, by Numba and LLVM."""
+"""From the text of a kernel to native object code, by LLVM."""
 
 import ast
 import functools
@@ -78,13 +78,13 @@ def _translated(source: str, path: Path, symbol: str) -> str:
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
-llvm.initialize_native_asmparser()  # for inline assembly, also where Numba emits a callee itself
+llvm.initialize_native_asmparser()  # for inline assembly
 
 
 def target_machine() -> Any:
     """Return the LLVM target machine of the chosen CPU, for code that can be loaded anywhere.
 
-    What Numba knows of CPUs does not matter: it hands over LLVM modules before any machine code is made.
+    What Numba knows of CPUs does not matter: it makes no machine code.
     """
     return _machine_of(cpu())
 
