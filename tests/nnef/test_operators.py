@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tosajit as tj
 from tests.nnef import windows_oracle as oracle
-from tests.nnef.operations import Array, Constant, Operand, of_one, run
+from tests.nnef.operations import Array, Constant, Operand, model, of_one, operation, run
+from tosajit.frontends.nnef.lowering import graph_of
+from tosajit.frontends.nnef.model import Tensor
 
 NO_ALIGN: dict[str, Any] = {"lhs_align": None, "rhs_align": None}
 
@@ -356,3 +359,33 @@ def test_responses_of_neighbours() -> None:
     mean = (squares[:, :4] + squares[:, 1:5] + squares[:, 2:]) / 3
     given: dict[str, Any] = {"axes": (1,), "size": 3, "alpha": 2.0, "beta": 0.75, "bias": 1.0}
     check("nn.local_response_norm", {"input": value}, {"output": value / (mean * 2 + 1) ** 0.75}, **given)
+
+
+MANY = 10**11
+RESIZED: dict[str, Any] = {"axes": (2,), "size": (MANY,), "coordinate_transform": "SYMMETRIC"}
+WIDE: dict[str, Any] = {"axes": (2,), "size": (MANY,), **options(1, padding=(MANY, 0))}
+
+
+@pytest.mark.parametrize(
+    ("name", "extent", "given", "reason"),
+    [
+        ("image.linear_resize", MANY, RESIZED, "at most 1048576 are numbered"),
+        (
+            "image.nearest_resize",
+            MANY,
+            {**RESIZED, "rounding_method": "FLOOR"},
+            "at most 1048576 are numbered",
+        ),
+        ("nn.sum_pool", 9, WIDE, "are too large"),
+    ],
+)
+def test_few_numbers_do_not_ask_for_much_memory(
+    name: str, extent: int, given: dict[str, Any], reason: str
+) -> None:
+    value, result = (
+        Tensor("x", "real", (1, 3, 8, 8), "input"),
+        Tensor("y", "real", (1, 3, extent, 8), "output"),
+    )
+    step = operation(name, {"input": value}, {"output": result}, **given)
+    with pytest.raises(tj.ModelError, match=reason):
+        graph_of(model([value], [step], [result]))

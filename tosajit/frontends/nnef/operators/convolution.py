@@ -18,6 +18,7 @@ from tosajit.frontends.nnef.operators import operator
 from tosajit.frontends.nnef.windows import Layout, Windows, inside
 from tosajit.tracing.tensor import Tensor
 
+_MOST_WEIGHTS = 1 << 26
 _MOST_GROUPS = 64
 """How many convolutions stand for one of groups."""
 
@@ -162,6 +163,8 @@ def _spread(kernels: Tensor, axis: int, gap: int) -> Tensor:
     data = constant_of(kernels)
     if data is None or gap == 1:
         return spread(kernels, axis, gap)
+    if data.size * gap > _MOST_WEIGHTS:
+        raise Refused(f"its weights with gaps of {gap} are too many")
     wide = np.zeros(
         (*data.shape[:axis], (data.shape[axis] - 1) * gap + 1, *data.shape[axis + 1 :]), data.dtype
     )

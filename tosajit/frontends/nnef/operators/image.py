@@ -26,6 +26,9 @@ from tosajit.frontends.nnef.operators.pooling import Side, pooled
 from tosajit.operators import ResizeMode
 from tosajit.tracing.tensor import Tensor
 
+_LONGEST = 1 << 20
+"""Elements of a dimension whose places are computed: few numbers of a text can ask for many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Factors(Attributes):
@@ -77,6 +80,10 @@ class Size(Attributes):
 
     def places(self, inputs: int, outputs: int) -> Array:
         """Where the elements of a dimension are."""
+        if outputs > _LONGEST:
+            raise Refused(
+                f"it makes {outputs} elements along a dimension, but at most {_LONGEST} are numbered"
+            )
         if self.coordinate_transform == "ALIGNED":
             scale = (inputs - 1) / (outputs - 1) if outputs > 1 else 0.0
         else:

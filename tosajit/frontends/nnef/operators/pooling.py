@@ -15,12 +15,15 @@ from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.common.windows import Span, padding
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.node import Node, each
 from tosajit.frontends.nnef.operators import operator
 from tosajit.frontends.nnef.windows import Windows, inside
 from tosajit.tracing.tensor import Tensor
 
 _LEAST = -inf
+_MOST = 1 << 22
+"""Weights of a sum over windows: few numbers of a text can ask for many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,10 @@ def sum_pool(node: Node, options: Pool) -> Tensor:
 
 
 def _sum(image: Image) -> Tensor:
-    ones = np.ones((*image.kernel, image.pixels.shape[-1], 1), np.float32)
+    shape = (*image.kernel, image.pixels.shape[-1], 1)
+    if prod(shape) > _MOST:
+        raise Refused(f"its windows of {list(image.kernel)} elements are too large")
+    ones = np.ones(shape, np.float32)
     return ops.depthwise_conv2d(
         image.pixels, ones, pad=padding(image.spans), stride=image.stride,
         dilation=tuple(one.dilation for one in image.sides),
