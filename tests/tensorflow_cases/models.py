@@ -183,10 +183,46 @@ def variables(folder: str) -> Made:
     return function, lambda value: function(tf.constant(value)), [*calls]
 
 
+def spectrum(folder: str) -> Made:
+    import tensorflow as tf
+
+    def step(sound: Any) -> list[Any]:
+        found = tf.signal.stft(sound, 32, 16)
+        return [tf.abs(found), tf.signal.inverse_stft(found, 32, 16)]
+
+    function = tf.function(step, input_signature=[tf.TensorSpec([1, 128], tf.float32)])
+    return function, lambda sound: function(tf.constant(sound)), [(drawn(1, 128),)]
+
+
+def choices(folder: str) -> Made:
+    import tensorflow as tf
+
+    def step(value: Any, which: Any) -> Any:
+        branches = [lambda: value * 2.0, lambda: tf.exp(value), lambda: tf.atan2(value, value[0])]
+        return tf.switch_case(which, branches)
+
+    function = tf.function(
+        step, input_signature=[tf.TensorSpec([4], tf.float32), tf.TensorSpec([], tf.int32)]
+    )
+    calls = [(drawn(4), np.array(which, np.int32)) for which in (-1, 0, 1, 2, 3)]
+    return function, lambda *given: function(*map(tf.constant, given)), [*calls]
+
+
+def volumes(folder: str) -> Made:
+    from keras import Sequential, layers
+
+    stack = [
+        layers.Input((4, 6, 6, 2)), layers.Conv3D(3, 3, padding="same"), layers.MaxPooling3D(2),
+        layers.Conv3DTranspose(2, 3, strides=2, padding="same"), layers.AveragePooling3D(2, padding="same"),
+    ]  # fmt: skip
+    return keras_model(Sequential(stack), drawn(1, 4, 6, 6, 2))
+
+
 MODELS: dict[str, Callable[[str], Made]] = {
     made.__name__: made
     for made in (
         mlp, cnn, unet, lstm, gru, transformer, mobilenet_v2, saved_model, control_flow, variables,
+        spectrum, choices, volumes,
     )
 }  # fmt: skip
 
