@@ -13,7 +13,7 @@ from sim.report.compare import Comparison
 from sim.report.joining import joined
 from sim.report.page.folding import folded
 from sim.report.trace import expanded, flows, trace
-from sim.report.values import Content
+from sim.report.values import Content, Traffic
 from sim.report.words import aligned, percent, scaled, short, size, title, titles
 from tests.sim.reports import empty, report
 from tests.sim.test_page import data_of
@@ -35,6 +35,8 @@ def reports() -> Iterator[tuple[str, Report]]:
     yield "still", replace(bare, busy=busy)
     alone = replace(made.operators[0], members=("one",), label="CONV2D + RESCALE of a long name " * 4)
     yield "alone", replace(made, operators=(alone,), cycles=alone.total, timeline=(), occupancy=())
+    moved: Traffic = {("offchip", "write", "weights"): 3000, ("offchip", "write", "activations"): 6000}
+    yield "written", replace(made, traffic={**made.traffic, **moved})
     yield "joined", joined([(report(3), 2), (report(2, seed=4), 1), (report(3), 5)], "a loop")
     yield "joined alike", joined([(report(2), 1), (report(2), 3)])
 
