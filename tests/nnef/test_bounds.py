@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
-from tests.nnef.composing import graph_refusal
+from tests.nnef.composing import BINARY, graph_refusal
+from tosajit.errors import ScriptError
+from tosajit.frontends.nnef.compose import Library, compose
+from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.values.evaluate import MOST_WORK
 
 GRAPH = "graph main {{ @input {{ x: real[3]; }} @output {{ y: real; }} {} @compose {{ {} }} }}"
@@ -65,3 +71,34 @@ def test_strings_are_only_so_long(using: str) -> None:
 def test_messages_are_only_so_long() -> None:
     text = GRAPH.format("@assert { false: 'no', [0:100000]; }", "y = x;")
     assert len(graph_refusal(text).message) < 500
+
+
+WHOLE = (
+    f"import nn; import math; {BINARY}"
+    """graph main { @attrib { k: int = 3; c: bool = true; }
+    @input { x: real[1,3,~|9,~|9]; more: bool[]; } @variable { w: real[4,3,k,k]; b: real[4]; }
+    @output { y: real; }
+    @compose { a = nn.conv{padding=1, stride=2}(x, w, b); [p, q..] = split{n=1}(a);
+        r = if more then math.add(p, p) else { t = nn.relu(p); yield t; };
+        y = with s = r for i : [1.0, 2.0] unroll..(j -> 2) math.mul(s, i); }
+    @update { b = math.add(b, b); } }"""
+)
+
+
+def test_the_graph_that_is_damaged_is_right() -> None:
+    assert compose(Library({"main": WHOLE}, Standard())).name == "main"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_damaged_graph_is_refused_or_composed(seed: int) -> None:
+    drawn = random.Random(seed)
+    tokens = re.findall(r"\s+|\w+|[^\w\s]", WHOLE)
+    for _ in range(drawn.randint(1, 3)):
+        place, other = drawn.randrange(len(tokens)), drawn.choice([*tokens, "", "100000000", "?", ".."])
+        tokens[place] = other
+    found = 0
+    try:
+        found = len(compose(Library({"main": "".join(tokens)}, Standard())).root.outputs)
+    except ScriptError as error:
+        found = len(error.faults)
+    assert found
