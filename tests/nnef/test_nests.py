@@ -260,3 +260,8 @@ def test_a_value_of_another_type_is_a_fault() -> None:
 def test_unrolled_loops_are_bounded() -> None:
     with pytest.raises(ScriptError, match="more than 4096 loops"):
         Hand("unroll..(k -> 5000) y[i,] = 0.0, i < 9;", {}, {"y": (9,)}).run()
+
+
+def test_a_table_over_one_point_is_a_number() -> None:
+    case = Hand("y[i,j] = x[i,j] * cos(real(i)), i < 1, j < 4;", {"x": A[:1]}, {"y": (1, 4)})
+    close(case, A[:1])

@@ -105,7 +105,7 @@ class Body:
         loops = [loop for loop in self.loops if loop in inside]
         single = inside.difference(loops)
         array = tables.tabulated(term, [*loops, *single]).reshape([loop.steps for loop in loops])
-        place = self.known.table(np.ascontiguousarray(array, _STORED[term.type]))
+        place = self.known.table(np.array(array, _STORED[term.type], order="C"))
         index = tuple(Affine(tuple(int(one is loop) for one in self.loops)) for loop in loops)
         return read(self.read(Access(place.name, place.type, place.shape, index)), place.type)
 

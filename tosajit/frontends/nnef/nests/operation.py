@@ -35,6 +35,10 @@ def lowered(
         nests.assign(list(formulas(operation)))
     except RecursionError:
         raise Unfit("formulas are nested too deeply") from None
+    made = {write.access.operand for nest in nests.made for write in nest.writes}
+    outputs = [tensor for one in operation.outputs.values() for tensor in tensors_of(one)]
+    if any(nests.place(tensor).name not in made for tensor in outputs):
+        raise Unfit("an output is assigned nowhere")
     return Lowered(tuple(nests.made), nests.added)
 
 
