@@ -75,7 +75,7 @@ class _Writer:
     def text(self) -> str:
         """The whole module."""
         count = len(self.places)
-        head = ["def kernel(args):"]
+        head = ["def kernel(args):", "    pass"]
         head += [f"    p{number} = load_i64(args, {number})" for number in range(count)]
         head += [f"    {name} = np.int64(0)" for name in self.counters.values()]
         tail = [
