@@ -18,7 +18,7 @@ Weights: TypeAlias = Callable[[str, tuple[int, ...], str], Array | None]
 """Gives the value of a variable, by its name, shape and type; None where there is none."""
 
 
-MOST_TENSORS = 1_000_000
+MOST_TENSORS = 100_000
 """Tensors of a model: a few lines of text could ask for packs of any length."""
 
 
