@@ -63,7 +63,7 @@ def i32_to_bf16(value: Number) -> Number:
     """Convert an integer, rounding once: what float32 cannot hold leaves an odd last bit."""
     rest = np.int32(np.int32(np.int32(value & 255) + 255) >> 8)
     odd = np.int32(np.int32(np.int32(value >> 8) | rest) << 8)
-    small = np.bool_(np.int64(abs(np.int64(value))) < 16777216)
+    small = np.bool_(np.bool_(value > -16777216) & np.bool_(value < 16777216))
     return round_bf16(np.float32(choose(small, np.int32(value), odd)))
 
 
