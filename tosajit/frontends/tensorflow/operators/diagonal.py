@@ -79,9 +79,13 @@ class AlignAttributes(Attributes):
     align: str = ""
 
 
+_RIGHT = ("MatrixDiagV3", "MatrixDiagPartV3", "MatrixSetDiagV3")
+"""Operators that align diagonals to the right where nothing is said."""
+
+
 def _align(node: Node) -> str:
     given = node.attributes(AlignAttributes).align or (
-        "RIGHT_LEFT" if node.record.op.endswith("V3") else "LEFT_LEFT"
+        "RIGHT_LEFT" if node.record.op in _RIGHT else "LEFT_LEFT"
     )
     if any(one not in ("LEFT", "RIGHT") for one in given.split("_")) or given.count("_") != 1:
         raise Refused(f"its attribute align is {given!r}")
