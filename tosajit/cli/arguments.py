@@ -142,7 +142,7 @@ def parser() -> ArgumentParser:
             "machines",
         )
     )
-    _convert(command("convert", "convert a model from another format to a .tosa file", "convert"))
+    _convert(command("convert", "convert a model to a .tosa file, or to an NNEF 2.0 folder", "convert"))
     _samples(command("samples", "list the sample models, or write the files of one", "samples"))
     _operators(command("operators", "list the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, fill or clear the cache of compiled kernels", "cache"))
