@@ -313,13 +313,27 @@ def test_prepared_kernels_are_compiled_by_a_helper(monkeypatch: pytest.MonkeyPat
     assert run(objects.compile_kernel(variant(20)), 1) == 22
 
 
-def test_helpers_take_part() -> None:
-    names = [objects.digest(variant(n)) for n in range(30, 34)]
-    objects.prepare([variant(n) for n in range(30, 34)])
+def prepared(numbers: range) -> set[str]:
+    """Let helpers compile variants; the digests of these."""
+    names = [objects.digest(variant(n)) for n in numbers]
+    objects.prepare([variant(n) for n in numbers])
     deadline = time.monotonic() + 60
     while helpers.unfinished(names) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert {entry.digest for entry in cache.cached_objects()} >= set(names) or cores() == 1
+    return set(names)
+
+
+def test_helpers_take_part() -> None:
+    names = prepared(range(30, 34))
+    assert {entry.digest for entry in cache.cached_objects()} >= names or cores() == 1
+
+
+def test_a_helper_compiles_for_the_cpu_of_each_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = prepared(range(50, 54))
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
+    others = prepared(range(50, 54))
+    assert not names & others
+    assert {entry.digest for entry in cache.cached_objects()} >= names | others or cores() == 1
 
 
 def test_a_fault_in_a_kernel_is_told_also_when_a_helper_meets_it() -> None:

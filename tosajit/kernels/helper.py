@@ -2,19 +2,21 @@
 
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 
 from tosajit.kernels import native  # noqa: F401  (being ready means having Numba)
 from tosajit.kernels.objects import compile_into_cache, digest
+from tosajit.kernels.sets.registry import VARIABLE
 
 
 def serve() -> None:
-    """Compile what standard input asks for, `[name, source, folder]` a line; print a line when ready."""
+    """Compile what standard input asks for, `[name, source, folder, cpu]` a line; print a line when ready."""
     print(flush=True)
     for line in sys.stdin:
         with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
-            name, source, folder = json.loads(line)
-            if digest(source) == name:  # else it is meant for another CPU than this process compiles for
+            name, source, folder, os.environ[VARIABLE] = json.loads(line)
+            if digest(source) == name:  # else the choice of a CPU has changed since it was named
                 compile_into_cache(name, source, Path(folder))
         print(flush=True)

@@ -64,6 +64,7 @@ def _attend() -> None:
     """Keep a helper process busy as long as there is work."""
     from sim.processes import HOME, python
     from tosajit.kernels.cache import cache_folder
+    from tosajit.kernels.sets.registry import VARIABLE
 
     me, name = threading.current_thread(), ""
     command = python(f"from {HELPER} import serve; serve()")
@@ -80,7 +81,8 @@ def _attend() -> None:
                 folder = cache_folder()
                 if not name or folder is None:
                     break
-                process.stdin.write(json.dumps([name, source, str(folder)]) + "\n")
+                request = [name, source, str(folder), os.environ.get(VARIABLE, "")]
+                process.stdin.write(json.dumps(request) + "\n")
                 process.stdin.flush()
     except OSError:
         pass
