@@ -61,6 +61,13 @@ def test_integers_have_any_width(data: st.DataObject, bits: int, kind: int) -> N
     assert found.quantized == (kind in (2, 3))
 
 
+@pytest.mark.parametrize("bits", range(1, 65))
+def test_the_ends_of_every_width_are_read(bits: int) -> None:
+    for kind, numbers in ((1, [0, (1 << bits) - 1]), (4, [-(1 << (bits - 1)), (1 << (bits - 1)) - 1])):
+        body = in_file(numbers, bits)
+        assert read_dat(header(len(body), (2,), bits, kind) + body).array.tolist() == numbers
+
+
 def test_items_that_are_packed_are_read_part_by_part() -> None:
     numbers = np.random.default_rng(2).integers(0, 8, 70_001).tolist()
     body = packed(numbers, 3)
