@@ -8,7 +8,7 @@ from tosajit.frontends.nnef.model import Tensor
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.evaluate import evaluate
-from tosajit.frontends.nnef.values.packs import part, places, whole_number
+from tosajit.frontends.nnef.values.packs import part, places, put, whole_number
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, ValueFault
 
 
@@ -177,13 +177,7 @@ def _substitute(expression: tree.Substitute, frame: Frame) -> Operand:
     where = list(
         places(len(pack), index if isinstance(index, tuple) else (whole_number(index, "a subscript"),))
     )
-    items = value if isinstance(value, tuple) else (value,) * len(where)
-    if len(items) != len(where):
-        raise NoValue(f"{len(items)} items do not go to {len(where)} places")
-    found = list(pack)
-    for place, item in zip(where, items, strict=True):
-        found[place] = item
-    return tuple(found)
+    return tuple(put(pack, where, value))
 
 
 def _select(expression: tree.Select, frame: Frame) -> Operand:

@@ -158,13 +158,7 @@ class Resolver:
         if not isinstance(pack, tuple):
             raise ValueFault(expression.pack.span, "this takes a pack", "2.4")
         places = list(packs.places(len(pack), known_items(index)))
-        items = value if isinstance(value, tuple) else (value,) * len(places)
-        if len(items) != len(places):
-            raise NoValue(f"{len(items)} items do not go to {len(places)} places")
-        found = list(pack)
-        for place, item in zip(places, items, strict=True):
-            found[place] = item
-        return tuple(found)
+        return tuple(packs.put(pack, places, value))
 
     def _call(self, expression: tree.Call) -> Packed:
         if expression.argument is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, pairwise
+from typing import TypeVar
 
 from tosajit.frontends.nnef.values.arithmetic import NoValue, binary
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, Item, Value, described, type_of
 
 Pack = tuple[Item, ...]
+T = TypeVar("T")
 
 _NEUTRAL: dict[str, Item] = {"&&": True, "||": False}
 _PAIRWISE = ("<", "<=", ">", ">=", "==")
@@ -97,18 +99,20 @@ def replaced(pack: Pack, index: Value, value: Value) -> Pack:
     """A pack with other items in some places."""
     indices = index if isinstance(index, tuple) else (whole_number(index, "a subscript"),)
     where = list(places(len(pack), indices))
-    if isinstance(value, tuple):
-        items = value
-    elif value is None:
+    if value is None:
         raise NoValue("an item cannot be null")
-    else:
-        items = (value,) * len(where)
+    return uniform(put(pack, where, value))
+
+
+def put(pack: Sequence[T], where: Sequence[int], value: T | tuple[T, ...]) -> list[T]:
+    """Items of any kind with others in some places: one for all of these, or one for each."""
+    items: tuple[T, ...] = value if isinstance(value, tuple) else (value,) * len(where)
     if len(items) != len(where):
         raise NoValue(f"{len(items)} items do not go to {len(where)} places")
     found = list(pack)
     for place, item in zip(where, items, strict=True):
         found[place] = item
-    return uniform(found)
+    return found
 
 
 def folded(operator: str, pack: Pack) -> Value:
