@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,11 +92,17 @@ class Deadly(Product):
 
     def analytic(self, machines: Sequence[Machine]) -> Figures:
         """End, if one of them has many rows and columns, and there is a file left."""
-        lives = sorted(Path(self.folder).iterdir())
-        if lives and any(one.macs_per_cycle == 1024 for one in machines):
-            lives[0].unlink()
+        if any(one.macs_per_cycle == 1024 for one in machines) and self._takes_one():
             os.kill(os.getpid(), signal.SIGKILL)
         return super().analytic(machines)
+
+    def _takes_one(self) -> bool:
+        """Whether there was a file that this process, and no other at the same time, has deleted."""
+        for one in sorted(Path(self.folder).iterdir()):
+            with suppress(FileNotFoundError):
+                one.unlink()
+                return True
+        return False
 
 
 def lives(folder: Path, count: int) -> str:
