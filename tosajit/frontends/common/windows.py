@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tosajit import ops
+from tosajit.frontends.common.layout import part
 from tosajit.tracing.tensor import Tensor
 
 
@@ -55,6 +56,16 @@ def trimmed(value: Tensor, found: Sequence[Span]) -> Tensor:
     for place, span in enumerate(found, 1):
         size[place] += min(span.after, 0)
     return value if tuple(size) == value.shape else ops.slice(value, (0,) * len(size), size)
+
+
+def inside(value: Tensor, found: Sequence[Span], first: int) -> tuple[Tensor, tuple[Span, ...]]:
+    """The part of a tensor that windows reach, and the windows on it, from dimension `first` on."""
+    kept = []
+    for axis, span in enumerate(found, first):
+        skipped, dropped = max(-span.before, 0), max(-span.after, 0)
+        value = part(value, axis, skipped, value.shape[axis] - skipped - dropped)
+        kept.append(Span(max(span.before, 0), max(span.after, 0), span.count))
+    return value, tuple(kept)
 
 
 def transposed_padding(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tosajit.frontends.common.layout import part
 from tosajit.frontends.common.windows import Span
 from tosajit.frontends.nnef.node import Attributes, each
-from tosajit.tracing.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +47,6 @@ class Windows(Attributes):
             before = total // 2 if self.padding_align == "UPPER" else -(-total // 2)
             borders.append((before, total - before))
         return borders
-
-
-def inside(value: Tensor, found: Sequence[Span], first: int) -> tuple[Tensor, tuple[Span, ...]]:
-    """The part of a tensor that windows reach, and the windows on it, from dimension `first` on."""
-    kept = []
-    for axis, span in enumerate(found, first):
-        skipped, dropped = max(-span.before, 0), max(-span.after, 0)
-        value = part(value, axis, skipped, value.shape[axis] - skipped - dropped)
-        kept.append(Span(max(span.before, 0), max(span.after, 0), span.count))
-    return value, tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,14 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.gather import gathered
-from tosajit.frontends.common.images import Sampling, exactly, picked, resized
+from tosajit.frontends.common.images import exactly
 from tosajit.frontends.common.layout import part, reshaped, small, transposed
-from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import constant, nearest_away, number
+from tosajit.frontends.common.sampling import Resampling, chosen, repeated, resampled
 from tosajit.frontends.common.slices import Range, strided
-from tosajit.frontends.common.windows import Span
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.node import Attributes, Node, each
 from tosajit.frontends.nnef.operators import operator
-from tosajit.frontends.nnef.operators.pooling import Side, pooled
-from tosajit.operators import ResizeMode
 from tosajit.tracing.tensor import Tensor
 
 _LONGEST = 1 << 20
@@ -58,16 +55,8 @@ def nearest_upsample(node: Node, options: Factors) -> Tensor:
     """Each element several times."""
     value = node["input"]
     for axis, factor in options.of(value):
-        value = _repeated(value, axis, factor)
+        value = repeated(value, axis, factor)
     return value
-
-
-def _repeated(value: Tensor, axis: int, factor: int) -> Tensor:
-    if factor == 1:
-        return value
-    before, extent, behind = prod(value.shape[:axis]), value.shape[axis], prod(value.shape[axis + 1 :])
-    apart = ops.tile(reshaped(value, (before * extent, 1, behind)), (1, factor, 1))
-    return reshaped(apart, (*value.shape[:axis], extent * factor, *value.shape[axis + 1 :]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +110,7 @@ def nearest_resize(node: Node, options: Nearest) -> Tensor:
         extent = value.shape[axis]
         places = _ROUNDED[options.rounding_method](options.places(extent, size))
         found = np.clip(places.astype(np.int64), 0, extent - 1)
-        factor = size // extent
-        if np.array_equal(found, np.arange(size) // max(factor, 1)) and size == factor * extent:
-            value = _repeated(value, axis, factor)
-        else:
-            value = picked(value, axis, found)
+        value = chosen(value, axis, found)
     return value
 
 
@@ -139,8 +124,8 @@ def linear_resize(node: Node, options: Size) -> Tensor:
         places = options.places(extent, size)
         aligned = options.coordinate_transform == "ALIGNED"
         sampling = exactly(extent, size, aligned, options.coordinate_transform == "SYMMETRIC")
-        sides.append((axis, _between(places, extent), sampling))
-    return _sampled(value, sides)
+        sides.append(Resampling(axis, _between(places, extent), sampling))
+    return resampled(value, sides)
 
 
 def _between(places: Array, extent: int) -> Array:
@@ -176,8 +161,8 @@ def linear_upsample(node: Node, options: Upsampling) -> Tensor:
         if factor > 1:
             extent = value.shape[axis]
             sampling = exactly(extent, extent * factor, False, options.symmetric)
-            sides.append((axis, _upsampling(extent, factor, options), sampling))
-    return _sampled(value, sides)
+            sides.append(Resampling(axis, _upsampling(extent, factor, options), sampling))
+    return resampled(value, sides)
 
 
 def _upsampling(extent: int, factor: int, options: Upsampling) -> Array:
@@ -198,44 +183,6 @@ def _upsampling(extent: int, factor: int, options: Upsampling) -> Array:
             if 0 <= row < extent * factor:
                 weights[row, column] += share
     return weights
-
-
-Sampled = tuple[int, Array, Sampling]
-"""A dimension, how much of each element is in each output, and the places that RESIZE would sample."""
-
-
-def _sampled(value: Tensor, sides: Sequence[Sampled]) -> Tensor:
-    """Dimensions that become sums of their elements: by RESIZE where it gives the same, else as products."""
-    simple = [one for one in sides if _is_resizable(*one)]
-    for start in range(0, len(simple), 2):
-        value = _resized(value, simple[start : start + 2])
-    for axis, weights, sampling in sides:
-        if not _is_resizable(axis, weights, sampling):
-            order = [*(place for place in range(value.ndim) if place != axis), axis]
-            found = weighted(transposed(value, order), ops.const(weights.T.astype(np.float32)))
-            value = transposed(found, [order.index(place) for place in range(value.ndim)])
-    return value
-
-
-def _is_resizable(_axis: int, weights: Array, sampling: Sampling) -> bool:
-    if not sampling.reduced.allowed:
-        return False
-    low, high, rest = sampling.places
-    found = np.zeros(weights.shape)
-    rows, share = np.arange(len(weights)), rest / sampling.numerator
-    np.add.at(found, (rows, low), 1 - share)
-    np.add.at(found, (rows, high), share)
-    return bool(np.allclose(found, weights, rtol=0, atol=1e-12))
-
-
-def _resized(value: Tensor, sides: Sequence[Sampled]) -> Tensor:
-    samplings = [one.reduced for _, _, one in sides]
-    samplings = [*[Sampling(1, 1, 1, 1)] * (2 - len(samplings)), *samplings]
-    axes = [Side(axis, 1, 1, 1, Span(0, 0, one.outputs)) for axis, _, one in sides]
-    order = sorted(range(len(axes)), key=lambda place: axes[place].axis)
-    if order != list(range(len(axes))):
-        return _resized(value, [sides[place] for place in order])
-    return pooled(value, axes, lambda image: resized(image.pixels, samplings, ResizeMode.BILINEAR))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from math import inf, prod
 
-import numpy as np
-
-from tosajit import ops
-from tosajit.frontends.common.borders import padded
-from tosajit.frontends.common.layout import reshaped, transposed
-from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.slices import Range, strided
-from tosajit.frontends.common.windows import Span, padding
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.common.pooling import Side, greatest, mean, total
+from tosajit.frontends.common.windows import inside
 from tosajit.frontends.nnef.node import Node, each
 from tosajit.frontends.nnef.operators import operator
-from tosajit.frontends.nnef.windows import Windows, inside
+from tosajit.frontends.nnef.windows import Windows
 from tosajit.tracing.tensor import Tensor
-
-_LEAST = -inf
-_MOST = 1 << 22
-"""Weights of a sum over windows: few numbers of a text can ask for many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,54 +18,6 @@ class Pool(Windows):
 
     axes: tuple[int, ...]
     size: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """The windows along one dimension."""
-
-    axis: int
-    size: int
-    stride: int
-    dilation: int
-    span: Span
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether windows are single elements, all of them."""
-        return (self.size, self.stride, self.span.before, self.span.after) == (1, 1, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A tensor as images whose height and width are two dimensions of windows."""
-
-    pixels: Tensor
-    sides: tuple[Side, ...]
-    order: tuple[int, ...]
-    shape: tuple[int, ...]
-
-    @property
-    def kernel(self) -> tuple[int, ...]:
-        """The size of windows."""
-        return tuple(one.size for one in self.sides)
-
-    @property
-    def stride(self) -> tuple[int, ...]:
-        """The steps between windows."""
-        return tuple(one.stride for one in self.sides)
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """Where windows are."""
-        return tuple(one.span for one in self.sides)
-
-    def back(self, pixels: Tensor) -> Tensor:
-        """Results in the dimensions of the tensor."""
-        extents = [self.shape[place] for place in self.order]
-        counts = {one.axis: one.span.count for one in self.sides}
-        grown = [counts.get(place, extent) for place, extent in zip(self.order, extents, strict=True)]
-        return transposed(reshaped(pixels, grown), [self.order.index(place) for place in range(len(grown))])
 
 
 def sides_of(value: Tensor, options: Pool) -> tuple[Tensor, list[Side]]:
@@ -96,78 +34,16 @@ def sides_of(value: Tensor, options: Pool) -> tuple[Tensor, list[Side]]:
     return value, sorted((one for one in sides if not one.is_whole), key=lambda side: side.axis)
 
 
-def image_of(value: Tensor, sides: Sequence[Side]) -> Image:
-    """A tensor as images: its first other dimension is that of batches, the rest are channels."""
-    axes = [one.axis for one in sides]
-    rest = [place for place in range(value.ndim) if place not in axes]
-    order = (*rest[:1], *axes, *rest[1:])
-    turned = transposed(value, order)
-    extents = [value.shape[place] for place in axes]
-    whole = (Side(-1, 1, 1, 1, Span(0, 0, 1)),) * (2 - len(sides))
-    batches, channels = (prod(value.shape[place] for place in part) for part in (rest[:1], rest[1:]))
-    pixels = reshaped(turned, (batches, *(1,) * len(whole), *extents, channels))
-    return Image(pixels, (*whole, *sides), order, value.shape)
-
-
-def pooled(value: Tensor, sides: Sequence[Side], pool: Callable[[Image], Tensor]) -> Tensor:
-    """A pool that can be done along two dimensions after the other."""
-    for start in range(0, len(sides), 2):
-        image = image_of(value, sides[start : start + 2])
-        value = image.back(pool(image))
-    return value
-
-
 @operator("nn.max_pool", Pool)
 def max_pool(node: Node, options: Pool) -> Tensor:
     """The maximum of each window."""
-    value, sides = sides_of(node["input"], options)
-    dilated = [one for one in sides if one.dilation > 1]
-    value = pooled(value, [one for one in sides if one.dilation == 1], _maximum)
-    for side in dilated:
-        value = _chain(value, side)
-    return value
-
-
-def _maximum(image: Image) -> Tensor:
-    pixels, pads = image.pixels, padding(image.spans)
-    if any(
-        max(span.before, span.after) >= size for span, size in zip(image.spans, image.kernel, strict=True)
-    ):
-        borders = [(0, 0), *((max(one.before, 0), max(one.after, 0)) for one in image.spans), (0, 0)]
-        pixels, pads = padded(pixels, borders, _LEAST), (0,) * 4
-    return ops.max_pool2d(pixels, kernel=image.kernel, stride=image.stride, pad=pads)
-
-
-def _chain(value: Tensor, side: Side) -> Tensor:
-    """The maximum of windows that have gaps, element by element."""
-    borders = [(0, 0)] * value.ndim
-    borders[side.axis] = side.span.before, max(side.span.after, 0)
-    whole = padded(value, borders, _LEAST)
-    ranges = [Range(0, extent) for extent in whole.shape]
-    parts = []
-    for place in range(side.size):
-        start = place * side.dilation
-        ranges[side.axis] = Range(start, start + (side.span.count - 1) * side.stride + 1, side.stride)
-        parts.append(strided(whole, ranges))
-    return reduce(ops.maximum, parts)
+    return greatest(*sides_of(node["input"], options))
 
 
 @operator("nn.sum_pool", Pool)
 def sum_pool(node: Node, options: Pool) -> Tensor:
     """The sum of each window."""
-    value, sides = sides_of(node["input"], options)
-    return pooled(value, sides, _sum)
-
-
-def _sum(image: Image) -> Tensor:
-    shape = (*image.kernel, image.pixels.shape[-1], 1)
-    if prod(shape) > _MOST:
-        raise Refused(f"its windows of {list(image.kernel)} elements are too large")
-    ones = np.ones(shape, np.float32)
-    return ops.depthwise_conv2d(
-        image.pixels, ones, pad=padding(image.spans), stride=image.stride,
-        dilation=tuple(one.dilation for one in image.sides),
-    )  # fmt: skip
+    return total(*sides_of(node["input"], options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,29 +57,4 @@ class Average(Pool):
 def avg_pool(node: Node, options: Average) -> Tensor:
     """The mean of each window."""
     value, sides = sides_of(node["input"], options)
-    bordered = any(max(one.span.before, one.span.after) > 0 for one in sides)
-    if all(_is_dense(one) for one in sides) and (options.ignore_border or not bordered):
-        return pooled(value, sides, _mean)
-    total = pooled(value, sides, _sum)
-    if options.ignore_border and bordered:
-        return ops.mul(total, 1 / _counts(value, sides))
-    return ops.mul(total, number(total, 1 / prod(each(options.size, len(options.axes)))))
-
-
-def _is_dense(side: Side) -> bool:
-    return side.dilation == 1 and max(side.span.before, side.span.after) < side.size
-
-
-def _counts(value: Tensor, sides: Sequence[Side]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """How many elements of each window are there."""
-    counts = np.ones((1,) * value.ndim, np.float32)
-    for one in sides:
-        starts = np.arange(one.span.count)[:, None] * one.stride - one.span.before
-        places = starts + np.arange(one.size) * one.dilation
-        found = ((places >= 0) & (places < value.shape[one.axis])).sum(1)
-        counts = counts * found.reshape([-1 if place == one.axis else 1 for place in range(value.ndim)])
-    return counts.astype(np.float32)
-
-
-def _mean(image: Image) -> Tensor:
-    return ops.avg_pool2d(image.pixels, kernel=image.kernel, stride=image.stride, pad=padding(image.spans))
+    return mean(value, sides, [(0, 0)] * len(sides) if options.ignore_border else None)

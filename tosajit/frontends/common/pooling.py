@@ -1,0 +1,178 @@
+"""Pools along any dimensions: these become the rows and columns of images, two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import inf, prod
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.slices import Range, strided
+from tosajit.frontends.common.windows import Span, padding
+from tosajit.frontends.frame import Refused
+from tosajit.tracing.tensor import Tensor
+
+_MOST = 1 << 22
+"""Weights of a sum over windows: few numbers of a model can ask for many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The windows along one dimension."""
+
+    axis: int
+    size: int
+    stride: int
+    dilation: int
+    span: Span
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether windows are single elements, all of them."""
+        return (self.size, self.stride, self.span.before, self.span.after) == (1, 1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A tensor as images whose height and width are two dimensions of windows."""
+
+    pixels: Tensor
+    sides: tuple[Side, ...]
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """The size of windows."""
+        return tuple(one.size for one in self.sides)
+
+    @property
+    def stride(self) -> tuple[int, ...]:
+        """The steps between windows."""
+        return tuple(one.stride for one in self.sides)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Where windows are."""
+        return tuple(one.span for one in self.sides)
+
+    def back(self, pixels: Tensor) -> Tensor:
+        """Results in the dimensions of the tensor."""
+        extents = [self.shape[place] for place in self.order]
+        counts = {one.axis: one.span.count for one in self.sides}
+        grown = [counts.get(place, extent) for place, extent in zip(self.order, extents, strict=True)]
+        return transposed(reshaped(pixels, grown), [self.order.index(place) for place in range(len(grown))])
+
+
+def image_of(value: Tensor, sides: Sequence[Side]) -> Image:
+    """A tensor as images: its first other dimension is that of batches, the rest are channels."""
+    axes = [one.axis for one in sides]
+    rest = [place for place in range(value.ndim) if place not in axes]
+    order = (*rest[:1], *axes, *rest[1:])
+    turned = transposed(value, order)
+    extents = [value.shape[place] for place in axes]
+    whole = (Side(-1, 1, 1, 1, Span(0, 0, 1)),) * (2 - len(sides))
+    batches, channels = (prod(value.shape[place] for place in part) for part in (rest[:1], rest[1:]))
+    pixels = reshaped(turned, (batches, *(1,) * len(whole), *extents, channels))
+    return Image(pixels, (*whole, *sides), order, value.shape)
+
+
+def pooled(value: Tensor, sides: Sequence[Side], pool: Callable[[Image], Tensor]) -> Tensor:
+    """A pool that can be done along two dimensions after the other."""
+    for start in range(0, len(sides), 2):
+        image = image_of(value, sides[start : start + 2])
+        value = image.back(pool(image))
+    return value
+
+
+def greatest(value: Tensor, sides: Sequence[Side]) -> Tensor:
+    """The maximum of each window."""
+    value = pooled(value, [one for one in sides if one.dilation == 1], _maximum)
+    for side in sides:
+        if side.dilation > 1:
+            value = _chain(value, side)
+    return value
+
+
+def _maximum(image: Image) -> Tensor:
+    pixels, pads = image.pixels, padding(image.spans)
+    if any(
+        max(span.before, span.after) >= size for span, size in zip(image.spans, image.kernel, strict=True)
+    ):
+        borders = [(0, 0), *((max(one.before, 0), max(one.after, 0)) for one in image.spans), (0, 0)]
+        pixels, pads = padded(pixels, borders, _least(pixels)), (0,) * 4
+    return ops.max_pool2d(pixels, kernel=image.kernel, stride=image.stride, pad=pads)
+
+
+def _chain(value: Tensor, side: Side) -> Tensor:
+    """The maximum of windows that have gaps, element by element."""
+    borders = [(0, 0)] * value.ndim
+    borders[side.axis] = side.span.before, max(side.span.after, 0)
+    whole = padded(value, borders, _least(value))
+    ranges = [Range(0, extent) for extent in whole.shape]
+    parts = []
+    for place in range(side.size):
+        start = place * side.dilation
+        ranges[side.axis] = Range(start, start + (side.span.count - 1) * side.stride + 1, side.stride)
+        parts.append(strided(whole, ranges))
+    return reduce(ops.maximum, parts)
+
+
+def _least(value: Tensor) -> float:
+    """What every number of a type is at least."""
+    return -inf if value.dtype.is_float else value.dtype.minimum
+
+
+def total(value: Tensor, sides: Sequence[Side]) -> Tensor:
+    """The sum of each window."""
+    return pooled(value, sides, _sum)
+
+
+def _sum(image: Image) -> Tensor:
+    shape = (*image.kernel, image.pixels.shape[-1], 1)
+    if prod(shape) > _MOST:
+        raise Refused(f"its windows of {list(image.kernel)} elements are too large")
+    ones = np.ones(shape, image.pixels.dtype.storage)
+    return ops.depthwise_conv2d(
+        image.pixels, ones, pad=padding(image.spans), stride=image.stride,
+        dilation=tuple(one.dilation for one in image.sides),
+    )  # fmt: skip
+
+
+def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]] | None) -> Tensor:
+    """The mean of each window; `counted` is how much of the border of each side counts, None is all of it."""
+    border = [(0, 0)] * len(sides) if counted is None else counted
+    bordered = any(max(one.span.before, one.span.after) > 0 for one in sides)
+    unbordered = counted is not None and not any(map(any, border))
+    if all(map(_is_dense, sides)) and (unbordered or not bordered):
+        return pooled(value, sides, _mean)
+    sums = total(value, sides)
+    if counted is None or not bordered:
+        return ops.mul(sums, number(sums, 1 / prod(one.size for one in sides)))
+    return ops.mul(sums, (1 / _counts(value, sides, border)).astype(value.dtype.storage))
+
+
+def _is_dense(side: Side) -> bool:
+    return side.dilation == 1 and max(side.span.before, side.span.after) < side.size
+
+
+def _counts(value: Tensor, sides: Sequence[Side], border: Sequence[tuple[int, int]]) -> Array:
+    """How many elements of each window are there, with those of the border that count."""
+    counts = np.ones((1,) * value.ndim, np.float32)
+    for one, (before, behind) in zip(sides, border, strict=True):
+        starts = np.arange(one.span.count)[:, None] * one.stride - one.span.before
+        places = starts + np.arange(one.size) * one.dilation
+        found = ((places >= -before) & (places < value.shape[one.axis] + behind)).sum(1)
+        counts = counts * found.reshape([-1 if place == one.axis else 1 for place in range(value.ndim)])
+    return counts.astype(np.float32)
+
+
+def _mean(image: Image) -> Tensor:
+    return ops.avg_pool2d(image.pixels, kernel=image.kernel, stride=image.stride, pad=padding(image.spans))
