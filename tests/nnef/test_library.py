@@ -17,7 +17,7 @@ from tosajit.frontends.nnef.syntax.parser import parse
 from tosajit.frontends.nnef.syntax.source import Source
 
 OPERATORS = {"layout": 29, "math": 71, "linalg": 4, "nn": 28, "image": 15, "quant": 2, "algo": 2}
-NEITHER = {"cubic_resize", "max_roi_pool", "avg_roi_pool", "_cubic_grid_sample", "top_k", "nonmax_suppress"}
+NEITHER = {"max_roi_pool", "avg_roi_pool", "top_k", "nonmax_suppress"}
 """Operators that the specification defines by words alone."""
 EVERY = [(module, name) for module in MODULES for name in Standard().names(module)]
 

@@ -31,8 +31,7 @@ for _case in EVERY:
     CASES[_case.operator].append(_case)
 
 NO_FORMULA = frozenset({
-    "image.cubic_resize", "image._cubic_grid_sample", "image.max_roi_pool", "image.avg_roi_pool",
-    "algo.nonmax_suppress",
+    "image.max_roi_pool", "image.avg_roi_pool", "algo.nonmax_suppress",
 })  # fmt: skip
 """Operators of which the specification says no more than their inputs and outputs."""
 

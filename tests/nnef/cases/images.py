@@ -121,6 +121,22 @@ def _linear(x: Array, size: int, transform: str) -> Array:
     return np.asarray(before + (behind - before) * (at - low))
 
 
+def _keys(t: Array, a: float) -> Array:
+    """The weight of an item at some distance (Keys 1981)."""
+    t = np.abs(t)
+    near = (a + 2) * t**3 - (a + 3) * t**2 + 1
+    far = a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+
+
+def _cubic(x: Array, size: int, transform: str, a: float) -> Array:
+    """Every item counts with its weight; the outermost go on outside."""
+    at = _sources(x.shape[-1], size, transform)
+    items = np.arange(-2, x.shape[-1] + 2)
+    weights = _keys(at[:, None] - items, a)
+    return np.asarray(x[..., np.clip(items, 0, x.shape[-1] - 1)] @ weights.T)
+
+
 SIZES = (((6,), (0,), (4,)), ((2, 3, 4, 6), (2, 3), (8, 3)), ((4, 5, 3), (-2, 0), (10, 1)))
 TRANSFORMS = ("SYMMETRIC", "ASYMMETRIC", "ALIGNED")
 
@@ -139,6 +155,17 @@ def resizings() -> Iterator[Case]:
         factor = tuple(n / shape[axis] for n, axis in zip(size, axes, strict=True))
         scaled: dict[str, Attribute] = {"axes": axes, "factor": factor, "coordinate_transform": transform}
         yield Case("image.rescale", (x,), linear, {**scaled, "mode": "LINEAR"})
+        for a in (-0.75, -0.5):
+
+            def cubic(
+                x: Array, axes: Any = axes, size: Any = size, transform: str = transform, a: float = a
+            ) -> Array:
+                return _per_axis(x, axes, size, partial(_cubic, transform=transform, a=a))
+
+            yield Case("image.cubic_resize", (x,), cubic, {**given, "coeff_a": a})
+            by: dict[str, Attribute] = {"mode": "CUBIC", "cubic_coeff_a": a}
+            yield Case("image.resize", (x,), cubic, {**given, **by})
+            yield Case("image.rescale", (x,), cubic, {**scaled, **by})
         for rounding in _ROUND:
 
             def nearest(
@@ -164,7 +191,20 @@ def _outer(at: Array, extent: int, padding: str) -> tuple[Array, Array]:
     return np.clip(at, 0, extent - 1), inside | (padding != "ZEROS")
 
 
-def _sampled(x: Array, grid: Array, padding: str, aligned: bool, linear: bool) -> Array:
+_REACH = {"NEAREST": (0,), "LINEAR": (0, 1), "CUBIC": (-1, 0, 1, 2)}
+"""The items that count, from the one before a place."""
+
+
+def _weights(mode: str, at: Array, place: Array) -> Array:
+    match mode:
+        case "NEAREST":
+            return np.ones_like(place)
+        case "LINEAR":
+            return np.asarray(1 - np.abs(at - place))
+    return _keys(at - place, -0.75)
+
+
+def _sampled(x: Array, grid: Array, padding: str, aligned: bool, mode: str) -> Array:
     d = x.ndim - 2
     found = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
     for item in range(x.shape[0]):
@@ -173,16 +213,12 @@ def _sampled(x: Array, grid: Array, padding: str, aligned: bool, linear: bool) -
             n = x.shape[2 + axis]
             unit = (grid[item, ..., d - 1 - axis] + 1) / 2
             places.append(unit * (n - 1) if aligned else unit * n - 0.5)
-        for corner in product((0, 1), repeat=d) if linear else [(0,) * d]:
+        for corner in product(_REACH[mode], repeat=d):
             at = [
-                (np.floor(p) + step if linear else rounded(p)).astype(int)
+                (rounded(p) if mode == "NEAREST" else np.floor(p) + step).astype(int)
                 for p, step in zip(places, corner, strict=True)
             ]
-            weight = (
-                np.prod([1 - np.abs(a - p) for a, p in zip(at, places, strict=True)], axis=0)
-                if linear
-                else 1.0
-            )
+            weight = np.prod([_weights(mode, a, p) for a, p in zip(at, places, strict=True)], axis=0)
             kept = [_outer(a, n, padding) for a, n in zip(at, x.shape[2:], strict=True)]
             inside = np.logical_and.reduce([one for _, one in kept])
             found[item] += x[item][(slice(None), *(a for a, _ in kept))] * weight * inside
@@ -197,14 +233,14 @@ def grids() -> Iterator[Case]:
         for padding in ("ZEROS", "REFLECT", "REPLICATE"):
             for aligned in (False, True):
                 given: dict[str, Attribute] = {"padding": padding, "aligned": aligned}
-                for linear, name, mode in ((True, "_linear", "LINEAR"), (False, "_nearest", "NEAREST")):
+                for mode in _REACH:
 
                     def sampled(
-                        x: Array, g: Array, p: str = padding, a: bool = aligned, li: bool = linear
+                        x: Array, g: Array, p: str = padding, a: bool = aligned, mode: str = mode
                     ) -> Array:
-                        return _sampled(x, g, p, a, li)
+                        return _sampled(x, g, p, a, mode)
 
-                    yield Case(f"image.{name}_grid_sample", (x, grid), sampled, given)
+                    yield Case(f"image._{mode.lower()}_grid_sample", (x, grid), sampled, given)
                     yield Case("image.grid_sample", (x, grid), sampled, {**given, "mode": mode})
 
 

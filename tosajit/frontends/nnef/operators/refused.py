@@ -10,8 +10,3 @@ refuse(
     "image.max_roi_pool image.avg_roi_pool",
     "data decide its windows, and NNEF states no formula for them",
 )
-refuse(
-    "image.cubic_resize image._cubic_grid_sample",
-    "NNEF states no formula for it",
-    "use the linear or the nearest one",
-)
