@@ -10,7 +10,8 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT32
-from tosajit.frontends.common.scale import rescale
+from tosajit.frontends.common import quantized
+from tosajit.frontends.common.quantized import quantized_bounds
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
@@ -27,26 +28,11 @@ _REAL_BOUNDS = {
 }
 
 
-def quantize(number: float, result: Described) -> int:
-    """A real number as an integer of a tensor, in float32 as TFLite does it."""
-    ratio = float(np.float32(number) / np.float32(result.scale))
-    return result.zero_point + int(np.copysign(np.floor(abs(ratio) + 0.5), ratio))
-
-
 def bounds(result: Described, activation: Activation) -> tuple[int, int]:
     """The least and the greatest integer that a fused activation leaves."""
     if activation not in _REAL_BOUNDS:
         raise Refused(f"the fused activation {activation.name} has no quantised form")
     return quantized_bounds(result, *_REAL_BOUNDS[activation])
-
-
-def quantized_bounds(result: Described, low: float, high: float) -> tuple[int, int]:
-    """The integers of a tensor that are within real numbers."""
-    least, most = result.bounds
-    return (
-        least if low == -inf else max(least, quantize(low, result)),
-        most if high == inf else min(most, quantize(high, result)),
-    )
 
 
 def clamped(value: Tensor, result: Described, activation: Activation) -> Tensor:
@@ -83,8 +69,7 @@ def finished(
     rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,
 ) -> Tensor:
     """Sums as integers of a result: scaled, moved by its zero point, saturated and activated."""
-    scaled = rescale(total, scales, result.dtype, output_zp=result.zero_point, rounding=rounding)
-    return clamped(scaled, result, activation)
+    return clamped(quantized.finished(total, scales, result, rounding), result, activation)
 
 
 def requantized(operand: Operand, result: Described) -> Tensor:

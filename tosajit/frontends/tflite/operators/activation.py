@@ -10,6 +10,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT16
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.quantized import centred, moved, quantized_bounds, ratio
 from tosajit.frontends.common.scale import (
     multiplier_of,
     narrow_multiplier_of,
@@ -24,9 +25,7 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Described, Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import LeakyReluOptions
-from tosajit.frontends.tflite.quantized import quantized_bounds
 from tosajit.frontends.tflite.schema import Type
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
@@ -62,20 +61,7 @@ def _limited(node: Node, low: float, high: float) -> Tensor:
     if value.type is Type.FLOAT32:
         return ops.clamp(value.tensor, min_val=low, max_val=high)
     least, most = quantized_bounds(result, low, high)
-    return ops.clamp(_moved(value, result), min_val=least, max_val=most)
-
-
-def _moved(value: Operand, result: Described) -> Tensor:
-    """The numbers of an operand with the scale and the zero point of a result."""
-    if (value.scale, value.zero_point) == (result.scale, result.zero_point):
-        return value.tensor
-    scale, points = ratio(value, result), (value.zero_point, result.zero_point)
-    return rescale(value.tensor, scale, result.dtype, input_zp=points[0], output_zp=points[1])
-
-
-def ratio(value: Described, result: Described, factor: float = 1.0) -> float:
-    """The scale of an operand, times a factor, over that of a result: TFLite computes it in float32."""
-    return float(np.float32(value.scale) * np.float32(factor) / np.float32(result.scale))
+    return ops.clamp(moved(value, result), min_val=least, max_val=most)
 
 
 @operator("LEAKY_RELU", LeakyReluOptions, types="float32 int8 uint8 int16", versions=2)

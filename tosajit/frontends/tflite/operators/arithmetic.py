@@ -10,28 +10,15 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
-from tosajit.frontends.common.scale import (
-    allowed,
-    kept_near,
-    multiplier_of,
-    rescale,
-    rounded_twice,
-    scaled,
-    wide,
-)
+from tosajit.frontends.common.quantized import combined, multiplied, raised
 from tosajit.frontends.tflite.node import Node
-from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.options import AddOptions, FusedOptions
-from tosajit.frontends.tflite.quantized import activated, finished
-from tosajit.operators import RoundingMode
+from tosajit.frontends.tflite.quantized import activated, clamped, finished
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 int8 uint8 int16 int32 int64"
-_HEADROOM = {INT16: 15}
-"""Bits by which operands are moved up before they are scaled: 20 for those of 8 bits."""
 
 
 def folded(function: Callable[..., Any]) -> Callable[[Node], Array | None]:
@@ -63,29 +50,7 @@ def _sum(node: Node, options: AddOptions, combine: Callable[[Tensor, Tensor], Te
     activation = options.fused_activation_function
     if not first.quantized:
         return activated(combine(*aligned(first.tensor, second.tensor)), activation)
-    bits = _HEADROOM.get(first.dtype, 20)
-    unit = 2.0 * max(first.scale, second.scale)
-    terms = aligned(*(raised(operand, operand.scale / unit, bits) for operand in (first, second)))
-    return finished(combine(*terms), unit / ((1 << bits) * result.scale), result, activation)
-
-
-def raised(operand: Operand, scale: float, bits: int) -> Tensor:
-    """The numbers of an operand in 32 bits, moved up before they are scaled, so that little is lost.
-
-    One RESCALE does both where rounding once gives the same for every number that there is.
-    """
-    multiplier, shift = multiplier_of(scale)
-    least, most = operand.bounds
-    values = np.arange(least - operand.zero_point, most - operand.zero_point + 1)
-    once = rounded_twice(values, multiplier, max(shift - bits, 1))
-    if allowed(values, shift - bits) and np.array_equal(
-        once, rounded_twice(values << bits, multiplier, shift)
-    ):
-        return scaled(
-            operand.tensor, [(multiplier, shift - bits)], INT32,
-            input_zp=operand.zero_point, rounding=RoundingMode.DOUBLE_ROUND,
-        )  # fmt: skip
-    return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32)
+    return clamped(combined(first, second, result, combine), result, activation)
 
 
 @operator("MUL", FusedOptions, types=f"float16 {_TYPES}", versions=7, fold=folded(np.multiply))
@@ -95,20 +60,7 @@ def mul(node: Node, options: FusedOptions) -> Tensor:
     activation = options.fused_activation_function
     if not first.quantized:
         return activated(ops.mul(*aligned(first.tensor, second.tensor)), activation)
-    terms = aligned(*(centred(operand) for operand in (first, second)))
-    scale = float(first.scale) * float(second.scale) / float(result.scale)
-    product = kept_near(ops.mul(*terms), scale, _farthest(first) * _farthest(second))
-    return finished(product, scale, result, activation)
-
-
-def _farthest(operand: Operand) -> int:
-    """How far from its zero point the numbers of an operand may be."""
-    return max(abs(bound - operand.zero_point) for bound in operand.bounds)
-
-
-def centred(operand: Operand) -> Tensor:
-    """The numbers of an operand less its zero point, in 32 bits."""
-    return wide(operand.tensor, operand.zero_point)
+    return clamped(multiplied(first, second, result), result, activation)
 
 
 @operator("SQUARED_DIFFERENCE", types="float32 int8 int32", versions=2)

@@ -12,12 +12,13 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.quantized import raised
 from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.arithmetic import folded, raised
+from tosajit.frontends.tflite.operators.arithmetic import folded
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 

@@ -13,11 +13,12 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.division import floored
 from tosajit.frontends.common.fixed import divided, normal, plus, raised, reciprocal, times
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.quantized import centred
 from tosajit.frontends.common.scale import multiplier_of, wide
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.arithmetic import centred, folded
+from tosajit.frontends.tflite.operators.arithmetic import folded
 from tosajit.frontends.tflite.options import FusedOptions
 from tosajit.frontends.tflite.quantized import activated, clamped
 from tosajit.tracing.tensor import Tensor

@@ -12,6 +12,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import FP16, FP32, INT8, INT16, INT32
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.quantized import ratio, tabled
 from tosajit.frontends.common.scale import (
     multiplier_of,
     rescale,
@@ -21,9 +22,7 @@ from tosajit.frontends.common.scale import (
 from tosajit.frontends.common.tables import byte_table, saturated
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.activation import ratio
 from tosajit.frontends.tflite.operators.arithmetic import folded
-from tosajit.frontends.tflite.tabled import tabled
 from tosajit.tracing.tensor import Tensor
 
 

@@ -8,11 +8,11 @@ from tosajit import ops
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.fixed import divided, inverse_root, less, plus, times
 from tosajit.frontends.common.norms import response_normalized
+from tosajit.frontends.common.quantized import centred
 from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import FusedOptions, LocalResponseNormalizationOptions
 from tosajit.frontends.tflite.quantized import activated
 from tosajit.frontends.tflite.schema import Type

@@ -11,13 +11,13 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.quantized import centred
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, shape_without
 from tosajit.frontends.common.scale import narrow_multiplier_of, number_like, scaled, wide
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.arithmetic import centred
 from tosajit.frontends.tflite.options import ArgOptions, ReducerOptions
 from tosajit.frontends.tflite.quantized import finished
 from tosajit.frontends.tflite.schema import Type

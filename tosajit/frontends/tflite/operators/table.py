@@ -9,6 +9,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import INT8, INT16
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.quantized import tabled
 from tosajit.frontends.common.scale import multiplier_of, rounded_twice
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.tflite.node import Node
@@ -17,7 +18,6 @@ from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.elementwise import in_float32
 from tosajit.frontends.tflite.options import GeluOptions
 from tosajit.frontends.tflite.sigmoid import sigmoid_of_words, tanh_of_words
-from tosajit.frontends.tflite.tabled import tabled
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
 
