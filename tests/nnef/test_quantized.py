@@ -53,10 +53,16 @@ def convolved(image: Array, kernel: Array, bias: Array) -> Array:
     return total + bias.reshape(1, -1, 1, 1)
 
 
-def expected() -> Array:
+def before() -> Array:
+    """What is not quantised yet."""
     kernel, bias = weights("k", (4, 3, 3, 3), "real"), weights("b", (4,), "real")
     total = convolved(rounded(X.astype(np.float64), 3, 0.0625), rounded(kernel, 0, SCALES, -127), bias)
-    return rounded(np.maximum(total, 0), -128, 0.03125)
+    found: Array = np.maximum(total, 0)
+    return found
+
+
+def expected() -> Array:
+    return rounded(before(), -128, 0.03125)
 
 
 def test_tensors_are_rounded_to_what_integers_stand_for() -> None:
@@ -69,6 +75,24 @@ def test_quantized_weights_are_constants() -> None:
     (node,) = [node for node in graph.nodes if node.operator.opcode == "CONV2D"]
     held = {name for one in graph.nodes if one.operator.opcode == "CONST" for name in one.outputs}
     assert node.inputs[1] in held
+
+
+def test_quantisers_may_be_composed_by_those_who_write_models() -> None:
+    text = TEXT.replace("graph main", """operator halved {
+        @attrib { scale: real; bits: int = 8; }
+        @input { x: real[s..]; }
+        @output { y: real[s..]; }
+        @compose {
+            t = quant.zero_point_linear_quantize{zero_point=-128, scale=scale / 2.0, bits=bits}(x);
+            y = quant.zero_point_linear_quantize{zero_point=-128, scale=scale, bits=bits}(t);
+        }
+    }
+    graph main""").replace(
+        "quant.zero_point_linear_quantize{zero_point=-128, scale=0.03125, bits=8}", "halved{scale=0.03125}"
+    )  # fmt: skip
+    graph = graph_of(compose(Library({"main": text}, Standard()), weights=weights))
+    twice = rounded(rounded(before(), -128, 0.015625), -128, 0.03125)
+    np.testing.assert_allclose(tj.compile(graph)(X), twice, atol=1e-6)
 
 
 def test_variables_are_updated_after_each_call() -> None:

@@ -257,17 +257,10 @@ class Walk:
         return trace.own(found)
 
     def quantized(self, said: Quantized, value: tracing.Tensor) -> tracing.Tensor:
-        """What quantisation leaves of a tensor: the operator that is said of it, applied to it."""
-        operator, tensor = said.definition.operator, said.tensor
-        before = Tensor(f"{tensor.name}/real", tensor.type, tensor.shape)
-        after = Tensor(f"{tensor.name}/quantized", tensor.type, tensor.shape)
-        self.values[before] = value
-        operation = Operation(
-            said.definition, tensor.name, said.types, said.attributes,
-            {operator.inputs[0].name: before}, {operator.outputs[0].name: after},
-        )  # fmt: skip
-        self.operation(operation)
-        return self.values[after]
+        """What quantisation leaves of a tensor: the operation that is said of it, done on it."""
+        self.values[said.before] = value
+        self.operation(said.operation)
+        return self.values[said.after]
 
     def region(self, body: Body, given: Mapping[Tensor, tracing.Tensor]) -> tuple[tracing.Tensor, ...]:
         """The results of a body that may run often or never, in the trace that is being recorded."""

@@ -170,12 +170,22 @@ Step: TypeAlias = Operation | Branches | Repeat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantized:
-    """How a tensor is quantised: an operator with one input and one output, and its attributes."""
+    """How a tensor is quantised: by an operation on it that has one input and one output."""
 
     tensor: Tensor
-    definition: Definition
-    types: Mapping[str, str]
-    attributes: Mapping[str, Value]
+    operation: Operation
+
+    @property
+    def before(self) -> Tensor:
+        """What stands for the tensor before."""
+        (found,) = tensors_of(next(iter(self.operation.inputs.values())))
+        return found
+
+    @property
+    def after(self) -> Tensor:
+        """What stands for it afterwards."""
+        (found,) = tensors_of(next(iter(self.operation.outputs.values())))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

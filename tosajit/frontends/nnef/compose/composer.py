@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from tosajit.errors import Fault, ScriptError
 from tosajit.frontends.nnef.compose import bodies
 from tosajit.frontends.nnef.compose.call import Call, called
 from tosajit.frontends.nnef.compose.forms import fault, forms_of
@@ -34,6 +35,8 @@ class Composer(Tensors):
         self._calls: dict[object, Call] = {}
         self._stack: list[Definition] = []
         self.quantized: list[Quantized] = []
+        self.faults: list[Fault] = []
+        """Those of `@quantize`, which keep nothing else from being composed."""
         self._count = 0
         self._depth = 0
         self.work = Work()
@@ -50,6 +53,11 @@ class Composer(Tensors):
                 definition, self.library.plan(definition), types, given, forms, self.work
             )
         return self._calls[key]
+
+    def settle(self) -> None:
+        """Raise what `@quantize` blocks have wrong, each fault once."""
+        if self.faults:
+            raise ScriptError(dict.fromkeys(self.faults))
 
     def operation(
         self, call: Call, scope: str, inputs: Mapping[str, Argument], outputs: Outputs | None
@@ -99,7 +107,9 @@ class Composer(Tensors):
             if operator.updates:
                 update, updated = bodies.updates(frame)
             parameters = frame.tensors
-        self.quantized += quantized(self, call, scope, parameters, self.named)
+        said, faults = quantized(self, call, scope, parameters, self.named)
+        self.quantized += said
+        self.faults += faults
         return Operation(
             call.definition, scope.rstrip("."), call.types, call.scope.symbols, inputs,
             outputs_of(call, results, outputs), constants, variables, body, update, updated,

@@ -67,6 +67,7 @@ def _composed(
     inputs = {name: _made(composer, name, form) for name, form in forms.items()}
     call = composer.call(definition, explicit, given, inputs)
     root = composer.operation(call, "", inputs, None)
+    composer.settle()
     return Model(operator.name, root, tuple(composer.quantized))
 
 
@@ -218,7 +219,9 @@ def invoke(
     source = definition.source
     try:
         call = composer.call(definition, types, attributes or {}, _complete(definition, inputs))
-        return composer.operation(call, "", inputs, lambda name, forms: _output(composer, name, forms))
+        made = composer.operation(call, "", inputs, lambda name, forms: _output(composer, name, forms))
+        composer.settle()
+        return made
     except ValueFault as found:
         raise ScriptError([source.fault(found.span, found.message, found.section, found.remedy)]) from None
 
