@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, seconds, what in (
         ("--seconds", 60, "tests of a mutant compute"),
         ("--test-seconds", 30, "a test computes before it is said to hang"),
-        ("--suite-seconds", 90, "tests of a suite compute: those behind them are left out"),
+        ("--suite-seconds", 180, "tests of a suite compute: those behind them are left out"),
     ):
         parser.add_argument(
             name, type=float, default=seconds, metavar="S", help=f"seconds that {what} (default {seconds})"

@@ -106,16 +106,31 @@ OPERATORS = (
     "tests/test_conformance_sample.py",
 )
 TFLITE = (
-    "tests/test_tflite_operators.py",
+    "tests/test_frontends.py",
     "tests/test_tflite_reader.py",
     "tests/test_tflite_limits.py",
-    "tests/test_frontends.py",
     "tests/test_tflite_control.py",
     "tests/test_tflite_variables.py",
     "tests/test_tflite_refusals.py",
-    "tests/test_tflite_models.py",
+    "tests/test_tflite_custom.py",
+    "tests/test_tflite_stablehlo.py",
+    "tests/test_tflite_weights.py",
+    "tests/test_tflite_recurrent.py",
+    "tests/test_tflite_table.py",
     "tests/test_framework_sample.py",
+    "tests/test_tflite_operators.py",
+    "tests/test_tflite_models.py",
 )
+NNEF = tuple(
+    f"tests/nnef/test_{name}.py"
+    for name in (
+        "compose", "binding", "checker", "control", "open_shapes", "nests", "nests_general", "nests_custom",
+        "quantize", "quantized", "values", "weights", "loading", "writing", "library", "library_rules",
+        "tosa_operators", "networks", "syntax", "library_operators", "nests_drawn", "syntax_faults",
+        "nests_library",
+    )
+)  # fmt: skip
+"""The others compute for longer, so they come behind these: there may be no time for all."""
 TENSORFLOW = (
     "tests/test_tensorflow_edges.py",
     "tests/test_tensorflow_folding.py",
@@ -172,14 +187,32 @@ SUITES = {
         "tests/sim/test_golden_machines.py",
         "tests/test_models.py",
     ),
-    "tosajit/frontends/": ("tests/test_frontends.py", *TFLITE, "tests/test_tensorflow.py"),
+    "tosajit/frontends/": (
+        "tests/test_turns.py",
+        "tests/test_frontends.py",
+        "tests/test_tensorflow.py",
+        "tests/test_tensorflow_edges.py",
+        "tests/nnef/test_loading.py",
+        "tests/nnef/test_tosa_operators.py",
+        *TFLITE,
+    ),
     "tosajit/frontends/common/": (
         "tests/test_frontend_parts.py",
+        "tests/nnef/test_tosa_operators.py",
         "tests/test_tensorflow_operators.py",
+        "tests/test_tensorflow_edges.py",
         *TFLITE,
-        "tests/test_tensorflow.py",
     ),
-    "tosajit/frontends/nnef/": ("tests/nnef",),
+    "tosajit/frontends/nnef/": (*NNEF, "tests/nnef"),
+    "tosajit/frontends/nnef/operators/": (
+        "tests/nnef/test_tosa_operators.py",
+        "tests/nnef/test_library_lowered.py",
+        *NNEF,
+    ),
+    "tosajit/frontends/nnef/windows.py": (
+        "tests/nnef/test_tosa_operators.py",
+        "tests/nnef/test_library_lowered.py",
+    ),
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
