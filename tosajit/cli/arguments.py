@@ -132,6 +132,7 @@ def parser() -> ArgumentParser:
     _info(command("info", "summarise a model: tensors, operators, sizes, profiles and extensions", "info"))
     _check(command("check", "list everything in a model that violates the specification", "check"))
     _run(command("run", "run a model on .npy files or random inputs", "run"))
+    _profile(command("profile", "show how long each group of a model takes, and what bounds it", "profile"))
     _program(command("program", "print the tile loops that a model compiles to", "program"))
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
     _explore(command("explore", "search a design space for the best machines for models", "explore"))
@@ -282,6 +283,31 @@ def _run(parser: ArgumentParser) -> None:
     _building(parser)
     _limits(parser)
     _json(parser)
+
+
+def _profile(parser: ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        type=binding,
+        metavar="NAME=FILE",
+        help="read an input from a .npy file; can be repeated (default: random values)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--runs", type=positive, default=21, metavar="N", help="time N runs (default: %(default)s)"
+    )
+    parser.add_argument("--top", type=positive, metavar="N", help="show N groups only")
+    parser.add_argument(
+        "--in-order", action="store_true", help="in order of execution, not the slowest first"
+    )
+    _limits(parser)
+    _json(parser)
+    parser.set_defaults(random=True, threads=1, target="host")
 
 
 def _program(parser: ArgumentParser) -> None:

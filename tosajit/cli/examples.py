@@ -15,6 +15,10 @@ EXAMPLES = {
         ("tosajit run model.tosa --input image=image.npy --output-dir results", "read and write files"),
         ("tosajit run model.tosa --random --repeat 100 --threads 2", "measure the run time"),
     ),
+    "profile": (
+        ("tosajit profile model.tosa", "groups by time, with their speed and what bounds it"),
+        ("tosajit profile model.tosa --in-order --top 10", "the first ten, in order of execution"),
+    ),
     "program": (
         ("tosajit program model.tosa", "tile loops for the host"),
         ("tosajit program model.tosa --target tiny --commands", "commands for a tiny scratchpad"),

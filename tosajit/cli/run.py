@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
     started = perf_counter()
     executable = built(options.model, options)
     ready = perf_counter() - started
-    inputs = _inputs(executable, options)
+    inputs = inputs_of(executable, options)
     files = dict(_files(executable, options))
     times = []
     for _ in range(options.repeat):
@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _inputs(executable: Executable, options: Namespace) -> dict[str, Array]:
+def inputs_of(executable: Executable, options: Namespace) -> dict[str, Array]:
     """The arrays of the files, and random ones for what is left."""
     values = {value.name: value for value in executable.graph.inputs}
     paths = dict(options.input)

@@ -30,6 +30,7 @@ from tosajit.runtime.text import executable_html, executable_text
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.runtime.profile import Profile
 
 
 def executable_of(
@@ -168,16 +169,21 @@ class Executable:
         """A new context, with variables of its own."""
         return Context()
 
-    def profile(self, *arrays: Any) -> list[tuple[str, float]]:
-        """The members of each group, with the seconds it took.
+    def profile(self, *arrays: Any, runs: int = 21) -> Profile:
+        """How long each group takes on one thread, and what bounds it; the median of some runs.
 
         Raises `InputError` for graphs with control flow, variables or CUSTOM operators.
         """
+        from tosajit.runtime.profile import profile_of
+
         if not isinstance(self._whole, Runner):
             kinds = "control flow, variables or CUSTOM operators"
             what = "an interpreted executable" if self.options.interpret else f"a graph with {kinds}"
             raise InputError(f"{what} has no profile")
-        return self._whole.profile(self._checked(arrays))[1]
+        if runs < 1:
+            raise InputError(f"runs is {runs}, but must be at least 1")
+        times = self._whole.profile(self._checked(arrays), runs)
+        return profile_of(self.graph, self.program, self.explain(), times)
 
     def __reduce__(self) -> NoReturn:
         text = "an executable holds addresses of this process, and cannot be pickled or copied"

@@ -1,0 +1,132 @@
+"""Where the time of a run goes: speeds, and what bounds them. Times here are given, not measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit import ops
+from tosajit.cli import main
+from tosajit.kernels.peaks import MEMORY, SIZES, Level, Peaks, cache_sizes
+from tosajit.runtime.profile import PRODUCTS, Profile, bytes_of, macs_of, profile_of
+
+ROWS, DEPTH, COLUMNS = 40, 64, 48
+PEAKS = Peaks(
+    lambda left, right: {("i8", "i8"): 1e11, ("f32", "f32"): 2e10}.get((left, right)),
+    (Level("L1", 1 << 15, 1e11), Level("L2", 1 << 20, 5e10), Level(MEMORY, None, 1e10)),
+)
+
+
+def product() -> tj.Executable:
+    """A product with constant weights, and the greatest number of each row of it."""
+    weights = np.ones((1, DEPTH, COLUMNS), np.float32)
+    zero = np.zeros(1, np.float32)
+    left = np.zeros((1, ROWS, DEPTH), np.float32)
+    return tj.compile(tj.trace(lambda x: ops.reduce_max(ops.matmul(x, weights, zero, zero), axis=2), left))
+
+
+@pytest.fixture(scope="module")
+def made() -> tj.Executable:
+    return product()
+
+
+def profiled(made: tj.Executable, times: list[list[float]], peaks: Peaks = PEAKS) -> Profile:
+    return profile_of(made.graph, made.program, made.explain(), times, peaks)
+
+
+def test_products_and_bytes_are_counted_once(made: tj.Executable) -> None:
+    contraction, reduction = (section.nest for section in made.program.sections)
+    operands = made.program.operands
+    assert macs_of(contraction) == ROWS * DEPTH * COLUMNS
+    assert macs_of(reduction) == 0
+    sizes = sorted(bytes_of(contraction, operands, by_array=True).values())
+    assert sizes == sorted([4 * ROWS * DEPTH, 4 * ROWS * COLUMNS, 4 * DEPTH * COLUMNS])
+    assert sorted(bytes_of(reduction, operands, by_array=False).values()) == [4 * ROWS, 4 * ROWS * COLUMNS]
+
+
+def test_the_median_of_the_runs_counts_and_shares_add_up(made: tj.Executable) -> None:
+    found = profiled(made, [[9e-6, 3e-6, 1e-6], [1e-6, 1e-6, 1e-6]])
+    assert [group.seconds for group in found] == [3e-6, 1e-6]
+    assert [found.share(group) for group in found] == [0.75, 0.25]
+    assert found.seconds == 4e-6
+    assert [group.operators for group in found] == [("MATMUL",), ("REDUCE_MAX",)]
+
+
+def test_a_contraction_is_bound_by_its_products_and_a_reduction_by_its_bytes(made: tj.Executable) -> None:
+    contraction, reduction = profiled(made, [[2e-5], [1e-6]])
+    least = ROWS * DEPTH * COLUMNS / 2e10
+    assert contraction.bound.name == PRODUCTS
+    assert contraction.bound.seconds == pytest.approx(least)
+    assert contraction.of_bound == pytest.approx(least / 2e-5)
+    size = 4 * ROWS * (COLUMNS + 1)
+    assert reduction.bound.name == "L1"
+    assert reduction.bound.seconds == pytest.approx(size / 1e11)
+
+
+def test_constants_come_from_where_the_whole_program_has_room(made: tj.Executable) -> None:
+    levels = (Level("L1", 1 << 15, 1e12), Level(MEMORY, None, 1e6))
+    contraction, _ = profiled(made, [[1.0], [1.0]], Peaks(PEAKS.macs_per_second, levels))
+    near, far = 4 * ROWS * (DEPTH + COLUMNS), 4 * DEPTH * COLUMNS
+    assert near + far <= 1 << 15 < sum(operand.bytes for operand in made.program.operands.values())
+    assert contraction.bound.name == MEMORY
+    assert contraction.bound.seconds == pytest.approx(near / 1e12 + far / 1e6)
+
+
+def test_products_that_no_array_kernel_does_are_bound_by_bytes(made: tj.Executable) -> None:
+    contraction, _ = profiled(made, [[1.0], [1.0]], Peaks(lambda left, right: None, PEAKS.levels))
+    assert contraction.bound.name == "L2"
+
+
+def test_a_profile_is_a_table_a_page_and_json(made: tj.Executable) -> None:
+    found = profiled(made, [[1e-6], [3e-6]])
+    lines = str(found).splitlines()
+    assert lines[0].split()[:4] == ["group", "operators", "result", "kernel"]
+    assert [line.split()[0] for line in lines[1:3]] == ["1", "0"]
+    assert [line.split()[0] for line in found.table(in_order=True).splitlines()[1:3]] == ["0", "1"]
+    assert len(found.table(top=1).splitlines()) == len(lines) - 1
+    assert lines[-1] == repr(found).strip("<>")
+    assert repr(found).startswith("<Profile: 2 groups in 4.0 µs, where their bounds allow ")
+    assert found._repr_html_().count("<tr>") == 3
+    assert json.loads(found.to_json())[1]["share"] == 0.75
+
+
+def test_a_run_is_profiled_group_by_group(made: tj.Executable) -> None:
+    left = np.ones((1, ROWS, DEPTH), np.float32)
+    found = made.profile(left, runs=3)
+    assert [group.kernel for group in found] == [group.kernel for group in made.explain()]
+    assert all(group.seconds >= 0 and group.bound.seconds > 0 for group in found)
+    with pytest.raises(tj.InputError, match="runs is 0, but must be at least 1"):
+        made.profile(left, runs=0)
+
+
+def test_a_graph_without_one_program_has_no_profile() -> None:
+    from tests.test_control_flow import choice
+
+    with pytest.raises(tj.InputError, match="has no profile"):
+        tj.compile(choice()).profile()
+
+
+def test_the_sizes_of_caches_are_those_that_the_system_tells(tmp_path: Path) -> None:
+    assert cache_sizes(tmp_path) == SIZES
+    for number, (level, kind, size) in enumerate(
+        [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2048K"), ("4", "Unified", "1K")]
+    ):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            (folder / name).write_text(text + "\n")
+    assert cache_sizes(tmp_path) == {**SIZES, "L1": 48 << 10, "L2": 2 << 20}
+
+
+def test_a_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(tj.samples.path("autoencoder"))
+    assert main(["profile", model, "--runs", "2", "--top", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 3 + 2
+    assert lines[-1].startswith("Profile: 10 groups in ")
+    assert main(["profile", model, "--runs", "1", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 10
