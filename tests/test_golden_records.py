@@ -10,10 +10,10 @@ from tests.planning.test_golden_groups import TARGETS, parts
 from tiling.plan import Infeasible
 from tiling.plan import plan as planned
 from tosajit.compiler.options import Options
-from tosajit.compiler.segment import Groups
+from tosajit.compiler.segment import Groups, slots_of
 from tosajit.compiler.stages import fuse
+from tosajit.kernels import layout as at
 from tosajit.kernels.link import _record, emit_program, sources_of
-from tosajit.kernels.runner import slots_of
 
 SEEDS = (2, 3, 5, 8, 13, 21, 30, 34)
 
@@ -35,6 +35,7 @@ def lines(groups: Groups) -> Iterator[str]:
         addresses = {text: 1000 + number for number, text in enumerate(texts)}
         slots, start = slots_of(program), len(codes)
         for section, code in zip(program.sections, codes, strict=True):
-            record = _record(section, code, addresses, start, slots, program.scratch_bytes)
+            record = _record(section, code, start, slots, program.scratch_bytes)
+            record[at.KERNEL] = addresses[code.source]
             start += len(record)
             yield f"{name} {section.nest.verb} {section.nest.extents}: {' '.join(map(str, record))}"

@@ -27,7 +27,8 @@ from tosajit.compiler.stages import emit, fuse, plan, prepare, simplify
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.cpus import host, known
 from tosajit.kernels.sets.registry import VARIABLE, available_sets
-from tosajit.runtime.body import Compute, build
+from tosajit.runtime.body import Compute
+from tosajit.runtime.build import build
 
 HOST = Options(Target("host", alignment=64, cores=2))
 POINTS = tuple(range(len(CONVOLUTIONS)))

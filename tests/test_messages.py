@@ -71,7 +71,7 @@ def test_a_mistake_is_told_with_its_remedy(mistake: Callable[[], object], text: 
 def test_jit_compiles_for_a_machine() -> None:
     function = tj.jit(machine="tiny")(lambda x: ops.add(x, x))
     assert function(np.array([3], np.int32)).tolist() == [6]
-    assert function.executable(np.array([3], np.int32)).options.target == tj.machine("tiny").target
+    assert function.executable(np.array([3], np.int32)).program.target == tj.machine("tiny").target
 
 
 def test_what_an_operator_needs_may_be_given_by_place() -> None:

@@ -167,8 +167,8 @@ def test_the_settings_reach_the_executable() -> None:
     def function(x: Any) -> Any:
         return ops.intdiv(X, x)
 
-    options = function.executable(X).options
-    assert (options.target.name, options.target.cores, options.checked) == ("tiny", 2, True)
+    target = function.executable(X).program.target
+    assert (target.name, target.cores) == ("tiny", 2)
     with pytest.raises(tj.RequireError, match="intdiv"):
         function(X * 0)
 

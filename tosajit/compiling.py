@@ -11,7 +11,8 @@ from tosajit.compiler.options import Custom
 from tosajit.frontends import load
 from tosajit.graph import Graph
 from tosajit.graph.given import as_graph
-from tosajit.runtime.executable import Executable, executable_of
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.making import executable_of
 
 if TYPE_CHECKING:
     from sim import Machine

@@ -55,8 +55,7 @@ def graph() -> tj.Graph:
 
 def test_it_is_one_group_with_what_follows() -> None:
     executable = tj.compile(graph())
-    (runner,) = executable.body.runners
-    last = runner.program.sections[-1].nest
+    last = executable.program.sections[-1].nest
     assert last.verb == "contract"
     assert {"custom", "tanh"} <= {member.partition("_")[0] for member in last.members}
 

@@ -17,7 +17,8 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY
 from tosajit.compiler.segment import Groups
 from tosajit.compiler.stages import fuse
-from tosajit.runtime.body import Compute, build
+from tosajit.runtime.body import Compute
+from tosajit.runtime.build import build
 
 SEEDS = range(40)
 TARGETS = {

@@ -13,7 +13,8 @@ from tosajit.dtypes import INT8, INT32, DType
 from tosajit.graph import Graph
 from tosajit.operators import CONV2D, DEPTHWISE_CONV2D
 from tosajit.operators.types import AccType
-from tosajit.runtime.body import Compute, build
+from tosajit.runtime.body import Compute
+from tosajit.runtime.build import build
 from tosajit.tracing.builder import GraphBuilder
 
 

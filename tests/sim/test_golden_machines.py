@@ -14,7 +14,8 @@ from tests.golden_networks import attention, moving, recurrent, residual, resize
 from tests.sim.ranking import mixed
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY
-from tosajit.runtime.body import Compute, build
+from tosajit.runtime.body import Compute
+from tosajit.runtime.build import build
 
 NETWORKS = {maker.__name__: maker for maker in (residual, attention, moving, resized, recurrent)}
 FEW, MANY = 6, 48

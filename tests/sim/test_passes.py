@@ -23,7 +23,8 @@ from tosajit.compiler.planning import ROOMY
 from tosajit.dtypes import INT8, INT32
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
-from tosajit.runtime.body import Compute, build
+from tosajit.runtime.body import Compute
+from tosajit.runtime.build import build
 from tosajit.tracing.builder import GraphBuilder
 from tosajit.tracing.tensor import Tensor
 

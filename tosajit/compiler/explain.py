@@ -12,10 +12,9 @@ from tiling.program import Section
 from tiling.text import members_text
 from tiling.words import plain
 from tosajit.compiler.journal import Journal
-from tosajit.compiler.segment import Groups, Planned
+from tosajit.compiler.segment import Groups, Linked, Planned
 from tosajit.display.columns import aligned
 from tosajit.host.reasons import CHECKED, TARGET, Reason
-from tosajit.kernels.runner import Linked
 
 WRITTEN = "generated"
 """The kernel of a group that no array kernel does."""

@@ -15,6 +15,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, DType
 from tosajit.host.reasons import Reason
 from tosajit.kernels.link import Code, Unit
+from tosajit.kernels.runnable import Runnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +132,15 @@ class Written:
     def name(self) -> str:
         """The part of the graph."""
         return self.planned.name
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linked(Runnable):
+    """A program whose kernels are compiled, with what it was made of (`link`)."""
+
+    program: Program
+
+
+def slots_of(program: Program) -> dict[str, int]:
+    """Each operand's entry in the table of addresses."""
+    return {name: number for number, name in enumerate(program.operands)}

@@ -23,7 +23,7 @@ from tosajit.compiler.journal import Journal
 from tosajit.compiler.lower import lower
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
-from tosajit.compiler.segment import Groups, Planned, Segment, Written
+from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
@@ -33,7 +33,8 @@ from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import emit_program
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
-from tosajit.kernels.runner import Linked, Runner, slots_of
+from tosajit.kernels.runnable import Members, Slot
+from tosajit.kernels.runner import Runner
 from tosajit.kernels.sets.registry import instruction_set
 from tosajit.log import LOG
 
@@ -134,11 +135,22 @@ def emit(made: Planned, options: Options) -> Written:
 def link(written: Written, options: Options) -> Linked:
     """Compiled kernels, and the numbers that the driver walks."""
     groups, program = written.planned.groups, written.planned.program
-    image = linked(program, slots_of(program), written.codes, options.progress)
-    segment = groups.segment
-    results = tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results)
-    inputs, outputs, checked = segment.inputs, segment.outputs, options.checked
-    return Linked(written.name, program, image, groups.constants, inputs, outputs, results, checked)
+    segment, sections, operands = groups.segment, program.sections, program.operands.values()
+    return Linked(
+        name=written.name,
+        program=program,
+        image=linked(program, slots_of(program), written.codes, options.progress),
+        slots=tuple(Slot(o.name, o.kind, o.bytes, o.offset, o.place == "scratchpad") for o in operands),
+        written=frozenset(write.access.operand for section in sections for write in section.nest.writes),
+        members=tuple(Members(one.nest.members, tuple(a.name for a in one.nest.axes)) for one in sections),
+        constants=groups.constants,
+        inputs=segment.inputs,
+        outputs=segment.outputs,
+        results=tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results),
+        arena_bytes=program.arena_bytes,
+        threads=program.target.cores if any(section.shared for section in sections) else 1,
+        checked=options.checked,
+    )
 
 
 STAGES = (

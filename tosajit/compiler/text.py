@@ -11,10 +11,9 @@ from tiling.nest import Nest
 from tiling.text import members_text
 from tiling.words import listed, plain
 from tosajit.arrays import Array
-from tosajit.compiler.segment import Groups, Planned, Segment, Written
+from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written
 from tosajit.graph import Graph
 from tosajit.kernels.link import Unit, sources_of
-from tosajit.kernels.runner import Linked
 
 
 def text_of(value: object) -> str:

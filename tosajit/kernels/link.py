@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest, dense_strides
@@ -16,25 +15,14 @@ from tosajit.errors import CompileError
 from tosajit.kernels import layout as at
 from tosajit.kernels.emit import Emitted, emit, strided
 from tosajit.kernels.layout import Layout
-from tosajit.kernels.objects import compile_kernels
+from tosajit.kernels.objects import compile_kernels, placed
 from tosajit.kernels.phase import Strided
+from tosajit.kernels.runnable import Image64
+from tosajit.kernels.workspace import driver_text
 
 ALIGNMENT = 64
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Image64:
-    """A linked program: the numbers for the driver, and what each thread needs of its own."""
-
-    numbers: NDArray[np.int64]
-    sections: int
-    thread_bytes: int
-    checks: tuple[tuple[str, ...], ...]
-    """The requirements that each section watches, by number."""
-    kernels: tuple[str, ...]
-    """The digest of each section's kernel."""
 
 
 def emit_section(section: Section, number: int | None = None) -> Emitted:
@@ -103,20 +91,32 @@ def link(
     program: Program, slots: Mapping[str, int], codes: Sequence[Code], progress: Progress | None = None
 ) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
-    sources = list(dict.fromkeys(text for code in codes for text in sources_of(code)))
+    driver = driver_text()
+    sources = list(dict.fromkeys([driver, *(text for code in codes for text in sources_of(code))]))
     kernels = dict(zip(sources, compile_kernels(sources, progress), strict=True))
-    addresses = {text: kernel.address for text, kernel in kernels.items()}
     numbers: list[int] = [0] * len(program.sections)
+    calls: list[tuple[int, str]] = []
     own_bytes = 0
     for position, (section, code) in enumerate(zip(program.sections, codes, strict=True)):
-        numbers[position] = len(numbers)
-        numbers += _record(section, code, addresses, len(numbers), slots, program.scratch_bytes)
+        start = numbers[position] = len(numbers)
+        numbers += _record(section, code, start, slots, program.scratch_bytes)
+        calls += [(place, kernels[text].digest) for place, text in _calls(section, code, start, numbers)]
         own_bytes = max(own_bytes, code.scratch_bytes if isinstance(code, Unit) else _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
     size = at.OWN_BYTES + scratch + own_bytes + ALIGNMENT
     checks = tuple(() if isinstance(code, Unit) else code.checks for code in codes)
     digests = tuple(kernels[code.source].digest for code in codes)
-    return Image64(np.array(numbers or [0], np.int64), len(program.sections), size, checks, digests)
+    array = placed(np.array(numbers or [0], np.int64), calls)
+    sections = len(program.sections)
+    return Image64(array, sections, size, checks, digests, tuple(calls), kernels[driver].digest)
+
+
+def _calls(section: Section, code: Code, start: int, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Where the record of a section has addresses of kernels, and the texts of these."""
+    yield start + at.KERNEL, code.source
+    if isinstance(code, Unit):
+        payload = numbers[start + at.TEMPLATE] + _layout(section.nest).payload
+        yield from ((payload + slot, text) for slot, text in code.helpers.items())
 
 
 def sources_of(code: Code) -> list[str]:
@@ -136,15 +136,14 @@ def _row_bytes(section: Section) -> int:
 def _record(
     section: Section,
     code: Code,
-    addresses: Mapping[str, int],
     start: int,
     slots: Mapping[str, int],
     scratch_bytes: int,
 ) -> list[int]:
     nest = section.nest
     axes, accesses = len(nest.axes), nest.accesses
-    layout = Layout(axes, len(accesses))
-    payload, derived, job = _payload(code, addresses, layout)
+    layout = _layout(nest)
+    payload, derived, job = _payload(code, layout)
     arguments = _template(nest, layout, payload)
     loops = [(loop, nest.axes[loop.axis]) for loop in section.loops]
     kept = [row for row in loops if not row[1].reduced]
@@ -160,7 +159,7 @@ def _record(
         at.TEMPLATE: arguments,
     }
     record = [0] * at.SECTION
-    record[at.KERNEL], record[at.AXES], record[at.ACCESSES] = addresses[code.source], axes, len(accesses)
+    record[at.AXES], record[at.ACCESSES] = axes, len(accesses)
     record[at.KEPT_LOOPS], record[at.REDUCED_LOOPS] = len(kept), len(reduced)
     record[at.KEPT_TILES] = prod(loop.count for loop, _ in kept)
     record[at.REDUCED_TILES] = prod(loop.count for loop, _ in reduced)
@@ -173,6 +172,10 @@ def _record(
         record[field] = start + len(record)
         record += table
     return record
+
+
+def _layout(nest: Nest) -> Layout:
+    return Layout(len(nest.axes), len(nest.accesses))
 
 
 def _template(nest: Nest, layout: Layout, payload: Sequence[int]) -> list[int]:
@@ -196,16 +199,11 @@ def _places(section: Section, slots: Mapping[str, int]) -> list[tuple[int, int]]
     ]
 
 
-def _payload(
-    code: Code, addresses: Mapping[str, int], layout: Layout
-) -> tuple[list[int], list[list[int]], int]:
+def _payload(code: Code, layout: Layout) -> tuple[list[int], list[list[int]], int]:
     """The words of a kernel behind the header, those to derive for each tile, and where the kernel looks."""
     if isinstance(code, Emitted):
         return list(code.payload), [], 0
-    words = list(code.words)
-    for slot, text in code.helpers.items():
-        words[slot] = addresses[text]
-    return words, [word.numbers() for word in code.derived], layout.payload
+    return list(code.words), [word.numbers() for word in code.derived], layout.payload
 
 
 def _transfers(section: Section, slots: Mapping[str, int]) -> list[list[int]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cache
 
 from tiling.plan import Infeasible
-from tiling.program import Program
+from tiling.program import Operand, Program
 from tosajit.errors import PlanError
+from tosajit.kernels.runnable import Slot
 
 
 def check_memory(program: Program) -> None:
@@ -15,16 +17,18 @@ def check_memory(program: Program) -> None:
     outputs = [operand for operand in program.operands.values() if operand.kind == "output"]
     demand, bound = program.arena_bytes + sum(operand.bytes for operand in outputs), machine_bytes()
     if bound is not None and demand > bound:
-        raise too_large(program, demand, bound)
+        raise too_large(program.operands.values(), program.arena_bytes, demand, bound)
 
 
-def too_large(program: Program, demand: int | None = None, bound: int | None = None) -> PlanError:
+def too_large(
+    operands: Iterable[Operand | Slot], arena_bytes: int, demand: int | None = None, bound: int | None = None
+) -> PlanError:
     """Why a run has no memory; without numbers, because the system gives no more at the moment."""
-    made = [operand for operand in program.operands.values() if operand.kind in ("output", "temporary")]
+    made = [operand for operand in operands if operand.kind in ("output", "temporary")]
     largest = max(made, key=lambda operand: operand.bytes, default=None)
     names = () if largest is None else (largest.name,)
     if demand is None or bound is None:
-        text = f"{', '.join(names)}: the system has no memory left for the {program.arena_bytes} bytes"
+        text = f"{', '.join(names)}: the system has no memory left for the {arena_bytes} bytes"
         return PlanError(f"{text} of intermediate results and for the outputs; smaller tensors would help")
     remedy = "use smaller tensors, or a machine with more memory"
     return PlanError(str(Infeasible(names, "memory", demand, bound, remedy)))

@@ -14,13 +14,15 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
 
 from tosajit.kernels import cache
 from tosajit.kernels.cores import cores
@@ -37,6 +39,8 @@ class Kernel:
 
     address: int
     digest: str
+    code: bytes = field(repr=False)
+    """The object file."""
 
 
 def compile_kernel(source: str) -> Kernel:
@@ -77,6 +81,32 @@ def digest(source: str) -> str:
     for module in sorted(_library(source)):
         text.update(_module_text(module))
     return text.hexdigest()
+
+
+def loaded(name: str) -> Kernel:
+    """Return the kernel of this digest, which has been loaded."""
+    return _loaded[name]
+
+
+def adopt(name: str, code: bytes) -> None:
+    """Load an object that is kept elsewhere than in the cache; raises ValueError if it cannot be loaded."""
+    with _lock:
+        if name in _loaded:
+            return
+        if not _is_for_this_process(code):
+            raise ValueError(f"kernel {name} is for another kind of machine")
+        try:
+            _link(name, code)
+        except RuntimeError as error:
+            raise ValueError(f"kernel {name} does not link: {error}") from error
+
+
+def placed(numbers: NDArray[np.int64], calls: Sequence[tuple[int, str]]) -> NDArray[np.int64]:
+    """Return numbers with the addresses of loaded kernels in their places."""
+    made = numbers.copy()
+    for place, name in calls:
+        made[place] = _loaded[name].address
+    return made
 
 
 # Compiling.
@@ -271,4 +301,4 @@ def _link(name: str, code: bytes) -> None:
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
     tracker = builder.link(_linker(), f"{symbol}.{next(_links)}")  # the name of one that failed stays taken
     _trackers.append(tracker)
-    _loaded[name] = Kernel(tracker[symbol], name)
+    _loaded[name] = Kernel(tracker[symbol], name, code)

@@ -1,69 +1,39 @@
-"""Running a linked program on arrays: a workspace for each run at a time, and the driver."""
+"""Running a compiled program on arrays: a workspace for each run at a time, and the driver."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
 
-from tiling.program import Operand, Program
 from tosajit.arrays import Array
-from tosajit.errors import RequireError
-from tosajit.kernels.link import Image64
-from tosajit.kernels.memory import too_large
-from tosajit.kernels.scalars import requirement_text
-from tosajit.kernels.workspace import Workspace, address_of, driver
-
-
-@dataclass(frozen=True, eq=False)
-class Linked:
-    """A program whose kernels are compiled, and all that running it takes (`link`)."""
-
-    name: str
-    program: Program
-    image: Image64
-    constants: Mapping[str, Array]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    results: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
-    """Shape and type of each output's array."""
-    checked: bool = False
-
-    @property
-    def threads(self) -> int:
-        """How many threads share its tiles."""
-        return self.program.target.cores if any(one.shared for one in self.program.sections) else 1
-
-
-def slots_of(program: Program) -> dict[str, int]:
-    """Each operand's entry in the table of addresses."""
-    return {name: number for number, name in enumerate(program.operands)}
+from tosajit.errors import PlanError, RequireError
+from tosajit.kernels.runnable import Runnable
+from tosajit.kernels.workspace import Workspace, address_of
 
 
 class Runner:
-    """A linked program: `run` takes arrays for the inputs and gives arrays for the outputs."""
+    """A compiled program: `run` takes arrays for the inputs and gives arrays for the outputs."""
 
-    def __init__(self, linked: Linked) -> None:
-        self.program, self.constants = linked.program, linked.constants
-        self.inputs, self.outputs = linked.inputs, linked.outputs
-        self.threads = linked.threads
-        self._checked, self._image, self._new = linked.checked, linked.image, linked.results
+    def __init__(self, program: Runnable) -> None:
+        self.program, self.constants = program, program.constants
+        self.inputs, self.outputs = program.inputs, program.outputs
+        self._checked, self._new = program.checked, program.results
         self._free: list[Workspace] = []
-        slots = slots_of(self.program)
-        written = {w.access.operand for s in self.program.sections for w in s.nest.writes}
-        nobody = len(slots)
-        slots |= {o.name: nobody for o in self.program.operands.values() if o.place == "scratchpad"}
+        nobody = len(program.slots)
+        slots = {slot.name: nobody if slot.resident else n for n, slot in enumerate(program.slots)}
+        self._there = {slot.name: slot for slot in program.slots if slot.resident}
+        written = program.written
         entry = [slots.get(name, nobody) for name in self.inputs]
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]
         passed = {i for i, _ in self._passed}
         leave = (nobody if i in passed else slots[name] for i, name in enumerate(self.outputs))
         self._places = [*entry, *leave]
-        self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._resident(name))]
-        self._taken = [(i, o) for name, i in self._made.items() if (o := self._resident(name))]
+        self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._there.get(name))]
+        self._taken = [(i, o) for name, i in self._made.items() if (o := self._there.get(name))]
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """Run on dense arrays of the right types and shapes."""
@@ -73,7 +43,7 @@ class Runner:
         except IndexError:  # another thread has taken it
             workspace = self._workspace()
         except MemoryError:
-            raise too_large(self.program) from None
+            raise self._too_large() from None
         workspace.place((*arrays, *results))
         self._bring(workspace, arrays)
         workspace.step()
@@ -85,11 +55,6 @@ class Runner:
             source = self._source(name, arrays, results)
             results[number][...] = source.reshape(results[number].shape)
         return results
-
-    def _resident(self, name: str) -> Operand | None:
-        """The operand, if it lives in the scratchpad."""
-        operand = self.program.operands.get(name)
-        return operand if operand is not None and operand.place == "scratchpad" else None
 
     def _bring(self, workspace: Workspace, arrays: Sequence[Array]) -> None:
         """Copy inputs to the scratchpad, those that live there."""
@@ -108,7 +73,12 @@ class Runner:
         return self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
 
     def _workspace(self) -> Workspace:
-        return Workspace(self.program, self._image, self.constants, self._places, self.threads)
+        return Workspace(self.program, self._places)
+
+    def _too_large(self) -> PlanError:
+        from tosajit.kernels.memory import too_large
+
+        return too_large(self.program.slots, self.program.arena_bytes)
 
     def profile(self, arrays: Sequence[Array], runs: int) -> list[list[float]]:
         """Run group by group on one thread, so many times: the seconds that each group took in each run.
@@ -118,7 +88,7 @@ class Runner:
         results = [np.empty(shape, storage) for shape, storage in self._new]
         workspace = self._workspace()
         workspace.place((*arrays, *results))
-        call, groups = workspace.calls[0], range(self._image.sections)
+        call, groups = workspace.calls[0], range(self.program.image.sections)
         call[2] = 0
         self._bring(workspace, arrays)
         address = ctypes.c_int64(address_of(call))
@@ -126,7 +96,7 @@ class Runner:
         def timed(first: int, end: int) -> float:
             call[5:7] = first, end
             start = perf_counter()
-            driver()(address)
+            workspace.driver(address)
             return perf_counter() - start
 
         least = min(timed(0, 0) for _ in range(20))
@@ -135,9 +105,11 @@ class Runner:
 
     def _broken(self, workspace: Workspace) -> RequireError:
         """What a checked kernel has reported, as an error."""
+        from tosajit.kernels.scalars import requirement_text
+
         section, check, *point = map(int, workspace.report[1:])
-        nest = self.program.sections[section].nest
-        name = self._image.checks[section][check]
-        index = ", ".join(f"{a.name}={p}" for a, p in zip(nest.axes, point, strict=False) if p >= 0)
+        members = self.program.members[section]
+        name = self.program.image.checks[section][check]
+        index = ", ".join(f"{a}={p}" for a, p in zip(members.axes, point, strict=False) if p >= 0)
         rule = "an index is outside of its operand" if name == "index" else requirement_text(name)
-        return RequireError(f"{', '.join(nest.members)}: {rule}, at {index or 'its only point'}")
+        return RequireError(f"{members}: {rule}, at {index or 'its only point'}")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from tiling.program import Operand, Program
 from tosajit import kernels
 from tosajit.arrays import Array
 from tosajit.kernels.layout import COUNTERS, OWN_BYTES
-from tosajit.kernels.link import Image64
-from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.objects import loaded
+from tosajit.kernels.runnable import Runnable, Slot
 from tosajit.kernels.threads import Team
 
 ALIGNMENT = 64
@@ -30,32 +29,27 @@ class Workspace:
     `id(array)`: the driver looks up where its data are, ten times as fast as asking NumPy.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        image: Image64,
-        constants: Mapping[str, Array],
-        slots: Sequence[int],
-        threads: int,
-    ) -> None:
+    def __init__(self, program: Runnable, slots: Sequence[int]) -> None:
+        image, constants, threads = program.image, program.constants, program.threads
         self.arena = aligned(program.arena_bytes)
-        self.table = np.zeros(len(program.operands) + 1, np.int64)
+        self.table = np.zeros(len(program.slots) + 1, np.int64)
         self.memory = [aligned(image.thread_bytes) for _ in range(threads)]
         self.scratchpad = self.memory[0][OWN_BYTES:]
         base, scratchpad = address_of(self.arena), address_of(self.scratchpad)
-        for slot, (name, operand) in enumerate(program.operands.items()):
-            if operand.place == "scratchpad":
+        for slot, operand in enumerate(program.slots):
+            if operand.resident:
                 self.table[slot] = scratchpad + operand.offset
                 if operand.kind == "constant":
-                    self.resident(operand)[:] = constants[name].reshape(-1).view(np.uint8)
+                    self.resident(operand)[:] = constants[operand.name].reshape(-1).view(np.uint8)
             elif operand.kind == "temporary":
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
-                self.table[slot] = address_of(constants[name])
+                self.table[slot] = address_of(constants[operand.name])
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self.objects = array("q", [word for slot in slots for word in (slot, 0)] or [0])
         self._image, self._slots = image, slots
+        self.driver = driver(image.driver)
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
         self.step = self._step()
 
@@ -65,7 +59,7 @@ class Workspace:
         for number, given in enumerate(arrays):
             objects[2 * number + 1] = id(given)
 
-    def resident(self, operand: Operand) -> Array:
+    def resident(self, operand: Slot) -> Array:
         """The bytes of an operand that lives in the scratchpad."""
         return self.scratchpad[operand.offset : operand.offset + operand.bytes]
 
@@ -80,8 +74,8 @@ class Workspace:
         """What runs the whole program, on all threads."""
         addresses = [address_of(call) for call in self.calls]
         if len(addresses) > 1:
-            return Team(driver_address(), addresses, self.counters).run
-        call, words = driver(), ctypes.c_int64(addresses[0])
+            return Team(loaded(self._image.driver).address, addresses, self.counters).run
+        call, words = self.driver, ctypes.c_int64(addresses[0])
         return lambda: call(words)
 
 
@@ -95,15 +89,9 @@ def data_offset() -> int:
 
 
 @cache
-def driver() -> Callable[[ctypes.c_int64], None]:
-    """The compiled driver."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(driver_address())
-
-
-@cache
-def driver_address() -> int:
-    """Where the compiled driver is."""
-    return compile_kernel(driver_text()).address
+def driver(digest: str) -> Callable[[ctypes.c_int64], None]:
+    """The compiled driver of this digest."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded(digest).address)
 
 
 @cache

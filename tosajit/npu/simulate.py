@@ -29,9 +29,12 @@ from tosajit.graph.given import as_graph
 from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.operators import CUSTOM
 from tosajit.profiles import LevelName
-from tosajit.runtime.body import Body, Branch, Compute, Loop, build
-from tosajit.runtime.executable import Executable, machine_of
-from tosajit.runtime.steps import CustomCall, ReadVariable, WriteVariable
+from tosajit.runtime.body import Body, Branch, Compute, Loop
+from tosajit.runtime.build import build
+from tosajit.runtime.called import CustomCall
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.making import machine_of
+from tosajit.runtime.steps import ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
     from sim import Machine, Report
@@ -204,7 +207,7 @@ def steps_of(body: Body) -> Steps[Groups | Copy]:
                 found.append(Choice(steps_of(step.then_body), steps_of(step.else_body)))
             case Loop():
                 found.append(Repeat(steps_of(step.condition), steps_of(step.body)))
-            case ReadVariable(node, value) | WriteVariable(node, value):
+            case ReadVariable(node, _, value) | WriteVariable(node, _, value):
                 found.append(_copy(node, value))
             case CustomCall(node) if _hosted(node):
                 continue
@@ -221,12 +224,12 @@ def _hosted(node: Node) -> bool:
     return isinstance(node.operator, CUSTOM) and node.operator.domain_name == customs.DOMAIN
 
 
-def _copy(node: Node, value: Value) -> Copy:
+def _copy(node: str, value: Value) -> Copy:
     shape, kind = value.shape or (), value.dtype.compute
     axes = tuple(Axis(f"i{number}", extent) for number, extent in enumerate(shape))
-    names = (f"{node.name}.from", f"{node.name}.to")
+    names = (f"{node}.from", f"{node}.to")
     one, other = (Access(name, kind, shape, identity(len(shape))) for name in names)
-    nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node.name,))
+    nest = Nest("move", axes, (one,), (Write(other, read(0, kind)),), None, (node,))
     elements = int(nest.points)
     operands = {
         names[0]: Operand(names[0], kind, elements, "input"),

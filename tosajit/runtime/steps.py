@@ -1,21 +1,13 @@
-"""What the executor does between programs: late checks, variables, and operators of the user's own."""
+"""What the executor does between programs, step by step: here variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-
-from tiling.nest import Nest
 from tosajit.arrays import Array
-from tosajit.checks.validation import late_faults
-from tosajit.compiler.options import Options
-from tosajit.errors import CompileError, GraphError, InputError
-from tosajit.graph import Block, Node, Value
-from tosajit.graph.binding import Use
-from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE
+from tosajit.graph import Value
 from tosajit.runtime.context import Context, Variable
 
 
@@ -41,34 +33,19 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckLate:
-    """The checks of a node that wait for data, because EXT-DYNAMIC lets an operand come from elsewhere."""
-
-    node: Node
-    block: Block
-    operands: tuple[str, ...]
-
-    def run(self, frame: Frame) -> None:
-        """Raise if the data make the node illegal."""
-        arrays = dict(zip(self.operands, frame.take(self.operands), strict=True))
-        faults = late_faults(self.node, self.block, {**frame.constants, **arrays})
-        if faults:
-            raise GraphError(faults)
-
-
-@dataclass(frozen=True, slots=True)
 class Declare:
     """VARIABLE (TOSA 1.0.1 section 2.17.1)."""
 
-    node: Node
+    node: str
+    """Its name, for messages."""
+    variable: str
     value: Value
 
     def run(self, frame: Frame) -> None:
         """Allocate the variable, or find it again."""
-        name = _variable(self.node)
-        value = self.value
+        name, value = self.variable, self.value
         variable = Variable(name, value.dtype, value.shape or (), value.data)
-        frame.context.declare(self.node.name, variable, name in frame.declared)
+        frame.context.declare(self.node, variable, name in frame.declared)
         frame.declared.add(name)
 
 
@@ -76,88 +53,26 @@ class Declare:
 class ReadVariable:
     """VARIABLE_READ (TOSA 1.0.1 section 2.17.3)."""
 
-    node: Node
+    node: str
+    variable: str
     value: Value
 
     def run(self, frame: Frame) -> None:
         """Give a copy of what the variable holds."""
-        name, value = _variable(self.node), self.value
-        array = frame.context.read(self.node.name, name, value.dtype, value.shape or ())
-        frame.values[self.node.outputs[0]] = array
+        value = self.value
+        array = frame.context.read(self.node, self.variable, value.dtype, value.shape or ())
+        frame.values[value.name] = array
 
 
 @dataclass(frozen=True, slots=True)
 class WriteVariable:
     """VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
 
-    node: Node
+    node: str
+    variable: str
     value: Value
 
     def run(self, frame: Frame) -> None:
         """Store a copy in the variable."""
-        name = _variable(self.node)
-        frame.context.write(self.node.name, name, self.value.dtype, frame.take(self.node.inputs)[0])
-
-
-def _variable(node: Node) -> str:
-    assert isinstance(node.operator, VARIABLE | VARIABLE_READ | VARIABLE_WRITE)
-    return node.operator.name
-
-
-@dataclass(frozen=True, slots=True)
-class CustomCall:
-    """CUSTOM (TOSA 1.0.1 section 2.15.1)."""
-
-    node: Node
-    call: Callable[..., Any]
-    outputs: tuple[Value, ...]
-    estimates: Callable[[], Sequence[Nest]] | None = None
-    """Nests that take as long on a machine; None where nothing is known of it."""
-
-    def run(self, frame: Frame) -> None:
-        """Call the user's function on copies of the inputs, and check what it gives."""
-        given = self.call(*(array.copy() for array in frame.take(self.node.inputs)))
-        arrays = list(given) if isinstance(given, tuple | list) else [given]
-        if len(arrays) != len(self.outputs):
-            counts = f"gave {len(arrays)} arrays, but has {len(self.outputs)} outputs"
-            raise InputError(f"{self.node.name} (CUSTOM): {counts}")
-        for value, array in zip(self.outputs, map(np.asarray, arrays), strict=True):
-            if array.shape != value.shape or array.dtype != value.dtype.storage:
-                raise InputError(
-                    f"{self.node.name} (CUSTOM) {value.name}: gave {array.dtype}{list(array.shape)}, "
-                    f"but the output is {value.type}"
-                )
-            frame.values[value.name] = np.array(array, order="C", copy=True)
-
-
-def custom_call(use: Use, node: Node, options: Options) -> CustomCall:
-    """Look the operator up and check its shape rule."""
-    operator: Any = node.operator
-    written = options.written(use)
-    if written is not None:
-        function = written.call() if options.run else _not_run
-        return CustomCall(node, function, use.outputs, written.estimates)
-    custom = options.custom_operator(node.name, operator.domain_name, operator.operator_name)
-    if custom.shape is not None:
-        shapes = [tuple(shape) for shape in custom.shape(*(value.shape for value in use.inputs))]
-        declared = [value.shape for value in use.outputs]
-        if shapes != declared:
-            text = f"its shape rule gives {shapes}, but the outputs are {declared}"
-            raise CompileError(f"{node.name} (CUSTOM): {text}")
-    assert custom.function is not None
-    return CustomCall(node, _bound(custom.function, operator.implementation_attrs), use.outputs)
-
-
-def _not_run(*arrays: Array) -> Sequence[Array]:
-    raise AssertionError("the graph is only timed")
-
-
-def _bound(function: Callable[..., Any], attributes: bytes) -> Callable[..., Any]:
-    """The function with the operator's attributes, if it takes them."""
-    import inspect
-
-    try:
-        takes = "attributes" in inspect.signature(getattr(function, "py_func", function)).parameters
-    except (TypeError, ValueError):
-        takes = False
-    return (lambda *arrays: function(*arrays, attributes=attributes)) if takes else function
+        value = self.value
+        frame.context.write(self.node, self.variable, value.dtype, frame.take([value.name])[0])

@@ -9,24 +9,24 @@ from tiling.program import Program, Section
 from tiling.text import members_text, program_html
 from tiling.words import isolated
 from tosajit.display.columns import aligned
-from tosajit.graph import Graph
+from tosajit.runtime.interface import Interface
 
 HEAD = ("group", "verb", "points", "tiles", "nodes")
 
 
-def executable_text(title: str, graph: Graph, programs: Sequence[Program]) -> str:
+def executable_text(title: str, interface: Interface, programs: Sequence[Program]) -> str:
     """The executable as a table of its groups."""
     lines = [title]
-    lines += [f"  input  {value}" for value in graph.inputs]
-    lines += [f"  output {value}" for value in graph.outputs]
+    lines += [f"  input  {value}" for value in interface.inputs]
+    lines += [f"  output {value}" for value in interface.outputs]
     rows = [HEAD, *_rows(programs)]
-    return "\n".join([*lines, "", *aligned(rows, right=(0, 2, 3))])
+    return "\n".join([*lines, "", *aligned(rows, right=(0, 2, 3))] if programs else lines)
 
 
-def executable_html(title: str, graph: Graph, programs: Sequence[Program]) -> str:
+def executable_html(title: str, interface: Interface, programs: Sequence[Program]) -> str:
     """The same for notebooks; the programs fold out."""
-    takes = ", ".join(isolated(str(value)) for value in graph.inputs)
-    gives = ", ".join(isolated(str(value)) for value in graph.outputs)
+    takes = ", ".join(isolated(str(value)) for value in interface.inputs)
+    gives = ", ".join(isolated(str(value)) for value in interface.outputs)
     head = "".join(f"<th>{name}</th>" for name in HEAD)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in _rows(programs)

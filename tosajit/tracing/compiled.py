@@ -19,7 +19,8 @@ from tosajit.dtypes import DType
 from tosajit.errors import CompileError, TraceError
 from tosajit.graph import Graph, Value
 from tosajit.runtime.context import Context
-from tosajit.runtime.executable import Executable, executable_of
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.making import executable_of
 from tosajit.tracing.numbers import typed, untyped
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.structured import placed

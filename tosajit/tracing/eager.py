@@ -36,7 +36,7 @@ def run(call: Call) -> tuple[Array, ...]:
 
 def run_recorded(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Record a function of arrays in a graph of its own, and run that once."""
-    from tosajit.runtime.executable import executable_of
+    from tosajit.runtime.making import executable_of
 
     arrays: list[Array] = []
 
@@ -70,7 +70,7 @@ def _executable(call: Call) -> Executable:
 
 
 def _compiled(call: Call) -> Executable:
-    from tosajit.runtime.executable import executable_of
+    from tosajit.runtime.making import executable_of
 
     def body(trace: Trace) -> tuple[Tensor, ...]:
         pairs = zip(_declared(call), call.operands, strict=True)

@@ -1,0 +1,88 @@
+"""From a graph to what runs it: a block as steps, those of its regions first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tosajit.compiler.journal import Journal
+from tosajit.compiler.names import distinct
+from tosajit.compiler.options import Options
+from tosajit.compiler.parts import Part, split
+from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
+from tosajit.graph import Block, Graph
+from tosajit.graph.binding import constants_of, use_of
+from tosajit.kernels.runner import Runner
+from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE_WRITE, WHILE_LOOP
+from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
+from tosajit.runtime.called import CheckLate, custom_call
+from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
+
+
+def build(graph: Graph, options: Options, journal: Journal | None = None) -> Body:
+    """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
+    blocks = {region.name: region.blocks[0] for region in graph.regions}
+    bodies: dict[str, Body] = {}
+    waiting = [name for node in graph.main.nodes for name in node.runs]
+    while waiting:
+        name = waiting[-1]
+        inner = [found for node in blocks[name].nodes for found in node.runs if found not in bodies]
+        if name not in bodies and inner:
+            waiting += inner
+            continue
+        waiting.pop()
+        if name not in bodies:
+            bodies[name] = _Builder(name, blocks[name], options, bodies, journal).body()
+    return _Builder("main", graph.main, options, bodies, journal).body()
+
+
+class _Builder:
+    """One block while it is built; `regions` has those that its control flow runs."""
+
+    def __init__(
+        self,
+        name: str,
+        block: Block,
+        options: Options,
+        regions: Mapping[str, Body],
+        journal: Journal | None,
+    ) -> None:
+        self._name, self._block = name, distinct(block)
+        self._options, self._regions, self._journal = options, regions, journal
+        self._constants = constants_of(self._block)
+
+    def body(self) -> Body:
+        """The block as steps."""
+        block, steps = self._block, tuple(self._steps())
+        return Body(self._name, block.inputs, block.outputs, self._constants, steps)
+
+    def _steps(self) -> Iterator[Step]:
+        for part in split(self._name, self._block, self._constants, self._options):
+            if part.late:
+                yield CheckLate(part.nodes[0], self._block, part.late)
+            yield self._executed(part) if part.is_executed else self._computed(part)
+
+    def _computed(self, part: Part) -> Compute | Run:
+        options, journal = self._options, self._journal
+        if options.interpret:
+            nests = through(until(options.interpret), part, options, journal)
+            return Run(interpreter_of(nests, options.checked))
+        groups = through(FRONT, part, options, journal)
+        return Compute(groups, Runner(through(BACK, groups, options, journal)) if options.run else None)
+
+    def _executed(self, part: Part) -> Step:
+        (node,), values = part.nodes, self._block.values
+        regions = [self._regions[name] for name in node.runs]
+        match node.operator:
+            case COND_IF():
+                return Branch(node.inputs, node.outputs, *regions)
+            case WHILE_LOOP():
+                return Loop(node.inputs, node.outputs, *regions)
+            case VARIABLE(name=name):
+                return Declare(node.name, name, values[node.outputs[0]])
+            case VARIABLE_READ(name=name):
+                return ReadVariable(node.name, name, values[node.outputs[0]])
+            case VARIABLE_WRITE(name=name):
+                return WriteVariable(node.name, name, values[node.inputs[0]])
+            case CUSTOM():
+                return custom_call(use_of(node, self._block, self._constants), node, self._options)
+        raise AssertionError(node.operator.opcode)

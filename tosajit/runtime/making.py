@@ -1,0 +1,106 @@
+"""From a graph and what was asked for to an executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from tiling.target import HOST, Target
+from tosajit.compiler.options import Custom, Options
+from tosajit.compiler.stages import INTERPRETED, WHOLE, new_journal, through
+from tosajit.errors import CompileError
+from tosajit.graph import Graph
+from tosajit.kernels.objects import prepare
+from tosajit.kernels.workspace import driver_text
+from tosajit.log import LOG
+from tosajit.runtime.build import build
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.interface import Interface
+
+if TYPE_CHECKING:
+    from sim import Machine
+
+
+def executable_of(
+    graph: Graph,
+    *,
+    threads: int = 1,
+    target: Target | None = None,
+    machine: Machine | str | Path | None = None,
+    checked: bool = False,
+    custom: Mapping[tuple[str, str], Custom] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    interpret: bool | str = False,
+) -> Executable:
+    """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
+    if not isinstance(threads, int) or threads < 1:
+        raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
+    interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
+    chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
+    return made(graph, Options(chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted))
+
+
+def made(graph: Graph, options: Options) -> Executable:
+    """What the stages make of a graph."""
+    began = perf_counter()
+    if not options.interpret:
+        prepare((driver_text(),))
+    journal = new_journal()
+    graph = through(WHOLE, graph, options, journal)
+    body = build(graph, options, journal)
+    found = Executable(interface_of(graph, options), body, graph, lambda: journal)
+    LOG.info("%r compiled in %.0f ms", found, 1000 * (perf_counter() - began))
+    return found
+
+
+def interface_of(graph: Graph, options: Options) -> Interface:
+    """What an executable of this graph takes and gives."""
+    return Interface(graph.inputs, graph.outputs, graph.outside, options.target, options.interpret)
+
+
+def _interpreted(asked: bool | str) -> str:
+    """The stage whose nests are interpreted; empty if kernels are compiled."""
+    if isinstance(asked, bool):
+        return INTERPRETED[0] if asked else ""
+    if asked not in INTERPRETED:
+        allowed = ", ".join(("True", "False", *INTERPRETED))
+        raise CompileError(f"interpret is {asked!r}, but must be one of {allowed}")
+    return asked
+
+
+def _machine(machine: Machine | str | Path | None, target: Target | None, threads: int) -> Machine | None:
+    """The modelled machine that was asked for, if one was."""
+    _check_target(target)
+    if machine is None:
+        return None
+    if target is not None:
+        raise CompileError("target and machine exclude each other; a machine has its own target")
+    if threads != 1:
+        raise CompileError(f"threads is {threads}, but must be 1 for a modelled machine")
+    return machine_of(machine)
+
+
+def _check_target(given: object) -> None:
+    if isinstance(given, Target | None):
+        return
+    if isinstance(given, str):
+        text = f"got {given!r}: machine={given!r} compiles for that machine"
+    else:
+        text = f"got {type(given).__name__}: tj.TINY is one, machine= compiles for a modelled machine"
+    raise CompileError(f"target: expected a tj.Target, {text}")
+
+
+def machine_of(given: object) -> Machine:
+    """A modelled machine, by its name, from a file, or as it is."""
+    from sim import Machine, machine
+
+    if isinstance(given, Machine):
+        return given
+    if isinstance(given, str | Path):
+        return machine(given)
+    wanted = "a tj.Machine, a name from tj.machines() or the path of a file"
+    raise CompileError(f"machine: expected {wanted}, got {type(given).__name__}")
