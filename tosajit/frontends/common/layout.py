@@ -13,6 +13,8 @@ from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
 _SMALL = 1 << 16
+_MOST_JOINED = 64
+"""Operands of a CONCAT: MAX_TENSOR_LIST_SIZE of level 8K."""
 
 
 def small(shape: Sequence[int]) -> bool:
@@ -70,6 +72,15 @@ def sliced(value: Tensor | Array, start: Sequence[int], size: Sequence[int]) -> 
         return like(value, np.ascontiguousarray(part))
     assert isinstance(value, Tensor)
     return ops.slice(value, start, size)
+
+
+def joined(values: Sequence[Tensor], axis: int) -> Tensor:
+    """Tensors one behind the other along an axis, however many there are."""
+    left = list(values)
+    while len(left) > 1:
+        groups = [left[start : start + _MOST_JOINED] for start in range(0, len(left), _MOST_JOINED)]
+        left = [ops.concat(group, axis=axis) if len(group) > 1 else group[0] for group in groups]
+    return left[0]
 
 
 def part(value: Tensor | Array, axis: int, start: int, extent: int) -> Tensor:

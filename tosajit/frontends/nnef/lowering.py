@@ -113,7 +113,7 @@ class Walk:
     def hold(self, tensor: Tensor) -> None:
         """Make a variable that is updated one of the graph; others are constants."""
         with self.collecting(tensor, "variable"):
-            first = np.ascontiguousarray(elements_of(tensor))
+            first = np.array(elements_of(tensor), order="C")
             held = state(tensor.name, dtype_of(tensor.type), shape_of(tensor), first)
             self.lowering.states[tensor] = held
             self.values[tensor] = held.read()

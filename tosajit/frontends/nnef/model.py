@@ -147,7 +147,7 @@ class Repeat:
     """A loop that was not unrolled.
 
     The first results of its body are the next values of `carried`; the others are packed, an item a step. So
-    are the outputs: they have `most` items, and those beyond the last step mean nothing. The condition is
+    are the outputs: they have `most` items, and those beyond the last step are zeros. The condition is
     asked of what is carried into a step or, where it is not tested first, out of it.
     """
 

@@ -2,7 +2,7 @@
 
 Where the text is silent: a loop that is unrolled has one scope for all of its steps, as one that is not, so
 they share variables. What is packed by a loop whose steps data decide has as many items as there can be
-steps; those beyond the last step mean nothing.
+steps; those beyond the last step are zeros.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def outputs_of(
         if one.name in results:
             result = forms_of(results[one.name])
             agree(one, call.types.get(one.type.name, one.type.name), declared, result)
-            declared = result if declared is None else declared
+            declared = result  # which extents it has, where the declaration says no more than their bounds
         elif declared is None:
             message = f"the shape of the output `{one.name}` is not said"
             raise ValueFault(one.span, message, "2.6", "write extents of names that are known")

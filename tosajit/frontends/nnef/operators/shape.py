@@ -10,7 +10,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import mirrored, padded, replicated
 from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import constant_of, part, reshaped, small, transposed
+from tosajit.frontends.common.layout import constant_of, joined, part, reshaped, small, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.frame import Refused
@@ -97,7 +97,7 @@ def concat(node: Node, options: Axis) -> Tensor:
     """Tensors one behind the other along a dimension."""
     values = node.pack("inputs")
     (axis,) = axes_of([options.axis], values[0].ndim)
-    return _joined([one for one in values if one.shape[axis]] or values[:1], axis)
+    return joined([one for one in values if one.shape[axis]] or values[:1], axis)
 
 
 @operator("layout.stack", Axis, types=ALL)
@@ -105,11 +105,7 @@ def stack(node: Node, options: Axis) -> Tensor:
     """Tensors one behind the other along a new dimension."""
     shape, values = node.shape("output"), node.pack("inputs")
     axis = options.axis + values[0].ndim if options.axis < 0 else options.axis
-    return _joined([reshaped(one, (*shape[:axis], 1, *shape[axis + 1 :])) for one in values], axis)
-
-
-def _joined(values: list[Tensor], axis: int) -> Tensor:
-    return ops.concat(values, axis=axis) if len(values) > 1 else values[0]
+    return joined([reshaped(one, (*shape[:axis], 1, *shape[axis + 1 :])) for one in values], axis)
 
 
 @operator("layout.split", Axis, types=ALL)
