@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from tosajit.kernels import objects, plain
 from tosajit.kernels.contract.source import contract_source, gather_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.native import llvm_text, target_machine
-from tosajit.kernels.sets.cpus import host, known
-from tosajit.kernels.sets.registry import SETS, available_sets, cpu, instruction_set
+from tosajit.kernels.sets import arm
+from tosajit.kernels.sets.cpus import foreign, host, known, named
+from tosajit.kernels.sets.registry import SETS, available_sets, compiling_for, cpu, instruction_set
 
 X86 = pytest.mark.skipif(host().architecture != "x86_64", reason="the CPUs with names here are x86-64")
 SUMS = """
@@ -92,7 +95,7 @@ def test_features_are_added_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> N
     [
         (
             "hasswell",
-            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avx2, portable",
+            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avx2, neon",
         ),
         ("portable,none", "TOSAJIT_CPU: portable,none names more than one set"),
         ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),
@@ -112,8 +115,34 @@ def test_a_set_that_its_cpu_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatc
         instruction_set()
 
 
+@pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin"])
+def test_arm_kernels_are_compiled_on_any_machine(triple: str) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    found = {}
+    for name in ("cortex-a72", "neoverse-n1"):
+        with compiling_for(foreign(triple, name)):
+            isa = instruction_set()
+            assert isa is not None
+            assert isa.name == "neon"
+            module = parsed(llvm_text(tile_source(ContractSpec(isa, "convolution"))))
+            assert module.triple == triple
+            found[name] = str(target_machine().emit_assembly(module))
+    assert "sdot" in found["neoverse-n1"]
+    assert "sdot" not in found["cortex-a72"]
+    assert "smull" in found["cortex-a72"]
+
+
+def test_features_of_arm_are_read_from_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that says nothing has NEON, which every 64-bit Arm has."""
+    monkeypatch.setattr(arm, "_READERS", {sys.platform: lambda: ["dotprod"]})
+    assert arm.features() == {"neon", "dotprod"}
+    monkeypatch.setattr(arm, "_READERS", {})
+    assert arm.features() == {"neon"}
+
+
 def test_every_set_says_its_name() -> None:
-    everything = frozenset().union(*known().values())
+    everything = frozenset().union(*named("x86_64").values(), *named("aarch64").values())
     made = {name: of(everything) for name, of in SETS.items()}
     assert {name: chosen and chosen.name for name, chosen in made.items() if chosen} == {n: n for n in made}
 

@@ -17,20 +17,21 @@ from llvmlite import ir
 from tosajit.kernels.contract.procedures import PROCEDURES
 from tosajit.kernels.sets.avx2.vectors import Avx2
 from tosajit.kernels.sets.avx512.vectors import Avx512
-from tosajit.kernels.sets.cpus import known
+from tosajit.kernels.sets.cpus import named
+from tosajit.kernels.sets.neon.vectors import Neon
 from tosajit.kernels.sets.portable.vectors import Portable
 from tosajit.kernels.sets.values import I64, Value
 from tosajit.kernels.sets.vectors import Vectors
 
-VECTORS: dict[str, type[Vectors]] = {"portable": Portable, "avx2": Avx2, "avx512": Avx512}
-CPUS = {"portable": "x86-64", "avx2": "haswell", "avx512": "sapphirerapids"}
+VECTORS: dict[str, type[Vectors]] = {"portable": Portable, "avx2": Avx2, "avx512": Avx512, "neon": Neon}
+CPUS = {"portable": "x86-64", "avx2": "haswell", "avx512": "sapphirerapids", "neon": "neoverse-n1"}
 BEST = ("tile_bf16", "least_bf16", "lookup_i8")
 """What only one of the sets has instructions for."""
 
 
 def features(library: str) -> Collection[str]:
     """Those of a CPU that the set is for."""
-    return known()[CPUS[library]]
+    return named("aarch64" if library == "neon" else "x86_64")[CPUS[library]]
 
 
 def functions(name: str, library: str) -> Iterator[ir.Function]:

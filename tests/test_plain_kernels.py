@@ -29,6 +29,7 @@ from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.portable import portable
 from tosajit.kernels.sets.registry import available_sets, named_set
 
@@ -39,7 +40,14 @@ NARROW = InstructionSet(
 EVERYTHING = frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni"])
 SETS = [
     made
-    for made in (avx512(EVERYTHING), avx2({"avx2", "fma"}), portable(()), NARROW, replace(NARROW, bias=128))
+    for made in (
+        avx512(EVERYTHING),
+        avx2({"avx2", "fma"}),
+        neon({"neon", "dotprod"}),
+        portable(()),
+        NARROW,
+        replace(NARROW, bias=128),
+    )
     if made
 ]
 sets = pytest.mark.parametrize("isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}")

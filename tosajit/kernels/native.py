@@ -72,7 +72,7 @@ def _translated(source: str, path: Path, symbol: str) -> str:
     others = [node for node in text.body if not isinstance(node, ast.FunctionDef)]
     exec(compile(ast.Module(others, []), str(path), "exec"), namespace)
     module = translated(text, namespace, symbol)
-    module.triple = llvm.get_process_triple()
+    module.triple = cpu().triple
     return str(module)
 
 
@@ -91,7 +91,7 @@ def target_machine() -> Any:
 
 @functools.cache
 def _machine_of(cpu: Cpu) -> Any:
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+    return llvm.Target.from_triple(cpu.triple).create_target_machine(
         cpu=cpu.name,
         features=cpu.switches,
         opt=3,

@@ -181,7 +181,7 @@ def _environment(cpu: Cpu) -> bytes:
     parts = (
         numba,
         llvmlite.__version__,
-        llvm.get_process_triple(),
+        cpu.triple,
         cpu.name,
         sorted(cpu.features),
     )

@@ -29,10 +29,11 @@ class Product:
             return None
         return v.opaque(v.constant(v.isa.bias * 0x01010101 - (1 << 32), "i32"))
 
-    def broadcast(self, v: Vectors, where: Value, prepared: Register | None) -> Register:
-        """Return four bytes of A in all lanes."""
-        word = v.broadcast(where)
-        return v.view(word ^ prepared if prepared is not None else word, self.kind)
+    def broadcasts(self, v: Vectors, where: Value, steps: int, prepared: Register | None) -> list[Register]:
+        """Return four bytes of A for each step, in all lanes."""
+        if prepared is None:
+            return v.broadcasts(where, steps, self.kind)
+        return [v.view(word ^ prepared, self.kind) for word in v.broadcasts(where, steps, "i32")]
 
     def operand(self, v: Vectors, where: Value) -> Register:
         """Load what meets them, or what meets other vectors."""

@@ -108,26 +108,28 @@ class _Walk:
         while len(groups) < -(-self.body.rows // 3):
             groups.append(groups[-1] + (a_row + a_row) + a_row)
         inner: Sequence[Value] = [values[0], *groups, *values[1:]]
-        if self.chains > 1:
-            inner = v.loop(steps // self.chains, inner, lambda index, now: self.steps(now, self.chains))
-            steps = steps % self.chains
+        several = max(self.chains, v.steps_at_once(self.body.product.kind))
+        if several > 1:
+            inner = v.loop(steps // several, inner, lambda index, now: self.steps(now, several))
+            steps = steps % several
         inner = v.loop(steps, inner, lambda index, now: self.steps(now, 1))
         return [inner[0], *inner[1 + len(groups) :]]
 
     def steps(self, values: Sequence[Value], unroll: int) -> Sequence[Value]:
-        """Take some steps, one for each chain."""
+        """Take some steps, one for each chain in turn."""
         v, body, product = self.v, self.body, self.body.product
         count = -(-body.rows // 3)
         b, groups, totals = values[0], values[1 : 1 + count], list(values[1 + count :])
         step_bytes = v.isa.register_bytes
+        rows = [self._row(groups[row // 3], row % 3) for row in range(body.rows)]
+        lefts = [product.broadcasts(v, row, unroll, self.prepared) for row in rows]
         for step in range(unroll):
             panels = [b + step * step_bytes + (self.operands.b_panel if p else 0) for p in range(body.panels)]
             columns = [product.operand(v, where) for where in panels]
-            for row in range(body.rows):
-                left = product.broadcast(v, self._row(groups[row // 3] + 4 * step, row % 3), self.prepared)
+            for row, left in enumerate(lefts):
                 for panel, column in enumerate(columns):
-                    place = (step * body.rows + row) * body.panels + panel
-                    totals[place] = product.multiplied(v, totals[place], left, column)
+                    place = (step % self.chains * body.rows + row) * body.panels + panel
+                    totals[place] = product.multiplied(v, totals[place], left[step], column)
         moved = [group + 4 * unroll for group in groups]
         return [b + step_bytes * unroll, *moved, *totals]
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from tosajit.kernels.sets import arm
+
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
@@ -16,20 +18,31 @@ class Cpu:
     """What it has, by LLVM's names."""
     switches: str
     """The same as LLVM wants to be told: all names, each with + or -."""
-    architecture: str
+    triple: str
+    """Architecture, system and form of objects, as LLVM writes them."""
+
+    @property
+    def architecture(self) -> str:
+        """Return the first part of the triple."""
+        return self.triple.split("-")[0]
 
     @property
     def is_arm(self) -> bool:
         """Tell whether it is a 64-bit Arm."""
-        return self.architecture in ("aarch64", "arm64")
+        return self.architecture in ARM
+
+
+ARM = ("aarch64", "arm64")
+"""What systems call 64-bit Arm."""
 
 
 @functools.cache
 def host() -> Cpu:
     """Return the CPU of this machine."""
-    found = llvm.get_host_cpu_features()
-    enabled = frozenset(name for name, on in found.items() if on)
-    return Cpu(llvm.get_host_cpu_name(), enabled, found.flatten(), llvm.get_process_triple().split("-")[0])
+    found, triple, name = llvm.get_host_cpu_features(), llvm.get_process_triple(), llvm.get_host_cpu_name()
+    if triple.split("-")[0] in ARM:
+        return made(name, arm.features(), triple)
+    return Cpu(name, frozenset(name for name, on in found.items() if on), found.flatten(), triple)
 
 
 NATIVE = "native"
@@ -65,21 +78,39 @@ _CPUS = {
 """A level and what else is of use to kernels."""
 
 
-@functools.cache
-def known() -> Mapping[str, frozenset[str]]:
-    """Return the features of the CPUs of this machine's architecture, by LLVM's names of the CPUs."""
-    if host().architecture != "x86_64":
-        return {NATIVE: host().features}
+def named(architecture: str) -> Mapping[str, frozenset[str]]:
+    """Return the features of the CPUs of an architecture, by LLVM's names of the CPUs."""
+    if architecture in ARM:
+        return {name: frozenset(features.split()) for name, features in arm.CPUS.items()}
+    if architecture != "x86_64":
+        return {}
     total: frozenset[str] = frozenset()
     levels = {level: (total := total | set(names.split())) for level, names in _LEVELS.items()}
-    named = {name: levels[level] | set(more.split()) for name, (level, more) in _CPUS.items()}
-    return {NATIVE: host().features, **levels, **named}
+    return levels | {name: levels[level] | set(more.split()) for name, (level, more) in _CPUS.items()}
+
+
+@functools.cache
+def known() -> Mapping[str, frozenset[str]]:
+    """Return the features of the CPUs of this machine's architecture."""
+    return {NATIVE: host().features, **named(host().architecture)}
 
 
 def cpu_with(name: str, features: frozenset[str]) -> Cpu:
     """Return a CPU that has these features and no others, of all that LLVM can tell of this machine."""
     if name == NATIVE and features == host().features:
         return host()
-    names = sorted(llvm.get_host_cpu_features())
-    switches = ",".join(f"{'+' if feature in features else '-'}{feature}" for feature in names)
-    return Cpu(host().name if name == NATIVE else name, features, switches, host().architecture)
+    return made(host().name if name == NATIVE else name, features, host().triple)
+
+
+def foreign(triple: str, name: str) -> Cpu:
+    """Return a CPU of any machine by LLVM's name of it, to compile for it here."""
+    return made(name, named(triple.split("-")[0])[name], triple)
+
+
+def made(name: str, features: frozenset[str], triple: str) -> Cpu:
+    """Return a CPU that has these features and no others of those that are known."""
+    others: frozenset[str] = frozenset().union(*named(triple.split("-")[0]).values())
+    if triple == llvm.get_process_triple():
+        others |= set(llvm.get_host_cpu_features())
+    switches = ",".join(f"{'+' if one in features else '-'}{one}" for one in sorted(features | others))
+    return Cpu(name, features, switches, triple)

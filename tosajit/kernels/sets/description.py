@@ -29,6 +29,8 @@ class InstructionSet:
     """What is added to int8 on the left of a product, which then is unsigned."""
     bf16_pairs: bool = False
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
+    byte_dots: bool = True
+    """Whether it adds products of four bytes at once."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
 

@@ -2,14 +2,16 @@
 
 `TOSAJIT_CPU` asks for others than this machine's best: words with commas between them, in any order.
 
-* `avx512`, `avx2`, `portable`: an instruction set of `SETS`; `none`: no array kernels at all
-* `haswell`, `x86-64-v3`, `znver4`: a CPU by LLVM's name; `native`, the default, is this machine's
+* `avx512`, `avx2`, `neon`, `portable`: an instruction set of `SETS`; `none`: no array kernels at all
+* `haswell`, `x86-64-v3`, `neoverse-n1`: a CPU by LLVM's name; `native`, the default, is this machine's
 * `+avxvnni`, `-avx512bf16`: a feature that the CPU has or lacks, by LLVM's name
 """
 
 import functools
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tosajit.errors import CompileError
@@ -17,6 +19,7 @@ from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, host, known
 from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.portable import portable
 
 VARIABLE, NONE = "TOSAJIT_CPU", "none"
@@ -24,6 +27,7 @@ VARIABLE, NONE = "TOSAJIT_CPU", "none"
 SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
     "avx512": avx512,
     "avx2": avx2,
+    "neon": neon,
     "portable": portable,
 }
 """In order of preference: each gives the set as far as a CPU with some features has it, or None."""
@@ -31,12 +35,26 @@ SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
 
 def cpu() -> Cpu:
     """Return the CPU to compile for."""
-    return _choice(os.environ.get(VARIABLE, "")).cpu
+    return _foreign.get() or _choice(os.environ.get(VARIABLE, "")).cpu
 
 
 def instruction_set() -> InstructionSet | None:
     """Return the set of the array kernels; None if there are to be none."""
-    return _choice(os.environ.get(VARIABLE, "")).isa
+    foreign = _foreign.get()
+    return _set("", foreign) if foreign else _choice(os.environ.get(VARIABLE, "")).isa
+
+
+@contextmanager
+def compiling_for(cpu: Cpu) -> Iterator[None]:
+    """Compile for a CPU of another machine; what comes out cannot be run on this one."""
+    token = _foreign.set(cpu)
+    try:
+        yield
+    finally:
+        _foreign.reset(token)
+
+
+_foreign: ContextVar[Cpu | None] = ContextVar("foreign", default=None)
 
 
 def required(describe: Callable[[Collection[str]], InstructionSet | None]) -> InstructionSet:

@@ -17,6 +17,7 @@ from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.values import BYTES, I1, I8, I32, I64, KINDS, Number, Register, Value, constant
 
 VOID = ir.VoidType()
+vector = ir.VectorType
 Block = Callable[[], None]
 
 
@@ -162,6 +163,15 @@ class Vectors:
     def broadcast(self, where: Number) -> Register:
         """Return the word at an address in all lanes, as i32."""
         return self._value(self._splat(self._load(where, I32).raw, self.isa.lanes))
+
+    def steps_at_once(self, kind: str) -> int:
+        """Return how many words in a row are best broadcast together, as lanes of a kind."""
+        return 1
+
+    def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
+        """Return words in a row, each in all lanes."""
+        first = self.number(where)
+        return [self.view(self.broadcast(first + 4 * step), kind) for step in range(steps)]
 
     def splat(self, number: Value, kind: str, lanes: int | None = None) -> Register:
         """Return the low part of a number in all lanes."""

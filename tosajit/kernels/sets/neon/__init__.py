@@ -1,0 +1,23 @@
+"""NEON of 64-bit Arm: two registers of 128 bits are one here, so that a panel has eight columns."""
+
+from collections.abc import Collection
+
+from tosajit.kernels.sets.description import InstructionSet
+
+
+def neon(features: Collection[str]) -> InstructionSet | None:
+    """The set for a CPU with these features; None if they are not enough."""
+    if "neon" not in features:
+        return None
+    return InstructionSet(
+        "neon",
+        lanes=8,
+        heights=(1, 2, 4, 5),  # of two panels: 20 of the 32 registers accumulate, 5 hold rows, 4 columns
+        panels=2,
+        rescaled=(1, 2, 4, 5),
+        pixels=(8, 4),
+        covers=(4, 5),
+        latency=8,  # of pairs of registers: four units, of four cycles
+        block=10,
+        byte_dots="dotprod" in features,
+    )

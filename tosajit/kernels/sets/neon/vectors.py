@@ -1,0 +1,86 @@
+"""The primitives of NEON: pairs of its registers, whose halves LLVM keeps apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.neon import neon
+from tosajit.kernels.sets.values import I16, I32, I64, Number, Register
+from tosajit.kernels.sets.vectors import Vectors, vector
+
+WORDS, HALVES = vector(I32, 4), vector(I16, 8)
+"""What a register holds."""
+
+
+class Neon(Vectors):
+    """Registers of 256 bits, as pairs."""
+
+    @staticmethod
+    def describe(features: Collection[str]) -> InstructionSet | None:
+        """The set that it is for."""
+        return neon(features)
+
+    def steps_at_once(self, kind: str) -> int:
+        """Return a register full of words where instructions take one of its lanes."""
+        return WORDS.count if kind == "f32" or (kind == "i8" and self.isa.byte_dots) else 1
+
+    def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
+        """Return words in a row, each in all lanes: products take them from the register they are in."""
+        if steps != WORDS.count or self.steps_at_once(kind) == 1:
+            return super().broadcasts(where, steps, kind)
+        words = self.load(where, "f32" if kind == "f32" else "i32", steps)
+        every = [self.shuffled(words, words, [step] * self.isa.lanes) for step in range(steps)]
+        return [self.view(word, kind) for word in every]
+
+    def dot_bytes(self, total: Register, left: Register, right: Register) -> Register:
+        """Add products of four bytes to each word, by sdot or from sums of pairs."""
+        if self.isa.byte_dots:
+            return self._by_halves(self._sdot, [total, left, right])
+        return self._by_halves(self._pairs_of_bytes, [total, left, right])
+
+    def dot_halves(self, total: Register, left: Register, right: Register) -> Register:
+        """Add products of two int16 to each word."""
+        halves = [self.view(register, "i16") for register in (left, right)]
+        return self._by_halves(self._pairs_of_halves, [total, *halves])
+
+    def fused(self, total: Register, left: Register, right: Register) -> Register:
+        """Return total + left * right, rounded once."""
+        return self.instruction("llvm.fma", total, [right, left, total])
+
+    def even_products(self, left: Register, right: Register) -> Register:
+        """Return the products of the lower words of quad words, which count as unsigned."""
+        type = vector(I64, left.lanes)
+        words = [self.b.trunc(register.raw, vector(I32, left.lanes)) for register in (left, right)]
+        return self._value(self.b.mul(*(self.b.zext(word, type) for word in words)))
+
+    def _sdot(self, total: Register, left: Register, right: Register) -> Register:
+        raw = [register.raw for register in (total, right, left)]  # the left one may be a lane
+        return self._value(self._call("llvm.aarch64.neon.sdot.v4i32.v16i8", WORDS, raw))
+
+    def _pairs_of_bytes(self, total: Register, left: Register, right: Register) -> Register:
+        sums = []
+        for start in (0, 8):
+            parts = [self.shuffled(one, one, range(start, start + 8)).raw for one in (left, right)]
+            products = self._call("llvm.aarch64.neon.smull.v8i16", HALVES, parts)
+            sums.append(self._call("llvm.aarch64.neon.saddlp.v4i32.v8i16", WORDS, [products]))
+        return total + self._value(self._call("llvm.aarch64.neon.addp.v4i32", WORDS, sums))
+
+    def _pairs_of_halves(self, total: Register, left: Register, right: Register) -> Register:
+        products = []
+        for start in (0, 4):
+            parts = [self.shuffled(one, one, range(start, start + 4)).raw for one in (left, right)]
+            products.append(self._call("llvm.aarch64.neon.smull.v4i32", WORDS, parts))
+        return total + self._value(self._call("llvm.aarch64.neon.addp.v4i32", WORDS, products))
+
+    def _by_halves(self, run: Callable[..., Register], operands: Sequence[Register]) -> Register:
+        """Run an operation on the first and on the second of each pair of registers."""
+        parts = [run(*(self._part(operand, half) for operand in operands)) for half in range(2)]
+        return self.shuffled(parts[0], parts[1], range(2 * parts[0].lanes))
+
+    def _part(self, register: Register, half: int) -> Register:
+        lanes = register.lanes // 2
+        return self.shuffled(register, register, range(half * lanes, (half + 1) * lanes))
+
+
+VECTORS = Neon
