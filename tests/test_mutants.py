@@ -200,6 +200,29 @@ def test_a_fault_in_a_function_changes_that_function_alone(tmp_path: Path) -> No
     assert Patch.of(text, text.replace("n=1", "n=2"), tmp_path, "a.py") is None
 
 
+READER = """
+from functools import cache
+from pathlib import Path
+
+@cache
+def text():
+    return Path(__file__).read_text()
+
+def unused():
+    return 1
+"""
+
+
+def test_what_was_remembered_while_tests_were_collected_is_forgotten_though_it_is_frozen(
+    tmp_path: Path,
+) -> None:
+    tests = "from tiling.a import text\n\nTEXT = text()\n\ndef test_text():\n    assert text() == TEXT\n"
+    freezing = "import gc\n\ndef pytest_collection_finish():\n    gc.freeze()\n"
+    (tmp_path / "conftest.py").write_text(freezing)
+    (verdict,) = judged(tmp_path, READER, tests, {"return 1"})
+    assert verdict.fate == "killed"
+
+
 def test_tests_run_with_the_marks_and_warnings_that_they_have(tmp_path: Path) -> None:
     source = "import warnings\n\ndef f():\n    warnings.warn('careful')\n    return 1\n"
     mark = "@pytest.mark.filterwarnings('ignore:careful')"

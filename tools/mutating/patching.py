@@ -39,7 +39,7 @@ class Patch:
 
     def functions(self) -> list[FunctionType]:
         """Every function that was made of the old code."""
-        every = [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
+        every = [thing for thing in _everything() if isinstance(thing, FunctionType)]
         return [one for one in every if self._meant(one.__code__)]
 
     def _meant(self, code: CodeType) -> bool:
@@ -105,6 +105,16 @@ class Calls:
 
 def forget() -> None:
     """Empty what functions remember, as it may have been found out without a fault."""
-    for thing in gc.get_objects():
+    for thing in _everything():
         if isinstance(thing, functools._lru_cache_wrapper):
             thing.cache_clear()
+
+
+def _everything() -> list[object]:
+    """All objects that are looked through for garbage; those that were frozen stay so, but are among them."""
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    found = gc.get_objects()
+    if frozen:
+        gc.freeze()
+    return found
