@@ -33,6 +33,7 @@ KERNELS = (
     "tests/test_operator_values.py",
 )
 ARRAYS = (
+    "tests/test_golden_blocking.py",
     "tests/test_golden_code.py",
     "tests/test_pack.py",
     "tests/test_plain_kernels.py",
