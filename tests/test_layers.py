@@ -48,7 +48,7 @@ ROOMS = {
         {""},
     ],
     "tosajit": [
-        {"arrays", "errors", "dtypes", "log", "profiles", "version"},
+        {"arrays", "errors", "dtypes", "log", "profiles", "storage", "version"},
         {"graph", "accuracy"},
         {"operators"},
         {"checks", "files"},

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from tosajit.npu.explore import explore
     from tosajit.npu.simulate import simulate
     from tosajit.runtime.context import Context
-    from tosajit.runtime.executable import Executable
+    from tosajit.runtime.executable import Executable, load_executable
     from tosajit.tracing import jit, trace
     from tosajit.tracing.builder import GraphBuilder
 
@@ -82,7 +82,7 @@ _WHERE = {
     "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.compiling": "compile",
-    "tosajit.runtime.executable": "Executable",
+    "tosajit.runtime.executable": "Executable load_executable",
     "tosajit.compiler.options": "Custom register_custom",
     "tosajit.tracing": "jit trace",
     "tosajit.checks.validation": "validate",
@@ -103,8 +103,8 @@ __all__ = [
     "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
     "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
-    "from_tensorflow", "jit", "load", "machine", "machines", "nnef", "ops", "register_custom", "samples",
-    "save", "simulate", "to_bytes", "trace", "validate",
+    "from_tensorflow", "jit", "load", "load_executable", "machine", "machines", "nnef", "ops",
+    "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -132,6 +132,7 @@ def parser() -> ArgumentParser:
     _info(command("info", "summarise a model: tensors, operators, sizes, profiles and extensions", "info"))
     _check(command("check", "list everything in a model that violates the specification", "check"))
     _run(command("run", "run a model on .npy files or random inputs", "run"))
+    _build(command("build", "compile a model to a file that loads and runs at once", "build"))
     _profile(command("profile", "show how long each group of a model takes, and what bounds it", "profile"))
     _program(command("program", "print the tile loops that a model compiles to", "program"))
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
@@ -399,6 +400,20 @@ def _explore(parser: ArgumentParser) -> None:
 def _convert(parser: ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("output", type=Path, help="the .tosa file, or the .nnef2 folder, to write")
+    _json(parser)
+
+
+def _build(parser: ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the file to write (default: MODEL.tjx in this folder)",
+    )
+    _building(parser)
+    _limits(parser)
     _json(parser)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tosajit.cli.output import bytes_text, print_json
-from tosajit.kernels.cache import cache_bytes, cache_fault, cache_folder, cached_objects, clear_cache
+from tosajit.kernels.cache import (
+    cache_bytes,
+    cache_fault,
+    cache_folder,
+    cached_executables,
+    cached_objects,
+    clear_cache,
+)
 
 
 def run(options: Namespace) -> int:
@@ -28,11 +35,15 @@ def run(options: Namespace) -> int:
 def _show(options: Namespace) -> None:
     count, size, fault = len(cached_objects()), cache_bytes(), cache_fault()
     if options.json:
-        print_json({"folder": _folder(), "kernels": count, "bytes": size, "fault": fault or None})
+        figures = {"kernels": count, "executables": cached_executables(), "bytes": size}
+        print_json({"folder": _folder(), **figures, "fault": fault or None})
     elif fault:
         print(f"kernels are not cached: {fault}")
     else:
-        print(f"{cache_folder()}: {count} kernel{'' if count == 1 else 's'}, {bytes_text(size)}")
+        whole = cached_executables()
+        kernels = f"{count} kernel{'' if count == 1 else 's'}"
+        executables = f"{whole} executable{'' if whole == 1 else 's'}"
+        print(f"{cache_folder()}: {kernels}, {executables}, {bytes_text(size)}")
 
 
 def _warm(options: Namespace) -> None:

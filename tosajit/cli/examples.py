@@ -19,6 +19,10 @@ EXAMPLES = {
         ("tosajit profile model.tosa", "groups by time, with their speed and what bounds it"),
         ("tosajit profile model.tosa --in-order --top 10", "the first ten, in order of execution"),
     ),
+    "build": (
+        ("tosajit build model.tosa", "write model.tjx, for this version and CPU"),
+        ("tosajit build model.tflite -o out/model.tjx --threads 2", "with two threads"),
+    ),
     "program": (
         ("tosajit program model.tosa", "tile loops for the host"),
         ("tosajit program model.tosa --target tiny --commands", "commands for a tiny scratchpad"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from tosajit import samples
 from tosajit.cli.output import print_json
 from tosajit.display.columns import aligned
-from tosajit.files.storage import file_errors, read_file, write_file
+from tosajit.storage import file_errors, read_file, write_file
 
 
 def run(options: Namespace) -> int:

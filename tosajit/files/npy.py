@@ -17,7 +17,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import FileError
-from tosajit.files.storage import file_errors, write_file
+from tosajit.storage import file_errors, write_file
 
 Type = np.dtype[Any]
 

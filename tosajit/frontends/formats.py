@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from tosajit.errors import FileError
 from tosajit.files import from_bytes
 from tosajit.files.cursor import Bytes
-from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
+from tosajit.storage import file_errors, read_file
 
 if TYPE_CHECKING:
     from tosajit.frontends.nnef.loading import Attribute, Weights

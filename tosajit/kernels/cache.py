@@ -7,21 +7,24 @@ and who may write it, is asked of what is open already, so that it cannot be ano
 from __future__ import annotations
 
 import functools
+import mmap
 import os
 import re
 import stat
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from sim.files import AT_ONCE, PART, is_own, replacing
 
-OURS = rf"[0-9a-f]{{32}}\.(o|py)|{re.escape(PART)}.*"
+OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx)|{re.escape(PART)}.*"
 """The names of files of a cache."""
+EXECUTABLE = ".tjx"
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 WITHIN = os.open in os.supports_dir_fd
@@ -77,19 +80,37 @@ def cache_fault() -> str:
 
 def read(name: str) -> bytes:
     """Return the bytes of a file of the cache; none if there is none that can be trusted."""
-    folder = cache_folder()
-    if folder is None:
-        return b""
-    with suppress(OSError), _opened(folder) as within:
-        path = folder / name if within is None else name
-        with os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS, dir_fd=within), "rb") as file:
-            about = os.fstat(file.fileno())
-            if stat.S_ISREG(about.st_mode) and _is_trusted(about, folder / name, "it is compiled again"):
-                return file.read()
+    with suppress(OSError), _opened_file(name) as file:
+        return file.read() if file else b""
     return b""
 
 
-def write(name: str, data: bytes, folder: Path | None = None) -> None:
+def mapped(name: str) -> mmap.mmap | None:
+    """Return a file of the cache as memory, and note that it is used; None as `read` has no bytes."""
+    with suppress(OSError, ValueError), _opened_file(name) as file:
+        if file:
+            if os.utime in os.supports_fd:
+                os.utime(file.fileno())
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return None
+
+
+@contextmanager
+def _opened_file(name: str) -> Iterator[BinaryIO | None]:
+    """A file of the cache that can be trusted."""
+    folder = cache_folder()
+    if folder is None:
+        yield None
+        return
+    with _opened(folder) as within:
+        path = folder / name if within is None else name
+        with os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS, dir_fd=within), "rb") as file:
+            about = os.fstat(file.fileno())
+            is_file = stat.S_ISREG(about.st_mode)
+            yield file if is_file and _is_trusted(about, folder / name, "it is compiled again") else None
+
+
+def write(name: str, data: bytes | Iterable[bytes | memoryview], folder: Path | None = None) -> None:
     """Keep a file, so that no reader ever sees a part of it; a cache that cannot be written is no error."""
     folder = folder or cache_folder()
     if folder is None:
@@ -97,7 +118,7 @@ def write(name: str, data: bytes, folder: Path | None = None) -> None:
     with suppress(OSError):
         _make(folder)
         with _opened(folder), replacing(folder / name, 0o600) as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         _remove_stale(folder)
 
 
@@ -112,6 +133,26 @@ def cached_objects() -> tuple[CachedObject, ...]:
     return tuple(
         CachedObject(path.stem, path.stat().st_size) for path in sorted(_files()) if path.suffix == ".o"
     )
+
+
+def cached_executables() -> int:
+    """Return how many whole executables the cache holds."""
+    return sum(path.suffix == EXECUTABLE for path in _files())
+
+
+def trim_executables(most: int) -> None:
+    """Delete the executables that have not been used for longest, until the others have so many bytes."""
+    found = []
+    for path in _files():
+        with suppress(OSError):
+            if path.suffix == EXECUTABLE:
+                found.append((path.stat().st_mtime, path.stat().st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= most:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
 
 
 def cache_bytes() -> int:

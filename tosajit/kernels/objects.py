@@ -109,6 +109,16 @@ def placed(numbers: NDArray[np.int64], calls: Sequence[tuple[int, str]]) -> NDAr
     return made
 
 
+def platform() -> tuple[str, str, list[str]]:
+    """What objects are for: the triple, the CPU and its features, by LLVM's names."""
+    return llvm.get_process_triple(), cpu().name, sorted(cpu().features)
+
+
+def environment() -> bytes:
+    """Identify what compiles and for which CPU."""
+    return _environment(cpu())
+
+
 # Compiling.
 
 HELPER_WORTH = 4

@@ -10,6 +10,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.errors import PlanError, RequireError
+from tosajit.kernels import threads
 from tosajit.kernels.runnable import Runnable
 from tosajit.kernels.workspace import Workspace, address_of
 
@@ -20,7 +21,7 @@ class Runner:
     def __init__(self, program: Runnable) -> None:
         self.program, self.constants = program, program.constants
         self.inputs, self.outputs = program.inputs, program.outputs
-        self._checked, self._new = program.checked, program.results
+        self._checked, self._new, self.threads = program.checked, program.results, program.threads
         self._free: list[Workspace] = []
         nobody = len(program.slots)
         slots = {slot.name: nobody if slot.resident else n for n, slot in enumerate(program.slots)}
@@ -32,6 +33,8 @@ class Runner:
         passed = {i for i, _ in self._passed}
         leave = (nobody if i in passed else slots[name] for i, name in enumerate(self.outputs))
         self._places = [*entry, *leave]
+        if self.threads > 1:
+            threads.ready()
         self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._there.get(name))]
         self._taken = [(i, o) for name, i in self._made.items() if (o := self._there.get(name))]
 

@@ -110,6 +110,11 @@ def run(address: int, arguments: Sequence[int]) -> None:
     Team(address, arguments).run()
 
 
+def ready() -> None:
+    """Have what starts threads compiled and loaded, so that no run waits for it."""
+    _step()
+
+
 class Team:
     """The caller and workers that run a kernel together, time and again; `cleared` is zeroed before."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,24 @@ if TYPE_CHECKING:
     from tosajit.compiler.explain import Explanation
     from tosajit.compiler.journal import Journal
     from tosajit.runtime.profile import Profile
+
+
+def load_executable(path: str | Path) -> Executable:
+    """Load an executable that `executable.save` or `tosajit build` has written; it runs at once.
+
+    The file contains machine code: load only what you, or those you trust with your computer, have written.
+    Raises `FileError` if it is damaged, or for another version, system or CPU. The executable has no graph,
+    so it can neither be printed as a program nor explained.
+    """
+    from tosajit.runtime.artifact import read
+
+    return Executable(*read(path), None, _no_stages)
+
+
+def _no_stages() -> NoReturn:
+    raise InputError(
+        "an executable loaded from a file has no stages or programs; compile the model for those"
+    )
 
 
 class Executable:
@@ -47,9 +66,7 @@ class Executable:
     def graph(self) -> Graph:
         """The graph that it was compiled from; raises `InputError` if it was loaded from a file."""
         if self._graph is None:
-            raise InputError(
-                "an executable that was loaded from a file has no graph; compile the model for that"
-            )
+            raise InputError("an executable loaded from a file has no graph; compile the model for that")
         return self._graph
 
     @cached_property
@@ -102,6 +119,17 @@ class Executable:
         if self.interface.interpret:
             raise InputError("an interpreted executable has no kernels to explain")
         return explain(self.stages)
+
+    def save(self, path: str | Path) -> None:
+        """Write the executable as it is, kernels and packed weights, for `tj.load_executable`.
+
+        The file is for this version and for CPUs that have all instructions of the one it was compiled for.
+        It has no graph. Raises `FileError` if it cannot be written, `CompileError` if a CUSTOM operator or a
+        check that waits for data is run by Python.
+        """
+        from tosajit.runtime.artifact import write
+
+        write(self.interface, self.body, path)
 
     def context(self) -> Context:
         """A new context, with variables of its own."""

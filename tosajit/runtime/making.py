@@ -16,6 +16,7 @@ from tosajit.graph import Graph
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.workspace import driver_text
 from tosajit.log import LOG
+from tosajit.runtime import kept
 from tosajit.runtime.build import build
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.interface import Interface
@@ -45,6 +46,17 @@ def executable_of(
 
 
 def made(graph: Graph, options: Options) -> Executable:
+    """The executable of a graph: the one that the cache has, or what the stages make."""
+    name, began = kept.name_of(graph, options), perf_counter()
+    if name and (found := kept.find(name)):
+        return Executable(*found, graph, lambda: built(graph, options).stages)
+    executable = built(graph, options)
+    if name and perf_counter() - began > kept.WORTH_SECONDS:
+        kept.keep(name, executable.interface, executable.body)
+    return executable
+
+
+def built(graph: Graph, options: Options) -> Executable:
     """What the stages make of a graph."""
     began = perf_counter()
     if not options.interpret:

@@ -13,7 +13,6 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
-from tosajit.files.storage import file_errors
 from tosajit.frontends.nnef.compose import Library, compose
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.lowering import graph_of
@@ -21,6 +20,7 @@ from tosajit.frontends.nnef.syntax.source import Source
 from tosajit.frontends.nnef.values.value import Value
 from tosajit.frontends.nnef.weights import load_dat
 from tosajit.graph import Graph
+from tosajit.storage import file_errors
 
 SUFFIX = ".sknd"
 MAIN = f"main{SUFFIX}"

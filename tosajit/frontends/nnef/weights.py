@@ -19,7 +19,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
-from tosajit.files.storage import file_errors, write_file
+from tosajit.storage import file_errors, write_file
 
 _MAGIC = b"\x4e\xef\x01\x00"
 _HEADER = struct.Struct("<4sII8III19I")

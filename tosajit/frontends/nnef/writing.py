@@ -10,13 +10,13 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
 from tosajit.errors import ModelError, Refusal
-from tosajit.files.storage import file_errors, write_file
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.forms import FORMS, TYPES
 from tosajit.frontends.nnef.loading import MAIN
 from tosajit.frontends.nnef.syntax.tokens import KEYWORDS, WORD_OPERATORS
 from tosajit.frontends.nnef.weights import written_dat
 from tosajit.graph import Graph, Node, Value
+from tosajit.storage import file_errors, write_file
 
 _SILENT = ("CONST", "CONST_SHAPE")
 _MODULES = ("layout", "math", "linalg", "nn")

@@ -11,9 +11,9 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
-from tosajit.files.storage import file_errors, read_file
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
+from tosajit.storage import file_errors, read_file
 
 _DEFAULT = "serving_default"
 

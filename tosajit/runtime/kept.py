@@ -1,0 +1,122 @@
+"""Whole executables in the user's cache: a graph that was compiled before is compiled by no stage again.
+
+An executable is named by all that it depends on: the graph with its constants, what was asked for, the CPU,
+and the sources of this package as Python knows bytecode to be current, by size and time. What lies in the
+cache is trusted as far as kernels are (`kernels/cache.py`), and used only if its digest is right.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tiling
+from tosajit import version
+from tosajit.errors import CompileError
+from tosajit.graph import Block, Graph
+from tosajit.kernels import cache
+from tosajit.kernels.objects import environment
+from tosajit.kernels.sets.registry import instruction_set
+from tosajit.log import LOG
+from tosajit.runtime.archive import bytes_of, packed, unpacked
+from tosajit.runtime.body import Body
+from tosajit.runtime.interface import Interface
+from tosajit.runtime.storing import DAMAGE, restored, stored
+
+if TYPE_CHECKING:
+    from tosajit.compiler.options import Options
+
+WORTH_SECONDS = 0.1
+"""What is made faster than this is not kept."""
+MOST_BYTES = 1 << 31
+"""Of all executables in the cache; those go first that have not been used for longest."""
+MOST_SHARE = 4
+"""The part of them that one may take: a quarter."""
+EXPLAINED = ("TOSAJIT_VERIFY", "TOSAJIT_DUMP")
+"""Variables that ask for a look at every stage, so that none may be left out."""
+
+
+def name_of(graph: Graph, options: Options) -> str:
+    """The name of the executable in the cache; empty if it is not to be kept."""
+    if options.machine is not None or options.interpret or any(map(_is_set, EXPLAINED)):
+        return ""
+    if any(node.operator.opcode == "CUSTOM" for node in graph.nodes):
+        return ""
+    isa = instruction_set()
+    found = hashlib.sha256(repr((version.VERSION, _sources(), environment(), isa and isa.name)).encode())
+    found.update(repr((options.target, options.checked, sorted(options.limits.items()))).encode())
+    for part in _graph(graph):
+        found.update(part)
+    return found.hexdigest()[:32]
+
+
+def find(name: str) -> tuple[Interface, Body] | None:
+    """The executable of this name, if the cache has it whole."""
+    data = cache.mapped(name + cache.EXECUTABLE)
+    if data is None:
+        return None
+    try:
+        return restored(*unpacked(memoryview(data)))
+    except DAMAGE as error:
+        LOG.warning("executable %s is damaged in the cache, and compiled again: %s", name, error)
+        return None
+
+
+def keep(name: str, interface: Interface, body: Body) -> None:
+    """Put an executable into the cache, if it can be stored."""
+    try:
+        header, blobs = stored(interface, body)
+    except CompileError:
+        return
+    if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
+        return
+    cache.write(name + cache.EXECUTABLE, packed(header, blobs))
+    cache.trim_executables(MOST_BYTES)
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+def _graph(graph: Graph) -> Iterator[bytes | memoryview]:
+    """All of a graph but where its nodes come from."""
+    yield repr((graph.version, sorted(graph.outside.items()))).encode()
+    for region in graph.regions:
+        yield repr((region.name, len(region.blocks))).encode()
+        for block in region.blocks:
+            yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[bytes | memoryview]:
+    nodes = [(n.operator.opcode, tuple(n.operator), n.inputs, n.outputs) for n in block.nodes]
+    arrays = [value.data for value in block.values.values() if value.data is not None]
+    values = [
+        (key, v.name, v.dtype.name, v.shape, v.variable_name, v.data is None)
+        for key, v in block.values.items()
+    ]
+    forms = [(str(array.dtype), array.shape) for array in arrays]
+    yield repr((block.name, block.inputs, block.outputs, nodes, values, forms)).encode()
+    for array in arrays:
+        yield bytes_of(array)
+
+
+@functools.cache
+def _sources() -> str:
+    """What the modules that compile are: their names, sizes and times."""
+    folders = [Path(package.__file__ or "").parent for package in (tiling, version)]
+    found = sorted(one for folder in folders for one in _files(str(folder)))
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files(entry.path)
+            elif entry.name.endswith(".py"):
+                about = entry.stat()
+                yield entry.path, about.st_size, about.st_mtime_ns

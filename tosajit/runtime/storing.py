@@ -1,0 +1,246 @@
+"""An executable as the header and blobs of an archive, and back: the one place that knows both forms.
+
+Kernels are stored as the object files that they are; addresses become digests of kernels, and then
+addresses again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tiling.target import Target
+from tosajit.arrays import Array
+from tosajit.dtypes import DTYPES
+from tosajit.errors import CompileError
+from tosajit.graph import Value
+from tosajit.kernels import threads
+from tosajit.kernels.objects import adopt, compile_kernel, loaded, placed
+from tosajit.kernels.runnable import Image64, Members, Runnable, Slot
+from tosajit.kernels.runner import Runner
+from tosajit.runtime.archive import Blobs
+from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
+from tosajit.runtime.interface import Interface
+from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
+
+_PLAIN = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+_KINDS = {str(d.storage): d.storage for d in DTYPES.values()} | {name: np.dtype(name) for name in _PLAIN}
+"""The types that arrays may have, by their names."""
+
+
+def stored(interface: Interface, body: Body) -> tuple[dict[str, Any], list[memoryview]]:
+    """The header and the blobs of an executable; raises `CompileError`, with the node, if it has none."""
+    if interface.interpret:
+        raise CompileError("an interpreted executable has no kernels that could be stored")
+    writer = _Writer()
+    header = {
+        "inputs": [writer.value(value, data=False) for value in interface.inputs],
+        "outputs": [writer.value(value, data=False) for value in interface.outputs],
+        "outside": dict(interface.outside),
+        "target": asdict(interface.target),
+        "main": writer.body(body),
+        "bodies": writer.bodies,
+        "kernels": writer.kernels,
+    }
+    return header, writer.blobs.parts
+
+
+def restored(header: dict[str, Any], blobs: list[memoryview]) -> tuple[Interface, Body]:
+    """What was stored, with its kernels loaded; one of `DAMAGE` is raised if the header is none of ours."""
+    for digest, blob in header["kernels"].items():
+        adopt(digest, bytes(blobs[blob]))
+    reader = _Reader(blobs)
+    reader.bodies += (reader.body(body) for body in header["bodies"])
+    interface = Interface(
+        tuple(map(reader.value, header["inputs"])),
+        tuple(map(reader.value, header["outputs"])),
+        header["outside"],
+        Target(**header["target"]),
+    )
+    return interface, reader.bodies[header["main"]]
+
+
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading something raises that has another form."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The parts of an executable in the words of JSON, with numbers in place of arrays."""
+
+    blobs: Blobs = field(default_factory=Blobs)
+    kernels: dict[str, int] = field(default_factory=dict)
+    bodies: list[Any] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
+    """The places of bodies that have one, by their `id`."""
+
+    def body(self, body: Body) -> int:
+        """Store a body behind those that it needs; return its place."""
+        if id(body) not in self.numbers:
+            wanted = {name for step in body.steps for name in _taken(step)} | {*body.outputs}
+            constants = {} if body.whole else {n: a for n, a in body.constants.items() if n in wanted}
+            made = {
+                "name": body.name,
+                "inputs": body.inputs,
+                "outputs": body.outputs,
+                "constants": self.arrays(constants),
+                "steps": [self.step(step) for step in body.steps],
+            }
+            self.numbers[id(body)] = len(self.bodies)
+            self.bodies.append(made)
+        return self.numbers[id(body)]
+
+    def step(self, step: Step) -> list[Any]:
+        match step:
+            case Compute(runner=Runner(program=program)) | Run(runner=Runner(program=program)):
+                return ["run", self.program(program)]
+            case Branch(inputs, outputs, one, other):
+                return ["branch", inputs, outputs, self.body(one), self.body(other)]
+            case Loop(inputs, outputs, condition, body):
+                return ["loop", inputs, outputs, self.body(condition), self.body(body)]
+            case Declare(node, variable, value):
+                return ["declare", node, variable, self.value(value)]
+            case ReadVariable(node, variable, value):
+                return ["read", node, variable, self.value(value, data=False)]
+            case WriteVariable(node, variable, value):
+                return ["write", node, variable, self.value(value, data=False)]
+        raise _refusal(step)
+
+    def program(self, made: Runnable) -> dict[str, Any]:
+        image = made.image
+        for digest in (image.driver, *(digest for _, digest in image.calls)):
+            self.kernel(digest)
+        if made.threads > 1:
+            self.kernel(compile_kernel(threads.SOURCE).digest)
+        numbers = image.numbers.copy()
+        numbers[[place for place, _ in image.calls]] = 0
+        return {
+            "name": made.name,
+            "numbers": self.array(numbers),
+            "sections": image.sections,
+            "thread_bytes": image.thread_bytes,
+            "checks": image.checks,
+            "section_kernels": image.kernels,
+            "calls": image.calls,
+            "driver": image.driver,
+            "slots": [[s.name, s.kind, s.bytes, s.offset, s.resident] for s in made.slots],
+            "written": sorted(made.written),
+            "members": [[one.nodes, one.axes] for one in made.members],
+            "constants": self.arrays(made.constants),
+            "inputs": made.inputs,
+            "outputs": made.outputs,
+            "results": [[shape, str(dtype)] for shape, dtype in made.results],
+            "arena_bytes": made.arena_bytes,
+            "threads": made.threads,
+            "checked": made.checked,
+        }
+
+    def kernel(self, digest: str) -> None:
+        if digest not in self.kernels:
+            self.kernels[digest] = self.blobs.add(loaded(digest).code)
+
+    def value(self, value: Value, data: bool = True) -> list[Any]:
+        array = None if value.data is None or not data else self.array(value.data)
+        return [value.name, value.dtype.name, value.shape, array, value.variable_name]
+
+    def arrays(self, arrays: Mapping[str, Array]) -> dict[str, Any]:
+        return {name: self.array(arrays[name]) for name in sorted(arrays)}
+
+    def array(self, array: Array) -> list[Any]:
+        return [str(array.dtype), array.shape, self.blobs.add(array)]
+
+
+def _refusal(step: Step) -> Exception:
+    """Why a step that is none of ours cannot be stored."""
+    from tosajit.runtime.called import CheckLate, CustomCall
+
+    assert isinstance(step, CheckLate | CustomCall)
+    text = "Python runs it, so the executable cannot be stored; compile the model where it is to run"
+    return CompileError(f"{step.node.name} ({step.node.operator.opcode}): {text}")
+
+
+def _taken(step: Step) -> tuple[str, ...]:
+    """The names that a step looks up."""
+    match step:
+        case Branch(inputs) | Loop(inputs):
+            return inputs
+        case WriteVariable(value=value):
+            return (value.name,)
+        case Compute(runner=Runner(inputs=inputs)) | Run(runner=Runner(inputs=inputs)):
+            return inputs
+    return ()
+
+
+_VARIABLES: Mapping[str, type[Declare | ReadVariable | WriteVariable]] = {
+    "declare": Declare,
+    "read": ReadVariable,
+    "write": WriteVariable,
+}
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The way back."""
+
+    blobs: list[memoryview]
+    bodies: list[Body] = field(default_factory=list)
+
+    def body(self, given: dict[str, Any]) -> Body:
+        steps = tuple(self.step(*step) for step in given["steps"])
+        constants = self.arrays(given["constants"])
+        return Body(given["name"], tuple(given["inputs"]), tuple(given["outputs"]), constants, steps)
+
+    def step(self, kind: str, *given: Any) -> Step:
+        match kind:
+            case "run":
+                return Run(Runner(self.program(*given)))
+            case "branch" | "loop":
+                inputs, outputs, one, other = given
+                step = Branch if kind == "branch" else Loop
+                return step(tuple(inputs), tuple(outputs), self.bodies[one], self.bodies[other])
+            case "declare" | "read" | "write":
+                node, variable, value = given
+                return _VARIABLES[kind](node, variable, self.value(value))
+        raise ValueError(f"there is no step {kind!r}")
+
+    def program(self, given: dict[str, Any]) -> Runnable:
+        calls = tuple((place, digest) for place, digest in given["calls"])
+        image = Image64(
+            placed(self.array(*given["numbers"]), calls),
+            given["sections"],
+            given["thread_bytes"],
+            tuple(map(tuple, given["checks"])),
+            tuple(given["section_kernels"]),
+            calls,
+            given["driver"],
+        )
+        return Runnable(
+            name=given["name"],
+            image=image,
+            slots=tuple(Slot(*slot) for slot in given["slots"]),
+            written=frozenset(given["written"]),
+            members=tuple(Members(tuple(nodes), tuple(axes)) for nodes, axes in given["members"]),
+            constants=self.arrays(given["constants"]),
+            inputs=tuple(given["inputs"]),
+            outputs=tuple(given["outputs"]),
+            results=tuple((tuple(shape), _KINDS[name]) for shape, name in given["results"]),
+            arena_bytes=given["arena_bytes"],
+            threads=given["threads"],
+            checked=given["checked"],
+        )
+
+    def value(self, given: list[Any]) -> Value:
+        name, kind, shape, array, variable = given
+        data = None if array is None else self.array(*array)
+        return Value(name, DTYPES[kind], None if shape is None else tuple(shape), data, variable)
+
+    def arrays(self, given: dict[str, Any]) -> dict[str, Array]:
+        return {name: self.array(*array) for name, array in given.items()}
+
+    def array(self, kind: str, shape: list[int], blob: int) -> Array:
+        array = np.frombuffer(self.blobs[blob], _KINDS[kind]).reshape(shape)
+        array.flags.writeable = False
+        return array
