@@ -39,7 +39,8 @@ from tosajit.errors import TraceError
 from tosajit.frontends.nnef.loading import parse
 from tosajit.frontends.nnef.model import Definition, Operation, tensors_of
 from tosajit.frontends.nnef.nests.assignment import largest_shape
-from tosajit.frontends.nnef.nests.custom import KINDS, definition_of, operation_of, operator_names
+from tosajit.frontends.nnef.nests.bound import definition_of, operation_of, operator_names
+from tosajit.frontends.nnef.nests.custom import KINDS
 from tosajit.frontends.nnef.nests.text import DOMAIN, Written, encoded
 from tosajit.frontends.nnef.values.value import Value
 from tosajit.ops import custom

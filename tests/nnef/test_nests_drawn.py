@@ -13,7 +13,7 @@ from tosajit import nnef
 from tosajit.arrays import Array
 from tosajit.errors import CompileError, ScriptError
 from tosajit.frontends.nnef.compose import Library
-from tosajit.frontends.nnef.nests.custom import operation_of
+from tosajit.frontends.nnef.nests.bound import operation_of
 from tosajit.frontends.nnef.nests.text import Written
 
 OPERATORS = ("+=", "*=", "<?=", ">?=")

@@ -49,7 +49,7 @@ def computed(case: Case, *, general: bool) -> list[Array]:
     inputs, outputs = tensors(operation)
     arrays = [array.astype(TYPES[one.type]) for array, one in zip(listed(case.inputs), inputs, strict=True)]
     if general:
-        return General(case.operator, operation)(inputs, outputs, arrays)
+        return General(case.operator, operation)(dict(zip(inputs, arrays, strict=True)), outputs)
     operands = [(tensor, tensor.name, COMPUTED[tensor.type]) for tensor in (*inputs, *outputs)]
     return interpreted(lowered(case.operator, operation, operands, {}), inputs, outputs, arrays)
 

@@ -120,21 +120,20 @@ def test_a_known_normalization_goes_into_the_convolution_before_it() -> None:
 
 def test_all_that_has_no_form_is_refused_at_once() -> None:
     text = """
-    import algo;
-    import layout;
+    import image;
     graph main {
-        @input { boxes: real[1, 8, 4]; scores: real[1, 2, 8]; }
-        @output { a: int[~|16, 3]; b: int[3, ~|16]; }
+        @input { x: real[1, 2, 8, 8]; rois: real[3, 4]; index: int[3]; }
+        @output { a: real[3, 2, 4, 4]; b: real[3, 2, 2, 2]; }
         @compose {
-            a = algo.nonmax_suppress(boxes, scores);
-            b = layout.nonzero(scores);
+            a = image.max_roi_pool{output_size=[4, 4]}(x, rois, index);
+            b = image.avg_roi_pool{output_size=[2, 2]}(x, rois, index);
         }
     }
     """
     with pytest.raises(tj.ModelError) as caught:
         graph_of(composed(text))
     refused = [(one.node, one.operator) for one in caught.value.refusals]
-    assert refused == [("a", "algo.nonmax_suppress"), ("b", "layout.nonzero")]
+    assert refused == [("a", "image.max_roi_pool"), ("b", "image.avg_roi_pool")]
 
 
 def test_what_a_user_writes_is_a_custom_operator() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 from tosajit.errors import InputError
 
 DOMAIN = "tosajit"
+CUT = "CUT"
+"""The operator whose result may be smaller than it is declared: only outputs of a graph are."""
 
 
 def meaning(name: str) -> Callable[..., Any] | None:
@@ -28,10 +30,11 @@ def names() -> tuple[str, ...]:
 
 def _functions() -> Mapping[str, Callable[..., Any]]:
     from tosajit.customs.detection import detection_post_process
-    from tosajit.customs.search import unique, where
+    from tosajit.customs.search import cut, unique, where
     from tosajit.customs.suppression import non_max_suppression
 
     return {
+        CUT: cut,
         "DETECTION_POST_PROCESS": detection_post_process,
         "NON_MAX_SUPPRESSION": non_max_suppression,
         "UNIQUE": unique,

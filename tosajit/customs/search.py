@@ -1,4 +1,4 @@
-"""Searches whose results are as long as what they find: filled up to their bound."""
+"""Searches whose results are as long as what they find: filled up to their bound, and cut at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.customs.attributes import numbers
+
+
+def cut(whole: Array, extents: Array, attributes: bytes) -> Array:
+    """The elements within extents that data decide; it stands only where a tensor leaves a graph."""
+    if extents.shape != (whole.ndim,):
+        raise ValueError(f"{list(extents.shape)} extents for {whole.ndim} dimensions")
+    return whole[tuple(slice(0, max(int(extent), 0)) for extent in extents)]
 
 
 def where(condition: Array, attributes: bytes) -> Array:

@@ -9,7 +9,7 @@ from tosajit.compiler.names import distinct
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, split
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
-from tosajit.graph import Block, Graph
+from tosajit.graph import Block, Graph, Node
 from tosajit.graph.binding import constants_of, use_of
 from tosajit.kernels.runner import Runner
 from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE_WRITE, WHILE_LOOP
@@ -61,6 +61,11 @@ class _Builder:
                 yield CheckLate(part.nodes[0], self._block, part.late)
             yield self._executed(part) if part.is_executed else self._computed(part)
 
+    def _leaves(self, node: Node) -> bool:
+        """Whether results of a node are outputs of the graph, and nothing else."""
+        taken = {name for other in self._block.nodes for name in other.inputs}
+        return self._name == "main" and taken.isdisjoint(node.outputs)
+
     def _computed(self, part: Part) -> Compute | Run:
         options, journal = self._options, self._journal
         if options.interpret:
@@ -84,5 +89,6 @@ class _Builder:
             case VARIABLE_WRITE(name=name):
                 return WriteVariable(node.name, name, values[node.inputs[0]])
             case CUSTOM():
-                return custom_call(use_of(node, self._block, self._constants), node, self._options)
+                use = use_of(node, self._block, self._constants)
+                return custom_call(use, node, self._options, leaves=self._leaves(node))
         raise AssertionError(node.operator.opcode)

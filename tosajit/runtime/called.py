@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tiling.nest import Nest
+from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_faults
 from tosajit.compiler.options import Options
@@ -43,6 +44,8 @@ class CustomCall:
     outputs: tuple[Value, ...]
     estimates: Callable[[], Sequence[Nest]] | None = None
     """Nests that take as long on a machine; None where nothing is known of it."""
+    is_cut: bool = False
+    """Whether it cuts outputs of the graph to size, which are declared as large as they can be."""
 
     def run(self, frame: Frame) -> None:
         """Call the user's function on copies of the inputs, and check what it gives."""
@@ -52,16 +55,23 @@ class CustomCall:
             counts = f"gave {len(arrays)} arrays, but has {len(self.outputs)} outputs"
             raise InputError(f"{self.node.name} (CUSTOM): {counts}")
         for value, array in zip(self.outputs, map(np.asarray, arrays), strict=True):
-            if array.shape != value.shape or array.dtype != value.dtype.storage:
+            if not self._fits(array, value) or array.dtype != value.dtype.storage:
                 raise InputError(
                     f"{self.node.name} (CUSTOM) {value.name}: gave {array.dtype}{list(array.shape)}, "
                     f"but the output is {value.type}"
                 )
             frame.values[value.name] = np.array(array, order="C", copy=True)
 
+    def _fits(self, array: Array, value: Value) -> bool:
+        if array.shape == value.shape:
+            return True
+        shape = value.shape or ()
+        shrinks = all(extent <= most for extent, most in zip(array.shape, shape, strict=False))
+        return self.is_cut and array.ndim == len(shape) and shrinks
 
-def custom_call(use: Use, node: Node, options: Options) -> CustomCall:
-    """Look the operator up and check its shape rule."""
+
+def custom_call(use: Use, node: Node, options: Options, *, leaves: bool) -> CustomCall:
+    """Look the operator up and check its shape rule; `leaves` says that its results are only outputs."""
     operator: Any = node.operator
     written = options.written(use)
     if written is not None:
@@ -75,7 +85,9 @@ def custom_call(use: Use, node: Node, options: Options) -> CustomCall:
             text = f"its shape rule gives {shapes}, but the outputs are {declared}"
             raise CompileError(f"{node.name} (CUSTOM): {text}")
     assert custom.function is not None
-    return CustomCall(node, _bound(custom.function, operator.implementation_attrs), use.outputs)
+    is_cut = leaves and (operator.domain_name, operator.operator_name) == (customs.DOMAIN, customs.CUT)
+    function = _bound(custom.function, operator.implementation_attrs)
+    return CustomCall(node, function, use.outputs, is_cut=is_cut)
 
 
 def _not_run(*arrays: Array) -> Sequence[Array]:

@@ -23,6 +23,11 @@ def padded(value: Tensor, borders: Sequence[Border], number: float | bool = 0) -
     return ops.pad(value, [one for border in borders for one in border], constant)
 
 
+def enlarged(value: Tensor, shape: Sequence[int]) -> Tensor:
+    """A tensor with zeros behind its elements, up to a shape."""
+    return padded(value, [(0, wanted - extent) for extent, wanted in zip(value.shape, shape, strict=True)])
+
+
 def mirrored(value: Tensor, axis: int, border: Border, *, edge: bool) -> Tensor:
     """A tensor that goes back behind its ends; `edge` says that its first and last elements come twice."""
     before, behind = border

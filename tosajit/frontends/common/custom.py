@@ -28,6 +28,11 @@ def custom(
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
+def cut(whole: Tensor, extents: Tensor) -> Tensor:
+    """A tensor cut to its extents, where it leaves a graph; it is declared as large as it can be."""
+    return custom(customs.CUT, [whole, extents], [(whole.dtype, whole.shape)], b"{}")[0]
+
+
 def suppressed(operands: Sequence[Tensor | Array], most: int) -> tuple[Tensor, ...]:
     """Places and scores of boxes that overlap no better one too much, and how many there are.
 

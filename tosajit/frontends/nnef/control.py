@@ -14,7 +14,7 @@ from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.layout import constant_of, joined, part, reshaped
 from tosajit.frontends.common.scatter import placed
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.nnef.model import Body, Branches, Repeat, Tensor, tensors_of
+from tosajit.frontends.nnef.model import Body, Branches, Repeat, Tensor, tensors_of, tensors_told
 from tosajit.frontends.nnef.node import dtype_of, shape_of
 from tosajit.tracing import tensor as tracing
 
@@ -28,34 +28,37 @@ class Bodies(Protocol):
     def operand(self, tensor: Tensor, /) -> tracing.Tensor:
         """A tensor in the trace that is being recorded."""
 
-    def region(self, body: Body, given: Mapping[Tensor, tracing.Tensor], /) -> tuple[tracing.Tensor, ...]:
-        """The results of a body that may run more than once, or never."""
+    def region(
+        self, body: Body, given: Mapping[Tensor, tracing.Tensor], outputs: Sequence[Tensor] = (), /
+    ) -> tuple[tracing.Tensor, ...]:
+        """The results of a body that may run more than once, or never; in the form of outputs, if given."""
 
 
 def branched(walk: Bodies, step: Branches) -> tuple[tracing.Tensor, ...]:
-    """What the first body gives whose condition holds."""
-    for argument in step.outputs:
-        for one in tensors_of(argument):
-            shape_of(one)  # both branches give the same extents
-    return _chosen(walk, step.cases, step.otherwise)
+    """What the first body gives whose condition holds; all give it as large as it can be."""
+    outputs = tensors_told(step.outputs)
 
+    def chosen(cases: Sequence[tuple[Body, Body]]) -> tuple[tracing.Tensor, ...]:
+        if not cases:
+            return walk.region(step.otherwise, {}, outputs)
+        (condition, body), *rest = cases
+        (truth,) = walk.region(condition, {})
+        known = constant_of(truth)
+        if known is not None:
+            return walk.region(body, {}, outputs) if known.reshape(-1)[0] else chosen(rest)
+        found: tuple[tracing.Tensor, ...] = ops.cond_if(
+            reshaped(truth, ()), lambda: walk.region(body, {}, outputs), lambda: chosen(rest)
+        )
+        return found
 
-def _chosen(walk: Bodies, cases: Sequence[tuple[Body, Body]], otherwise: Body) -> tuple[tracing.Tensor, ...]:
-    if not cases:
-        return walk.region(otherwise, {})
-    (condition, body), *rest = cases
-    (truth,) = walk.region(condition, {})
-    known = constant_of(truth)
-    if known is not None:
-        return walk.region(body, {}) if known.reshape(-1)[0] else _chosen(walk, rest, otherwise)
-    found: tuple[tracing.Tensor, ...] = ops.cond_if(
-        reshaped(truth, ()), lambda: walk.region(body, {}), lambda: _chosen(walk, rest, otherwise)
-    )
-    return found
+    return chosen(step.cases)
 
 
 def repeated(walk: Bodies, step: Repeat) -> tuple[tracing.Tensor, ...]:
     """What a loop gives behind its last step."""
+    for argument in step.outputs:
+        for one in tensors_of(argument):
+            shape_of(one)  # loops carry no extents
     if step.condition is None and isinstance(step.count, int) and step.count <= _MOST_UNROLLED:
         return _unrolled(walk, step, step.count)
     return _looped(walk, step)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.errors import TosaError
+from tosajit.frontends.common.borders import enlarged
+from tosajit.frontends.common.custom import cut
 from tosajit.frontends.common.layout import constant_of
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN
-from tosajit.frontends.frame.ends import Ends
+from tosajit.frontends.frame.ends import Ends, Inside
 from tosajit.frontends.frame.proportion import Proportion
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.frame.turns import cancelled
@@ -30,7 +32,9 @@ from tosajit.frontends.nnef.model import (
     Tensor,
     operations,
     tensors_of,
+    tensors_told,
 )
+from tosajit.frontends.nnef.nests.assignment import largest_shape
 from tosajit.frontends.nnef.nests.text import custom_of
 from tosajit.frontends.nnef.node import Given, Node, constant, dtype_of, elements_of, shape_of
 from tosajit.frontends.nnef.operators import DECLARATIONS
@@ -58,7 +62,7 @@ def graph_of(model: Model) -> Graph:
         walk.lowering.refusals.settle()
         for one in _all(root.outputs):
             with walk.collecting(one, "output"):
-                ends.give(walk.operand(one), one.name, one.type)
+                ends.give(walk.operand(one), one.name, one.type, walk.cut(one))
         walk.lowering.refusals.settle()
     return pruned(cancelled(ends.graph()))
 
@@ -154,7 +158,9 @@ class Walk:
         """Write an operation: as TOSA has it, else by its body."""
         declared = DECLARATIONS.get(operation.name) if operation.definition.standard else None
         reason: Refused | TosaError = Refused(UNWRITTEN)
-        if declared is not None:
+        if declared is not None and operation.is_open:
+            reason = Refused("data decide a shape of it, and TOSA's are known before a run")
+        elif declared is not None:
             try:
                 declared.check(1, None)
                 self.require(operation)
@@ -185,8 +191,10 @@ class Walk:
 
     def custom(self, operation: Operation) -> None:
         """Write an operation that its own text defines: as a CUSTOM operator, which keeps the text."""
-        operands = [self.operand(one) for one in _all(operation.inputs)]
-        results = [(dtype_of(one.type), shape_of(one)) for one in _all(operation.outputs)]
+        operands = [self.operand(one) for one in tensors_told(operation.inputs.values())]
+        results = [
+            (dtype_of(one.type), largest_shape(one)) for one in tensors_told(operation.outputs.values())
+        ]
         name, domain, attributes = custom_of(operation)
 
         def write() -> tuple[tracing.Tensor, ...]:
@@ -200,12 +208,12 @@ class Walk:
 
     def name(self, operation: Operation, write: Callable[[], tuple[tracing.Tensor, ...]]) -> None:
         """Write an operation under the name that the model has for it."""
-        trace, results = current_trace(), list(_all(operation.outputs))
+        trace, results = current_trace(), tensors_told(operation.outputs.values())
         assert trace is not None
         name = self.names.get(results[0], results[0].name)
         with trace.builder.at(name, _location(operation)) as rename, np.errstate(all="ignore"):
             for tensor, value in zip(results, write(), strict=True):
-                if value.shape != shape_of(tensor) or value.dtype is not dtype_of(tensor.type):
+                if value.shape != largest_shape(tensor) or value.dtype is not dtype_of(tensor.type):
                     raise Refused(f"{tensor.name} is {list(tensor.shape)}, but TOSA's is {value.value.type}")
                 called = rename(value.name, self.names.get(tensor, tensor.name))
                 self.values[tensor] = tracing.Tensor(trace, trace.builder.value(called))
@@ -222,11 +230,12 @@ class Walk:
             if result in self.lost:
                 raise Unlowered
             self.values[output] = self.operand(result)
+            if output.extents is not None:
+                self.values[output.extents] = self.extents(result)
 
     def keep(self, outputs: Iterable[Argument], values: Iterable[tracing.Tensor]) -> None:
         """Note what came out of a step."""
-        tensors = [one for argument in outputs for one in tensors_of(argument)]
-        self.values.update(zip(tensors, values, strict=True))
+        self.values.update(zip(tensors_told(outputs), values, strict=True))
 
     def given(self, argument: Argument) -> Given:
         """What an operand stands for, in the trace that is being recorded."""
@@ -256,14 +265,33 @@ class Walk:
                 found = self.values[tensor] = self.quantized(said, found)
         return trace.own(found)
 
+    def extents(self, tensor: Tensor) -> tracing.Tensor:
+        """The extents of a tensor, when they are known."""
+        if tensor.extents is not None:
+            return self.operand(tensor.extents)
+        found: tracing.Tensor = ops.const(np.array(shape_of(tensor), np.int32))
+        return found
+
+    def cut(self, tensor: Tensor) -> Inside | None:
+        """How a tensor is cut to its size where it leaves the graph, if data decide that."""
+        if tensor.extents is None:
+            return None
+        extents = self.operand(tensor.extents)
+        return Inside("whole", lambda whole: whole, lambda whole: cut(whole, extents))
+
     def quantized(self, said: Quantized, value: tracing.Tensor) -> tracing.Tensor:
         """What quantisation leaves of a tensor: the operation that is said of it, done on it."""
         self.values[said.before] = value
         self.operation(said.operation)
         return self.values[said.after]
 
-    def region(self, body: Body, given: Mapping[Tensor, tracing.Tensor]) -> tuple[tracing.Tensor, ...]:
-        """The results of a body that may run often or never, in the trace that is being recorded."""
+    def region(
+        self, body: Body, given: Mapping[Tensor, tracing.Tensor], outputs: Sequence[Tensor] = ()
+    ) -> tuple[tracing.Tensor, ...]:
+        """The results of a body that may run often or never, in the trace that is being recorded.
+
+        Where outputs are given, results are as large as these, with extents behind them.
+        """
         trace = current_trace()
         assert trace is not None
         walk = Walk(self.lowering, trace, self)
@@ -275,7 +303,13 @@ class Walk:
         for operation in operations(body):
             if operation.update is not None:
                 raise Refused(f"{operation.label} updates a variable inside of a branch or a loop")
-        return tuple(map(walk.operand, results))
+        if not outputs:
+            for one in results:
+                shape_of(one)  # loops carry no extents
+            return tuple(map(walk.operand, results))
+        pairs = list(zip(results, outputs, strict=False))
+        told = [walk.extents(result) for result, output in pairs if output.extents is not None]
+        return *(enlarged(walk.operand(result), largest_shape(output)) for result, output in pairs), *told
 
 
 def _is_known(given: Given) -> bool:

@@ -6,7 +6,7 @@ of the model decides whether to look inside: an operator that TOSA has is taken 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -43,6 +43,8 @@ class Tensor:
 
     Numbers in a text have 64 bits here; a uniform tensor is one number, broadcast.
     """
+    extents: Tensor | None = None
+    """Where data decide its shape, the tensor of ints that has its extents when they are known."""
 
     @property
     def rank(self) -> int:
@@ -72,6 +74,16 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A symbol that data decide, all of it or some items of a pack."""
+
+    tensor: Tensor
+    """Holds its value when the model runs: of rank 0, of rank 1 for a pack."""
+    items: tuple[bool, ...]
+    """Which items of a pack data decide."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """An operator that is called: everything that its definition leaves open has a value."""
 
@@ -91,6 +103,14 @@ class Operation:
     update: Body | None = None
     """What `@update` says, behind the body: its results are the new values of `updated`."""
     updated: tuple[Tensor, ...] = ()
+    opened: Mapping[str, Opened] = field(default_factory=dict)
+    """Symbols that data decide; in `symbols` they have the values that follow from bounds."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether data decide the shape of an input or output."""
+        arguments = (*self.inputs.values(), *self.outputs.values())
+        return any(one.extents is not None for argument in arguments for one in tensors_of(argument))
 
     @property
     def name(self) -> str:
@@ -209,6 +229,12 @@ def tensors_of(argument: Argument) -> tuple[Tensor, ...]:
         case tuple():
             return argument
     return (argument,)
+
+
+def tensors_told(arguments: Iterable[Argument]) -> list[Tensor]:
+    """All tensors of arguments; behind them the extents of those whose shape data decide."""
+    found = [one for argument in arguments for one in tensors_of(argument)]
+    return [*found, *(one.extents for one in found if one.extents is not None)]
 
 
 def operations(body: Body | None) -> Iterator[Operation]:

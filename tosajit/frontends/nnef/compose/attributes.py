@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tosajit.frontends.nnef.compose.binding import Binder
 from tosajit.frontends.nnef.compose.forms import CallFault, fault
 from tosajit.frontends.nnef.compose.mentions import known
+from tosajit.frontends.nnef.compose.opened import openness
 from tosajit.frontends.nnef.compose.plan import Declared, Plan
 from tosajit.frontends.nnef.compose.suggest import suggestion
 from tosajit.frontends.nnef.compose.types import Types
@@ -95,6 +96,9 @@ def _deferred(one: Declared, types: Types, binder: Binder) -> None:
         raise fault(parameter.span, f"`{one.name}` is no pack, but its default value is", "2.5")
     types.default(parameter, value)
     binder.symbols[one.name] = value
+    flags = openness(parameter.value, binder.opened)
+    if flags is not False:
+        binder.opened[one.name] = flags
 
 
 def _length(one: Declared, binder: Binder) -> None:

@@ -13,9 +13,9 @@ from tosajit.frontends.nnef.compose.forms import Form, Forms, fault
 from tosajit.frontends.nnef.compose.plan import Declared, Plan
 from tosajit.frontends.nnef.compose.shapes import forms_declared
 from tosajit.frontends.nnef.compose.types import Types
-from tosajit.frontends.nnef.model import Definition
+from tosajit.frontends.nnef.model import Definition, Opened, Tensor
 from tosajit.frontends.nnef.values.evaluate import Scope, Work
-from tosajit.frontends.nnef.values.value import Value
+from tosajit.frontends.nnef.values.value import Value, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,19 @@ class Call:
     def scope(self) -> Scope:
         """What names of the operator stand for."""
         return self.binder.scope
+
+    def opened(self, prefix: str) -> dict[str, Opened]:
+        """The symbols that data decide, each with a tensor of its value."""
+        found: dict[str, Opened] = {}
+        for name, flags in self.binder.opened.items():
+            value = self.binder.symbols.get(name)
+            if value is None or value == () or not flags:
+                continue
+            packed = value if isinstance(value, tuple) else (value,)
+            items = flags if isinstance(flags, tuple) and len(flags) == len(packed) else (True,) * len(packed)
+            shape = (len(packed),) if isinstance(value, tuple) else ()
+            found[name] = Opened(Tensor(prefix + name, type_of(packed[0]), shape), items)
+        return found
 
 
 def called(

@@ -113,4 +113,5 @@ class Composer(Tensors):
         return Operation(
             call.definition, scope.rstrip("."), call.types, call.scope.symbols, inputs,
             outputs_of(call, results, outputs), constants, variables, body, update, updated,
+            call.opened(scope),
         )  # fmt: skip

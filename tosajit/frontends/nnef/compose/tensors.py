@@ -9,7 +9,7 @@ from tosajit.arrays import Array
 from tosajit.frontends.nnef.compose.call import Call
 from tosajit.frontends.nnef.compose.constants import uniform
 from tosajit.frontends.nnef.compose.forms import Form
-from tosajit.frontends.nnef.model import Argument, Kind, Tensor, tensors_of
+from tosajit.frontends.nnef.model import Argument, Kind, Open, Tensor, tensors_of
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.source import Span
 from tosajit.frontends.nnef.values.value import Value, ValueFault, type_of
@@ -45,7 +45,10 @@ class Tensors:
         if len(self._names) > MOST_TENSORS:
             nowhere = Span(0, 0)
             raise ValueFault(nowhere, f"the model has more than {MOST_TENSORS} tensors", "2.10")
-        return Tensor(self.unique(name), form.type, form.shape, kind, value)
+        own, extents = self.unique(name), None
+        if any(isinstance(extent, Open) for extent in form.shape):
+            extents = Tensor(f"{own}.extents", "int", (len(form.shape),))
+        return Tensor(own, form.type, form.shape, kind, value, extents)
 
     def scalar(self, value: Value, name: str, where: tree.Tree) -> Tensor:
         """A number as a constant of rank 0."""

@@ -26,6 +26,9 @@ class Assignment:
     values: tuple[Term, ...]
     condition: Term = True
 
+    is_count: bool = False
+    """Whether it stores how often others have counted, and counts nothing itself."""
+
     @property
     def reads(self) -> list[Element]:
         """The elements that are read, those in indices of the targets among them."""
@@ -42,7 +45,7 @@ class Assignment:
         """What has to hold besides the condition: checked indices are inside."""
         checked = [element for element in (*self.targets, *self.reads) if element.checked]
         found = [
-            (element.indices[place], extent_of(element, place))
+            (element.indices[place], extent_term(element.tensor, place))
             for element in checked
             for place in element.checked
         ]
@@ -63,6 +66,14 @@ def copied(start: Start, target: Tensor) -> Assignment:
 def extent_of(element: Element, place: int) -> int:
     """The extent of a dimension of the tensor; the greatest one, where data decide."""
     return largest_shape(element.tensor)[place]
+
+
+def extent_term(tensor: Tensor, place: int) -> Term:
+    """The extent of a dimension in formulas: a number or, where data decide, what they say."""
+    extent = tensor.shape[place]
+    if isinstance(extent, int):
+        return extent
+    return extent.bound if tensor.extents is None else Element(tensor.extents, (place,))
 
 
 def largest_shape(tensor: Tensor) -> tuple[int, ...]:

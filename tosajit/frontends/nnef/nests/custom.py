@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from tiling.nest import Nest
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import CompileError, ScriptError
-from tosajit.frontends.nnef.compose import Library, invoke
-from tosajit.frontends.nnef.compose.checker import check
-from tosajit.frontends.nnef.library import Standard
-from tosajit.frontends.nnef.model import Argument, Definition, Operation, Tensor, tensors_of
+from tosajit.frontends.nnef.model import Argument, Operation, Tensor, tensors_of, tensors_told
 from tosajit.frontends.nnef.nests.assignment import Unfit, largest_shape
+from tosajit.frontends.nnef.nests.bound import Form, operation_of
+from tosajit.frontends.nnef.nests.extents import Extents
 from tosajit.frontends.nnef.nests.general import General
 from tosajit.frontends.nnef.nests.operation import Lowered, lowered
-from tosajit.frontends.nnef.nests.text import Written, decoded, grouped
+from tosajit.frontends.nnef.nests.text import Written, decoded
 from tosajit.graph.binding import Use
 from tosajit.operators import CUSTOM
 from tosajit.operators.lowering import Lowering
 
 KINDS = {"float": "real", "int": "int", "bool": "bool"}
 """What types of tensors are called in the language."""
-Form = tuple[str, tuple[int, ...]]
 
 
 def written(use: Use, text: str | None) -> Custom:
@@ -34,14 +31,14 @@ def written(use: Use, text: str | None) -> Custom:
     where = f"{use.name} (CUSTOM)"
     try:
         call = decoded(operator.implementation_attrs) if text is None else _registered(operator, text)
-        operation = _bound(
+        operation = operation_of(
             call, tuple(_form(where, value.name, value.dtype, value.shape) for value in use.inputs)
         )
     except ValueError as error:
         raise CompileError(f"{where} implementation_attrs: {error}") from None
     except ScriptError as error:
         raise CompileError(f"{where}: the text of {operator.operator_name} is wrong: {error}") from error
-    found = Custom(use, operation)
+    found = Custom(use, operation, call)
     found.check()
     return found
 
@@ -61,53 +58,13 @@ def _form(where: str, name: str, dtype: DType, shape: tuple[int, ...] | None) ->
     return kind, shape
 
 
-@lru_cache(maxsize=256)
-def _library(text: str) -> Library:
-    """The modules of a text without faults."""
-    library = Library({"main": text}, Standard())
-    check(library, graph=False)
-    return library
-
-
-def definition_of(text: str, operator: str) -> Definition:
-    """An operator of a text; `ValueError` if it has none of that name."""
-    known = _library(text).main.definitions
-    if operator not in known:
-        raise ValueError(f"the text has no operator {operator!r}; it has {', '.join(known) or 'none'}")
-    return known[operator]
-
-
-def operator_names(text: str) -> list[str]:
-    """The operators of a text."""
-    return list(_library(text).main.definitions)
-
-
-@lru_cache(maxsize=256)
-def _bound(call: Written, forms: tuple[Form, ...]) -> Operation:
-    """The operation of a call on operands of such types and shapes."""
-    definition = definition_of(call.text, call.operator)
-    names = [one.name for one in definition.operator.inputs]
-    counts = call.inputs or tuple(
-        (name, -1 if place < len(forms) else None) for place, name in enumerate(names)
-    )
-    operands = [Tensor(f"input{place}", kind, shape, "input") for place, (kind, shape) in enumerate(forms)]
-    inputs: dict[str, Argument] = grouped(counts, operands)
-    return invoke(
-        definition, _library(call.text), types=call.types, attributes=dict(call.attributes), inputs=inputs
-    )
-
-
-def operation_of(call: Written, forms: Sequence[Form]) -> Operation:
-    """The operation of a call on operands of such types and shapes."""
-    return _bound(call, tuple(forms))
-
-
 @dataclass(frozen=True, slots=True)
 class Custom:
     """A CUSTOM node and the operation that it is."""
 
     use: Use
     operation: Operation
+    written: Written
 
     def check(self) -> None:
         """Raise unless the outputs of the node are those that the text gives."""
@@ -124,12 +81,18 @@ class Custom:
     @property
     def inputs(self) -> list[Tensor]:
         """The tensors that the operands stand for."""
-        return [tensor for one in self.operation.inputs.values() for tensor in tensors_of(one)]
+        return self._told(self.operation.inputs)
 
     @property
     def outputs(self) -> list[Tensor]:
         """The tensors that are computed."""
-        return [tensor for one in self.operation.outputs.values() for tensor in tensors_of(one)]
+        return self._told(self.operation.outputs)
+
+    def _told(self, arguments: Mapping[str, Argument]) -> list[Tensor]:
+        """All tensors of arguments; behind them their extents, where these are asked for."""
+        if self.written.opened is not None:
+            return tensors_told(arguments.values())
+        return [tensor for one in arguments.values() for tensor in tensors_of(one)]
 
     @property
     def constants(self) -> Mapping[Tensor, Array]:
@@ -170,9 +133,11 @@ class Custom:
         except Unfit as reason:
             raise CompileError(f"{self.use.name} (CUSTOM): cannot be compiled: {reason}") from None
         dtypes = [value.dtype.storage for value in self.use.outputs]
+        told = None if self.written.opened is None else Extents(self.use.name, self.operation, self.written)
 
         def run(*arrays: Array) -> Sequence[Array]:
-            found = general(inputs, outputs, arrays)
+            given = dict(zip(inputs, arrays, strict=True))
+            found = general(given, outputs) if told is None else told.run(general, given, outputs)
             return [array.astype(dtype) for array, dtype in zip(found, dtypes, strict=True)]
 
         return run

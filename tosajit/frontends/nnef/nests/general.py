@@ -54,7 +54,7 @@ class General:
             dtype, shape = _DTYPES[tensor.type], largest_shape(tensor)
             array = given.get(tensor, tensor.value)
             found[tensor] = np.zeros(shape, dtype) if array is None else np.array(array, dtype, order="C")
-        words = np.zeros(len(found) + 1 + len(self._kernel.counters), np.int64)
+        words = np.zeros(len(found) + 1, np.int64)
         words[: len(found)] = [array.ctypes.data for array in found.values()]
         call = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._address)
         call(words.ctypes.data)
@@ -64,11 +64,9 @@ class General:
             raise InputError(f"{self.name} (CUSTOM): {text} [NNEF 2.0 section 2.12]")
         return found
 
-    def __call__(
-        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], arrays: Sequence[Array]
-    ) -> list[Array]:
-        """The outputs, of inputs in their order."""
-        found = self.run(dict(zip(inputs, arrays, strict=True)))
+    def __call__(self, given: Mapping[Tensor, Array], outputs: Sequence[Tensor]) -> list[Array]:
+        """The outputs, of inputs."""
+        found = self.run(given)
         return [
             found[one] if one in found else np.zeros(largest_shape(one), _DTYPES[one.type]) for one in outputs
         ]
@@ -79,7 +77,11 @@ class General:
         That is more than is written, and as if no point depended on another. A loop that data limit is taken
         to be as long as the longest dimension of what is read.
         """
-        return [_estimate(self.name, number, one) for number, one in enumerate(formulas(self.operation))]
+        return [
+            _estimate(self.name, number, one)
+            for number, one in enumerate(formulas(self.operation))
+            if not one.is_count
+        ]
 
 
 class _Tensors:

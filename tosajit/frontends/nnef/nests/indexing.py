@@ -11,6 +11,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.frontends.nnef.model import Argument, Open, Operation, Tensor
 from tosajit.frontends.nnef.nests import terms
+from tosajit.frontends.nnef.nests.assignment import extent_term
 from tosajit.frontends.nnef.nests.packed import known_items, picked
 from tosajit.frontends.nnef.nests.terms import Apply, Checked, Element, Loop, Packed, Term, kind
 from tosajit.frontends.nnef.syntax import tree
@@ -156,9 +157,8 @@ class Indexer:
         found: list[Term] = []
         checked: list[int] = []
         for place, index in enumerate(indices):
-            extent = tensor.shape[place]
-            size = extent.bound if isinstance(extent, Open) else extent
             if isinstance(index, Checked):
+                size = extent_term(tensor, place)
                 if index.low is None or index.high is None:
                     checked.append(place)
                     found.append(index.index)

@@ -15,6 +15,7 @@ from tosajit.frontends.nnef.model import Tensor
 from tosajit.frontends.nnef.nests import meaning, terms
 from tosajit.frontends.nnef.nests.assignment import Assignment, Unfit, largest_shape
 from tosajit.frontends.nnef.nests.terms import Element, Loop, Term
+from tosajit.frontends.nnef.syntax.source import Span
 from tosajit.kernels.phase import literal
 from tosajit.kernels.scalars import scalar_source
 
@@ -31,18 +32,17 @@ from tosajit.kernels.floats import *
 class Kernel:
     """The text of a kernel and the tensors whose addresses it takes, in their order.
 
-    Behind them are a word for a limit that was too large, and one for each counter.
+    Behind them is a word for a limit that was too large.
     """
 
     source: str
     tensors: tuple[Tensor, ...]
-    counters: tuple[Loop, ...]
 
 
 def kernel(assignments: Sequence[Assignment]) -> Kernel:
     """The kernel of assignments, in their order."""
     tensors = dict.fromkeys(
-        element.tensor for one in assignments for element in (*one.targets, *one.reads, *_limits(one))
+        element.tensor for one in assignments for element in (*one.targets, *one.reads, *_conditions(one))
     )
     written = frozenset(tensor for one in assignments for tensor in one.outputs)
     writer = _Writer({tensor: number for number, tensor in enumerate(tensors)}, written)
@@ -53,11 +53,12 @@ def kernel(assignments: Sequence[Assignment]) -> Kernel:
                 writer.fill(output, meaning.neutral(one.operator, meaning.COMPUTED[output.type]))
             initialised.add(output)
         writer.assign(one)
-    return Kernel(writer.text(), tuple(tensors), tuple(writer.counters))
+    return Kernel(writer.text(), tuple(tensors))
 
 
-def _limits(one: Assignment) -> list[Element]:
-    return terms.elements_of(*(loop.extent for loop in one.loops))
+def _conditions(one: Assignment) -> list[Element]:
+    """What is read before anything is computed: limits of loops, and extents that indices may leave."""
+    return terms.elements_of(*(loop.extent for loop in one.loops), *one.skips)
 
 
 @dataclass
@@ -71,6 +72,8 @@ class _Writer:
     lines: list[str] = field(default_factory=list)
     _indent: str = "    "
     _names: int = 0
+    _counting: dict[Loop, Span] = field(default_factory=dict)
+    """The formula that counts last."""
 
     def text(self) -> str:
         """The whole module."""
@@ -78,10 +81,7 @@ class _Writer:
         head = ["def kernel(args):", "    pass"]
         head += [f"    p{number} = load_i64(args, {number})" for number in range(count)]
         head += [f"    {name} = np.int64(0)" for name in self.counters.values()]
-        tail = [
-            f"    store_i64(args, {count + 1 + n}, {name})" for n, name in enumerate(self.counters.values())
-        ]
-        return "\n".join([HEADER, scalar_source(sorted(self.scalars)), "", *head, *self.lines, *tail, ""])
+        return "\n".join([HEADER, scalar_source(sorted(self.scalars)), "", *head, *self.lines, ""])
 
     def fill(self, output: Tensor, value: float) -> None:
         """Set all elements."""
@@ -94,7 +94,7 @@ class _Writer:
 
     def assign(self, one: Assignment) -> None:
         """The loops of an assignment."""
-        outer = self._indent
+        outer, start = self._indent, len(self.lines)
         points = _Point(self, one)
         for number, loop in enumerate(one.loops):
             limit = str(loop.extent) if isinstance(loop.extent, int) else self._limit(points, loop.extent)
@@ -107,9 +107,16 @@ class _Writer:
                 self._indent += "    "
                 points.forget()
         points.store()
-        for counter in points.counted:
-            self.write(f"{self.counters[counter]} += 1")
+        for counter in () if one.is_count else points.counted:
+            self._count(counter, one, start, outer)
         self._indent = outer
+
+    def _count(self, counter: Loop, one: Assignment, start: int, outer: str) -> None:
+        """Count the points of an assignment; from 0, unless it is a further part of the same formula."""
+        self.write(f"{self.counters[counter]} += 1")
+        if self._counting.get(counter) != one.span:
+            self.lines.insert(start, f"{outer}{self.counters[counter]} = np.int64(0)")
+        self._counting[counter] = one.span
 
     def _limit(self, points: _Point, extent: Term) -> str:
         """The name of a limit that data decide."""

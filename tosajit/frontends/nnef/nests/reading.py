@@ -42,7 +42,7 @@ def assignments(operation: Operation) -> list[Assignment]:
             raise ScriptError(
                 [source.fault(fault.span, fault.message, fault.section, fault.remedy)]
             ) from None
-    return found
+    return [*found, *reader.of.counts()]
 
 
 @dataclass

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tosajit.frontends.nnef.model import Argument, Open, Operation, Tensor
+from tosajit.frontends.nnef.compose.mentions import mentioned
+from tosajit.frontends.nnef.model import Argument, Open, Opened, Operation, Tensor
 from tosajit.frontends.nnef.nests import terms
+from tosajit.frontends.nnef.nests.assignment import Assignment, extent_term
 from tosajit.frontends.nnef.nests.indexing import Indexer
 from tosajit.frontends.nnef.nests.packed import chosen, folded, known_items, mapped
-from tosajit.frontends.nnef.nests.terms import Checked, Loop, Packed, Term
+from tosajit.frontends.nnef.nests.terms import Checked, Element, Loop, Packed, Term
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
-from tosajit.frontends.nnef.values.value import ValueFault
+from tosajit.frontends.nnef.values.value import Value, ValueFault
 
 _TYPES = ("int", "real", "bool", "str")
 _BETWEEN = range
@@ -37,7 +39,24 @@ class Resolver:
         sizes = {name: len(one) for name, one in self.tensors.items() if isinstance(one, tuple)}
         self.scope = Scope(operation.symbols, operation.types, shapes, sizes)
         self._indexer = Indexer(self)
+        self._opened = {name: _opened(one, operation.symbols[name]) for name, one in operation.opened.items()}
         self._counters = {name: Loop(name, _MOST_COUNTED) for name in _counted(operation)}
+
+    def counts(self) -> Iterator[Assignment]:
+        """How large outputs are that grow with each place that is counted."""
+        operator = self.operation.definition.operator
+        used = {name for lowering in operator.lowerings or () for name in mentioned(lowering.left)}
+        for output in operator.outputs:
+            argument = self.tensors[output.name]
+            for place, name in _places(output):
+                if (
+                    isinstance(argument, Tensor)
+                    and argument.extents
+                    and name in self._counters
+                    and name in used
+                ):
+                    target = Element(argument.extents, (place % argument.rank,))
+                    yield Assignment(output.span, (), (target,), "=", (self._counters[name],), is_count=True)
 
     def known(self, expression: tree.Expression) -> int:
         """An int that cannot depend on loops or data."""
@@ -65,7 +84,9 @@ class Resolver:
         match expression:
             case tree.Name():
                 return self._named(expression)
-            case tree.Literal() | tree.Member() | tree.Format():
+            case tree.Member():
+                return self._member(expression)
+            case tree.Literal() | tree.Format():
                 return evaluate(expression, self.scope)
             case tree.Parenthesised(expression=inner):
                 return self.value(inner)
@@ -75,11 +96,19 @@ class Resolver:
                 return self._operation(expression)
         return self._of_packs(expression)
 
+    def _member(self, member: tree.Member) -> Packed:
+        tensor = self.tensors.get(member.name)
+        if member.member == "shape" and isinstance(tensor, Tensor) and tensor.extents is not None:
+            return tuple(extent_term(tensor, place) for place in range(tensor.rank))
+        return evaluate(member, self.scope)
+
     def _named(self, name: tree.Name) -> Packed:
         if name.name in self.symbols:
             return self.symbols[name.name]
         if name.name in self._counters:
             return self._counters[name.name]
+        if name.name in self._opened:
+            return self._opened[name.name]
         if name.name not in self.tensors or name.name in self.operation.symbols:
             return evaluate(name, self.scope)
         if self.tensors[name.name] is None:
@@ -232,13 +261,27 @@ class Resolver:
             yield from _BETWEEN(*slice(*ends).indices(extent))
 
 
+def _opened(one: Opened, bound: Value) -> Packed:
+    """A symbol that data decide, as formulas see it."""
+    if not isinstance(bound, tuple):
+        return Element(one.tensor, ())
+    items = enumerate(zip(bound, one.items, strict=True))
+    return tuple(Element(one.tensor, (place,)) if opened else item for place, (item, opened) in items)
+
+
 def _counted(operation: Operation) -> Iterator[str]:
     """Extents that data decide: in formulas each stands for the next place along it."""
     for output in operation.definition.operator.outputs:
-        for extent in output.type.shape.extents if output.type.shape else ():
-            if isinstance(extent.expression, tree.Name) and extent.bound is not None:
-                if extent.expression.name not in operation.symbols:
-                    yield extent.expression.name
+        yield from (name for _, name in _places(output) if name not in operation.symbols)
+
+
+def _places(output: tree.Parameter) -> Iterator[tuple[int, str]]:
+    """The dimensions of an output that have a name and a bound; from the end behind what may be several."""
+    extents = output.type.shape.extents if output.type.shape else ()
+    for place, extent in enumerate(extents):
+        if isinstance(extent.expression, tree.Name) and extent.bound is not None and extent.pack is None:
+            several = any(one.pack is not None for one in extents[:place])
+            yield place - len(extents) if several else place, extent.expression.name
 
 
 def _shape(argument: Argument) -> tuple[int, ...] | None:

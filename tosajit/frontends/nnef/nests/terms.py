@@ -183,7 +183,7 @@ def chosen(condition: Term, then: Term, otherwise: Term) -> Term:
     return otherwise if condition is False else Apply("?", (condition, then, otherwise), kind(then))
 
 
-def within(index: Term, extent: int) -> Term:
+def within(index: Term, extent: Term) -> Term:
     """Whether an index is inside of a dimension."""
     return binary("&&", binary(">=", index, 0), binary("<", index, extent))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tosajit.frontends.nnef.model import Argument, Definition, Operation
+from tosajit.frontends.nnef.model import Argument, Definition, Open, Operation, Tensor, tensors_of
 from tosajit.frontends.nnef.values.value import Value
 
 DOMAIN = "nnef"
@@ -31,6 +31,12 @@ class Written:
 
     None if each operand is an input of its own, in their order.
     """
+    opened: tuple[tuple[int, ...], ...] | None = None
+    """The dimensions of each operand whose extents data decide; None where nobody asks for extents.
+
+    Those that have such dimensions are followed, behind all operands, by their extents, an int32 for each
+    dimension; so are the results.
+    """
 
 
 def encoded(written: Written) -> bytes:
@@ -42,6 +48,8 @@ def encoded(written: Written) -> bytes:
         given["attributes"] = dict(written.attributes)
     if written.inputs is not None:
         given["inputs"] = written.inputs
+    if written.opened is not None:
+        given["opened"] = written.opened
     found = json.dumps(given, sort_keys=True, ensure_ascii=False).encode()
     if len(found) > LONGEST:
         raise ValueError(f"the text takes {len(found)} bytes, but an operator may take {LONGEST}")
@@ -68,9 +76,23 @@ def decoded(attributes: bytes) -> Written:
     if not isinstance(values, dict):
         raise ValueError("`attributes` are not by name")
     found = tuple((name, _value(one)) for name, one in values.items())
+    opened = given.get("opened")
     return Written(
-        given["text"], given["operator"], tuple(types), found, None if inputs is None else _counts(inputs)
+        given["text"],
+        given["operator"],
+        tuple(types),
+        found,
+        None if inputs is None else _counts(inputs),
+        None if opened is None else _dimensions(opened),
     )
+
+
+def _dimensions(given: object) -> tuple[tuple[int, ...], ...]:
+    """The dimensions of each operand that data decide."""
+    rows = given if isinstance(given, list) else [given]
+    if not all(isinstance(row, list) and all(type(one) is int and one >= 0 for one in row) for row in rows):
+        raise ValueError("`opened` are no dimensions of operands")
+    return tuple(map(tuple, rows))
 
 
 def _counts(given: object) -> tuple[tuple[str, int | None], ...]:
@@ -104,9 +126,21 @@ def written_of(operation: Operation) -> Written:
     """How an operation of a model is kept."""
     definition = operation.definition
     types = tuple(operation.types[one.name] for one in definition.operator.dtypes)
-    attributes = tuple((name, value) for name, value in operation.attributes.items() if value is not None)
+    attributes = tuple(
+        (name, value)
+        for name, value in operation.attributes.items()
+        if value is not None and name not in operation.opened
+    )
     inputs = tuple((name, _count(argument)) for name, argument in operation.inputs.items())
-    return Written(_own_text(definition), definition.operator.name, types, attributes, inputs)
+    opened = None
+    if operation.is_open:
+        tensors = [one for argument in operation.inputs.values() for one in tensors_of(argument)]
+        opened = tuple(_open_dimensions(one) for one in tensors)
+    return Written(_own_text(definition), definition.operator.name, types, attributes, inputs, opened)
+
+
+def _open_dimensions(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(place for place, extent in enumerate(tensor.shape) if isinstance(extent, Open))
 
 
 def _own_text(definition: Definition) -> str:

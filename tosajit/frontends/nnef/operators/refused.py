@@ -3,7 +3,7 @@
 from tosajit.frontends.nnef.operators import refuse
 
 refuse(
-    "layout.nonzero algo.nonmax_suppress",
+    "algo.nonmax_suppress",
     "data decide the shape of its result, and TOSA's are known before a run",
 )
 refuse(
