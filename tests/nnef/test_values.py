@@ -9,7 +9,7 @@ import pytest
 from tosajit.frontends.nnef.syntax.parser import parse
 from tosajit.frontends.nnef.syntax.source import Source
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
-from tosajit.frontends.nnef.values.value import LONGEST_PACK, Value, ValueFault, type_of
+from tosajit.frontends.nnef.values.value import LONGEST_PACK, LONGEST_TEXT, Value, ValueFault, type_of
 
 SCOPE = Scope(
     symbols={
@@ -43,6 +43,25 @@ VALUES: list[tuple[str, Value]] = [
     ("7 % 3", 1),
     ("-7 % 3", -1),
     ("7 % -3", 1),
+    ("-7 % -3", -1),
+    ("4611686018427387905 % 9223372036854775807", 4611686018427387905),
+    ("-4611686018427387905 % 9223372036854775807", -4611686018427387905),
+    ("9223372036854775806 + 1", 2**63 - 1),
+    ("-9223372036854775807 - 1", -(2**63)),
+    ("(-2) ** 63", -(2**63)),
+    ("1 ** 64", 1),
+    ("(-1) ** 65", -1),
+    ("0 ** 99", 0),
+    ("(-2.0) ** 3.0", -8.0),
+    ("0.0 ** 0.5", 0.0),
+    ("-1.0 / 0.0", -math.inf),
+    ("1.0 / -0.0", -math.inf),
+    ("1.0 / (0.0 <? -0.0)", -math.inf),
+    ("1.0 / (-0.0 <? 0.0)", math.inf),
+    ("1.0 / (0.0 >? -0.0)", -math.inf),
+    ("1.0 / (-0.0 >? 0.0)", math.inf),
+    ("2.5 >? r", 2.5),
+    ("3.5 >? r", 3.5),
     ("2 ** 10", 1024),
     ("2.0 ** -1.0", 0.5),
     ("0 ** 0", 1),
@@ -61,6 +80,15 @@ VALUES: list[tuple[str, Value]] = [
     ("2 <= 1", False),
     ("'a' < 'b'", True),
     ("'b' >= 'a'", True),
+    ("'b' <= 'a'", False),
+    ("'a' < 'a'", False),
+    ("'a' > 'a'", False),
+    ("'a' <= 'a'", True),
+    ("'a' >= 'a'", True),
+    ("1 < 1", False),
+    ("1 <= 1", True),
+    ("1.0 > 1.0", False),
+    ("1.0 >= 1.0", True),
     ("word == 'abc'", True),
     ("1 != 1", False),
     ("n is 5", True),
@@ -157,6 +185,14 @@ VALUES: list[tuple[str, Value]] = [
     ("null + 1", None),
     ("-null", None),
     ("[null, 1]", None),
+    ("[null ..(2)]", None),
+    ("[1 ..(null)]", None),
+    ("[(p, null)..]", None),
+    ("[p..(3)]", (3, 1, 2)),
+    ("[5:0:-2]", (5, 3, 1)),
+    ("[4:0:-2]", (4, 2)),
+    ("[1:6:2]", (1, 3, 5)),
+    ("[0:-9000000000000000000]", ()),
     ("p[null]", None),
     ("p[null:]", None),
     ("null && no", None),
@@ -188,6 +224,14 @@ VALUES: list[tuple[str, Value]] = [
     ("sign(-3)", -1),
     ("sign(2.5)", 1.0),
     ("sign(0)", 0),
+    ("sign(0.0)", 0.0),
+    ("sign(1.0)", 1.0),
+    ("sign(-0.5)", -1.0),
+    ("sign(1)", 1),
+    ("round(inf)", math.inf),
+    ("round(0.5)", 1.0),
+    ("floor(-inf)", -math.inf),
+    ("ceil(inf)", math.inf),
     ("round(2.5)", 3.0),
     ("round(-2.5)", -3.0),
     ("round(0.49999999999999994)", 0.0),
@@ -259,9 +303,47 @@ FAULTS = [
     ("-yes", "`-` does not take bool"),
     (f"[1 ..({LONGEST_PACK + 1})]", f"a pack has at most {LONGEST_PACK} items"),
     ("[0:9000000000000000000]", "a pack has at most"),
+    (f"[0:{LONGEST_PACK + 1}]", f"a pack has at most {LONGEST_PACK} items, not {LONGEST_PACK + 1}"),
+    (f"[7:{7 + 3 * LONGEST_PACK + 1}:3]", f"a pack has at most {LONGEST_PACK} items, not {LONGEST_PACK + 1}"),
+    (f"[{LONGEST_PACK + 1}:0:-1]", f"a pack has at most {LONGEST_PACK} items, not {LONGEST_PACK + 1}"),
+    ("-9223372036854775807 - 2", "the integer has more than 64 bits"),
+    ("(-2) ** 64", "-2 ** 64 has more than 64 bits"),
+    ("2 ** 63", "the integer has more than 64 bits"),
+    ("1 ** -1", "1 ** -1 is no integer"),
+    ("p[truths[:2]]", "a mask of 2 items does not go with a pack of 3"),
+    ("[p..(2)]", "a pack of 3 items is said to have 2"),
     ("(-2.0) ** 0.5", "-2.0 ** 0.5 is no real number"),
     ("10.0 ** 400.0", "10.0 ** 400.0 is too large"),
 ]
+
+
+@pytest.mark.parametrize("text", ["0.0 / 0.0", "0.0 / -0.0", "nan / 0.0", "sign(nan)", "round(nan)", "nan >? nan"])
+def test_what_is_no_number_stays_so(text: str) -> None:
+    found = value(text.replace("nan", "(inf - inf)"))
+    assert isinstance(found, float)
+    assert math.isnan(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        (f"[0:{LONGEST_PACK}]", 0, LONGEST_PACK - 1),
+        (f"[7:{7 + 3 * LONGEST_PACK - 2}:3]", 7, 7 + 3 * (LONGEST_PACK - 1)),
+        (f"[{LONGEST_PACK}:0:-1]", LONGEST_PACK, 1),
+        (f"[n ..({LONGEST_PACK})]", 5, 5),
+    ],
+)
+def test_a_pack_may_be_as_long_as_the_limit(text: str, first: int, last: int) -> None:
+    found = value(text)
+    assert isinstance(found, tuple)
+    assert (len(found), found[0], found[-1]) == (LONGEST_PACK, first, last)
+
+
+def test_a_string_may_be_as_long_as_the_limit() -> None:
+    longest = "a" * (LONGEST_TEXT - 1)
+    assert value(f"'{longest}{{n}}'") == longest + "5"
+    with pytest.raises(ValueFault, match=f"a string has at most {LONGEST_TEXT} characters"):
+        value(f"'{longest}b{{n}}'")
 
 
 @pytest.mark.parametrize(("text", "message"), FAULTS, ids=[text for text, _ in FAULTS])

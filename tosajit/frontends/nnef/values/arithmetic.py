@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import ge, gt, le, lt
+from typing import Any
 
 from tosajit.frontends.nnef.values.value import Item, type_of
 
@@ -21,7 +23,7 @@ class NoValue(Exception):
 
 
 def _remainder(left: int, right: int) -> int:
-    return int(math.copysign(abs(left) % abs(right), left))
+    return left % (-abs(right) if left < 0 else abs(right))
 
 
 def _power(left: int, right: int) -> int:
@@ -75,11 +77,11 @@ _TRUTHS: dict[str, Callable[[bool, bool], bool]] = {
     "^": lambda left, right: left != right,
     "=>": lambda left, right: right or not left,
 }
-_ORDERS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
 }
 
 
@@ -108,16 +110,9 @@ def _result(operator: str, left: Item, right: Item) -> Item:
             return whole(_INTEGERS[operator](left, right))
         case float(), float() if operator in _REALS:
             return _REALS[operator](left, right)
-        case ((int() | float()), (int() | float())) if operator in _ORDERS:
+        case ((int() | float() | str()), (int() | float() | str())) if operator in _ORDERS:
             return _ORDERS[operator](left, right)
-        case str(), str() if operator in _ORDERS:
-            return _ORDERS[operator](*_placed(left, right))
     raise NoValue(f"`{operator}` does not take {type_of(left)}")
-
-
-def _placed(left: str, right: str) -> tuple[int, int]:
-    """Numbers that are ordered as two strings are."""
-    return int(left > right), int(right > left)
 
 
 def whole(value: int) -> int:

@@ -52,7 +52,7 @@ def spread(first: Value, last: Value, stride: Value) -> Pack:
     if ends[2] == 0:
         raise NoValue("the stride of a range must not be 0")
     found = range(*ends)
-    bounded(max(0, -(-(ends[1] - ends[0]) // ends[2])))
+    bounded(-(-(ends[1] - ends[0]) // ends[2]))
     return tuple(found)
 
 
