@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
-from tosajit.frontends.frame import proportion
+from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor, _Writer
+from tosajit.frontends.frame import Refused, proportion
 from tosajit.frontends.tflite.fields import Activation, Padding, layout
+from tosajit.frontends.tflite.operand import Described
 from tosajit.frontends.tflite.options import OPTIONS, OPTIONS_2, AddOptions, Conv2DOptions, SplitOptions
 from tosajit.frontends.tflite.reader import read_model
+from tosajit.frontends.tflite.records import Dimension, Sparsity
 from tosajit.frontends.tflite.schema import OPERATORS, Type
+from tosajit.frontends.tflite.sparse import dense
 
 
 def sum_of(
@@ -171,6 +174,9 @@ def test_mutated_files_are_read_or_refused() -> None:
     ("dimensions", "fault"),
     [
         ((2, ((0, 1, 3), [0, 1, 7])), "within"),
+        ((2, ((0, 1, 3), [0, 1, 4])), r"expected elements within \[2, 4\]"),
+        ((2, ((0, 1, 4), [0, 1, 2])), "segments of 3 indices"),
+        ((3, 3), "at most 8 elements"),
         ((2, ((0, 1), [0, 1, 2])), "expected 3 segments"),
         ((2, ((0, 9, 3), [0, 1, 2])), "segments of 3 indices"),
         ((2, ((0, 2, 1), [0, 1, 2])), "at most 8 elements"),
@@ -185,6 +191,87 @@ def test_a_damaged_sparse_constant_is_told(dimensions: Any, fault: str) -> None:
     model = RawModel([RawSubgraph([sparse, result], [RawOperator("DENSIFY", (0,), (1,))], [], [1])])
     with pytest.raises(tj.FileError, match=fault):
         tj.load(model.bytes())
+
+
+def test_a_sparse_constant_may_lack_one_element() -> None:
+    sparsity = Sparsity((0, 1), (), (Dimension(2, None, None), Dimension(4, None, None)))
+    elements = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(dense(elements, (2, 4), sparsity), elements.reshape(2, 4))
+    with pytest.raises(ValueError, match="expected 8 elements, found 7"):
+        dense(elements[:7], (2, 4), sparsity)
+
+
+def test_the_last_element_of_a_sparse_row_counts() -> None:
+    sparsity = Sparsity((0, 1), (), (Dimension(2, None, None), Dimension(0, (0, 2, 3), (0, 3, 2))))
+    found = dense(np.array([5, 6, 7], np.int8), (2, 4), sparsity)
+    assert found.tolist() == [[5, 0, 0, 6], [0, 0, 7, 0]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"),
+    [
+        (Type.INT2, -2, 1),
+        (Type.INT4, -8, 7),
+        (Type.INT8, -128, 127),
+        (Type.UINT8, 0, 255),
+        (Type.INT16, -32768, 32767),
+    ],
+)
+def test_zero_points_are_numbers_of_the_type(kind: Type, least: int, most: int) -> None:
+    def described(point: int) -> Described:
+        raw = RawTensor("x", kind, (2,), scale=(0.5,), zero_point=(point,))
+        return Described(
+            read_model(RawModel([RawSubgraph([raw], [], [], [])]).bytes()).subgraphs[0].tensors[0]
+        )
+
+    moved = 128 if kind is Type.UINT8 else 0
+    for point in (least, most):
+        assert described(point).zero_points == (point - moved,)
+        assert described(point).bounds == (least - moved, most - moved)
+    for point in (least - 1, most + 1):
+        with pytest.raises(Refused, match=f"x has a zero point outside of {kind.label}"):
+            described(point).zero_points  # noqa: B018
+
+
+def test_a_signature_names_what_is_there() -> None:
+    (subgraph,) = sum_of().subgraphs
+    for signature, fault in (
+        (("half", 1, {}, {}), r"subgraph_index\): expected one of 1 subgraphs, found 1"),
+        (("half", 0, {"x": 3}, {}), r"tensor_index\): expected one of 3 tensors, found 3"),
+        (("half", 0, {}, {"y": 3}), r"tensor_index\): expected one of 3 tensors, found 3"),
+    ):
+        with pytest.raises(tj.FileError, match=fault):
+            read_model(RawModel([subgraph], [signature]).bytes())
+    found = read_model(RawModel([subgraph], [("half", 0, {"x": 2}, {"y": 2})]).bytes()).signatures
+    assert [(one.inputs, one.outputs) for one in found] == [((("x", 2),), (("y", 2),))]
+
+
+@pytest.mark.parametrize(("more", "is_there"), [(0, True), (1, False)])
+def test_buffers_may_be_behind_the_flatbuffer(
+    more: int, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, ones = sum_of(), np.arange(6, dtype=np.float32).tobytes()
+    place = [1 << 20, 24]
+
+    def buffer(self: Any, data: bytes) -> int:
+        return int(
+            self.table(("o", 0), ("Q", place[0]), ("Q", place[1])) if data else self.table(("o", 0), ("Q", 1))
+        )
+
+    monkeypatch.setattr(_Writer, "buffer", buffer)
+    size = len(model.bytes())
+    place[:] = size + more, len(ones)
+    data = model.bytes() + ones
+    assert len(data) == size + len(ones)
+    if is_there:
+        constant = read_model(data).subgraphs[0].tensors[1].data
+        assert constant is not None
+        assert constant.tolist() == [[0, 1, 2], [3, 4, 5]]
+    else:
+        with pytest.raises(
+            tj.FileError, match=f"expected 24 bytes at {size + 1}, but the file ends at {size + 24}"
+        ):
+            read_model(data)
 
 
 def test_a_constant_that_is_a_result_is_found_again() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tests.tflite_cases import Sketch, draw, drawn
+from tests.tflite_cases import Sketch, draw, drawn, gemmlowp
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
+from tosajit.frontends.tflite import words
 from tosajit.frontends.tflite.fields import Activation, LSTMKernel
 from tosajit.frontends.tflite.options import (
     LSTMOptions,
@@ -152,3 +153,39 @@ def test_tangents_are_near_the_real_ones(integer_bits: int) -> None:
 def test_sigmoids_are_near_the_real_ones() -> None:
     table = sigmoids()
     assert np.abs(table - 32768 / (1 + np.exp(-np.arange(len(table)) / 4096))).max() < 8
+
+
+SIZES = [*range(64), *range(64, 32768, 37), 32767, 32768]
+
+
+@pytest.mark.parametrize("integer_bits", range(7))
+def test_tangents_are_those_of_gemmlowp(integer_bits: int) -> None:
+    table = tangents(integer_bits)
+    assert [int(table[min(one, len(table) - 1)]) for one in SIZES] == [
+        gemmlowp.tangent(one, integer_bits) for one in SIZES
+    ]
+    assert len(table) == 1 or table[-2] != table[-1]
+
+
+def test_sigmoids_are_those_of_gemmlowp() -> None:
+    table = sigmoids()
+    expected = [gemmlowp.logistic(one) for one in SIZES]
+    assert [int(table[min(one, len(table) - 1)]) for one in SIZES] == expected
+    assert table[-2] != table[-1]
+
+
+def test_functions_of_words_are_even_or_odd() -> None:
+    given = np.array([*range(-5, 6), -32768, -32767, -32581, 32580, 32767, 4096, -4096], np.int16).reshape(
+        2, 9
+    )
+    sizes = np.abs(given.astype(np.int32)).reshape(-1).tolist()
+    below = (given < 0).reshape(-1)
+    for function, above in (
+        (words.sigmoid, [gemmlowp.logistic(one) for one in sizes]),
+        (lambda value: words.tangent(value, 3), [gemmlowp.tangent(one, 3) for one in sizes]),
+    ):
+        opposite = 32767 if function is words.sigmoid else 0
+        expected = np.where(below, opposite - np.array(above), above).reshape(given.shape)
+        found = tj.compile(tj.trace(function, given))(given)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, expected)

@@ -317,7 +317,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("text", ["0.0 / 0.0", "0.0 / -0.0", "nan / 0.0", "sign(nan)", "round(nan)", "nan >? nan"])
+@pytest.mark.parametrize(
+    "text", ["0.0 / 0.0", "0.0 / -0.0", "nan / 0.0", "sign(nan)", "round(nan)", "nan >? nan"]
+)
 def test_what_is_no_number_stays_so(text: str) -> None:
     found = value(text.replace("nan", "(inf - inf)"))
     assert isinstance(found, float)

@@ -28,5 +28,5 @@ def flexbuffer(values: Mapping[str, float | bool]) -> bytes:
         data += struct.pack(form, values[name])
     kinds = {float: FLOAT, bool: BOOL, int: INT}
     data += bytes(kinds[type(values[name])] << 2 | WIDE for name in names)
-    data += bytes([len(data) - vector, MAP << 2 | WIDE, 1])
+    data += struct.pack("<Q", len(data) - vector) + bytes([MAP << 2 | WIDE, 8])
     return bytes(data)

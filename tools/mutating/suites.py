@@ -114,6 +114,8 @@ TFLITE = (
     "tests/test_tflite_variables.py",
     "tests/test_tflite_refusals.py",
     "tests/test_tflite_custom.py",
+    "tests/test_tflite_flexbuffer.py",
+    "tests/test_tflite_forms.py",
     "tests/test_tflite_stablehlo.py",
     "tests/test_tflite_weights.py",
     "tests/test_tflite_recurrent.py",

@@ -19,7 +19,7 @@ def read_map(data: bytes) -> Mapping[str, Number]:
     """The numbers of a map; what is no number is left out. No offset or count is trusted."""
     try:
         return _Reader(data).map()
-    except (struct.error, UnicodeDecodeError, IndexError):
+    except (struct.error, ValueError, IndexError):
         raise FileError("expected custom options that are a flexbuffer with a map") from None
 
 
@@ -37,7 +37,7 @@ class _Reader:
         root = len(self.data) - 2 - width
         place, width = self.target(root, width), 1 << (kind & 3)
         count = self.number(place - width, width, _UINT)
-        if not 0 <= count <= _MOST:
+        if count > _MOST:
             raise FileError(f"expected at most {_MOST} custom options, found {count}")
         keys, key_width = (
             self.target(place - 3 * width, width),
@@ -54,8 +54,8 @@ class _Reader:
 
     def number(self, place: int, width: int, kind: int) -> int | float:
         """A number of one, two, four or eight bytes."""
-        form = _FORMS[kind][(1, 2, 4, 8).index(width)] if width in (1, 2, 4, 8) else " "
-        if form == " " or place < 0:
+        form = _FORMS[kind][(1, 2, 4, 8).index(width)]
+        if place < 0:
             raise IndexError(place)
         number: int | float = struct.unpack_from(f"<{form}", self.data, place)[0]
         return number
@@ -69,11 +69,5 @@ class _Reader:
 
     def key(self, place: int) -> str:
         """A name that ends with a zero."""
-        end = (
-            self.data.index(0, place, place + _LONGEST + 1)
-            if 0 in self.data[place : place + _LONGEST + 1]
-            else -1
-        )
-        if end < 0:
-            raise IndexError(place)
+        end = self.data.index(0, place, place + _LONGEST + 1)
         return self.data[place:end].decode()

@@ -18,16 +18,8 @@ from tosajit.frontends.common.scale import number_like
 from tosajit.tracing.tensor import Tensor
 
 _MOST = 32767
-_FACTORS = (
-    (-2, 1672461947),
-    (-1, 1302514674),
-    (0, 790015084),
-    (1, 290630308),
-    (2, 39332535),
-    (3, 720401),
-    (4, 242),
-)
-"""The exponential of less than nothing, by powers of two: 31 bits of exp(-2 ** exponent)."""
+_FACTORS = ((-2, 25520), (-1, 19875), (0, 12055), (1, 4435), (2, 600), (3, 11))
+"""15 bits of exp(-2 ** exponent); from 16 on nothing is left of the exponential."""
 
 
 def sigmoid(value: Tensor) -> Tensor:
@@ -55,8 +47,7 @@ def _looked_up(wide: Tensor, table: Array) -> Tensor:
 @cache
 def sigmoids() -> Array:
     """The sigmoid of 0, 1, 2, …, up to where it stays the same."""
-    below = -np.arange(32769)
-    halves = _half_of_one_plus(_exponential(below, 3))
+    halves = _half_of_one_plus(_exponential(3))
     table = _raised(_reciprocal(halves), 1)
     table[0] = 16384
     return _cut(table)
@@ -65,32 +56,29 @@ def sigmoids() -> Array:
 @cache
 def tangents(integer_bits: int) -> Array:
     """The hyperbolic tangent of 0, 1, 2, …, up to where it stays the same."""
-    below = -np.arange(32769)
-    halves = _half_of_one_plus(_exponential(below, integer_bits + 1))
+    halves = _half_of_one_plus(_exponential(integer_bits + 1))
     table = _raised(_reciprocal(halves) - 8192, 2)
     table[0] = 0
     return _cut(table)
 
 
 def _cut(table: Array) -> Array:
-    last = np.flatnonzero(table != table[-1])
-    return table[: (last[-1] if last.size else 0) + 2].astype(np.int16)
+    last = np.flatnonzero(table != table.max())[-1]
+    return table[: last + 2].astype(np.int16)
 
 
-def _exponential(below: Array, integer_bits: int) -> Array:
-    """The exponential of numbers up to 0, in 15 bits of fraction."""
+def _exponential(integer_bits: int) -> Array:
+    """The exponential of 0, -1, -2, …, in 15 bits of fraction, but for that of 0 itself."""
+    below = -np.arange(1 << 15)
     fraction = 15 - integer_bits
     quarter = 1 << (fraction - 2)
     part = (below & (quarter - 1)) - quarter
     result = _on_last_quarter(_raised(part, integer_bits))
     rest = part - below
     for exponent, factor in _FACTORS:
-        if exponent < integer_bits:
-            has = rest & (1 << (fraction + exponent)) != 0
-            result = np.where(has, _times(result, _divided(np.array(factor), 16)), result)
-    if integer_bits > 5:
-        result = np.where(below < -(1 << (20 - integer_bits)), 0, result)
-    return np.where(below == 0, _MOST, result)
+        has = rest & (1 << (fraction + exponent)) != 0
+        result = np.where(has, _times(result, factor), result)
+    return np.where(rest >> (fraction + 4), 0, result)
 
 
 def _on_last_quarter(number: Array) -> Array:
@@ -100,8 +88,7 @@ def _on_last_quarter(number: Array) -> Array:
     square = _times(x, x)
     fourth = _divided(_times(square, square), 2)
     more = _divided(_times(fourth + _times(square, x), third) + square, 1)
-    found: Array = np.minimum(middle + _times(x + more, middle), _MOST)
-    return found
+    return middle + _times(x + more, middle)
 
 
 def _half_of_one_plus(number: Array) -> Array:
@@ -111,7 +98,7 @@ def _half_of_one_plus(number: Array) -> Array:
 
 def _reciprocal(half: Array) -> Array:
     """One over the double of numbers from one half to one, with 2 integer bits: by Newton's method."""
-    guess = _divided(np.array(1515870810), 16) + _times(half, _divided(np.array(-1010580540), 16))
+    guess = 23130 + _times(half, -15420)
     for _ in range(3):
         error = 8192 - _times(half, guess)
         guess = guess + _raised(_times(guess, error), 2)
@@ -119,16 +106,15 @@ def _reciprocal(half: Array) -> Array:
 
 
 def _times(value: Array, other: Array | int) -> Array:
-    double: Array = value * other + (1 << 14)
-    return double >> 15
+    return _divided(value * other, 15)
 
 
 def _raised(value: Array, bits: int) -> Array:
-    found: Array = np.clip(value << bits, -32768, _MOST)
+    found: Array = np.minimum(value << bits, _MOST)
     return found
 
 
 def _divided(value: Array, bits: int) -> Array:
-    """Over a power of two, halves away from zero."""
-    size: Array = np.abs(value) + (1 << bits >> 1)
-    return np.where(value < 0, -(size >> bits), size >> bits)
+    """Over a power of two, halves up."""
+    found: Array = (value + (1 << bits >> 1)) >> bits
+    return found
