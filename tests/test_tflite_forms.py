@@ -55,7 +55,7 @@ def test_slopes_choose_how_a_line_is_bent(slopes: list[float], expected: str) ->
 )
 @pytest.mark.parametrize("kind", [np.float32, np.int32])
 def test_small_powers_are_products(exponent: int, products: int, kind: type) -> None:
-    value = np.array([-1, 1, -2, 2], kind)
+    value: Array = np.array([-1, 1, -2, 2], kind)
     made, found = form("POW", value, [np.array(exponent, kind)])
     assert made["MUL"] == products
     assert not made["POW"]

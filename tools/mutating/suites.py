@@ -128,7 +128,7 @@ NNEF = tuple(
     f"tests/nnef/test_{name}.py"
     for name in (
         "compose", "binding", "checker", "control", "open_shapes", "nests", "nests_general", "nests_custom",
-        "quantize", "quantized", "values", "weights", "loading", "writing", "library", "library_rules",
+        "nests_terms", "quantize", "quantized", "values", "weights", "loading", "writing", "library", "library_rules",
         "tosa_operators", "networks", "syntax", "library_operators", "nests_drawn", "syntax_faults",
         "nests_library",
     )

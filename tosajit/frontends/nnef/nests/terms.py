@@ -128,7 +128,7 @@ def _unchanged(operator: str, left: Term, right: Term) -> Term | None:
     if kind(left) != "int":
         return None
     match operator, left, right:
-        case "+", 0, other if left is not False:
+        case "+", 0, other:
             return other
         case (("+" | "-"), other, 0):
             return other
