@@ -137,7 +137,10 @@ def _power(base: Expr, exponent: float) -> Expr:
         return found if exponent > 0 else apply("div", _one(base), found)
     if base.type != "f32":
         raise Unfit(f"an integer to the power of {exponent} has no scalar")
-    return sqrt(base) if exponent == 0.5 else apply("pow", base, const(float(exponent), "f32"))
+    if exponent == 0.5:
+        return sqrt(base)
+    power = _general_power if float(exponent).is_integer() else _function("pow")
+    return power(base, const(float(exponent), "f32"))
 
 
 def sqrt(x: Expr) -> Expr:
