@@ -146,7 +146,7 @@ def convolution(
     matrix = weights.reshape(g.out_channels, -1)
     if left == "i8":
         packed, initial = (
-            pack.pack_weights(named_set(library).lanes, matrix),
+            pack.pack_bytes(named_set(library), matrix),
             pack.start_values(named_set(library), matrix, bias, *zero_points),
         )
     else:
@@ -295,9 +295,9 @@ def test_matrix_products_pack_b_at_run_time(
     a_zp, b_zp = zero_points if type_ == "i8" else (0, 0)
     spec = ContractSpec(named_set(library), "convolution", type_, type_)
     g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=dtype.itemsize)
-    left, right = guarded(a), guarded(b)
+    left, right, element_bytes = guarded(a), guarded(b), max(dtype.itemsize, spec.isa.byte_width)
     packed = Guarded(
-        (pack.packed_bytes(named_set(library).lanes, depth, width, dtype.itemsize, type_ == "i16"),), np.uint8
+        (pack.packed_bytes(spec.isa.lanes, depth, width, element_bytes, type_ == "i16"),), np.uint8
     )
     initial = Guarded((-(-width // 64) * 64,), np.int32 if type_ == "i8" else np.int64, fill=0)
     scratch = Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
@@ -453,7 +453,8 @@ def test_int8_depthwise_convolutions_are_exact(
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (*g.kernel, g.in_channels, g.channel_multiplier))
     bias = integers(rng, np.int32, g.out_channels).astype(np.int64)
-    packed, parts = pack.pack_depthwise(named_set(library).lanes, weights, weight_zp)
+    isa = named_set(library)
+    packed, parts = pack.pack_depthwise(isa.lanes, weights, weight_zp, isa.byte_width)
     assert parts == g.parts
     sums = (weights.astype(np.int64) - weight_zp).sum((0, 1)).reshape(-1)
     m = sorted(data.draw(st.tuples(*[st.integers(0, g.rows)] * 2)))
@@ -534,12 +535,14 @@ def test_vector_rescaling_is_exact_or_declined(
         guarded(x),
     )
     spec = ContractSpec(named_set(library), "convolution")
-    packed = guarded(pack.pack_weights(named_set(library).lanes, weights))
+    packed = guarded(pack.pack_bytes(named_set(library), weights))
+    scratch = Guarded((Blocking(g, spec.isa).scratch_bytes + 64,), np.uint8)
     addresses = {
         "SOURCE": source.address,
         "WEIGHT": packed.address,
         "INITIAL": initial.address,
         "OUTPUT": out.address,
+        "SCRATCH": scratch.address,
     }
     args = arguments(
         Slot,
@@ -598,7 +601,7 @@ def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
             spec,
             epilogue,
             x,
-            pack.pack_depthwise(named_set(library).lanes, weights)[0],
+            pack.pack_depthwise(spec.isa.lanes, weights, 0, spec.isa.byte_width)[0],
             initial,
             out,
             0,
@@ -608,16 +611,17 @@ def test_text_after_vector_rescaling_sees_int8(library: str, kind: str) -> None:
         g = Geometry((1, 1, 6, 5), (1, 1, 6, 5), channels, channels)
         matrix = np.diag(weights.reshape(-1))
         operands = (
-            guarded(pack.pack_weights(named_set(library).lanes, matrix)),
+            guarded(pack.pack_bytes(spec.isa, matrix)),
             guarded(pack.start_values(named_set(library), matrix, bias, 0, 0, rescale=True)),
         )
-        source = guarded(x)
+        source, scratch = guarded(x), Guarded((Blocking(g, spec.isa).scratch_bytes + 64,), np.uint8)
         args = arguments(
             Slot,
-            Blocking(g, named_set(library)),
+            Blocking(g, spec.isa),
             SOURCE=source.address,
             WEIGHT=operands[0].address,
             INITIAL=operands[1].address,
+            SCRATCH=scratch.address,
             **rescaled,
         )
         args[Slot.OUTPUT] = out.address

@@ -102,7 +102,7 @@ def test_int8_convolutions_are_exact(isa: InstructionSet, shape: str, weight_zp:
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
     bias = integers(rng, np.int32, g.out_channels)
     matrix = weights.reshape(g.out_channels, -1)
-    packed = pack.pack_weights(isa.lanes, matrix)
+    packed = pack.pack_bytes(isa, matrix)
     initial = pack.start_values(isa, matrix, bias, 5, weight_zp)
     out = Guarded((*g.output, g.out_channels), np.int32)
     spec, epilogue = ContractSpec(isa, "convolution"), Epilogue("store_i32(output, index, acc)", OUTPUT)
@@ -146,7 +146,7 @@ def test_sums_are_rescaled_to_int8(isa: InstructionSet, shape: str, double_round
     initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=True)
     data, out = guarded(table.packed(isa.lanes)), Guarded((*g.output, g.out_channels), np.int8)
     numbers = {"PARAMETERS": data.address, "SIGN": table.sign, "LOW": -100, "HIGH": 90}
-    spec, packed = ContractSpec(isa, "convolution"), pack.pack_weights(isa.lanes, matrix)
+    spec, packed = ContractSpec(isa, "convolution"), pack.pack_bytes(isa, matrix)
     convolved(Kernels(isa), isa, g, x, packed, initial, out, spec, Epilogue(rescale=True), **numbers)
     sums = summed(x.astype(np.int64), weights.astype(np.int64), g) + bias
     rounding = (1 << 39) + (np.where(sums < 0, -1, 1) << 30) * double_round
@@ -202,7 +202,7 @@ def test_depthwise_convolutions_are_exact(isa: InstructionSet, left: str, shape:
     sums = weights.astype(np.int64).sum((0, 1)).reshape(-1)
     start = np.zeros(isa.padded(g.out_channels), np.int32 if left == "i8" else np.int64)
     start[: g.out_channels] = -(isa.bias + zero) * sums if left == "i8" else 0
-    packed, _ = pack.pack_depthwise(isa.lanes, weights, 0, size)
+    packed, _ = pack.pack_depthwise(isa.lanes, weights, 0, max(size, isa.byte_width))
     out = Guarded((*g.output, g.out_channels), np.int32 if left == "i8" else np.int64)
     spec, kernels, blocking = ContractSpec(isa, "depthwise", left), Kernels(isa), DepthwiseBlocking(g, isa)
     operands = [guarded(array) for array in (x, packed, start)]
@@ -228,7 +228,7 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     rng, depth = np.random.default_rng(8), 7
     matrix = integers(rng, np.int8, (depth, columns))
     source = guarded(matrix)
-    packed = Guarded((pack.packed_bytes(isa.lanes, depth, columns, 1),), np.int8)
+    packed = Guarded((pack.packed_bytes(isa.lanes, depth, columns, isa.byte_width),), np.uint8)
     initial = Guarded((isa.padded(columns, 4),), np.int32)
     args = np.zeros(len(PackSlot), np.int64)
     args[PackSlot.SOURCE], args[PackSlot.ROW] = source.address, columns
@@ -238,7 +238,8 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     Kernels(isa).run(pack_source(ContractSpec(isa, "convolution")), args)
     assert packed.intact()
     assert initial.intact()
-    np.testing.assert_array_equal(packed.array, pack.pack_weights(isa.lanes, matrix.T).reshape(-1))
+    expected = pack.pack_bytes(isa, matrix.T).view(np.uint8).reshape(-1)
+    np.testing.assert_array_equal(packed.array, expected)
     start = pack.start_values(isa, np.ascontiguousarray(matrix.T), np.zeros(columns, np.int32), 0, 0)
     np.testing.assert_array_equal(initial.array[: len(start)], start)
 

@@ -26,7 +26,14 @@ from tosajit.host.unit import (
     own_constants,
 )
 from tosajit.kernels.contract.blocking import Blocking
-from tosajit.kernels.contract.pack import least_of, pack_weights, packed_bytes, start_values, sum_bound
+from tosajit.kernels.contract.pack import (
+    least_of,
+    pack_bytes,
+    pack_weights,
+    packed_bytes,
+    start_values,
+    sum_bound,
+)
 from tosajit.kernels.contract.slots import PackSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec
@@ -58,7 +65,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
         return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
-        packed = pack_weights(isa.lanes, matrix)
+        packed = pack_bytes(isa, matrix)
         bias = scaled.bias if scaled else none
         start = start_values(isa, matrix, bias, *request.zero_points, rescale=scaled is not None)
     else:
@@ -161,7 +168,7 @@ def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
     """What packing writes for each batch: the matrix, and for int8 the values that sums start with."""
     *batch, depth, columns = extents
     kind, axes = request.right.type, len(extents)
-    width = request.match.geometry.element_bytes
+    width = max(request.match.geometry.element_bytes, request.isa.byte_width)
     size = packed_bytes(request.isa.lanes, depth, columns, width, halves=kind == "i16", least=kind == "bf16")
     index = (along(0, axes) if batch else fixed(0, axes), fixed(0, axes))
     matrix = Access(f"{request.name}.packed", "i8", (prod(batch), size), index)

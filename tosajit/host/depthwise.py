@@ -52,7 +52,8 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
         return reasons.EPILOGUE
     scaled = finish.scaled
     zero, weight_zero = request.zero_points
-    packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, shape.element_bytes)
+    width = max(shape.element_bytes, request.isa.byte_width)
+    packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, width)
     if narrow:
         centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
         start = start_values(

@@ -55,10 +55,10 @@ class Blocking:
         block = self.isa.block
         if self.segments:
             rows = min(self.shape.output[3], MAX_PANEL_ROWS)
-            while rows > 2 * block and self.segments * self._segment_bytes(rows) > PANEL_BYTES:
+            while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > PANEL_BYTES:
                 rows -= block
             return rows
-        fitting = PANEL_BYTES // max(self.shape.pitch, 1) // block * block
+        fitting = PANEL_BYTES // max(self.shape.pitch * self._widths, 1) // block * block
         everything = -(-self.shape.positions // block) * block
         return max(block, min(fitting, MAX_PANEL_ROWS, everything))
 
@@ -73,13 +73,22 @@ class Blocking:
         return 24 * self.shape.kernel[0] * self.shape.kernel[1] * self.shape.runs[0]
 
     @property
+    def _widths(self) -> int:
+        """Return how many times as long rows are when products take them."""
+        return max(1, self.isa.byte_width // self.shape.element_bytes)
+
+    @property
+    def _gathered_bytes(self) -> int:
+        """Scratch memory for rows as they are."""
+        if self.shape.is_direct:
+            return 0
+        return self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
+
+    @property
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
-        return (
-            0
-            if self.shape.is_direct
-            else self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
-        )
+        widened = self._widths * self._panel_bytes + LINE + 2 * self.isa.register_bytes
+        return self._gathered_bytes + (widened if self._widths > 1 else 0)
 
     def slots(self) -> Mapping[Slot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
@@ -104,6 +113,7 @@ class Blocking:
             "OUT_N OUT_Z OUT_Y OUT_X": strides,
             "RUNS RUN_TAPS": self.shape.runs,
             "TAP_BYTES TABLE_BYTES ROW_BYTES": (tap, self._table_bytes, step),
+            "WIDENED": [self._gathered_bytes],
             "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
             "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.shape.is_direct), self.segments),
         }
@@ -119,11 +129,27 @@ class DepthwiseBlocking:
     isa: InstructionSet
 
     @property
+    def _group(self) -> int:
+        """Vertical taps that are side by side."""
+        return 4 // max(self.shape.element_bytes, self.isa.byte_width)
+
+    @property
+    def groups(self) -> int:
+        """Return the number of groups of vertical taps."""
+        return -(-self.shape.kernel[0] // self._group)
+
+    @property
+    def kept_lines(self) -> int:
+        """Return how many input lines, or groups of them, there is room for."""
+        shape = self.shape
+        return (shape.kernel[0] - 1) * shape.dilation[0] + 1 if shape.floating else self.groups
+
+    @property
     def blocks(self) -> tuple[int, int]:
         """Return how many channels and pixels to work on at a time."""
         width, lanes, tile = self.shape.output[2], self.isa.lanes, self.isa.pixels[0]
         columns = (width - 1) * self.shape.stride[1] + self.shape.reach
-        budget = ROW_BLOCK_BYTES // (4 * self.shape.groups)
+        budget = ROW_BLOCK_BYTES // (4 * self.groups)
         channels, pieces = self.shape.out_channels, 1
         while pieces < 64 and channels * min(columns, 3 * self.shape.reach + 8) > budget:
             pieces += 1
@@ -136,13 +162,12 @@ class DepthwiseBlocking:
     @property
     def taps(self) -> int:
         """Return the entries of the packed weights of a channel."""
-        return self.shape.groups * self.shape.kernel[1] * self.shape.parts
+        return self.groups * self.shape.kernel[1] * self.shape.parts
 
     @property
     def pair_bytes(self) -> int:
         """Return where the weights of the second of two output rows are; 0 if rows share no input."""
-        group = 4 // self.shape.element_bytes
-        if self.shape.kernel[0] % group == 0 or self.shape.stride[0] != self.shape.dilation[0]:
+        if self.shape.kernel[0] % self._group == 0 or self.shape.stride[0] != self.shape.dilation[0]:
             return 0
         return -(-self.shape.out_channels // self.isa.lanes) * self.taps * self.isa.register_bytes
 
@@ -152,12 +177,12 @@ class DepthwiseBlocking:
         columns = (pixels - 1) * self.shape.stride[1] + self.shape.reach
         expand = (columns * channels * self.shape.element_bytes + 2 * step - 1) // step * step
         group = (columns * channels * 4 + step - 1) // step * step + step * self.shape.floating
-        blank = group * self.shape.kept_lines + 4 * step
+        blank = group * self.kept_lines + 4 * step
         expanded = blank + expand
         table = expanded + (4 * expand if self.shape.channel_multiplier > 1 else 0)
         kept = table + 8 * self.taps
-        places = 8 * self.shape.groups * self.shape.kernel[1] * self.shape.floating
-        words = (kept + 8 * self.shape.kept_lines + places + LINE - 1) // LINE * LINE
+        places = 8 * self.groups * self.shape.kernel[1] * self.shape.floating
+        words = (kept + 8 * self.kept_lines + places + LINE - 1) // LINE * LINE
         total = words + pixels * (channels + lanes) * 8 + step
         numbers = {
             "BLANK": blank,
@@ -167,7 +192,7 @@ class DepthwiseBlocking:
         }
         return numbers | {
             "TAP_TABLE": table,
-            "LINES": self.shape.kept_lines,
+            "LINES": self.kept_lines,
             "LINE_TABLE": kept,
             "WORDS": words,
             "GROUP_BYTES": group,

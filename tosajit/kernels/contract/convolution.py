@@ -28,6 +28,8 @@ from tosajit.kernels.contract.structure import (
     ROWS,
     SPLIT,
     STEP,
+    WIDE,
+    WIDTH,
     add_row_sums,
     call,
     copy_run,
@@ -50,6 +52,7 @@ from tosajit.kernels.contract.structure import (
     tile_rescale_i8,
     tile_small_bf16,
     widen_add_rows,
+    widen_rows,
 )
 
 
@@ -157,7 +160,7 @@ def tile_bytes(job: int) -> None:
             a, a_row = load_i64(job, TileJob.A), load_i64(job, TileJob.A_ROW)
             segments, segment = load_i64(job, TileJob.SEGMENTS), load_i64(job, TileJob.SEGMENT)
             words, rows = load_i64(job, TileJob.WORDS), load_i64(job, TileJob.HEIGHT)
-            size = load_i64(job, TileJob.DEPTH) // segments
+            size = load_i64(job, TileJob.DEPTH) // segments * WIDTH
             for part in range(segments):
                 add_row_sums(a + part * segment, a_row, size, factor, words, rows)
 
@@ -220,10 +223,9 @@ def kernel(args: int) -> None:
         rows = rows_at(args, m, m_hi)
         store_i64(gathering, GatherJob.M, m)
         store_i64(gathering, GatherJob.ROWS, rows)
-        store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows))
+        store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows) * (WIDTH if WIDE else 1))
         call(load_i64(args, Slot.GATHER), gathering)
-        a_row = load_i64(args, Slot.ROW_BYTES)
-        a = load_i64(args, Slot.SOURCE) + m * a_row if load_i64(args, Slot.DIRECT) else panel
+        a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
         if CAREFUL:
             look_for_small(args, tiling, a, rows)
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
@@ -254,6 +256,36 @@ def rows_at(args: int, m: int, m_hi: int) -> Any:
     return min(rows, rest) if load_i64(args, Slot.SEGMENTS) > 0 else rows
 
 
+def row_bytes(args: int) -> Any:
+    """Bytes from row to row of A, as tiles take them."""
+    row, K, direct = load_i64(args, Slot.ROW_BYTES), load_i64(args, Slot.K), load_i64(args, Slot.DIRECT)
+    return (WIDTH * K if direct > 0 else WIDTH * row) if WIDE else row
+
+
+def start_of(args: int, table: int, panel: int, m: int, rows: int) -> Any:
+    """Where tiles find rows of A."""
+    a = load_i64(args, Slot.SOURCE) + m * load_i64(args, Slot.ROW_BYTES)
+    if load_i64(args, Slot.DIRECT) == 0:
+        a = panel
+    if WIDE:
+        a = widen(args, table, a, rows)
+    return a
+
+
+def widen(args: int, table: int, a: int, rows: int) -> Any:
+    """Widen gathered rows, or segments, or rows in place; return where they are."""
+    target = (table + load_i64(args, Slot.WIDENED) + 63) & ~63
+    row, K = load_i64(args, Slot.ROW_BYTES), load_i64(args, Slot.K)
+    size = load_i64(args, Slot.SEGMENTS) * segment_bytes(args, rows)
+    if size == 0:
+        size = rows * row
+    if load_i64(args, Slot.DIRECT) > 0 and row != K:
+        widen_rows(a, row, K, target, rows)
+    else:
+        widen_rows(a, 0, size, target, 1)
+    return target
+
+
 def height_of(left: int) -> Any:
     """The height of the next tile, so that heights are even."""
     tiles = (left + BLOCK - 1) // BLOCK
@@ -275,7 +307,7 @@ def segment_bytes(args: int, rows: int) -> Any:
 def start_tiling(args: int, tiling: int, words: int, offsets: int) -> None:
     """Set what all tiles have in common."""
     segments, steps = max(load_i64(args, Slot.SEGMENTS), 1), (load_i64(args, Slot.K) + STEP - 1) // STEP
-    store_i64(tiling, TileJob.A_ROW, load_i64(args, Slot.ROW_BYTES))
+    store_i64(tiling, TileJob.A_ROW, row_bytes(args))
     store_i64(tiling, TileJob.STEPS, steps // segments)
     store_i64(tiling, TileJob.SEGMENTS, segments)
     store_i64(tiling, TileJob.B_PANEL, steps * REGISTER)

@@ -11,6 +11,7 @@ from tosajit.kernels.contract.slots import DepthwiseSlot, DepthwiseTile, LinesJo
 from tosajit.kernels.contract.structure import (
     BIAS,
     CHUNK,
+    ELEMENT,
     FUSED,
     GROUP,
     LANES,
@@ -18,6 +19,7 @@ from tosajit.kernels.contract.structure import (
     REGISTER,
     RESCALE,
     SHORT_ROW,
+    WIDE,
     call,
     copy_run,
     depthwise,
@@ -26,6 +28,7 @@ from tosajit.kernels.contract.structure import (
     fill_run,
     interleave_i8,
     interleave_i16,
+    interleave_wide_i8,
     load_a,
     load_i64,
     local,
@@ -42,13 +45,13 @@ def interleave(job: int) -> None:
     args = load_i64(job, LinesJob.ARGS)
     x, columns = load_i64(job, LinesJob.X), load_i64(job, LinesJob.COLUMNS)
     channels = load_i64(job, LinesJob.CHANNELS)
-    out, blank = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.BLANK_BYTE)
+    out = load_i64(args, DepthwiseSlot.SCRATCH)
     in_x, multiplier = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.CHANNEL_MULTIPLIER)
     taps = load_i64(args, DepthwiseSlot.K_H) + load_i64(job, LinesJob.LINES) - 1
     rows, steps = local(32), local(32)
     first = min(max(-x, 0), columns)
     last = max(min(load_i64(args, DepthwiseSlot.I_W) - x, columns), first)
-    pieces, size = last - first, channels * (4 // GROUP)
+    pieces, size = last - first, channels * ELEMENT
     if multiplier > 1 or size == in_x:
         size *= pieces
         pieces = min(pieces, 1)
@@ -56,10 +59,17 @@ def interleave(job: int) -> None:
         for tap in range(GROUP):
             find_line(args, job, rows, steps, top + tap, tap, first, last, taps)
         if first > 0:
-            fill_run(out, blank, first * channels * 4)
+            blank_pixels(args, out, first * channels)
         for piece in range(pieces):
             place = out + (first + piece) * channels * 4
-            if NARROW:
+            if WIDE:
+                interleave_wide_i8(
+                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                    size,
+                    place,
+                )
+            elif NARROW:
                 interleave_i8(
                     reload_i64(rows, 0) + piece * reload_i64(steps, 0),
                     reload_i64(rows, 1) + piece * reload_i64(steps, 1),
@@ -76,8 +86,17 @@ def interleave(job: int) -> None:
                     place,
                 )
         if last < columns:
-            fill_run(out + last * channels * 4, blank, (columns - last) * channels * 4)
+            blank_pixels(args, out + last * channels * 4, (columns - last) * channels)
         out += load_i64(args, DepthwiseSlot.GROUP_BYTES)
+
+
+def blank_pixels(args: int, out: int, count: int) -> None:
+    """Fill so many groups of taps with zero points."""
+    if WIDE:
+        zeros = load_i64(args, DepthwiseSlot.SCRATCH) + load_i64(args, DepthwiseSlot.BLANK)
+        interleave_wide_i8(zeros, zeros, count, out)
+    else:
+        fill_run(out, load_i64(args, DepthwiseSlot.BLANK_BYTE), count * 4)
 
 
 def find_line(
@@ -96,7 +115,7 @@ def find_line(
     if number >= taps or line < 0 or line >= load_i64(args, DepthwiseSlot.I_H):
         store_i64(rows, tap, scratch + load_i64(args, DepthwiseSlot.BLANK))
     elif multiplier == 1:
-        store_i64(rows, tap, start + (x + first) * in_x + channel * (4 // GROUP))
+        store_i64(rows, tap, start + (x + first) * in_x + channel * ELEMENT)
         store_i64(steps, tap, in_x)
     else:
         target = (

@@ -24,7 +24,7 @@ def tile_rescale_i8(v: Vectors, address: Value) -> None:
 
     def case(rows: int, columns: int) -> None:
         name = f"contract_tile_rescale_i8_{rows}x{columns}"
-        v.call(name, partial(_column, TileLoops(INT8, rows, columns)), address)
+        v.call(name, partial(_column, TileLoops(INT8.on(v.isa), rows, columns)), address)
 
     wide = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
     sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled]

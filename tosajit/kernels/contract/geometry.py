@@ -121,19 +121,9 @@ class DepthwiseGeometry:
         return self.element_bytes == 4
 
     @property
-    def kept_lines(self) -> int:
-        """Return how many input lines, or groups of them, there is room for."""
-        return (self.kernel[0] - 1) * self.dilation[0] + 1 if self.floating else self.groups
-
-    @property
     def rows(self) -> int:
         """Return the number of output rows, over all batches."""
         return self.output[0] * self.output[1]
-
-    @property
-    def groups(self) -> int:
-        """Return the number of groups of vertical taps."""
-        return -(-self.kernel[0] * self.element_bytes // 4)
 
     @property
     def reach(self) -> int:

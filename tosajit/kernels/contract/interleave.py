@@ -12,32 +12,37 @@ from dataclasses import dataclass
 from tosajit.kernels.contract.products import INT8, INT16, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed, panels, put, switched
-from tosajit.kernels.contract.rows import widen_add
+from tosajit.kernels.contract.rows import widen_add, widened
 from tosajit.kernels.contract.slots import DepthwiseTile
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
 
 def _interleaved(
-    v: Vectors, rows: Sequence[Value], size: Value, out: Value, lay: Callable[..., list[Register]]
+    v: Vectors,
+    rows: Sequence[Value],
+    size: Value,
+    out: Value,
+    lay: Callable[..., list[Register]],
+    registers: int = 4,
 ) -> None:
-    """Lay registers of all rows side by side; may write registers past the end."""
+    """Lay registers of all rows side by side, as so many; may write registers past the end."""
     step = v.isa.register_bytes
 
-    def store(registers: list[Register], target: Value) -> None:
-        for part, register in enumerate(lay(*registers)):
+    def store(loaded: list[Register], target: Value) -> None:
+        for part, register in enumerate(lay(*loaded)):
             v.store(register, target + part * step)
 
     full, rest = size // step, size % step
     v.each(
         full,
-        lambda i: store([v.load(row + i * step, "i8") for row in rows], out + i * (len(rows) * step)),
+        lambda i: store([v.load(row + i * step, "i8") for row in rows], out + i * (registers * step)),
     )
 
     def last() -> None:
         mask = v.below(rest)
         some = [v.load_part(row + full * step, mask, "i8") for row in rows]
-        store(some, out + full * (len(rows) * step))
+        store(some, out + full * (registers * step))
 
     v.when(rest > 0, last)
 
@@ -52,6 +57,12 @@ def quads_of_bytes(v: Vectors, rows: Sequence[Register]) -> list[Register]:
     ]
 
 
+def pairs_of_bytes(v: Vectors, rows: Sequence[Register]) -> list[Register]:
+    """Return two rows of bytes as [bytes][2] int16, in four registers."""
+    pairs = zip(*(widened(v, row) for row in rows), strict=True)
+    return [register for pair in pairs for register in v.zipped(*pair)]
+
+
 def interleave_i8(
     v: Vectors, first: Value, second: Value, third: Value, fourth: Value, size: Value, out: Value
 ) -> None:
@@ -64,13 +75,18 @@ def interleave_i8(
     _interleaved(v, [first, second, third, fourth], size, out, lay)
 
 
+def interleave_wide_i8(v: Vectors, first: Value, second: Value, size: Value, out: Value) -> None:
+    """Lay `size` bytes of two rows as [size][2] int16."""
+    _interleaved(v, [first, second], size, out, lambda *rows: pairs_of_bytes(v, rows))
+
+
 def interleave_i16(v: Vectors, first: Value, second: Value, size: Value, out: Value) -> None:
     """Lay `size` bytes of two rows of int16 as [size / 2][2]."""
 
     def lay(*rows: Register) -> list[Register]:
         return list(v.zipped(v.view(rows[0], "i16"), v.view(rows[1], "i16")))
 
-    _interleaved(v, [first, second], size, out, lay)
+    _interleaved(v, [first, second], size, out, lay, 2)
 
 
 Finish = Callable[[Sequence[Value], Sequence[Register]], None]
@@ -142,7 +158,7 @@ class _Panel:
 
 def depthwise(product: Product, v: Vectors, address: Value) -> None:
     """Store sums of taps times weights as words or float32 (`DepthwiseTile`)."""
-    job, step = Record(v, address), v.isa.register_bytes
+    job, step, product = Record(v, address), v.isa.register_bytes, product.on(v.isa)
     initial, words, word_bytes = (
         job[slot] for slot in (DepthwiseTile.INITIAL, DepthwiseTile.OUT, DepthwiseTile.OUT_BYTES)
     )
@@ -181,7 +197,7 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
     job, step = Record(v, address), v.isa.register_bytes
     out, out_pixel = job[DepthwiseTile.OUT], job[DepthwiseTile.OUT_BYTES]
     initial, count = job[DepthwiseTile.INITIAL], job[DepthwiseTile.PIXELS]
-    parameters = job[DepthwiseTile.PARAMETERS]
+    parameters, product = job[DepthwiseTile.PARAMETERS], INT8.on(v.isa)
 
     def panel(index: Value, mask: Value | None, limits: Rescaling) -> None:
         target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index)
@@ -190,8 +206,8 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
             for pixel, total in zip(pixels, totals, strict=True):
                 put(v, narrowed(v, total, loaded, limits), target + pixel * out_pixel, mask)
 
-        start = INT8.start(v, initial + index * step)
-        _Panel.of(v, INT8, job, index, start).row(count, finish, again=True)
+        start = product.start(v, initial + index * step)
+        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
 
     def run(limits: Rescaling) -> None:
         panels(v, job[DepthwiseTile.COLUMNS], lambda index, mask: panel(index, mask, limits))

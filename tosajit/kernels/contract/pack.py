@@ -34,6 +34,13 @@ def pack_weights(lanes: int, matrix: NDArray[Any], step: int = 4) -> NDArray[Any
     )
 
 
+def pack_bytes(isa: InstructionSet, matrix: NDArray[np.int8]) -> NDArray[Any]:
+    """Return int8 [columns][depth] packed as products of a set take it."""
+    if isa.byte_width == 1:
+        return pack_weights(isa.lanes, matrix)
+    return pack_weights(isa.lanes, matrix.astype(np.int16), 2)
+
+
 def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:
     """Return what precedes packed bf16: the bits of the number nearest to zero, but for zero, less one."""
     sizes = (numbers.view(np.uint16) & 0x7FFF) - np.uint16(1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tosajit.kernels.contract.interleave import quads_of_bytes
+from tosajit.kernels.contract.interleave import pairs_of_bytes, quads_of_bytes
+from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -37,9 +38,10 @@ def pack_i8(
 
     `out` and `sums` hold whole panels, `sums` a multiple of four of them.
     """
-    step, lanes = v.isa.register_bytes, v.isa.lanes
-    panel_bytes = (depth + 3) // 4 * step
-    ones = v.constant(1, "i8")
+    step, lanes, product = v.isa.register_bytes, v.isa.lanes, INT8.on(v.isa)
+    group = 4 // v.isa.byte_width
+    panel_bytes = (depth + (group - 1)) // group * step
+    ones = v.constant(1, product.kind)
 
     def block(index: Value) -> None:
         start = index * step
@@ -52,13 +54,14 @@ def pack_i8(
         def put(panel: int, register: Register, position: Value) -> None:
             v.store(register, target + panel_bytes * panel + position * step)
             there = totals + panel * step
-            v.store(v.dot_bytes(v.load(there, "i32"), ones, v.view(register, "i8")), there)
+            v.store(product.multiplied(v, v.load(there, "i32"), ones, v.view(register, product.kind)), there)
 
         def rows(position: Value, loaded: list[Register]) -> None:
-            for panel, register in enumerate(quads_of_bytes(v, loaded)):
+            laid = quads_of_bytes(v, loaded) if group == 4 else pairs_of_bytes(v, loaded)
+            for panel, register in enumerate(laid):
                 v.when(panels > panel, partial(put, panel, register, position))
 
-        _steps(v, (source + start, row_bytes, depth), 4, width, rows)
+        _steps(v, (source + start, row_bytes, depth), group, width, rows)
 
     v.each((columns + (step - 1)) // step, block)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -22,6 +23,10 @@ class Product:
     """Of (vectors, total, left, right): the total with the products of a step."""
     halves: bool = False
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
+
+    def on(self, isa: InstructionSet) -> Product:
+        """Return what a set does instead."""
+        return WIDE_INT8 if self is INT8 and isa.byte_width == 2 else self
 
     def prepared(self, v: Vectors) -> Register | None:
         """Return what is combined with all of A by xor: what makes int8 unsigned where it has to be."""
@@ -60,6 +65,8 @@ def _two_products(v: Vectors, total: Register, left: Register, right: Register) 
 
 
 INT8 = Product("i8", "i8", "i32", lambda v, *operands: v.dot_bytes(*operands))
+WIDE_INT8 = Product("i8", "i16", "i32", lambda v, *operands: v.dot_halves(*operands))
+"""int8 that were widened before."""
 INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), halves=True)
 FLOAT32 = Product("f32", "f32", "f32", lambda v, *operands: v.fused(*operands))
 BFLOAT16 = Product("bf16", "bf16", "f32", lambda v, *operands: v.dot_pairs(*operands))

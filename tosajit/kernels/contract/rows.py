@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import RowsJob
 from tosajit.kernels.sets.values import Number, Register, Value
@@ -166,12 +167,37 @@ def gather_rows(v: Vectors, address: Value) -> None:
     v.each(job[RowsJob.COUNT], position)
 
 
+def widened(v: Vectors, register: Register) -> list[Register]:
+    """Return bytes as int16, in two registers."""
+    half = v.isa.register_bytes // 2
+    parts = [v.shuffled(register, register, range(first, first + half)) for first in (0, half)]
+    return [v.extended(part, "i16") for part in parts]
+
+
+def widen_rows(v: Vectors, source: Value, source_row: Value, size: Value, target: Value, rows: Value) -> None:
+    """Widen rows of `size` bytes to dense rows of int16; may write a register past the end of each."""
+    count = v.isa.register_bytes // 2
+    full, rest = size // count, size % count
+
+    def row(index: Value) -> None:
+        first, to = source + index * source_row, target + index * (size * 2)
+
+        def put(register: Register, position: Value) -> None:
+            v.store(v.extended(register, "i16"), to + position * (2 * count))
+
+        v.each(full, lambda at: put(v.load(first + at * count, "i8", count), at))
+        last = v.load_part(first + full * count, v.below(rest), "i8", lanes=count)
+        v.when(rest > 0, lambda: put(last, full))
+
+    v.each(rows, row)
+
+
 def add_row_sums(
     v: Vectors, a: Value, a_row: Value, size: Value, factor: Value, words: Value, rows: Value
 ) -> None:
     """Add factor * (sum of int8 along the row of A) to each word of the row of sums."""
-    step = v.isa.register_bytes
-    ones = v.constant(1, "i8")
+    step, product = v.isa.register_bytes, INT8.on(v.isa)
+    ones = v.constant(1, product.kind)
 
     def row(index: Value) -> None:
         start, sums = a + index * a_row, words + index * (2 * step)
@@ -179,7 +205,7 @@ def add_row_sums(
         def part(position: Value, totals: list[Value]) -> list[Value]:
             offset = position * step
             some = v.load_part(start + offset, v.below(v.least(size - offset, step)), "i8")
-            return [v.dot_bytes(totals[0], ones, some)]
+            return [product.multiplied(v, totals[0], ones, v.view(some, product.kind))]
 
         zero = v.constant(0, "i32")
         parts = v.loop((size + (step - 1)) // step, [zero], lambda at, totals: part(at, list(totals)))

@@ -62,6 +62,8 @@ class Slot(Numbered):
     """Bytes of the channels of one tap."""
     REACH = auto()
     """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    WIDENED = auto()
+    """Scratch bytes ahead of widened rows, where there are such."""
     TABLE_BYTES = auto()
     """Scratch bytes ahead of the gathered rows: the table of runs."""
     STRIDE_Z = auto()

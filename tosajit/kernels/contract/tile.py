@@ -44,7 +44,7 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
     There is a function for each size of tile. Accumulation wraps at 32 bits. Steps may be 0.
     """
-    job = Record(v, address)
+    job, product = Record(v, address), product.on(v.isa)
     panels = HALVES if product.halves else v.isa.panels
 
     def case(rows: int, columns: int) -> None:

@@ -25,6 +25,8 @@ class InstructionSet:
     """Heights of tiles that should cover a row of the output well for its input to be gathered as a whole."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
+    byte_width: int = 1
+    """Bytes that an int8 has where products take it: 2 where only products of int16 are exact."""
     bias: int = 0
     """What is added to int8 on the left of a product, which then is unsigned."""
     bf16_pairs: bool = False

@@ -18,6 +18,8 @@ from tosajit.kernels.sets.values import BYTES, I1, I8, I32, I64, KINDS, Number, 
 
 VOID = ir.VoidType()
 vector = ir.VectorType
+PAGE = 4096
+"""Bytes of the smallest pages that any system has."""
 Block = Callable[[], None]
 
 
@@ -225,16 +227,44 @@ class Vectors:
     def load_part(
         self, where: Value, mask: Value, kind: str, other: Register | None = None, lanes: int | None = None
     ) -> Register:
-        """Load the lanes of a mask and touch no other byte; the others are 0, or those of a register."""
+        """Load the lanes of a mask; the others are 0, or those of a register.
+
+        No page is touched that has none of them.
+        """
         type = self._type(kind, lanes)
+        rest = constant(0, type) if other is None else other.raw
+        within = (where & (PAGE - 1)) <= PAGE - type.count * type.element.width // 8
+        b = self.b
+        with b.if_else(within.raw) as (yes, no):
+            with yes:
+                bits = mask.raw if type.count == 64 else b.trunc(mask.raw, ir.IntType(type.count))
+                lane = b.bitcast(bits, vector(I1, type.count))
+                first, first_block = b.select(lane, self._get(where.raw, type), rest), b.block
+            with no:
+                second, second_block = self._by_bytes(where, mask, rest), b.block
+        loaded = b.phi(type)
+        loaded.add_incoming(first, first_block)
+        loaded.add_incoming(second, second_block)
+        return self._value(loaded)
+
+    def _by_bytes(self, where: Value, mask: Value, rest: Any) -> Any:
+        type = rest.type
         room = self._room(type)
-        self._put(constant(0, type) if other is None else other.raw, room)
+        self._put(rest, room)
         first, size = self._extent(mask, type)
         self._copy(self.b.add(room, first), self.b.add(where.raw, first), size)
-        return self._value(self._get(room, type))
+        return self._get(room, type)
 
     def store_part(self, register: Register, where: Value, mask: Value) -> None:
         """Store the lanes of a mask and touch no other byte."""
+        every = (1 << register.lanes) - 1 if register.lanes < 64 else -1
+        self.when(
+            self.equal(mask & every, every),
+            lambda: self.store(register, where),
+            lambda: self._store_bytes(register, where, mask),
+        )
+
+    def _store_bytes(self, register: Register, where: Value, mask: Value) -> None:
         room = self._room(register.raw.type)
         self._put(register.raw, room)
         first, size = self._extent(mask, register.raw.type)

@@ -14,10 +14,11 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
     return InstructionSet(
         "avx2",
         lanes=8,
-        heights=(1, 2, 4),  # of two panels: 8 of the 16 registers accumulate, 6 hold bytes as int16
+        heights=(1, 2, 4),  # of two panels: 8 of the 16 registers accumulate
         panels=2,
         rescaled=(1, 2, 4),
         pixels=(8, 4),
         covers=(4,),
         latency=8,  # two units, of four or five cycles
+        byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
