@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tiling.expr import read
+from tiling.nest import Access, Axis, Nest, Write, identity
 from tosajit.compiler import stages
+from tosajit.compiler.moving import moved
 from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.kernels.link import link as linked
 from tosajit.operators import (
@@ -100,3 +103,19 @@ def test_a_constant_with_several_writers_is_made_by_all_of_them(pad: tuple[int, 
     z = np.zeros(graph(constant=True).inputs[0].shape or (), np.int32)
     folded, whole = tj.compile(graph(constant=True)), tj.compile(graph(constant=False))
     np.testing.assert_array_equal(folded(z), whole(image, z))
+
+
+def test_one_element_is_repeated_as_dense_as_kernels_read_it() -> None:
+    """A pad around nothing: NumPy would flatten one element in every place without copying it."""
+    nest = Nest(
+        "move",
+        (Axis("i", 8),),
+        (Access("one", "i32", (), ()),),
+        (Write(Access("all", "i32", (8,), identity(1)), read(0, "i32")),),
+        None,
+        ("all",),
+    )
+    made, rest = moved([nest], {"one": np.array(7, np.int32)})
+    assert not rest
+    assert made["all"].tolist() == [7] * 8
+    assert made["all"].flags.c_contiguous

@@ -45,6 +45,6 @@ def _copied(nest: Nest, source: Array) -> Array:
     # As bits: NumPy makes no views with strides of types that it does not name.
     bits = np.ascontiguousarray(source).reshape(-1).view(f"u{source.itemsize}")[access.start() :]
     steps = [step * bits.itemsize for step in access.steps(len(nest.axes))]
-    # A copy, unless the elements are in order already.
-    copied = np.lib.stride_tricks.as_strided(bits, nest.extents, steps).reshape(-1)
+    # A copy, unless the elements are in order already; NumPy flattens one element in every place without one.
+    copied = np.ascontiguousarray(np.lib.stride_tricks.as_strided(bits, nest.extents, steps).reshape(-1))
     return copied.view(source.dtype)
