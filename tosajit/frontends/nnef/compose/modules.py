@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from tosajit.frontends.nnef.compose.mentions import mentioned
 from tosajit.frontends.nnef.compose.plan import Plan, planned
 from tosajit.frontends.nnef.compose.suggest import suggestion
-from tosajit.frontends.nnef.library import Standard
+from tosajit.frontends.nnef.library import EXTENSIONS, Standard, text_of
 from tosajit.frontends.nnef.model import Definition
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.depth import check_depth
@@ -49,11 +49,10 @@ class Library:
 
     def _found(self, name: str) -> Module | None:
         source = self._load(name)
-        if source is not None:
+        standard = self._standard is not None and self._standard.has(name)
+        if source is not None and not (standard and name in EXTENSIONS and source.text == text_of(name)):
             return OwnModule(name, source)
-        if self._standard is not None and self._standard.has(name):
-            return StandardModule(name, self._standard)
-        return None
+        return StandardModule(name, self._standard) if self._standard is not None and standard else None
 
     def plan(self, definition: Definition) -> Plan:
         """How an operator is called."""

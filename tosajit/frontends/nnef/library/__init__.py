@@ -16,6 +16,8 @@ from tosajit.frontends.nnef.syntax.parser import parse
 from tosajit.frontends.nnef.syntax.source import Source
 
 MODULES = ("layout", "math", "linalg", "nn", "image", "quant", "algo")
+EXTENSIONS = ("tosa",)
+"""Modules of our own, beside those of the standard: what graphs of TOSA are written with."""
 
 _FOLDER = Path(__file__).parent
 _OPERATOR = re.compile(r"^operator (\w+) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
@@ -31,7 +33,11 @@ class Standard:
 
     def has(self, module: str) -> bool:
         """Whether a module is in the library."""
-        return module in MODULES if self.folder is None else (self.folder / f"{module}.sknd").is_file()
+        return (
+            module in (*MODULES, *EXTENSIONS)
+            if self.folder is None
+            else (self.folder / f"{module}.sknd").is_file()
+        )
 
     def names(self, module: str) -> tuple[str, ...]:
         """The operators of a module."""
@@ -70,7 +76,7 @@ def text_of(module: str) -> str:
 @cache
 def _places(module: str) -> dict[str, tuple[int, int]]:
     """Where each operator of one of our modules begins and ends."""
-    if module not in MODULES:
+    if module not in (*MODULES, *EXTENSIONS):
         return {}
     return {found[1]: found.span() for found in _OPERATOR.finditer(text_of(module))}
 
