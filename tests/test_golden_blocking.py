@@ -156,5 +156,6 @@ def test_shapes_are_known_for_what_they_are(golden: Callable[[str, str], None]) 
             in_strides=random.choice([None, None, None, (999, 99, 20, 4)]),
             floating=size == 4,
         )
-        lines.append(f"{one.input} {one.output} {one.in_channels}: {one.direct_bytes} {one.pitch}")
+        text = f"{one.direct_bytes} {one.pitch} {one.is_plain:d} {one.collapsed.input} {one.collapsed.output}"
+        lines.append(f"{one.input} {one.output} {one.in_channels}: {text}")
     golden("shapes_of_kernels", "\n".join(lines))

@@ -242,6 +242,7 @@ SUITES = {
         "tests/test_messages.py",
     ),
     "tosajit/host/": (
+        "tests/test_match.py",
         "tests/test_golden_units.py",
         "tests/test_simplify.py",
         "tests/test_simplify_random.py",

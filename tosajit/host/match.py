@@ -112,7 +112,7 @@ def _matched(nest: Nest, left: Factor, right: Factor) -> Match | None:
     depthwise = not columns and len(batch) == 1 and found.steps[batch[0]] == 1
     column = batch.pop() if depthwise else (columns[0] if columns else None)
     channel = column if depthwise else _channel_axis(found)
-    walked = _walked(nest, found, channel, batch) or _lines(nest, found, channel, rows)
+    walked = _walked(nest, found, channel, batch)
     if walked is None:
         return None
     dimensions, channels = walked
@@ -139,22 +139,6 @@ def _channel_axis(found: Contraction) -> int | None:
     return last.window if found.steps[last.reduced[0][0]] == last.dilation == 1 else None
 
 
-def _lines(
-    nest: Nest, found: Contraction, channel: int | None, rows: Sequence[int]
-) -> tuple[list[Dimension], int] | None:
-    """Dense rows anywhere in the input, whatever its dimensions are, and the number of channels."""
-    if nest.reads[found.data].fill is not None or channel is None:
-        return None
-    if (
-        len(nest.axes) != nest.outer + 1
-        or channel < nest.outer
-        or any(found.steps[axis] < 0 for axis in rows)
-    ):
-        return None
-    lines = [Dimension(nest.axes[axis].extent, found.steps[axis], ((axis, 1),)) for axis in rows]
-    return lines, nest.axes[channel].extent
-
-
 def _walked(
     nest: Nest, found: Contraction, channel: int | None, batch: Sequence[int]
 ) -> tuple[list[Dimension], int] | None:
@@ -163,20 +147,24 @@ def _walked(
     channels = 1
     for one in found.dimensions:
         used = {axis for axis, _ in one.terms}
-        if used and used <= set(batch):
+        if used and used <= set(batch) and _begins_and_ends_inside(one, nest):
             continue
         if channel is not None and channel in used:
-            last = one is found.dimensions[-1]
-            alone = one.terms == ((channel, 1),) and one.offset == 0
-            if alone and last and one.extent == nest.axes[channel].extent:
-                channels = one.extent
-                continue
-            if not alone or not last:
+            whole = one.terms == ((channel, 1),) and one.offset == 0
+            if one is not found.dimensions[-1] or not whole or one.extent != nest.axes[channel].extent:
                 return None
+            channels = one.extent
+            continue
         if not one.simple or used & set(batch):
             return None
         kept.append(one)
     return kept, channels
+
+
+def _begins_and_ends_inside(one: Dimension, nest: Nest) -> bool:
+    """Whether axes walk over a dimension from its start, and find nothing outside."""
+    last = sum(step * (nest.axes[axis].extent - 1) for axis, step in one.terms)
+    return one.offset == 0 and last < one.extent
 
 
 def _geometry(
