@@ -132,6 +132,20 @@ print(found.tobytes().hex(), sorted(heavy & set(sys.modules)))
     assert done.stdout == f"{executable(image)[0].tobytes().hex()} []\n"
 
 
+def test_what_the_cache_has_is_found_without_the_stages(keeping: Path) -> None:
+    code = """
+import sys
+import tosajit as tj
+from tosajit.runtime import kept
+kept.WORTH_SECONDS = 0.0
+made = tj.compile(tj.samples.load("ds_cnn"))
+heavy = {"numba", "pydantic", "tosajit.compiler.stages", "tosajit.checks.validation", "tiling.plan"}
+print(len(heavy & set(sys.modules)) == 0)
+"""
+    said = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(2)]
+    assert [(one.stdout, one.stderr) for one in said] == [("False\n", ""), ("True\n", "")]
+
+
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     """A small executable in a file."""

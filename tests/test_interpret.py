@@ -19,7 +19,7 @@ from tests.test_conformance_sample import NAMES, has_arm_tools, needs_judge, tes
 from tests.test_control_flow import choice
 from tests.test_variables import accumulator
 from tosajit import ops
-from tosajit.compiler.stages import INTERPRETED
+from tosajit.compiler.options import INTERPRETED
 from tosajit.conformance.check import Job, check
 
 FLOATS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}

@@ -15,6 +15,9 @@ from tosajit.graph.binding import Use
 if TYPE_CHECKING:
     from sim import Machine
 
+INTERPRETED = ("lower", "precompute", "fuse", "simplify")
+"""The stages whose nests can be interpreted; later ones are for kernels alone."""
+
 ShapeRule = Callable[..., Sequence[tuple[int, ...]]]
 
 

@@ -166,10 +166,6 @@ STAGES = (
 )
 
 
-INTERPRETED = ("lower", "precompute", "fuse", "simplify")
-"""The stages whose nests can be interpreted; later ones are for kernels alone."""
-
-
 def until(name: str) -> tuple[Stage, ...]:
     """The stages of a part of a graph as far as this one."""
     return STAGES[1 : [stage.name for stage in STAGES].index(name) + 1]

@@ -9,17 +9,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tiling.target import HOST, Target
-from tosajit.compiler.options import Custom, Options
-from tosajit.compiler.stages import INTERPRETED, WHOLE, new_journal, through
+from tosajit.compiler.options import INTERPRETED, Custom, Options
 from tosajit.errors import CompileError
 from tosajit.graph import Graph
-from tosajit.kernels.objects import prepare
-from tosajit.kernels.workspace import driver_text
-from tosajit.log import LOG
 from tosajit.runtime import kept
-from tosajit.runtime.build import build
 from tosajit.runtime.executable import Executable
-from tosajit.runtime.interface import Interface
 
 if TYPE_CHECKING:
     from sim import Machine
@@ -49,29 +43,18 @@ def made(graph: Graph, options: Options) -> Executable:
     """The executable of a graph: the one that the cache has, or what the stages make."""
     name, began = kept.name_of(graph, options), perf_counter()
     if name and (found := kept.find(name)):
-        return Executable(*found, graph, lambda: built(graph, options).stages)
-    executable = built(graph, options)
+        return Executable(*found, graph, lambda: _built(graph, options).stages)
+    executable = _built(graph, options)
     if name and perf_counter() - began > kept.WORTH_SECONDS:
         kept.keep(name, executable.interface, executable.body)
     return executable
 
 
-def built(graph: Graph, options: Options) -> Executable:
-    """What the stages make of a graph."""
-    began = perf_counter()
-    if not options.interpret:
-        prepare((driver_text(),))
-    journal = new_journal()
-    graph = through(WHOLE, graph, options, journal)
-    body = build(graph, options, journal)
-    found = Executable(interface_of(graph, options), body, graph, lambda: journal)
-    LOG.info("%r compiled in %.0f ms", found, 1000 * (perf_counter() - began))
-    return found
+def _built(graph: Graph, options: Options) -> Executable:
+    """What the stages make of a graph; nothing of them is imported before."""
+    from tosajit.runtime.building import built
 
-
-def interface_of(graph: Graph, options: Options) -> Interface:
-    """What an executable of this graph takes and gives."""
-    return Interface(graph.inputs, graph.outputs, graph.outside, options.target, options.interpret)
+    return built(graph, options)
 
 
 def _interpreted(asked: bool | str) -> str:
