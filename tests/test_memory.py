@@ -14,6 +14,7 @@ import tosajit as tj
 from tests.building import while_loop
 from tests.strategies import TARGETS
 from tosajit.kernels import memory
+from tosajit.kernels.lines import LINE, address_of
 from tosajit.operators import (
     ADD,
     CONV2D,
@@ -242,3 +243,12 @@ def test_executables_are_freed() -> None:
     for _ in range(30):
         tj.compile(graph, threads=2)(x)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_packed_weights_begin_at_a_cache_line() -> None:
+    made = tj.compile(tj.samples.load("autoencoder"))
+    packed = [
+        array for name, array in made.stages["prepare"].values["main"].added.items() if "packed" in name
+    ]
+    assert len(packed) == 10
+    assert {address_of(array) % LINE for array in packed} == {0}

@@ -20,6 +20,7 @@ from tosajit.host.rescale import Rescale, rescale_of
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
+from tosajit.kernels.lines import aligned
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -38,13 +39,18 @@ class Prepared:
     _known: dict[object, list[str]] = field(default_factory=dict)
 
     def keep(self, name: str, array: Array) -> str:
-        """Hold a constant under a name, unless an equal one is held already; what it is called."""
+        """Hold a constant under a name, unless an equal one is held already; what it is called.
+
+        It begins at a cache line: registers of packed weights then never cross one.
+        """
         bits = array.reshape(-1).view(np.uint8)
         known = self._known.setdefault((array.dtype, array.size, crc32(bits.data)), [])
         for other in known:
             if np.array_equal(self.constants[other].view(np.uint8), bits):
                 return other
-        self.constants[name] = array.reshape(-1)
+        room = aligned(bits.size)
+        room[:] = bits
+        self.constants[name] = room.view(array.dtype)
         known.append(name)
         return name
 

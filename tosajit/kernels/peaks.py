@@ -18,9 +18,9 @@ import numpy as np
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.source import tile_source
 from tosajit.kernels.contract.spec import ContractSpec
+from tosajit.kernels.lines import address_of, aligned
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.registry import instruction_set
-from tosajit.kernels.workspace import address_of, aligned
 
 SIZES = {"L1": 32 << 10, "L2": 1 << 20, "L3": 16 << 20}
 """Caches of a common core, for systems that do not tell."""

@@ -11,8 +11,9 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.errors import PlanError, RequireError
 from tosajit.kernels import threads
+from tosajit.kernels.lines import address_of
 from tosajit.kernels.runnable import Runnable
-from tosajit.kernels.workspace import Workspace, address_of
+from tosajit.kernels.workspace import Workspace
 
 
 class Runner:

@@ -13,11 +13,10 @@ import numpy as np
 from tosajit import kernels
 from tosajit.arrays import Array
 from tosajit.kernels.layout import COUNTERS, OWN_BYTES
+from tosajit.kernels.lines import address_of, aligned
 from tosajit.kernels.objects import loaded
 from tosajit.kernels.runnable import Runnable, Slot
 from tosajit.kernels.threads import Team
-
-ALIGNMENT = 64
 
 
 class Workspace:
@@ -98,15 +97,3 @@ def driver(digest: str) -> Callable[[ctypes.c_int64], None]:
 def driver_text() -> str:
     """The source of the driver."""
     return Path(kernels.__file__).with_name("driver.py").read_text(encoding="utf-8")
-
-
-def aligned(size: int) -> Array:
-    """Uninitialised memory that begins at a cache line."""
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    shift = -address_of(raw) % ALIGNMENT
-    return raw[shift : shift + size]
-
-
-def address_of(array: Array) -> int:
-    """Where an array's data are."""
-    return int(array.__array_interface__["data"][0])
