@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -39,26 +39,38 @@ class Runner:
         self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._there.get(name))]
         self._taken = [(i, o) for name, i in self._made.items() if (o := self._there.get(name))]
 
-    def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """Run on dense arrays of the right types and shapes."""
+    def run(self, arrays: Sequence[Array], into: list[Array] | None = None) -> list[Array]:
+        """Run on dense arrays of the right types and shapes; results are new ones, or those of `into`."""
         try:
-            results = [np.empty(shape, storage) for shape, storage in self._new]
+            results = [np.empty(shape, storage) for shape, storage in self._new] if into is None else into
             workspace = self._free.pop() if self._free else self._workspace()
         except IndexError:  # another thread has taken it
             workspace = self._workspace()
         except MemoryError:
             raise self._too_large() from None
         workspace.place((*arrays, *results))
+        self._work(workspace, arrays, results)
+        self._free.append(workspace)
+        return results
+
+    def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
+        """What runs on these arrays each time that it is called."""
+        workspace = self._workspace()
+        workspace.place((*arrays, *results))
+        if self._checked or self._brought or self._taken or self._passed:
+            return lambda: self._work(workspace, arrays, results)
+        return workspace.run
+
+    def _work(self, workspace: Workspace, arrays: Sequence[Array], results: Sequence[Array]) -> None:
+        """Run on the arrays that the workspace has been told."""
         self._bring(workspace, arrays)
         workspace.step()
         if self._checked and workspace.report[0]:
             raise self._broken(workspace)
         self._take(workspace, results)
-        self._free.append(workspace)
         for number, name in self._passed:
             source = self._source(name, arrays, results)
             results[number][...] = source.reshape(results[number].shape)
-        return results
 
     def _bring(self, workspace: Workspace, arrays: Sequence[Array]) -> None:
         """Copy inputs to the scratchpad, those that live there."""

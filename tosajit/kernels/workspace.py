@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,10 @@ class Workspace:
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
         self.step = self._step()
 
+    def run(self) -> None:
+        """Run the whole program; as a method, it keeps this memory alive."""
+        self.step()
+
     def place(self, arrays: Sequence[Array]) -> None:
         """Note the arrays of a call, in the order of the slots; they must live until the end of `step`."""
         objects = self.objects
@@ -74,8 +78,7 @@ class Workspace:
         addresses = [address_of(call) for call in self.calls]
         if len(addresses) > 1:
             return Team(loaded(self._image.driver).address, addresses, self.counters).run
-        call, words = self.driver, ctypes.c_int64(addresses[0])
-        return lambda: call(words)
+        return partial(self.driver, ctypes.c_int64(addresses[0]))
 
 
 @cache

@@ -13,9 +13,9 @@ from typing import Any
 
 from tosajit import version
 from tosajit.errors import FileError
+from tosajit.kernels.lines import aligned
 from tosajit.kernels.objects import platform
 from tosajit.kernels.sets.cpus import host
-from tosajit.kernels.workspace import aligned
 from tosajit.runtime.archive import packed, unpacked
 from tosajit.runtime.body import Body
 from tosajit.runtime.interface import Interface

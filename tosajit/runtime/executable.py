@@ -15,6 +15,7 @@ from tosajit.errors import CompileError, InputError
 from tosajit.graph import Graph, Value
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
+from tosajit.runtime.bound import Bound, results_in, taken
 from tosajit.runtime.context import Context
 from tosajit.runtime.interface import Interface
 
@@ -74,14 +75,36 @@ class Executable:
         """What each stage of the pipeline has made, by its name; each value prints."""
         return self._journal()
 
-    def __call__(self, *arrays: Any, context: Context | None = None) -> Any:
+    def __call__(self, *arrays: Any, context: Context | None = None, out: Any = None) -> Any:
         """Run on the inputs in order; an array, or a tuple of arrays if the graph has several outputs.
 
-        The results are new arrays. `context` has the variables to use. Raises `InputError` for arrays of
-        other types or shapes than the inputs have, `RequireError` if data break a rule that is watched.
+        The results are new arrays, or those given as `out`: one, or a sequence if there are several outputs.
+        `context` has the variables to use. Raises `InputError` for arrays of other types or shapes than the
+        inputs have, `RequireError` if data break a rule that is watched.
         """
+        if out is not None:
+            self._run_into(arrays, context, out)
+            return out
         results = self._run(arrays, context)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def bind(self, *inputs: Any, outputs: Any = None, context: Context | None = None) -> Bound:
+        """Bind arrays to the inputs, and to the outputs: calling what this gives then costs least.
+
+        The arrays have the stored types and are contiguous; without `outputs`, new ones are made.
+        """
+        values = self.interface.inputs
+        outside = [self._outside.get(value.name) for value in values]
+        if len(inputs) != len(values):
+            raise InputError(f"{len(inputs)} arrays given, but the graph has {len(values)} inputs")
+        arrays = taken(values, inputs, outside)
+        if outputs is None:
+            results = [np.empty(one.shape or (), one.dtype.storage) for one in self.interface.outputs]
+        else:
+            results = self._results(outputs, arrays)
+        if isinstance(self._whole, Runner):
+            return Bound(arrays, results, self._whole.bind(arrays, results))
+        return Bound(arrays, results, lambda: self._copy_results(arrays, context, results))
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
         """Run on inputs by name, and return the outputs by name; otherwise like a call."""
@@ -183,17 +206,38 @@ class Executable:
         return () if self._graph is None or self.interface.interpret else self.programs
 
     def _run(self, arrays: Sequence[Any], context: Context | None) -> list[Array]:
-        checked = self._checked(arrays)
-        if self._whole is not None:
-            results = self._whole.run(checked)
-        else:
-            used = self.own_context if context is None else context
-            results = self.body.run(checked, used.execution())
+        results = self._stored_results(self._checked(arrays), context)
         if not self._leaving:
             return results
         from tosajit.runtime.outside import leaving
 
         return leaving(results, self._leaving)
+
+    def _stored_results(self, arrays: Sequence[Array], context: Context | None) -> list[Array]:
+        """Results in the types that the graph stores."""
+        if self._whole is not None:
+            return self._whole.run(arrays)
+        used = self.own_context if context is None else context
+        return self.body.run(arrays, used.execution())
+
+    def _run_into(self, arrays: Sequence[Any], context: Context | None, out: Any) -> None:
+        checked = self._checked(arrays)
+        results = self._results(out, checked)
+        if isinstance(self._whole, Runner):
+            self._whole.run(checked, results)
+        else:
+            self._copy_results(checked, context, results)
+
+    def _copy_results(
+        self, arrays: Sequence[Array], context: Context | None, results: Sequence[Array]
+    ) -> None:
+        for target, made in zip(results, self._stored_results(arrays, context), strict=True):
+            target[...] = made
+
+    def _results(self, given: Any, inputs: Sequence[Array]) -> list[Array]:
+        """The arrays that the caller gives for results."""
+        outputs = self.interface.outputs
+        return results_in(outputs, given, self._leaving or (None,) * len(outputs), inputs)
 
     def _checked(self, arrays: Sequence[Any]) -> Sequence[Array]:
         """The arrays as dense ones of the right types and shapes."""
