@@ -27,7 +27,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
+.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -94,6 +94,9 @@ frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/fr
 
 bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
+
+bench-compare: $(READY) ## Judge two runs of bench: BEFORE=old.json AFTER=build/bench.json
+	$(RUN) tools/bench_compare.py $(BEFORE) $(or $(AFTER),build/bench.json) $(ARGS)
 
 roofline: $(READY)  ## Where the time of models goes, against what bounds it: ARGS='mobilenet_v2 --top 20'
 	PYTHONPATH=. $(RUN) tools/roofline.py $(ARGS)
