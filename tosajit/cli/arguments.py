@@ -199,6 +199,11 @@ def _filling(parser: ArgumentParser) -> None:
         action="store_true",
         help="variables of an NNEF model are zero where they have no .dat file",
     )
+    parser.add_argument(
+        "--quantized",
+        action="store_true",
+        help="integers for what an NNEF model quantises, in place of rounded real numbers",
+    )
 
 
 def _json(parser: ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from tosajit.graph.extents import Shapes
 def loaded(path: Path, options: Namespace) -> Graph:
     """Read a model."""
     attributes = dict(options.attribute)
-    if clash := attributes.keys() & {"signature", "shapes", "graph", "weights", "stdlib"}:
+    if clash := attributes.keys() & {"signature", "shapes", "graph", "weights", "stdlib", "quantized"}:
         raise InputError(f"--attribute {clash.pop()}: this name is no attribute's; rename it in the text")
     return load(
         path,
@@ -22,6 +22,7 @@ def loaded(path: Path, options: Namespace) -> Graph:
         shapes=shapes(options),
         weights=0.0 if options.zeros else None,
         stdlib=options.stdlib,
+        quantized=options.quantized,
         **attributes,
     )
 

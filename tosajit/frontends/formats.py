@@ -30,6 +30,7 @@ def load(
     graph: str | None = None,
     weights: Weights = None,
     stdlib: str | Path | None = None,
+    quantized: bool = False,
     **attributes: Attribute,
 ) -> Graph:
     """Read a model: a `.tosa` file, or a `.tflite`, TensorFlow `.pb` or NNEF 2.0 one, which becomes a graph.
@@ -43,19 +44,23 @@ def load(
     graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
     `weights` has the elements of variables by their names, in place of `.dat` files; a number stands for all
     that have none. `stdlib` is a folder of standard modules in place of ours.
+    `quantized` makes integers of what `@quantize` says; TFLite's quantised models are integers anyhow.
 
     Raises `FileError`, with the byte and the field, if the file is damaged or none of these, `ScriptError`
     with all faults of a text, and `ModelError` with everything that has no form in TOSA. A graph that can be
     read can still violate the specification; see `validate`.
     """
-    nnef = {"graph": graph, "weights": weights, "stdlib": stdlib, **attributes}
+    nnef = {
+        "graph": graph, "weights": weights, "stdlib": stdlib, "quantized": quantized or None, **attributes,
+    }  # fmt: skip
     if isinstance(source, bytes | bytearray | memoryview):
         _refuse(nnef)
         return load_bytes(source, signature, shapes)
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
 
-        return load_model(Path(source), Choice(graph or signature, attributes, {}, shapes, weights, stdlib))
+        choice = Choice(graph or signature, attributes, {}, shapes, weights, stdlib, quantized)
+        return load_model(Path(source), choice)
     _refuse(nnef)
     if isfile(Path(source) / "saved_model.pb"):  # false where a path cannot be, as one that is too long
         from tosajit.frontends.tensorflow.loading import from_tensorflow

@@ -107,6 +107,11 @@ class Graph:
     outside: Mapping[str, str] = field(default_factory=dict, compare=False)
     """The NumPy types of inputs and outputs in the model that the graph was made from, where TOSA lacks them:
     uint8, kept in the bits of INT8, and int64 and uint32, kept in INT32. A .tosa file does not keep them."""
+    scales: Mapping[str, tuple[float, int]] = field(default_factory=dict, compare=False)
+    """The scales and zero points of inputs and outputs that are integers in place of real numbers, which are
+    `(integer - zero_point) * scale`, as far as the model says them. A .tosa file does not keep them."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What whoever made the graph has to say of it, as which operators of a quantised model stayed real."""
 
     @property
     def main(self) -> Block:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8
+from tosajit.frontends.frame.ends import Inside
 from tosajit.tracing.tensor import Tensor
 
 
@@ -31,3 +32,7 @@ def _moved(value: Tensor, *, input_unsigned: bool = False, output_unsigned: bool
         input_unsigned=input_unsigned,
         output_unsigned=output_unsigned,
     )
+
+
+UNSIGNED = Inside("int8", signed, unsigned)
+"""How bytes without sign are others inside of a graph."""

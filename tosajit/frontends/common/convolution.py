@@ -5,12 +5,13 @@ Channels are last; kernels come by output channels, windows, input channels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded, spread
 from tosajit.frontends.common.layout import constant_of, like, part, reshaped, split, transposed
 from tosajit.frontends.common.windows import Span, padding
@@ -23,6 +24,24 @@ _MOST_GROUPS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """How products of integers are added up: zero points of both operands, and what becomes of the sums."""
+
+    zero_points: tuple[Array, ...] = ()
+    finish: Callable[[Tensor, slice], Tensor] = lambda total, channels: total
+    """Takes the sums of some channels, and which these are."""
+
+    @property
+    def border(self) -> int:
+        """The number around images: that which stands for 0."""
+        return int(self.zero_points[0][0]) if self.zero_points else 0
+
+
+REAL = Sums()
+"""Real numbers have none of that."""
+
+
+@dataclass(frozen=True, slots=True)
 class Operands:
     """A convolution in TOSA's order: channels last; kernels by output channels, windows, input channels."""
 
@@ -32,6 +51,7 @@ class Operands:
     groups: int
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
+    sums: Sums = REAL
 
     @property
     def rank(self) -> int:
@@ -49,7 +69,7 @@ def convolved(given: Operands, found: Sequence[Span]) -> Tensor:
     if given.rank == 1:
         flat = Operands(
             _raised(given.image), _raised(given.kernels), given.bias, given.groups,
-            (1, *given.stride), (1, *given.dilation),
+            (1, *given.stride), (1, *given.dilation), given.sums,
         )  # fmt: skip
         result = convolved(flat, (Span(0, 0, 1), *found))
         return reshaped(result, (result.shape[0], *result.shape[2:]))
@@ -70,10 +90,11 @@ def _by_channel(given: Operands, found: Sequence[Span]) -> Tensor:
     count, height, width, _ = given.kernels.shape
     channels = given.image.shape[-1]
     apart = reshaped(given.kernels, (channels, count // channels, height, width))
-    return ops.depthwise_conv2d(
-        given.image, transposed(apart, (2, 3, 0, 1)), given.bias,
+    total = ops.depthwise_conv2d(
+        given.image, transposed(apart, (2, 3, 0, 1)), given.bias, *given.sums.zero_points,
         pad=padding(found), stride=given.stride, dilation=given.dilation,
     )  # fmt: skip
+    return given.sums.finish(total, slice(None))
 
 
 def _grouped(given: Operands, found: Sequence[Span]) -> Tensor:
@@ -81,11 +102,26 @@ def _grouped(given: Operands, found: Sequence[Span]) -> Tensor:
     _check(groups)
     images, kernels = split(given.image, axis, groups), split(given.kernels, 0, groups)
     convolve = ops.conv2d if given.rank == 2 else ops.conv3d
-    results = [
-        convolve(image, kernel, bias, pad=padding(found), stride=given.stride, dilation=given.dilation)
+    totals = (
+        convolve(
+            image, kernel, bias, *given.sums.zero_points,
+            pad=padding(found), stride=given.stride, dilation=given.dilation,
+        )
         for image, kernel, bias in zip(images, kernels, given.biases, strict=True)
-    ]
+    )  # fmt: skip
+    results = _finished(totals, given.sums)
     return results[0] if groups == 1 else ops.concat(results, axis=axis)
+
+
+def _finished(totals: Iterable[Tensor], sums: Sums) -> list[Tensor]:
+    """The sums of groups, one behind the other, and what becomes of each."""
+    results: list[Tensor] = []
+    start = 0
+    for total in totals:
+        count = total.shape[-1]
+        results.append(sums.finish(total, slice(start, start + count)))
+        start += count
+    return results
 
 
 def _check(groups: int) -> None:
@@ -105,7 +141,9 @@ def transposed_convolved(given: Operands, extents: Sequence[int], before: Sequen
     _check(given.groups)
     biases = given.biases
     parts = zip(split(given.image, last, given.groups), split(kernels, 0, given.groups), biases, strict=True)
-    results = [_spread_out(*one, extents, given.stride, before) for one in parts]
+    points = given.sums.zero_points
+    totals = (_spread_out(*one, extents, given.stride, before, points) for one in parts)
+    results = _finished(totals, given.sums)
     return results[0] if given.groups == 1 else ops.concat(results, axis=last)
 
 
@@ -130,10 +168,13 @@ def _spread_out(
     extents: Sequence[int],
     steps: Sequence[int],
     before: Sequence[int],
+    points: tuple[Array, ...],
 ) -> Tensor:
     """A transposed convolution whose result has given extents; kernels come by input channels."""
     if len(extents) == 1:
-        result = _spread_out(_raised(image), _raised(kernels), bias, (1, *extents), (1, *steps), (0, *before))
+        result = _spread_out(
+            _raised(image), _raised(kernels), bias, (1, *extents), (1, *steps), (0, *before), points
+        )
         return reshaped(result, (result.shape[0], *result.shape[2:]))
     kernel = kernels.shape[1:-1]
     sizes = zip(extents, image.shape[1:-1], steps, kernel, before, strict=True)
@@ -146,12 +187,14 @@ def _spread_out(
     ):
         pads = [one for pair in zip(before, behind, strict=True) for one in (-pair[0], pair[1])]
         weights = transposed(kernels, (3, 1, 2, 0))
-        return ops.transpose_conv2d(image, weights, bias, out_pad=pads, stride=steps)
+        return ops.transpose_conv2d(image, weights, bias, *points, out_pad=pads, stride=steps)
+    sums = Sums(points)
     for axis, step in enumerate(steps, 1):
-        image = spread(image, axis, step)
+        image = spread(image, axis, step, sums.border)
     ends = zip(before, behind, kernel, strict=True)
     borders = [(reach - 1 - skipped, reach - 1 + left) for skipped, left, reach in ends]
-    image = padded(image, [(0, 0), *((max(one, 0), max(other, 0)) for one, other in borders), (0, 0)])
+    around = [(0, 0), *((max(one, 0), max(other, 0)) for one, other in borders), (0, 0)]
+    image = padded(image, around, sums.border)
     for axis, (one, other) in enumerate(borders, 1):
         start, end = max(-one, 0), max(-other, 0)
         image = part(image, axis, start, image.shape[axis] - start - end)
@@ -161,7 +204,8 @@ def _spread_out(
         flipped = _turned(flipped, axis)
     turned = transposed(flipped, (kernels.ndim - 1, *places, 0))
     ones = (1,) * len(extents)
-    return _grouped(Operands(image, turned, bias, 1, ones, ones), [Span(0, 0, one) for one in extents])
+    whole = Operands(image, turned, bias, 1, ones, ones, sums)
+    return _grouped(whole, [Span(0, 0, one) for one in extents])
 
 
 def _turned(value: Tensor, axis: int) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped, transposed
@@ -30,14 +31,21 @@ def multiplied(
     return reshaped(total, (*shared, first.shape[-2], second.shape[-1]))
 
 
-def weighted(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
+def weighted(
+    left: Tensor,
+    right: Tensor,
+    bias: Tensor | None = None,
+    zero_points: Sequence[Array] = (),
+    finish: Callable[[Tensor], Tensor] = lambda total: total,
+) -> Tensor:
     """Rows times a matrix of weights, as a convolution of pixels: so compilers and NPUs know it."""
     depth, count = right.shape
     if left.shape[-1] != depth:
         raise Refused(f"its rows have {left.shape[-1]} elements, but its weights {depth} rows")
     pixels = reshaped(left, (-1, 1, 1, depth))
     weights = reshaped(transposed(right, (1, 0)), (count, 1, 1, depth))
-    return reshaped(ops.conv2d(pixels, weights, bias), (*left.shape[:-1], count))
+    total = finish(ops.conv2d(pixels, weights, bias, *zero_points))
+    return reshaped(total, (*left.shape[:-1], count))
 
 
 def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -151,7 +151,7 @@ def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]
     border = [(0, 0)] * len(sides) if counted is None else counted
     bordered = any(max(one.span.before, one.span.after) > 0 for one in sides)
     unbordered = counted is not None and not any(map(any, border))
-    if all(map(_is_dense, sides)) and (unbordered or not bordered):
+    if all(map(is_dense, sides)) and (unbordered or not bordered):
         return pooled(value, sides, _mean)
     sums = total(value, sides)
     if counted is None or not bordered:
@@ -159,7 +159,8 @@ def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]
     return ops.mul(sums, (1 / _counts(value, sides, border)).astype(value.dtype.storage))
 
 
-def _is_dense(side: Side) -> bool:
+def is_dense(side: Side) -> bool:
+    """Whether windows are without gaps, and all of them have elements."""
     return side.dilation == 1 and max(side.span.before, side.span.after) < side.size
 
 

@@ -52,6 +52,10 @@ class Quantization(Protocol):
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest of them."""
 
+    @property
+    def rounding(self) -> RoundingMode:
+        """How numbers are rounded to them."""
+
 
 class Integers(Quantization, Protocol):
     """A tensor of such integers."""
@@ -86,17 +90,21 @@ def moved(value: Integers, result: Quantization) -> Tensor:
     if (value.scale, value.zero_point) == (result.scale, result.zero_point):
         return value.tensor
     scale, points = ratio(value, result), (value.zero_point, result.zero_point)
-    return rescale(value.tensor, scale, result.dtype, input_zp=points[0], output_zp=points[1])
+    return rescale(
+        value.tensor, scale, result.dtype,
+        input_zp=points[0], output_zp=points[1], rounding=result.rounding,
+    )  # fmt: skip
 
 
 def finished(
     total: Tensor,
     scales: float | Sequence[float] | Array,
     result: Quantization,
-    rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,
+    rounding: RoundingMode | None = None,
 ) -> Tensor:
     """Sums as integers of a result: scaled, moved by its zero point and saturated."""
-    return rescale(total, scales, result.dtype, output_zp=result.zero_point, rounding=rounding)
+    chosen = result.rounding if rounding is None else rounding
+    return rescale(total, scales, result.dtype, output_zp=result.zero_point, rounding=chosen)
 
 
 def centred(operand: Integers) -> Tensor:
@@ -121,16 +129,18 @@ def raised(operand: Integers, scale: float, bits: int) -> Tensor:
     """
     multiplier, shift = multiplier_of(scale)
     least, most = operand.bounds
+    rounding = operand.rounding
     values = np.arange(least - operand.zero_point, most - operand.zero_point + 1)
-    once = rounded_twice(values, multiplier, max(shift - bits, 1))
-    if allowed(values, shift - bits) and np.array_equal(
-        once, rounded_twice(values << bits, multiplier, shift)
-    ):
+    exact = rounding is not RoundingMode.DOUBLE_ROUND or np.array_equal(
+        rounded_twice(values, multiplier, max(shift - bits, 1)),
+        rounded_twice(values << bits, multiplier, shift),
+    )
+    if exact and allowed(values, shift - bits):
         return scaled(
             operand.tensor, [(multiplier, shift - bits)], INT32,
-            input_zp=operand.zero_point, rounding=RoundingMode.DOUBLE_ROUND,
+            input_zp=operand.zero_point, rounding=rounding,
         )  # fmt: skip
-    return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32)
+    return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32, rounding=rounding)
 
 
 def multiplied(first: Integers, second: Integers, result: Quantization) -> Tensor:

@@ -90,12 +90,17 @@ def zero_point(number: int, dtype: DType) -> Array:
     return np.array([number], dtype.storage)
 
 
-def kept_near(value: Tensor, scale: float, most: int) -> Tensor:
+def kept_near(value: Tensor, scale: float | Array, most: int) -> Tensor:
     """INT32 numbers up to some size as RESCALE takes them: those that would be too great stay great."""
-    bound = 1 << (multiplier_of(scale)[1] - 1)
-    if most < bound:
+    bounds = 1 << (multipliers_of(scale)[1].astype(np.int64) - 1)
+    if most < bounds.min():
         return value
-    return ops.minimum(ops.maximum(value, number_like(value, -bound)), number_like(value, bound - 1))
+    shape = (*(1,) * (value.ndim - 1), -1)
+    low, high = (
+        np.clip(ends, INT32.minimum, INT32.maximum).astype(np.int32).reshape(shape)
+        for ends in (-bounds, bounds - 1)
+    )
+    return ops.minimum(ops.maximum(value, low), high)
 
 
 def wide(value: Tensor, zp: int = 0, bits: int = 0) -> Tensor:

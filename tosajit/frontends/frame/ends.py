@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tosajit import ops
 from tosajit.dtypes import DType
@@ -14,6 +15,10 @@ from tosajit.tracing.tensor import Tensor
 
 _LACKING = frozenset({"uint8", "uint32", "int64"})
 """The types that TOSA lacks, and that callers may use all the same."""
+
+
+Scale: TypeAlias = tuple[float, int]
+"""The scale and the zero point of integers, in the type that callers use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +37,31 @@ class Ends:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._types: dict[str, str] = {}
+        self._scales: dict[str, Scale] = {}
         self._given: set[str] = set()
         self._now: dict[str, str] = {}
         """What tensors are called since they are outputs, by their names before."""
 
     def take(
-        self, name: str, dtype: DType, shape: Sequence[int], type: str, inside: Inside | None = None
+        self,
+        name: str,
+        dtype: DType,
+        shape: Sequence[int],
+        type: str,
+        inside: Inside | None = None,
+        scale: Scale | None = None,
     ) -> Tensor:
-        """A new input; `type` is what the source calls its type."""
+        """A new input; `type` is what the source calls its type, `scale` what integers stand for."""
         given = self.trace.input(name, dtype, tuple(shape))
-        self._note(given.name, type)
+        self._note(given.name, type, scale)
         if inside is None:
             return given
         with self.trace.builder.at(f"{name}/{inside.form}", f"input {name}"):
             return inside.enter(given)
 
-    def give(self, tensor: Tensor, name: str, type: str, inside: Inside | None = None) -> None:
+    def give(
+        self, tensor: Tensor, name: str, type: str, inside: Inside | None = None, scale: Scale | None = None
+    ) -> None:
         """Make a tensor of the graph an output, once all nodes are there."""
         builder, held = self.trace.builder, tensor.name
         found = self._tensor(self._now.get(held, held))
@@ -63,11 +77,12 @@ class Ends:
                 self._now[held] = found.name
         self._given.add(found.name)
         builder.output(found.name)
-        self._note(found.name, type)
+        self._note(found.name, type, scale)
 
     def graph(self) -> Graph:
         """The graph that has been written, without what nobody needs."""
-        return replace(pruned(self.trace.builder.build()), outside=self._types)
+        built = pruned(self.trace.builder.build())
+        return replace(built, outside=self._types, scales=self._scales)
 
     def _is_bound(self, tensor: Tensor) -> bool:
         """Whether the name of a tensor has to stay: it is a constant, an input or an output already."""
@@ -84,7 +99,9 @@ class Ends:
     def _tensor(self, name: str) -> Tensor:
         return Tensor(self.trace, self.trace.builder.value(name))
 
-    def _note(self, name: str, type: str) -> None:
-        """Keep the type of an input or output, if TOSA lacks it."""
+    def _note(self, name: str, type: str, scale: Scale | None) -> None:
+        """Keep the type of an input or output, if TOSA lacks it, and what its integers stand for."""
         if type in _LACKING:
             self._types[name] = type
+        if scale is not None:
+            self._scales[name] = scale

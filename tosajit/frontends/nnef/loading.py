@@ -14,11 +14,12 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
 from tosajit.frontends.nnef.compose import Library, compose
+from tosajit.frontends.nnef.integers.walk import IntegerWalk
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.lowering import graph_of
 from tosajit.frontends.nnef.syntax.source import Source
 from tosajit.frontends.nnef.values.value import Value
-from tosajit.frontends.nnef.weights import load_dat
+from tosajit.frontends.nnef.weights import Stored, load_dat
 from tosajit.graph import Graph
 from tosajit.storage import file_errors
 
@@ -48,6 +49,8 @@ class Choice:
     """Variables by name, in place of files; or a number that all have of which there is no file."""
     stdlib: str | Path | None = None
     """A folder of standard modules in place of ours."""
+    quantized: bool = False
+    """Whether what `@quantize` says becomes integers."""
 
 
 def load_model(path: Path, choice: Choice) -> Graph:
@@ -70,6 +73,7 @@ def parse(
     modules: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
     stdlib: str | Path | None = None,
+    quantized: bool = False,
     **attributes: Attribute,
 ) -> Graph:
     """The graph of a text in SkriptND (NNEF 2.0).
@@ -78,17 +82,19 @@ def parse(
     folder of others in their place). `graph` names one of its graphs (the first, if none is named), `types`
     and further keywords give its generic types and attributes values, and `shapes` says what its inputs leave
     open. `weights` has the elements of variables by their names; a number stands for all that are not there.
+    `quantized` makes integers of what `@quantize` gives linear quantisations; without it, numbers are rounded
+    to those that such integers stand for.
 
     Raises `ScriptError` with all faults of the text, and `ModelError` with everything that has no form.
     """
     texts = {"main": text, **(modules or {})}
-    choice = Choice(graph, attributes, types or {}, shapes, weights, stdlib)
+    choice = Choice(graph, attributes, types or {}, shapes, weights, stdlib, quantized)
     sources = {name: Source(name, one) for name, one in texts.items()}
     return _graph(sources.get, choice, lambda graph, name: None)
 
 
 def _graph(
-    module: Callable[[str], Source | None], choice: Choice, stored: Callable[[str, str], Array | None]
+    module: Callable[[str], Source | None], choice: Choice, stored: Callable[[str, str], Stored | None]
 ) -> Graph:
     library = Library(module, Standard(None if choice.stdlib is None else Path(choice.stdlib)))
     attributes = {name: _value(name, one) for name, one in choice.attributes.items()}
@@ -98,13 +104,13 @@ def _graph(
     model = compose(
         library, choice.graph, attributes=attributes, types=choice.types, shapes=shapes, weights=weights
     )
-    return graph_of(model)
+    return graph_of(model, IntegerWalk if choice.quantized else None)
 
 
 class _Weights:
     """The elements of variables: those given, those of files, or one number for all elements."""
 
-    def __init__(self, choice: Choice, stored: Callable[[str], Array | None]) -> None:
+    def __init__(self, choice: Choice, stored: Callable[[str], Stored | None]) -> None:
         given = choice.weights
         self._given = given if isinstance(given, Mapping) else {}
         self._number = None if isinstance(given, Mapping) else given
@@ -113,7 +119,9 @@ class _Weights:
 
     def __call__(self, name: str, shape: tuple[int, ...], type: str) -> Array | None:
         """The elements of a variable; None where nothing says what they are."""
-        found = np.asarray(self._given[name]) if name in self._given else self._stored(name)
+        if name in self._given:
+            return _checked(name, _given(np.asarray(self._given[name]), type), shape, type)
+        found = self._stored(name)
         if found is not None:
             return _checked(name, found, shape, type)
         return None if self._number is None else self._full(name, shape, type, self._number)
@@ -138,15 +146,23 @@ def _value(name: str, given: Attribute) -> Value:
     raise InputError(f"attribute {name}: expected numbers, truths or texts, found {given!r}")
 
 
-def _checked(name: str, found: Array, shape: tuple[int, ...], type: str) -> Array:
-    """The elements of a variable, if they are of its shape and type."""
-    if found.shape != shape:
+def _given(array: Array, type: str) -> Stored:
+    """The elements of a variable from Python; real ones may be quantised: integers of up to 32 bits."""
+    return Stored(array, type == "real" and array.dtype.kind in "iu" and array.dtype.itemsize < 8)
+
+
+def _checked(name: str, found: Stored, shape: tuple[int, ...], type: str) -> Array:
+    """The elements of a variable, if they are of its shape and type; real ones may be quantised."""
+    array = found.array
+    if array.shape != shape:
         raise FileError(
-            f"variable {name}: its shape is {list(shape)}, but that of its elements {list(found.shape)}"
+            f"variable {name}: its shape is {list(shape)}, but that of its elements {list(array.shape)}"
         )
-    if found.dtype.kind not in _KINDS.get(type, ""):
-        raise FileError(f"variable {name}: its type is {type}, but that of its elements {found.dtype}")
-    return found
+    if found.quantized and type != "real":
+        raise FileError(f"variable {name}: its type is {type}, but its elements stand for real numbers")
+    if not found.quantized and array.dtype.kind not in _KINDS.get(type, ""):
+        raise FileError(f"variable {name}: its type is {type}, but that of its elements {array.dtype}")
+    return array
 
 
 def _read(folder: Path, place: str) -> Source | None:
@@ -167,19 +183,14 @@ def _read(folder: Path, place: str) -> Source | None:
             raise FileError(f"byte {error.start}: expected a text in UTF-8") from None
 
 
-def _stored(folder: Path, place: str) -> Array | None:
+def _stored(folder: Path, place: str) -> Stored | None:
     """The elements in a `.dat` file."""
     path = folder / place
     if not isfile(path):
         return None
     with file_errors(path):
         _stay_inside(folder, path)
-        found = load_dat(path)
-        if found.quantized:
-            raise FileError(
-                "its numbers are quantised, and nothing says how: write those that they stand for"
-            )
-        return found.array
+        return load_dat(path)
 
 
 def _stay_inside(folder: Path, path: Path) -> None:

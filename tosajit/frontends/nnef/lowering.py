@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tosajit.frontends.frame.proportion import Proportion
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.nnef.control import branched, repeated
+from tosajit.frontends.nnef.integers.form import form_of
 from tosajit.frontends.nnef.model import (
     Argument,
     Body,
@@ -43,16 +45,17 @@ from tosajit.tracing import tensor as tracing
 from tosajit.tracing.recorder import Trace, current_trace, recording
 
 
-def graph_of(model: Model) -> Graph:
-    """The graph of a composed model."""
+def graph_of(model: Model, walking: type[Walk] | None = None) -> Graph:
+    """The graph of a composed model, as one kind of walk writes it."""
     root, trace = model.root, Trace()
     every = [root, *operations(root.body)]
     size = len(root.definition.source.text) + sum(map(_bytes, every))
-    walk, ends = Walk(Lowering(model, Proportion(trace, len(every), size)), trace), Ends(trace)
+    lowering = Lowering(model, Proportion(trace, len(every), size))
+    walk, ends = (walking or Walk)(lowering, trace), Ends(trace)
     with recording(trace):
         for one in _all(root.inputs):
             with walk.collecting(one, "input"):
-                walk.values[one] = ends.take(one.name, dtype_of(one.type), shape_of(one), one.type)
+                walk.take(one, ends)
         for one in dict.fromkeys(one for operation in every for one in operation.updated):
             walk.hold(one)
         with suppress(Unlowered):
@@ -62,9 +65,9 @@ def graph_of(model: Model) -> Graph:
         walk.lowering.refusals.settle()
         for one in _all(root.outputs):
             with walk.collecting(one, "output"):
-                ends.give(walk.operand(one), one.name, one.type, walk.cut(one))
+                walk.give(one, ends)
         walk.lowering.refusals.settle()
-    return pruned(cancelled(ends.graph()))
+    return replace(pruned(cancelled(ends.graph())), notes=tuple(lowering.notes.values()))
 
 
 def _all(arguments: Mapping[str, Argument]) -> Iterator[Tensor]:
@@ -85,6 +88,8 @@ class Lowering:
         self.quantized = {one.tensor: one for one in model.quantized}
         self.refusals = Refusals()
         self.states: dict[Tensor, State] = {}
+        self.notes: dict[Operation | Tensor, str] = {}
+        """What users should know of the graph: one note for each that it is about."""
 
 
 class Unlowered(Exception):
@@ -114,10 +119,18 @@ class Walk:
         if not done:
             self.lost.add(tensor)
 
+    def take(self, tensor: Tensor, ends: Ends) -> None:
+        """Make a tensor an input of the graph."""
+        self.values[tensor] = ends.take(tensor.name, dtype_of(tensor.type), shape_of(tensor), tensor.type)
+
+    def give(self, tensor: Tensor, ends: Ends) -> None:
+        """Make a tensor an output of the graph."""
+        ends.give(self.operand(tensor), tensor.name, tensor.type, self.cut(tensor))
+
     def hold(self, tensor: Tensor) -> None:
         """Make a variable that is updated one of the graph; others are constants."""
         with self.collecting(tensor, "variable"):
-            first = np.array(elements_of(tensor), order="C")
+            first = np.array(elements_of(self.real(tensor)), order="C")
             held = state(tensor.name, dtype_of(tensor.type), shape_of(tensor), first)
             self.lowering.states[tensor] = held
             self.values[tensor] = held.read()
@@ -229,9 +242,13 @@ class Walk:
         for output, result in _pairs(operation.outputs.values(), body.results):
             if result in self.lost:
                 raise Unlowered
-            self.values[output] = self.operand(result)
-            if output.extents is not None:
-                self.values[output.extents] = self.extents(result)
+            self.hand_on(result, output)
+
+    def hand_on(self, result: Tensor, output: Tensor) -> None:
+        """Let an output be what the body of an operation gives."""
+        self.values[output] = self.operand(result)
+        if output.extents is not None:
+            self.values[output.extents] = self.extents(result)
 
     def keep(self, outputs: Iterable[Argument], values: Iterable[tracing.Tensor]) -> None:
         """Note what came out of a step."""
@@ -257,7 +274,7 @@ class Walk:
             if tensor.value is None and tensor.kind != "variable":
                 raise Refused(f"{tensor.name} is nothing that has been computed before")
             with recording(self.trace):
-                found = self.values[tensor] = constant(self.trace, tensor)
+                found = self.values[tensor] = constant(self.trace, self.real(tensor))
         said = self.lowering.quantized.get(tensor)
         if said is not None and tensor not in self.rounded:
             self.rounded.add(tensor)
@@ -279,6 +296,18 @@ class Walk:
         extents = self.operand(tensor.extents)
         return Inside("whole", lambda whole: whole, lambda whole: cut(whole, extents))
 
+    def real(self, tensor: Tensor) -> Tensor:
+        """A constant with the numbers that it stands for: those of a file may be quantised already."""
+        if tensor.type != "real" or tensor.value is None or tensor.value.dtype.kind not in "iu":
+            return tensor
+        said = self.lowering.quantized.get(tensor)
+        if said is None:
+            raise Refused(
+                f"the numbers of {tensor.name} are quantised, and nothing says how",
+                "say it in @quantize, or write the numbers that they stand for",
+            )
+        return replace(tensor, value=form_of(said.operation).reals(tensor.value))
+
     def quantized(self, said: Quantized, value: tracing.Tensor) -> tracing.Tensor:
         """What quantisation leaves of a tensor: the operation that is said of it, done on it."""
         self.values[said.before] = value
@@ -294,7 +323,7 @@ class Walk:
         """
         trace = current_trace()
         assert trace is not None
-        walk = Walk(self.lowering, trace, self)
+        walk = type(self)(self.lowering, trace, self)
         walk.values.update(given)
         walk.run(body)
         results = [one for argument in body.results for one in tensors_of(argument)]

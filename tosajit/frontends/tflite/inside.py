@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tosajit.frontends.common.bytes import signed, unsigned
+from tosajit.frontends.common.bytes import UNSIGNED
 from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.frame.ends import Inside
 from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
-INSIDE = {Type.UINT8: Inside("int8", signed, unsigned), Type.COMPLEX64: Inside("halves", halves, pairs)}
+INSIDE = {Type.UINT8: UNSIGNED, Type.COMPLEX64: Inside("halves", halves, pairs)}
 """By the types of the file."""
 
 

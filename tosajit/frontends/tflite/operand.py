@@ -15,6 +15,7 @@ from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT4, INT8,
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.schema import Type
+from tosajit.operators import RoundingMode
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
@@ -93,6 +94,11 @@ class Described:
         """The least and the greatest of its integers, as TOSA has them."""
         least, most = _RANGE[self.record.type]
         return (least - 128, most - 128) if self.record.type is Type.UINT8 else (least, most)
+
+    @property
+    def rounding(self) -> RoundingMode:
+        """How numbers are rounded to its integers."""
+        return RoundingMode.DOUBLE_ROUND
 
     @property
     def outside(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tosajit import ops
-from tosajit.frontends.common.convolution import Operands, convolved, transposed_convolved
+from tosajit.frontends.common.convolution import REAL, Operands, Sums, convolved, transposed_convolved
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.windows import inside
@@ -29,7 +29,13 @@ class Convolution(Windows):
 @operator("nn.conv", Convolution)
 def conv(node: Node, options: Convolution) -> Tensor:
     """Convolution along one to three dimensions, also by groups of channels."""
-    image, kernels = node["input"], node["filter"]
+    return convolution(node["input"], node["filter"], node.optional("bias"), options)
+
+
+def convolution(
+    image: Tensor, kernels: Tensor, bias: Tensor | None, options: Convolution, sums: Sums = REAL
+) -> Tensor:
+    """A convolution in the layout that its attributes say."""
     count = image.ndim - 2
     layout = Layout.of(options.data_format, count)
     image = transposed(image, layout.order)
@@ -37,8 +43,8 @@ def conv(node: Node, options: Convolution) -> Tensor:
     found = options.spans(image.shape[1:-1], kernels.shape[1:-1])
     image, found = inside(image, found, 1)
     given = Operands(
-        image, kernels, node.optional("bias"), options.groups or image.shape[-1],
-        each(options.stride, count), each(options.dilation, count),
+        image, kernels, bias, options.groups or image.shape[-1],
+        each(options.stride, count), each(options.dilation, count), sums,
     )  # fmt: skip
     return transposed(convolved(given, found), layout.back)
 
@@ -67,19 +73,30 @@ class Transposed(Attributes):
 @operator("nn.deconv", Transposed)
 def deconv(node: Node, options: Transposed) -> Tensor:
     """Transposed convolution along one to three dimensions, also by groups of channels."""
-    image, kernels = node["input"], node["filter"]
+    return deconvolution(node["input"], node["filter"], node.optional("bias"), options, node.shape("output"))
+
+
+def deconvolution(
+    image: Tensor,
+    kernels: Tensor,
+    bias: Tensor | None,
+    options: Transposed,
+    shape: Sequence[int],
+    sums: Sums = REAL,
+) -> Tensor:
+    """A transposed convolution in the layout that its attributes say, whose result has a shape."""
     count = image.ndim - 2
     if not 1 <= count <= 3:
         raise Refused(f"its windows have {count} dimensions, but TOSA's have 1 to 3")
     layout = Layout.of(options.data_format, count)
     image = transposed(image, layout.order)
     kernels = transposed(kernels, Layout.of(options.filter_format, count).order)
-    extents = [node.shape("output")[place] for place in layout.order[1:-1]]
+    extents = [shape[place] for place in layout.order[1:-1]]
     steps, gaps = each(options.stride, count), each(options.dilation, count)
     reaches = [(size - 1) * gap + 1 for size, gap in zip(kernels.shape[1:-1], gaps, strict=True)]
     before = options.before(image.shape[1:-1], reaches)
     groups = options.groups or image.shape[-1]
-    given = Operands(image, kernels, node.optional("bias"), groups, steps, gaps)
+    given = Operands(image, kernels, bias, groups, steps, gaps, sums)
     return transposed(transposed_convolved(given, extents, before), layout.back)
 
 
@@ -104,7 +121,7 @@ class Turns(Attributes):
 @operator("linalg.matmul", Turns)
 def matmul(node: Node, options: Turns) -> Tensor:
     """The products of matrices, one for each index of the other dimensions, and a bias."""
-    first, second = _matrix(node["A"], options.transA), _matrix(node["B"], options.transB)
+    first, second = matrix(node["A"], options.transA), matrix(node["B"], options.transB)
     bias = node.optional("C")
     if constant_of(second) is not None and second.ndim == 2:
         whole = bias is None or (bias.ndim == 1 and constant_of(bias) is not None)
@@ -112,7 +129,8 @@ def matmul(node: Node, options: Turns) -> Tensor:
     return _more(multiplied(first, second), bias)
 
 
-def _matrix(value: Tensor, is_turned: bool) -> Tensor:
+def matrix(value: Tensor, is_turned: bool) -> Tensor:
+    """Matrices, turned or not."""
     last = value.ndim - 1
     return transposed(value, (*range(last - 1), last, last - 1)) if is_turned else value
 
@@ -133,7 +151,7 @@ class Turn(Attributes):
 @operator("linalg.matvec", Turn)
 def matvec(node: Node, options: Turn) -> Tensor:
     """A matrix times a vector, and a bias."""
-    product = multiplied(_matrix(node["A"], options.transA), reshaped(node["x"], (-1, 1)))
+    product = multiplied(matrix(node["A"], options.transA), reshaped(node["x"], (-1, 1)))
     return _more(reshaped(product, product.shape[:1]), node.optional("b"))
 
 
