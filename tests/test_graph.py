@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +25,16 @@ from tosajit.dtypes import (
     dtype_of,
 )
 from tosajit.errors import GraphError, Violation
-from tosajit.graph import Graph, Node, Value
+from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.graph.binding import no_mode, types_of
+from tosajit.graph.graph import constant_text
+from tosajit.graph.operator import Operator, error_if
 from tosajit.graph.order import cycle, topological
 from tosajit.operators import (
     ADD,
     CAST,
     CLAMP,
+    CONCAT,
     COND_IF,
     CONV2D,
     CUSTOM,
@@ -229,3 +234,91 @@ def test_errors_list_what_is_wrong() -> None:
     assert str(GraphError(faults[:1])) == "n0 (ADD) input1: is wrong [TOSA 1.0.1 section 2.5.1]"
     assert pickle.loads(pickle.dumps(error)).violations == tuple(faults)
     assert str(CLAMP(min_val=0, max_val=1)).startswith("CLAMP")
+
+
+def test_the_main_block_is_where_a_run_starts() -> None:
+    blocks = [Block(name, (), {}, (), ()) for name in "abc"]
+    other = Region("other", (blocks[0], blocks[1]))
+    assert Graph((other, Region("main", (blocks[2],)))).main is blocks[2]
+    assert Graph((other, Region("main", ()))).main is blocks[0]
+    assert Graph((other,)).main is blocks[0]
+    assert Graph(()).version == (1, 0, 1, False)
+
+
+@pytest.mark.parametrize(("more", "is_cut"), [(0, False), (1, True)])
+def test_long_arguments_are_cut_in_tables(more: int, is_cut: bool) -> None:
+    builder = GraphBuilder()
+    name = builder.input("a" * (120 - len("%, %, axis=0") - 1 + more), INT8, (1,))
+    builder.output(builder.add(CONCAT(axis=0), [name, builder.input("b", INT8, (1,))]))
+    cell = builder.build()._repr_html_().split("<td>")[3].removesuffix("</td>")
+    assert len(cell) == 120
+    assert cell.endswith("axis…" if is_cut else "axis=0")
+
+
+@pytest.mark.parametrize(
+    ("elements", "text"),
+    [
+        ([1, 2, 3, 4], "[1, 2, 3, 4]"),
+        ([1, 5, 3, 4, 2], "5 × 1…5"),
+        (7, "7"),
+    ],
+)
+def test_constants_are_told_by_their_elements_or_range(elements: object, text: str) -> None:
+    data = np.array(elements, np.int32)
+    assert constant_text(Value("a", INT32, data.shape, data)) == text
+    assert constant_text(Value("a", INT32, data.shape)) == ""
+
+
+def test_all_shapes_are_told_by_their_elements() -> None:
+    data = np.arange(5, dtype=np.int64)
+    assert constant_text(Value("a", SHAPE, (5,), data)) == "[0, 1, 2, 3, 4]"
+
+
+def test_types_stand_for_those_of_all_modes() -> None:
+    kinds: list[tuple[Any, str, set[DType]]] = [
+        (ADD, "in_out_t", {INT32, FP16, BF16, FP32}),
+        (RESHAPE, "shape_t", {SHAPE}),
+        (RESCALE, "mul_t", set(DTYPES.values()) - {SHAPE}),
+    ]
+    for operator, variable, expected in kinds:
+        assert types_of(operator, variable) == expected
+
+
+@pytest.mark.parametrize(
+    ("operator", "known", "end"),
+    [
+        (ADD(), {"in_out_t": INT8}, "in_out_t FP16 / in_out_t FP32 / in_out_t INT32 / in_out_t BF16"),
+        (CAST(), {"in_t": INT8, "out_t": INT8}, "in_t INT8, out_t FP16 / in_t INT8, out_t FP32 / and 8 more"),
+        (MATMUL(), {"in_t": INT8, "out_t": INT8}, "the nearest are in_t INT8, out_t INT32"),
+    ],
+)
+def test_the_nearest_modes_are_listed_up_to_four(
+    operator: Operator, known: dict[str, DType], end: str
+) -> None:
+    assert no_mode(operator, known).endswith(end)
+
+
+def test_every_extent_that_does_not_fit_is_told_once() -> None:
+    builder = GraphBuilder()
+    a, b = builder.input("a", FP32, (2, 3, 4)), builder.input("b", FP32, (5, 6, 7))
+    zero = builder.const(np.zeros(1, np.float32))
+    with pytest.raises(GraphError) as caught:
+        builder.add(MATMUL(), [a, b, zero, zero])
+    assert [one.message for one in caught.value.violations] == ["N is 5, but 2 in A", "C is 6, but 4 in A"]
+
+
+def test_the_message_of_a_rule_is_its_docstring_without_capitals() -> None:
+    def told(self: object, OH: int, pad: int) -> bool:
+        """Padding   is negative."""
+        return True
+
+    def spelt(self: object) -> bool:
+        """OH is wrong."""
+        return True
+
+    def by_its_name(self: object) -> bool:
+        return True
+
+    rules = [error_if("input")(one) for one in (told, spelt, by_its_name)]
+    assert [rule.template for rule in rules] == ["padding is negative", "OH is wrong", "by its name"]
+    assert [rule.parameters for rule in rules] == [("OH", "pad"), (), ()]

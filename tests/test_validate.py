@@ -77,7 +77,10 @@ def test_nodes_may_come_in_any_order() -> None:
 def test_a_cycle_is_named() -> None:
     nodes = [identity("b", "c"), identity("c", "b")]
     (text,) = texts(graph_of(nodes, int8(*"bc"), "", "c"))
-    assert "needs its own result: " in text
+    assert text == "c: needs its own result: c → b → c [TOSA 1.0.1 section 2.2]"
+    longer = [identity("a", "b"), identity("d", "c"), identity("c", "e"), identity("e", "d")]
+    (text,) = texts(graph_of(longer, int8(*"abcde"), "a", "b"))
+    assert text == "c: needs its own result: c → e → d → c [TOSA 1.0.1 section 2.2]"
 
 
 def test_a_tensor_that_is_not_declared_is_named() -> None:
@@ -202,6 +205,35 @@ def test_a_list_of_no_tensors_is_named() -> None:
 def test_constants_have_data_of_their_type(dtype: DType, data: Any, text: str) -> None:
     found = texts(graph_of([Node(CONST(), (), ("a",))], [Value("a", dtype, (2,), data)], "", "a"))
     assert any(text in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data"),
+    [
+        (INT4, np.array([-8, 7], np.int8)),
+        (INT8, np.array([-128, 127], np.int8)),
+        (INT48, np.array([-(1 << 47), (1 << 47) - 1], np.int64)),
+        (FP32, np.array([-np.inf, np.nan], np.float32)),
+        (BOOL, np.array([True, False])),
+    ],
+)
+def test_constants_have_all_numbers_of_their_type(dtype: DType, data: Any) -> None:
+    assert texts(graph_of([Node(CONST(), (), ("a",))], [Value("a", dtype, (2,), data)], "", "a")) == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [(INT4, -9, 0), (INT4, 0, 8), (INT48, 0, 1 << 47), (INT48, -(1 << 47) - 1, 0)]
+)
+def test_constants_have_no_other_numbers(dtype: DType, low: int, high: int) -> None:
+    value = Value("a", dtype, (2,), np.array([low, high], dtype.storage))
+    (text,) = texts(graph_of([Node(CONST(), (), ("a",))], [value], "", "a"))
+    assert text.startswith(f"a: its data are from {low} to {high}, which {dtype} cannot hold")
+
+
+def test_an_empty_constant_has_no_numbers_that_are_wrong() -> None:
+    value = Value("a", INT4, (0,), np.zeros(0, np.int8))
+    (text,) = texts(graph_of([Node(CONST(), (), ("a",))], [value], "", "a"))
+    assert text.startswith("a: its shape is [0], but extents must be at least 1")
 
 
 def test_the_data_of_inputs_do_not_count() -> None:

@@ -235,6 +235,7 @@ SUITES = {
     "tosajit/files/wire.py": ("tests/test_tensorflow.py", "tests/test_tensorflow_operators.py"),
     "tosajit/graph/": (
         "tests/test_graph.py",
+        "tests/test_extents.py",
         "tests/test_operators.py",
         "tests/test_validate.py",
         "tests/test_ops.py",

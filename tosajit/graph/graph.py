@@ -157,7 +157,7 @@ SPECIFICATION = "https://www.mlplatform.org/tosa/tosa_spec.html"
 """Where the sections of the specification are."""
 
 _SHORT = 4
-_LONG = 60
+_LONG = 120
 
 
 def graph_text(graph: Graph) -> str:
@@ -243,4 +243,4 @@ def _row(block: Block, node: Node) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 2 * _LONG else f"{text[: 2 * _LONG - 1]}…"
+    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"

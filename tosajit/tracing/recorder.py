@@ -29,11 +29,6 @@ class Trace:
         """What was taken from the enclosing region, by its name there: inputs of this one."""
         self._constants: dict[object, list[Tensor]] = {}
 
-    @property
-    def depth(self) -> int:
-        """How many regions there are around this one."""
-        return 0 if self.parent is None else self.parent.depth + 1
-
     def region(self, name: str) -> Trace:
         """A new region inside of this one."""
         return Trace(self.builder.region(name), self)
