@@ -235,6 +235,17 @@ def test_integers_are_divided_as_the_text_says(operator: str) -> None:
     np.testing.assert_array_equal(case.result(), INTEGERS[operator](a, b))
 
 
+def test_what_division_leaves_has_the_sign_of_what_is_divided() -> None:
+    a, b = (one.reshape(-1) for one in np.meshgrid(np.linspace(-9, 9, 37), [-3.0, -0.7, 0.1, 2.5, np.inf]))
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    found = Hand(f"y[i,] = a[i,] % b[i,], i < {a.size};", {"a": a, "b": b}, {"y": a.shape}).result()
+    expected = np.fmod(a, b)
+    apart = np.minimum(np.abs(found - expected), np.abs(np.abs(found - expected) - np.abs(b)))
+    np.testing.assert_array_less(apart, 1e-5)
+    assert (np.abs(found) < np.abs(b)).all()
+    np.testing.assert_array_equal(np.sign(found[found != 0]), np.sign(a[found != 0]))
+
+
 def test_casts_cut_what_is_behind_the_point() -> None:
     x = np.array([-1.9, -0.5, 0.5, 1.9], np.float32)
     case = Hand("y[i,] = int(x[i,]), i < 4;", {"x": x}, {"y": (4,)}, types={"y": "int"})

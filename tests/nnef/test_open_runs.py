@@ -183,3 +183,59 @@ def test_extents_beyond_their_bounds_are_an_error() -> None:
 def test_loops_carry_no_extents() -> None:
     with pytest.raises(tj.ModelError, match="data decide an extent"):
         graph("b: real;", "b = with s = y do..(3) math.neg(s);")
+
+
+def suppressed(
+    boxes: Array, scores: Array, most: int, limit: float, least: float, centered: bool
+) -> list[list[int]]:
+    """Batch, class and place, by the definition of ONNX: one candidate after the other."""
+    found = []
+    for batch, number in np.ndindex(*scores.shape[:2]):
+        kept: list[int] = []
+        for place in sorted(range(boxes.shape[1]), key=lambda one: -scores[batch, number, one]):
+            if scores[batch, number, place] <= least or len(kept) == most:
+                continue
+            if all(overlap(boxes[batch, place], boxes[batch, one], centered) <= limit for one in kept):
+                kept.append(place)
+        found += [[batch, number, place] for place in kept]
+    return found
+
+
+def overlap(one: Array, other: Array, centered: bool) -> float:
+    sides = []
+    areas = [1.0, 1.0]
+    for axis in (0, 1):
+        ends = []
+        for place, box in enumerate((one, other)):
+            a, b = float(box[axis]), float(box[axis + 2])
+            low, high = (a - b / 2, a + b / 2) if centered else (min(a, b), max(a, b))
+            ends.append((low, high))
+            areas[place] *= high - low
+        sides.append(max(0.0, min(ends[0][1], ends[1][1]) - max(ends[0][0], ends[1][0])))
+    common = sides[0] * sides[1]
+    return common / (areas[0] + areas[1] - common)
+
+
+@pytest.mark.parametrize("most", [1, 3, 9])
+@pytest.mark.parametrize(("limit", "least"), [(0.0, None), (0.3, None), (0.3, 0.5), (0.3, 2.0)])
+@pytest.mark.parametrize("box_format", ["CORNERS", "CENTER"])
+def test_boxes_are_suppressed_by_class(most: int, limit: float, least: float | None, box_format: str) -> None:
+    """Section 4.7, as ONNX defines it."""
+    random = np.random.default_rng(most)
+    boxes = random.uniform(0.1, 1, (2, 9, 4)).astype(np.float32)
+    scores = random.permutation(2 * 3 * 9).reshape(2, 3, 9).astype(np.float32) / 54
+    given = f"max_outputs_per_class={most}, iou_threshold={limit}, box_format='{box_format}'"
+    given += "" if least is None else f", score_threshold={least}"
+    made = nnef.parse(
+        f"""
+        import algo, layout;
+        graph main {{ @input {{ boxes: real[2, 9, 4]; scores: real[2, 3, 9]; }} @output {{ y: int; z: int; }}
+            @compose {{ y = algo.nonmax_suppress{{{given}}}(boxes, scores);
+                z = layout.transpose{{perm=[1, 0]}}(y); }} }}"""
+    )
+    y, z = tj.compile(made)(boxes, scores)
+    lowest = -1.0 if least is None else least
+    expected = suppressed(boxes, scores, most, limit, lowest, box_format == "CENTER")
+    assert y.tolist() == expected
+    assert y.shape == (len(expected), 3)
+    np.testing.assert_array_equal(z, y.T)

@@ -86,6 +86,8 @@ def test_the_text_that_the_others_are_made_of_is_right() -> None:
         ("@compose { y = { a = f(x); }; }", 2, 28, "expected `yield` at the end of the block, but found `}`"),
         ("@compose { y = if c then x; }", 2, 27,
          "expected `else` behind the branches of `if`, but found `;`"),
+        ("@compose { y = if c then x else if d then x else z; }", 2, 33,
+         "expected what is done otherwise, but found `if`"),
         ("@compose { y = do f(x); }", 2, 16, "nothing ends this loop"),
         ("@compose { y = for x : xs f(x); }", 2, 27, "expected `do` or `unroll`, but found `f`"),
         ("@compose { y = while c do f(x) while c; }", 2, 32,

@@ -1,4 +1,4 @@
-"""Suppression of boxes that overlap better ones, as TFLite's NON_MAX_SUPPRESSION_V4 and V5 define it."""
+"""Suppression of boxes that overlap better ones: as TFLite defines it, and as ONNX and NNEF do by class."""
 
 from __future__ import annotations
 
@@ -48,6 +48,49 @@ def non_max_suppression(
             chosen[found], kept[found] = place, score
             found += 1
     return chosen, kept, np.array(found, np.int32)
+
+
+def class_suppression(boxes: Array, scores: Array, attributes: bytes) -> tuple[Array, Array]:
+    """Batch, class and place of the boxes that overlap no better one of their class too much; the extents.
+
+    The best boxes of a class come first, of equal ones the first; zeros stand behind all of them. Boxes are
+    two opposite corners, or a centre and extents. So ONNX's NonMaxSuppression defines it.
+    """
+    options = numbers(attributes)
+    most, limit = count(options, "max_outputs_per_class"), np.float32(options["iou_threshold"])
+    batches, classes, _ = scores.shape
+    rows = np.zeros((batches * classes * most, 3), np.int32)
+    found = 0
+    for batch in range(batches):
+        low, high = _corners(boxes[batch], centered=bool(options["centered"]))
+        for number, row in enumerate(scores[batch]):
+            order = np.argsort(-row, kind="stable")
+            if "score_threshold" in options:
+                order = order[row[order] > np.float32(options["score_threshold"])]
+            kept = _apart(order, low, high, limit, most)
+            rows[found : found + len(kept)] = [(batch, number, place) for place in kept] or np.zeros((0, 3))
+            found += len(kept)
+    return rows, np.array([found, 3], np.int32)
+
+
+def _corners(boxes: Array, *, centered: bool) -> tuple[Array, Array]:
+    """The least and the greatest coordinates of boxes."""
+    first, second = boxes[:, :2], boxes[:, 2:]
+    if centered:
+        half = second / np.float32(2)
+        first, second = first - half, first + half
+    return np.minimum(first, second), np.maximum(first, second)
+
+
+def _apart(order: Array, low: Array, high: Array, limit: np.float32, most: int) -> list[int]:
+    """The first boxes of an order that overlap none before them too much."""
+    kept: list[int] = []
+    left = order
+    while len(left) and len(kept) < most:
+        place, left = int(left[0]), left[1:]
+        kept.append(place)
+        left = left[intersection_over_union(low[place], high[place], low[left], high[left]) <= limit]
+    return kept
 
 
 def intersection_over_union(low: Array, high: Array, lows: Array, highs: Array) -> Array:

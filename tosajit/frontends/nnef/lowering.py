@@ -15,7 +15,7 @@ from tosajit.frontends.common.custom import cut
 from tosajit.frontends.common.layout import constant_of
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Refusals, Refused
-from tosajit.frontends.frame.declaration import UNWRITTEN
+from tosajit.frontends.frame.declaration import UNWRITTEN, Declaration
 from tosajit.frontends.frame.ends import Ends, Inside
 from tosajit.frontends.frame.proportion import Proportion
 from tosajit.frontends.frame.prune import pruned
@@ -171,7 +171,7 @@ class Walk:
         """Write an operation: as TOSA has it, else by its body."""
         declared = DECLARATIONS.get(operation.name) if operation.definition.standard else None
         reason: Refused | TosaError = Refused(UNWRITTEN)
-        if declared is not None and operation.is_open:
+        if declared is not None and not _fits(declared, operation):
             reason = Refused("data decide a shape of it, and TOSA's are known before a run")
         elif declared is not None:
             try:
@@ -339,6 +339,12 @@ class Walk:
         pairs = list(zip(results, outputs, strict=False))
         told = [walk.extents(result) for result, output in pairs if output.extents is not None]
         return *(enlarged(walk.operand(result), largest_shape(output)) for result, output in pairs), *told
+
+
+def _fits(declared: Declaration, operation: Operation) -> bool:
+    """Whether what is declared takes and gives such shapes: only CUSTOM operators tell extents."""
+    results = {} if declared.kind == "custom" else operation.outputs
+    return all(one.extents is None for one in (*_all(operation.inputs), *_all(results)))
 
 
 def _is_known(given: Given) -> bool:

@@ -7,7 +7,7 @@ from tosajit.frontends.nnef.compose.frame import Frame
 from tosajit.frontends.nnef.model import Tensor
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values.arithmetic import NoValue
-from tosajit.frontends.nnef.values.evaluate import evaluate
+from tosajit.frontends.nnef.values.evaluate import branch, evaluate
 from tosajit.frontends.nnef.values.packs import part, places, put, whole_number
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, ValueFault
 
@@ -183,15 +183,11 @@ def _substitute(expression: tree.Substitute, frame: Frame) -> Operand:
 def _select(expression: tree.Select, frame: Frame) -> Operand:
     """One of two tensors, or of the items of two packs; the condition is known."""
     condition = operand(expression.condition, frame)
-    match condition:
-        case None:
-            return None
-        case True:
-            return operand(expression.then, frame)
-        case False:
-            return None if expression.otherwise is None else operand(expression.otherwise, frame)
-        case tuple() if expression.otherwise is not None:
-            return _mixed(condition, operand(expression.then, frame), operand(expression.otherwise, frame))
+    if condition is None or isinstance(condition, bool):
+        taken = branch(expression, condition)
+        return None if taken is None else operand(taken, frame)
+    if isinstance(condition, tuple) and expression.otherwise is not None:
+        return _mixed(condition, operand(expression.then, frame), operand(expression.otherwise, frame))
     remedy = "branch with `if`, or call math.select"
     raise ValueFault(expression.condition.span, "`?:` takes a truth that is known", "2.10.1", remedy)
 

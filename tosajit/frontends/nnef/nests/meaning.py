@@ -165,9 +165,21 @@ def _divided_up(left: Expr, right: Expr) -> Expr:
 
 
 def _remainder(left: Expr, right: Expr) -> Expr:
+    """What division leaves, with the sign of what is divided."""
     if left.type == "f32":
-        raise Unfit("`%` of real numbers has no scalar")
+        return _real_remainder(left, right)
     return left - apply("intdiv", left, right) * right
+
+
+def _real_remainder(left: Expr, right: Expr) -> Expr:
+    """As C's `fmod`, but that a quotient beyond 24 bits leaves no more than its error."""
+    size, step = apply("abs", left), apply("abs", right)
+    times = apply("floor", apply("div", size, step))
+    rest = size - times * step
+    rest = _select(apply("gt", _zero(rest), rest), rest + step, rest)
+    rest = _select(apply("ge", rest, step), rest - step, rest)
+    rest = _select(apply("gt", step, size), size, rest)
+    return _select(apply("gt", _zero(left), left), apply("neg", rest), rest)
 
 
 def _general_power(base: Expr, exponent: Expr) -> Expr:

@@ -15,7 +15,7 @@ from tosajit.frontends.nnef.nests.terms import Checked, Element, Loop, Packed, T
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
-from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
+from tosajit.frontends.nnef.values.evaluate import Scope, branch, evaluate
 from tosajit.frontends.nnef.values.value import Value, ValueFault
 
 _TYPES = ("int", "real", "bool", "str")
@@ -161,13 +161,9 @@ class Resolver:
 
     def _selected(self, expression: tree.Select) -> Packed:
         condition = self.value(expression.condition)
-        match condition:
-            case None:
-                return None
-            case True:
-                return self.value(expression.then)
-            case False:
-                return None if expression.otherwise is None else self.value(expression.otherwise)
+        if condition is None or isinstance(condition, bool):
+            taken = branch(expression, condition)
+            return None if taken is None else self.value(taken)
         if expression.otherwise is None:
             raise NoValue("a choice that data decide needs a value behind `:`")
         branches = self.value(expression.then), self.value(expression.otherwise)

@@ -9,6 +9,9 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
+from tosajit.customs.attributes import written
+from tosajit.dtypes import INT32
+from tosajit.frontends.common.custom import custom
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import linear
 from tosajit.frontends.common.layout import constant_of, reshaped, small, transposed
@@ -16,6 +19,7 @@ from tosajit.frontends.common.ordering import greatest
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.scatter import placed
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.nnef.nests.assignment import largest_shape
 from tosajit.frontends.nnef.node import Attributes, Node
 from tosajit.frontends.nnef.operators import ALL, operator
 from tosajit.tracing.tensor import Tensor
@@ -118,3 +122,24 @@ def top_k(node: Node, options: Most) -> tuple[Tensor, Tensor]:
     )
     found = found if options.largest else ops.negate(found)
     return transposed(found, back), transposed(places, back)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression(Attributes):
+    """Which boxes are left."""
+
+    box_format: str
+    max_outputs_per_class: int
+    iou_threshold: float
+    score_threshold: float | None
+
+
+@operator("algo.nonmax_suppress", Suppression, kind="custom")
+def nonmax_suppress(node: Node, options: Suppression) -> tuple[Tensor, ...]:
+    """Batch, class and place of the boxes that are left, and how many they are."""
+    numbers = {"max_outputs_per_class": options.max_outputs_per_class, "iou_threshold": options.iou_threshold}
+    if options.score_threshold is not None:
+        numbers["score_threshold"] = options.score_threshold
+    attributes = written(centered=options.box_format == "CENTER", **numbers)
+    results = [(INT32, largest_shape(node.result("indices"))), (INT32, (2,))]
+    return custom("CLASS_SUPPRESSION", [node["boxes"], node["scores"]], results, attributes)

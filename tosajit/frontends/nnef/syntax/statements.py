@@ -130,6 +130,8 @@ class Statements:
         while cursor.accept("elif"):
             cases.append(self._case())
         cursor.expect("else", "behind the branches of `if`")
+        if cursor.text == "if":
+            raise cursor.unexpected("what is done otherwise", section="2.10.1", remedy="write `elif`")
         otherwise = self._part()
         return tree.Branch(cursor.since(start), tuple(cases), otherwise)
 

@@ -194,19 +194,22 @@ def _contained(item: Value, pack: Value) -> Value:
 def _selected(expression: tree.Select, scope: Scope) -> Value:
     """One of two values, or of their items; only the branch that is taken need have a value."""
     condition = evaluate(expression.condition, scope)
-    match condition:
-        case None:
-            return None
-        case True:
-            return evaluate(expression.then, scope)
-        case False:
-            return None if expression.otherwise is None else evaluate(expression.otherwise, scope)
-        case tuple():
-            if expression.otherwise is None:
-                raise NoValue("a select by a pack of conditions needs a value behind `:`")
-            branches = evaluate(expression.then, scope), evaluate(expression.otherwise, scope)
-            return packs.mapped(_chosen, condition, *branches)
-    raise NoValue(f"the condition of `?` is a bool, not {described(condition)}")
+    if condition is None or isinstance(condition, bool):
+        taken = branch(expression, condition)
+        return None if taken is None else evaluate(taken, scope)
+    if not isinstance(condition, tuple):
+        raise NoValue(f"the condition of `?` is a bool, not {described(condition)}")
+    if expression.otherwise is None:
+        raise NoValue("a select by a pack of conditions needs a value behind `:`")
+    branches = evaluate(expression.then, scope), evaluate(expression.otherwise, scope)
+    return packs.mapped(_chosen, condition, *branches)
+
+
+def branch(expression: tree.Select, condition: bool | None) -> tree.Expression | None:
+    """What `?:` takes where its condition is known; None where that is null."""
+    if condition is None:
+        return None
+    return expression.then if condition else expression.otherwise
 
 
 def _chosen(condition: Item, then: Item, otherwise: Item) -> Item:
