@@ -95,7 +95,7 @@ def test_features_are_added_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> N
     [
         (
             "hasswell",
-            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avx2, neon",
+            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avxvnni, avx2",
         ),
         ("portable,none", "TOSAJIT_CPU: portable,none names more than one set"),
         ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),

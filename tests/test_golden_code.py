@@ -17,14 +17,27 @@ from llvmlite import ir
 from tosajit.kernels.contract.procedures import PROCEDURES
 from tosajit.kernels.sets.avx2.vectors import Avx2
 from tosajit.kernels.sets.avx512.vectors import Avx512
+from tosajit.kernels.sets.avxvnni.vectors import AvxVnni
 from tosajit.kernels.sets.cpus import named
 from tosajit.kernels.sets.neon.vectors import Neon
 from tosajit.kernels.sets.portable.vectors import Portable
 from tosajit.kernels.sets.values import I64, Value
 from tosajit.kernels.sets.vectors import Vectors
 
-VECTORS: dict[str, type[Vectors]] = {"portable": Portable, "avx2": Avx2, "avx512": Avx512, "neon": Neon}
-CPUS = {"portable": "x86-64", "avx2": "haswell", "avx512": "sapphirerapids", "neon": "neoverse-n1"}
+VECTORS: dict[str, type[Vectors]] = {
+    "portable": Portable,
+    "avx2": Avx2,
+    "avxvnni": AvxVnni,
+    "avx512": Avx512,
+    "neon": Neon,
+}
+CPUS = {
+    "portable": "x86-64",
+    "avx2": "haswell",
+    "avxvnni": "alderlake",
+    "avx512": "sapphirerapids",
+    "neon": "neoverse-n1",
+}
 BEST = ("tile_bf16", "least_bf16", "lookup_i8")
 """What only one of the sets has instructions for."""
 

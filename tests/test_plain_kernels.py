@@ -28,6 +28,7 @@ from tosajit.kernels.contract.structure import LEAST_BYTES
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
+from tosajit.kernels.sets.avxvnni import avxvnni
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.portable import portable
@@ -37,11 +38,14 @@ NARROW = InstructionSet(
     "narrow", lanes=4, heights=(1, 3), panels=2, rescaled=(1, 3, 5), pixels=(3, 2), covers=(3,), latency=2
 )
 """Registers of 128 bits, and tiles of odd sizes."""
-EVERYTHING = frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni"])
+FEWER = frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl"])
+EVERYTHING = FEWER | {"avx512vbmi", "avx512vnni"}
 SETS = [
     made
     for made in (
         avx512(EVERYTHING),
+        avx512(FEWER),
+        avxvnni({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
         neon({"neon", "dotprod"}),
         portable(()),

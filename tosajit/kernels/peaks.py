@@ -121,7 +121,7 @@ def _products(left: str, right: str) -> float | None:
     numbers |= {TileJob.B_PANEL: STEPS * register, TileJob.HEIGHT: rows, TileJob.PANELS: isa.panels}
     words = {**numbers, **{slot: address_of(array) for slot, array in given.items()}}
     job = np.array([words.get(slot, 0) for slot in TileJob], np.int64)
-    elements = {"i8": 4, "f32": 1}.get(left, 2)
+    elements = {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2)
     return (
         rows * isa.panels * isa.lanes * STEPS * elements / _fastest(REPEATED, tile.address, address_of(job))
     )

@@ -64,6 +64,7 @@ _CPUS = {
     "broadwell": ("x86-64-v3", "adx"),
     "skylake": ("x86-64-v3", "adx"),
     "alderlake": ("x86-64-v3", "adx avxvnni gfni vaes vpclmulqdq"),
+    "sierraforest": ("x86-64-v3", "adx avxvnni avxvnniint8 gfni vaes vpclmulqdq"),
     "znver1": ("x86-64-v3", "adx"),
     "znver2": ("x86-64-v3", "adx"),
     "znver3": ("x86-64-v3", "adx vaes vpclmulqdq"),

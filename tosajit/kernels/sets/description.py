@@ -32,7 +32,7 @@ class InstructionSet:
     bf16_pairs: bool = False
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
     byte_dots: bool = True
-    """Whether it adds products of four bytes at once."""
+    """Whether it adds products of four bytes to a word in one instruction."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
 

@@ -20,5 +20,6 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         pixels=(8, 4),
         covers=(4,),
         latency=8,  # two units, of four or five cycles
+        byte_dots=False,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )

@@ -1,16 +1,17 @@
-"""AVX-512 with VNNI and VBMI: registers of 512 bits."""
+"""AVX-512 (x86-64-v4), with VNNI, VBMI and BF16 where the CPU has them: registers of 512 bits."""
 
 from collections.abc import Collection
 
 from tosajit.kernels.sets.description import InstructionSet
 
-NEEDS = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vnni"}
+NEEDS = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 
 
 def avx512(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if not NEEDS.issubset(features):
         return None
+    dots = "avx512vnni" in features
     return InstructionSet(
         "avx512",
         lanes=16,
@@ -20,7 +21,9 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         pixels=(8, 4),
         covers=(8, 10, 12),
         latency=8,  # two units, of four cycles
-        bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
+        byte_dots=dots,
+        bias=128 if dots else 0,  # vpdpbusd multiplies unsigned bytes by signed ones
+        byte_width=1 if dots else 2,
         bf16_pairs="avx512bf16" in features,
-        byte_tables=True,
+        byte_tables="avx512vbmi" in features,
     )

@@ -52,8 +52,11 @@ class Avx512(Vectors):
         return self._named("avx512.vpdpbusd", total, [left, right])
 
     def dot_halves(self, total: Register, left: Register, right: Register) -> Register:
-        """Add products of two int16."""
-        return self._named("avx512.vpdpwssd", total, [left, right])
+        """Add products of two int16, by vpdpwssd or vpmaddwd."""
+        if self.isa.byte_dots:
+            return self._named("avx512.vpdpwssd", total, [left, right])
+        pairs = [self.view(register, "i16").raw for register in (left, right)]
+        return total + self._value(self._call("llvm.x86.avx512.pmaddw.d.512", total.raw.type, pairs))
 
     def fused(self, total: Register, left: Register, right: Register) -> Register:
         """Return total + left * right, rounded once."""

@@ -1,0 +1,27 @@
+"""AVX2 with dot products of bytes (AVX-VNNI, or the same instructions of AVX-512): registers of 256 bits."""
+
+from collections.abc import Collection
+
+from tosajit.kernels.sets.avx2 import NEEDS
+from tosajit.kernels.sets.description import InstructionSet
+
+ENCODINGS = ({"avxvnni"}, {"avx512vnni", "avx512vl"})
+"""What has vpdpbusd of 256 bits."""
+
+
+def avxvnni(features: Collection[str]) -> InstructionSet | None:
+    """The set for a CPU with these features; None if they are not enough."""
+    if not NEEDS.issubset(features) or not any(needs.issubset(features) for needs in ENCODINGS):
+        return None
+    return InstructionSet(
+        "avxvnni",
+        lanes=8,
+        heights=(1, 2, 4, 5),  # of two panels: 10 of the 16 registers accumulate
+        panels=2,
+        rescaled=(1, 2, 4, 5),
+        pixels=(8, 4),
+        covers=(4, 5),
+        latency=10,  # two units, of five cycles
+        block=10,
+        bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
+    )
