@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
@@ -22,6 +23,8 @@ EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
+
+_TIME = itemgetter(1)
 
 Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
@@ -59,11 +62,10 @@ def plan(
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
         return _planned(nests, operands, target, estimate)[0]
-    other, striped_time = _planned(striped, buffers, target, estimate)
+    other = _planned(striped, buffers, target, estimate)
     if surely:
-        return other
-    found, time = _planned(nests, operands, target, estimate)
-    return other if striped_time < time else found
+        return other[0]
+    return min(_planned(nests, operands, target, estimate), other, key=_TIME)[0]
 
 
 def _planned(
@@ -78,7 +80,7 @@ def _planned(
     if estimate is None or not planner.residence.tight:
         return found
     planner = _Planner(nests, used, target, estimate, planner.known)
-    return min(found, (planner.program(eager=False), planner.time), key=lambda one: one[1])
+    return min(found, (planner.program(eager=False), planner.time), key=_TIME)
 
 
 def _known(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
