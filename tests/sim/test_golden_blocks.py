@@ -118,7 +118,7 @@ def test_even_tiles_leave_as_large_a_last_one_as_can_be() -> None:
             if whole % tile:
                 # Of multiples down to about the size that as many tiles need: the largest rest.
                 other = max(-(-(whole // (whole // tile + 1)) // granule) * granule, granule)
-                least = max(other - 2 * granule, -(-other // 2), granule)
+                least = max(other - 2 * granule, granule)
                 rests = {size: whole % size or size for size in range(tile, least - 1, -granule)}
                 rests = {tile: whole % tile, **rests}
                 assert rests[found] == max(rests.values())

@@ -128,7 +128,7 @@ def even(whole: int, granule: int, tile: int) -> int:
     if whole % tile == 0:
         return tile
     other = max(up(whole // (whole // tile + 1), granule), granule)
-    least = max(other - 2 * granule, (other + 1) // 2, granule)
+    least = max(other - 2 * granule, granule)
     found, rest = tile, whole % tile
     for size in range(tile, least - 1, -granule):
         last = whole % size or size
