@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
 from tests.summing import summed, summed_by_channel
+from tests.transposed import subgrids
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
@@ -26,7 +27,6 @@ from tosajit.kernels.contract.source import (
     tile_source,
 )
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
-from tosajit.kernels.contract.transpose import subgrids
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.registry import available_sets, named_set
 
