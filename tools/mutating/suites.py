@@ -231,8 +231,21 @@ SUITES = {
         "tests/test_files_arm.py",
         "tests/test_files_fuzz.py",
     ),
-    "tosajit/files/prototext.py": ("tests/test_tensorflow.py", "tests/test_files_fuzz.py"),
-    "tosajit/files/wire.py": ("tests/test_tensorflow.py", "tests/test_tensorflow_operators.py"),
+    "tosajit/files/builder.py": (
+        "tests/test_files_builder.py",
+        "tests/test_golden_files.py",
+        "tests/test_files.py",
+    ),
+    "tosajit/files/prototext.py": (
+        "tests/test_files_wire.py",
+        "tests/test_tensorflow.py",
+        "tests/test_files_fuzz.py",
+    ),
+    "tosajit/files/wire.py": (
+        "tests/test_files_wire.py",
+        "tests/test_tensorflow.py",
+        "tests/test_tensorflow_operators.py",
+    ),
     "tosajit/graph/": (
         "tests/test_graph.py",
         "tests/test_extents.py",

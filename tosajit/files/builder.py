@@ -29,7 +29,7 @@ class Builder:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
-        self._alignment = 1
+        self._alignment = _OFFSET
         self._layouts: dict[tuple[int, ...], int] = {}
 
     def table(self, fields: Sequence[Field]) -> int:
