@@ -302,3 +302,12 @@ def test_writes_inside_of_control_flow_are_refused(tmp_path: Path) -> None:
     with pytest.raises(tj.ModelError, match="NNEF updates variables behind everything else") as caught:
         save_model(graph, tmp_path / "model.nnef2")
     assert [one.operator for one in caught.value.refusals] == ["VARIABLE_WRITE"]
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2", "transformer_tiny_f32"])
+def test_networks_give_the_same_bits(name: str, tmp_path: Path) -> None:
+    folder = Path(__file__).parents[1] / "data" / name
+    graph, x = tj.load(folder / "model.tosa"), np.load(folder / "case0_in0.npy")
+    read = again(graph, tmp_path / "model.nnef2")
+    found, expected = tj.compile(read)(x.astype(KINDS[x.dtype.kind])), tj.compile(graph)(x)
+    same(found, expected)
