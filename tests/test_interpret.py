@@ -140,6 +140,17 @@ def test_checked_interpreting_says_which_rule_is_broken_and_where() -> None:
     assert messages[0] == messages[1]
 
 
+@pytest.mark.parametrize("shape", [(), (2, 2)])
+def test_a_broken_rule_is_told_with_the_place_if_there_are_several(shape: tuple[int, ...]) -> None:
+    graph = tj.trace(lambda x, y: ops.intdiv(x, y), *[np.ones(shape, np.int32)] * 2)
+    x, y = np.ones(shape, np.int32), np.zeros(shape, np.int32)
+    for interpret in (False, True):
+        with pytest.raises(tj.RequireError) as caught:
+            tj.compile(graph, checked=True, interpret=interpret)(x, y)
+        assert str(caught.value).endswith("its only point") == (len(shape) < 2)
+        assert ("=0" in str(caught.value)) == (len(shape) == 2)
+
+
 def test_interpreting_imports_no_numba_and_writes_no_kernels(tmp_path: Path) -> None:
     code = (
         "import sys, numpy as np, tosajit as tj\n"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tiling.expr import acc, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along
-from tiling.program import Loop
+from tiling.plan import plan
+from tiling.program import Loop, Operand, Program
 from tiling.share import _cuts as cuts
 from tiling.share import _finish as finish
 from tiling.share import shared_loops, work
@@ -126,3 +127,19 @@ def test_array_units_say_which_axes_are_cut_and_how() -> None:
 def test_a_group_is_shared_from_two_tiles_of_work_on() -> None:
     for points, expected in ((2 * 2048 - 1, False), (2 * 2048, True)):
         assert shared_loops(copy(points, 1), Target("two", cores=2))[1] == expected
+
+
+def test_tiles_are_shared_unless_data_say_where_results_go() -> None:
+    operands = {name: Operand(name, "i32", 300 * 200, "input") for name in "ab"}
+    chosen = Indirect(read(0, "i32"))
+    for target, row, expected in (
+        (Target("tiles", 8 << 10, cores=2, tile_points=64), None, True),
+        (Target("tiles", 8 << 10, cores=2, tile_points=64), chosen, False),
+        (Target("tiles", 8 << 10, tile_points=64), None, False),
+        (Target("whole", 1 << 20, cores=2, tile_points=64), None, False),
+    ):
+        program = plan([copy(300, 200, row)], operands, target)
+        assert isinstance(program, Program)
+        (section,) = program.sections
+        assert section.shared == expected
+        assert bool(section.loops) == (target.name == "tiles")

@@ -10,6 +10,7 @@ PLANNING = (
     "tests/planning/test_contraction.py",
     "tests/planning/test_allocate.py",
     "tests/planning/test_verify_places.py",
+    "tests/planning/test_cascade_rows.py",
     "tests/planning/test_cascade_stripes.py",
     "tests/planning/test_verify.py",
     "tests/planning/test_rewrites.py",
@@ -257,6 +258,7 @@ SUITES = {
     ),
     "tosajit/host/": (
         "tests/test_match.py",
+        "tests/test_rescale.py",
         "tests/test_golden_units.py",
         "tests/test_simplify.py",
         "tests/test_simplify_random.py",

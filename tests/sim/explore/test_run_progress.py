@@ -44,6 +44,17 @@ def test_terminals_have_a_bar_that_is_wiped_away(monkeypatch: pytest.MonkeyPatch
     assert screen.getvalue().endswith("\r\033[K")
 
 
+def test_what_was_never_shown_is_not_wiped_away(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().close()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_without_a_total_has_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(3, None, 0.5, 0, {}, 6.0)
+    Terminal()(progress)
+    assert capsys.readouterr().err == f"\r{progress}\033[K"
+
+
 def test_files_and_those_who_do_not_want_it_have_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     for shown in (display_for(None), display_for(False)):
         assert isinstance(shown, Silent)
