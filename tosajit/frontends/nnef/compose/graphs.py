@@ -10,6 +10,7 @@ from tosajit.frontends.nnef.compose import attributes as declared_attributes
 from tosajit.frontends.nnef.compose.binding import Binder
 from tosajit.frontends.nnef.compose.checker import check
 from tosajit.frontends.nnef.compose.composer import Composer
+from tosajit.frontends.nnef.compose.defaults import defaults
 from tosajit.frontends.nnef.compose.forms import Form, Forms, fault
 from tosajit.frontends.nnef.compose.modules import Library
 from tosajit.frontends.nnef.compose.plan import Component, Declared, Plan
@@ -218,8 +219,10 @@ def invoke(
     composer = Composer(library, weights)
     source = definition.source
     try:
-        call = composer.call(definition, types, attributes or {}, _complete(definition, inputs))
-        made = composer.operation(call, "", inputs, lambda name, forms: _output(composer, name, forms))
+        given = _complete(definition, inputs)
+        given |= defaults(composer, definition, types, attributes or {}, given, definition.operator)
+        call = composer.call(definition, types, attributes or {}, given)
+        made = composer.operation(call, "", given, lambda name, forms: _output(composer, name, forms))
         composer.settle()
         return made
     except ValueFault as found:

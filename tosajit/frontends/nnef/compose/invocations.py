@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tosajit.errors import Fault, ScriptError
-from tosajit.frontends.nnef.compose.attributes import constant_values
-from tosajit.frontends.nnef.compose.binding import Binder
-from tosajit.frontends.nnef.compose.constants import uniform
-from tosajit.frontends.nnef.compose.forms import CallFault, Form, Operand, forms_of
+from tosajit.frontends.nnef.compose.defaults import defaults
+from tosajit.frontends.nnef.compose.forms import CallFault, Operand
 from tosajit.frontends.nnef.compose.frame import Frame
 from tosajit.frontends.nnef.compose.operands import operand
-from tosajit.frontends.nnef.compose.shapes import forms_declared
-from tosajit.frontends.nnef.compose.types import Types
 from tosajit.frontends.nnef.model import Argument, Definition
 from tosajit.frontends.nnef.syntax import tree
-from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
-from tosajit.frontends.nnef.values.value import Value, ValueFault
+from tosajit.frontends.nnef.values.evaluate import evaluate
+from tosajit.frontends.nnef.values.value import ValueFault
 
 
 def invoked(
@@ -29,7 +25,7 @@ def invoked(
     if len(attributes) < len(one.attributes):
         raise ValueFault(one.span, "an attribute is given twice", "2.10")
     inputs = _arguments(frame, definition, one, label)
-    inputs |= _filled(frame, definition, types, attributes, inputs, one)
+    inputs |= defaults(frame.composer, definition, types, attributes, inputs, one)
     if left and len(definition.operator.outputs) != len(left):
         message = f"`{one.operator}` has {len(definition.operator.outputs)} outputs, not {len(left)}"
         raise ValueFault(one.span, message, "2.10", "write `~` for one that is not needed")
@@ -59,7 +55,7 @@ def _called(frame: Frame, one: tree.Invocation, definition: Definition) -> Fault
 def _arguments(
     frame: Frame, definition: Definition, one: tree.Invocation, label: str | None
 ) -> dict[str, Argument]:
-    """What each input is given; those left out are null or have their default value."""
+    """What each input is given; those left out are null."""
     parameters = definition.operator.inputs
     if len(one.arguments) > len(parameters):
         message = f"`{one.operator}` takes {len(parameters)} inputs, not {len(one.arguments)}"
@@ -69,43 +65,8 @@ def _arguments(
         expression = one.arguments[place] if place < len(one.arguments) else None
         given: Operand = None if expression is None else operand(expression, frame)
         where: tree.Tree = one if expression is None else expression
-        if given is None and parameter.value is not None:
-            types = dict(zip([dtype.name for dtype in definition.operator.dtypes], one.types, strict=False))
-            given = evaluate(parameter.value, Scope(types=types))
         name = f"{one.label or label or definition.operator.name}.{parameter.name}"
         found[parameter.name] = frame.argument(given, name, where)
-    return found
-
-
-def _filled(
-    frame: Frame, definition: Definition, types: Sequence[str], attributes: Mapping[str, Value],
-    inputs: Mapping[str, Argument], one: tree.Invocation,
-) -> dict[str, Argument]:  # fmt: skip
-    """Inputs with a default value and a shape, which is that of the others: every element has the value."""
-    parameters = enumerate(definition.operator.inputs)
-    left = {
-        parameter.name: parameter.value
-        for place, parameter in parameters
-        if parameter.value is not None and (place >= len(one.arguments) or one.arguments[place] is None)
-    }
-    if not left:
-        return {}
-    plan = frame.composer.library.plan(definition)
-    forms = {name: forms_of(argument) for name, argument in inputs.items() if name not in left}
-    generic = Types(definition.operator, types)
-    generic.deduce(attributes, forms)
-    binder = Binder(constant_values(plan, generic, attributes), generic.found)
-    for declared in plan.inputs:
-        if declared.name in forms:
-            binder.bind(declared, forms[declared.name])
-    found: dict[str, Argument] = {}
-    for declared in plan.inputs:
-        if declared.name in left and declared.components and not declared.packed:
-            form = forms_declared(declared, generic, binder)
-            assert isinstance(form, Form)
-            value = evaluate(left[declared.name], binder.scope)
-            name = f"{definition.operator.name}.{declared.name}"
-            found[declared.name] = frame.composer.tensor(name, form, "constant", uniform(value, form, one))
     return found
 
 

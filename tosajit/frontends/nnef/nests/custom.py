@@ -15,6 +15,7 @@ from tosajit.frontends.nnef.nests.bound import Form, operation_of
 from tosajit.frontends.nnef.nests.extents import Extents
 from tosajit.frontends.nnef.nests.general import General
 from tosajit.frontends.nnef.nests.operation import Lowered, lowered
+from tosajit.frontends.nnef.nests.stepped import Stepped, is_stepped
 from tosajit.frontends.nnef.nests.text import Written, decoded
 from tosajit.graph.binding import Use
 from tosajit.operators import CUSTOM
@@ -81,7 +82,7 @@ class Custom:
     @property
     def inputs(self) -> list[Tensor]:
         """The tensors that the operands stand for."""
-        return self._told(self.operation.inputs)
+        return [one for one in self._told(self.operation.inputs) if one.kind != "constant"]
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -122,8 +123,9 @@ class Custom:
         return list(found.nests)
 
     @property
-    def _general(self) -> General:
-        return General(self.use.name, self.operation)
+    def _general(self) -> General | Stepped:
+        runner = Stepped if is_stepped(self.operation) else General
+        return runner(self.use.name, self.operation)
 
     def call(self) -> Callable[..., Sequence[Array]]:
         """What computes it by the general kernel, compiled."""

@@ -39,6 +39,7 @@ class Extents:
     def run(self, kernel: Runs, given: Mapping[Tensor, Array], outputs: Sequence[Tensor]) -> list[Array]:
         """The outputs, and their extents."""
         operands = [one for argument in self.operation.inputs.values() for one in tensors_of(argument)]
+        operands = [one for one in operands if one in given]
         forms = tuple(self._form(one, given) for one in operands)
         concrete = self._bound(forms)
         symbols = {

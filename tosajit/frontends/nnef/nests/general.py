@@ -24,7 +24,7 @@ from tosajit.frontends.nnef.nests.places import Place
 from tosajit.frontends.nnef.nests.terms import Element, Loop, Term
 from tosajit.kernels.objects import compile_kernel
 
-_DTYPES = {"real": np.float32, "int": np.int32, "bool": np.bool_}
+DTYPES = {"real": np.float32, "int": np.int32, "bool": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class General:
         """All tensors behind a run: those given in the types of the language, and those computed."""
         found: dict[Tensor, Array] = {}
         for tensor in self._kernel.tensors:
-            dtype, shape = _DTYPES[tensor.type], largest_shape(tensor)
+            dtype, shape = DTYPES[tensor.type], largest_shape(tensor)
             array = given.get(tensor, tensor.value)
             found[tensor] = np.zeros(shape, dtype) if array is None else np.array(array, dtype, order="C")
         words = np.zeros(len(found) + 1, np.int64)
@@ -68,7 +68,7 @@ class General:
         """The outputs, of inputs."""
         found = self.run(given)
         return [
-            found[one] if one in found else np.zeros(largest_shape(one), _DTYPES[one.type]) for one in outputs
+            found[one] if one in found else np.zeros(largest_shape(one), DTYPES[one.type]) for one in outputs
         ]
 
     def estimates(self) -> list[Nest]:
