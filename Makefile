@@ -9,6 +9,7 @@ export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
+export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
@@ -21,13 +22,14 @@ VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 LOWEST := .venv-lowest/.ready
+ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
+.PHONY: help demo arm test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -73,6 +75,12 @@ lint: $(READY)      ## Check format, style and types
 format: $(READY)    ## Format the sources
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix-only $(SOURCES)
+
+arm: $(READY) $(ARM64)     ## 64-bit Arm from here: bits under qemu, inner loops by llvm-mca: ARGS='--tests 200', ARGS='--only loops'
+	$(RUN) tools/arm64.py $(ARGS)
+
+$(ARM64):
+	sh tools/crossing/environment.sh $(TOSAJIT_ARM64) $(abspath $(RUN))
 
 conformance: $(READY) $(ARM)    ## Arm's conformance suite, all of TOSA 1.0: SEED=42, MACHINE=name, ARGS='--minutes 30', ARGS=--integer
 	$(RUN) tools/conformance.py run --seed $(SEED) $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)

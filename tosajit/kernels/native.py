@@ -57,7 +57,7 @@ def _optimized(source: str, path: Path, symbol: str) -> Any:
             value.linkage = "internal"
     machine = target_machine()
     module.data_layout = str(machine.target_data)
-    _optimize(module, machine)
+    optimize(module, machine)
     return module
 
 
@@ -100,7 +100,8 @@ def _machine_of(cpu: Cpu) -> Any:
     )
 
 
-def _optimize(module: Any, machine: Any) -> None:
+def optimize(module: Any, machine: Any) -> None:
+    """Run LLVM's passes on a module."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
     options.loop_unrolling = options.loop_interleaving = True

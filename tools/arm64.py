@@ -1,0 +1,128 @@
+"""Judge 64-bit Arm from another machine: bits under emulation, and inner loops by llvm-mca.
+
+Kernels are compiled here, for the emulated CPU, so that the emulator only runs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import llvmlite.binding as llvm
+import numpy as np
+from benching.client import ROOT, model_files
+from crossing.cross import compile_for
+from crossing.judge import judged
+
+import tosajit as tj
+from tosajit.conformance import sample
+from tosajit.conformance.suite import load_expected
+from tosajit.kernels.sets.cpus import foreign
+
+LINUX = "aarch64-unknown-linux-gnu"
+EMULATED = ("neoverse-v1", "cortex-a72")
+"""CPUs with sdot, and without it."""
+MODELS = ("ds_cnn", "resnet8", "mobilenet_v2", "transformer_tiny", "autoencoder", "ds_cnn_i16x8")
+CORES = ("apple-m1", "neoverse-n1", "neoverse-v1")
+LOOPS = (("tile_i8", "sdot"), ("tile_rescale_i8", "sdot"), ("tile_f32", "fmla"))
+SHARE = 0.85
+
+
+def main() -> int:
+    """Do all of it; 1 if a bit differs or a loop is too slow."""
+    options = arguments()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    slow = [] if options.only == "bits" else table()
+    wrong = 0 if options.only == "loops" else sum(run(name, options) for name in options.cpus.split(","))
+    print(f"arm: {wrong} CPUs with wrong bits, {len(slow)} loops below {SHARE:.0%} of their peak")
+    return int(bool(wrong or slow))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cpus", default=",".join(EMULATED), help="emulated (default %(default)s)")
+    parser.add_argument("--models", default=",".join(MODELS), help="(default %(default)s)")
+    parser.add_argument(
+        "--tests", type=int, default=60, help="of the conformance sample (default %(default)s)"
+    )
+    parser.add_argument("--only", choices=["bits", "loops"], help="do but a half")
+    return parser.parse_args()
+
+
+def table() -> list[str]:
+    """Print the share of their peak that inner loops have; return those that have too little."""
+    if shutil.which("llvm-mca") is None:
+        sys.exit("llvm-mca is missing: apt-get install llvm")
+    slow = []
+    print("inner loop       instruction  core          products  cycles  share of peak")
+    for name in CORES:
+        for procedure, instruction in LOOPS:
+            found = judged(procedure, instruction, foreign(LINUX, name))
+            text = f"{procedure:16} {instruction:12} {name:13} {found.products:8} {found.cycles:7.1f}"
+            print(f"{text} {found.share:7.0%}", flush=True)
+            if found.share < SHARE:
+                slow.append(f"{procedure} on {name}")
+    return slow
+
+
+def run(name: str, options: argparse.Namespace) -> bool:
+    """Run everything on an emulated CPU; true if a bit differs."""
+    python = Path(os.environ.get("TOSAJIT_ARM64", ROOT / ".venv-arm64")) / "python"
+    if not python.exists():
+        sys.exit(f"no arm64 Python at {python}: `make arm` makes it, or set $TOSAJIT_ARM64")
+    cache, cpu = ROOT / "build" / "arm64" / name, foreign(LINUX, name)
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with TemporaryDirectory() as place:
+        folders = list(cases(options, Path(place)))
+        made = sum(compile_for(tj.load(folder / "model.tosa"), cpu, cache) for folder in folders)
+        print(f"{name}: {made} kernels compiled here", flush=True)
+        variables = {
+            "TOSAJIT_CACHE": str(cache),
+            "TOSAJIT_CPU": name,
+            "QEMU_CPU": "max",
+            "PYTHONPATH": str(ROOT),
+        }
+        command = [str(python), str(ROOT / "tools/crossing/inside.py"), *map(str, folders)]
+        return subprocess.run(command, env={**os.environ, **variables}).returncode != 0
+
+
+def cases(options: argparse.Namespace, place: Path) -> Iterator[Path]:
+    """Folders of models and of tests of the suite, with what they have to give."""
+    for name in filter(None, options.models.split(",")):
+        files = model_files(name)
+        arrays = (
+            [np.load(path) for path in sorted(files.glob(f"case0_{kind}*.npy"))] for kind in ("in", "out")
+        )
+        yield case(place / name, files / "model.tosa", *arrays)
+    sample.unpack(place / "suite", sample.ARCHIVE)
+    tests = [pair for pair in sample.unpacked(place / "suite") if not pair[0].negative]
+    for test, results in tests[:: max(1, len(tests) // options.tests)] if options.tests else []:
+        golden = load_expected(test, results)
+        yield case(
+            place / f"{test.operator}-{test.name}"[:200],
+            test.tosa_path,
+            list(test.load_inputs().values()),
+            [golden[name].value for name in test.outputs],
+        )
+
+
+def case(folder: Path, graph: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Path:
+    """Write a graph and its arrays for `crossing/inside.py`."""
+    folder.mkdir()
+    shutil.copy(graph, folder / "model.tosa")
+    for stem, arrays in (("in", inputs), ("out", outputs)):
+        for number, array in enumerate(arrays):
+            np.save(folder / f"{stem}{number}.npy", array)
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(main())
