@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from tosajit.frontends.nnef.model import Argument, Definition, Open, Operation, Tensor, tensors_of
-from tosajit.frontends.nnef.values.value import Value
+from tosajit.frontends.nnef.values.value import Item, Value
 
 DOMAIN = "nnef"
 LONGEST = 1 << 20
@@ -118,7 +118,7 @@ def _value(given: object) -> Value:
             items = [_value(one) for one in given]
             if any(one is None or isinstance(one, tuple) for one in items) or len(set(map(type, items))) > 1:
                 raise ValueError("the items of an attribute are not of one type")
-            return tuple(one for one in items if one is not None and not isinstance(one, tuple))
+            return tuple(cast("list[Item]", items))
     raise ValueError(f"an attribute is {type(given).__name__}")
 
 
