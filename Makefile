@@ -29,7 +29,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
+.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -44,6 +44,9 @@ test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 
 test-slow: $(READY) $(LITERT) $(FRAMEWORKS)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
+
+kernels: $(READY)    ## Compile the kernels that come with the package, before the wheel is built
+	$(RUN) tools/ready_kernels.py $(ARGS)
 
 test-packages: $(READY) ## Build the sdist and the wheel, and test their contents
 	$(RUN) -m pytest -m slow tests/test_packages.py $(ARGS)

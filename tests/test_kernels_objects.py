@@ -9,16 +9,18 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tosajit.kernels import cache, helpers, native, objects
+from tosajit.kernels import cache, helpers, native, objects, ready
 from tosajit.kernels.cores import cores
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.objects import Kernel
+from tosajit.kernels.sets.registry import cpu
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -143,14 +145,98 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
     assert run(objects.compile_kernel(variant(1)), 21) == 43
 
 
-def test_processes_may_compile_the_same_at_once() -> None:
-    code = f"from tosajit.kernels.objects import compile_kernel; print(compile_kernel({SOURCE!r}).digest)"
+def test_processes_that_need_the_same_compile_it_once() -> None:
+    code = f"""
+from tosajit.kernels import native, objects
+made, compile = [], native.compile_object
+native.compile_object = lambda source, *more: made.append(source) or compile(source, *more)
+print(objects.compile_kernel({SOURCE!r}).digest, len(made))
+"""
     racers = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)
     ]
-    names = {racer.communicate(timeout=100)[0].strip() for racer in racers}
-    assert len(names) == 1
-    assert sorted(path.suffix for path in folder().iterdir()) == [".o", ".py"]
+    said = [racer.communicate(timeout=100)[0].split() for racer in racers]
+    assert len({name for name, _ in said}) == 1
+    assert sum(int(count) for _, count in said) == 1
+    assert sorted(path.suffix for path in folder().iterdir()) == ["", ".o", ".py"]
+
+
+CLAIM = """
+import os, sys
+from tosajit.kernels import cache
+print(cache.claim(sys.argv[1]), flush=True)
+"""
+
+
+def test_a_process_that_dies_while_it_compiles_holds_nobody_up() -> None:
+    command = [sys.executable, "-c", f"{CLAIM}os._exit(1)", objects.digest(SOURCE)]
+    assert subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout == "True\n"
+    assert run(objects.compile_kernel(SOURCE), 1) == 2
+
+
+def test_a_process_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    name, pipe = objects.digest(SOURCE), subprocess.PIPE
+    command = [sys.executable, "-c", f"{CLAIM}input()", name]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as other:
+        assert other.stdin
+        assert other.stdout
+        assert other.stdout.readline() == "True\n"
+        assert not cache.claim(name)
+        monkeypatch.setattr(objects, "PATIENCE_SECONDS", 0.1)
+        assert run(objects.compile_kernel(SOURCE), 1) == 2
+        other.communicate("\n")
+    assert cache.claim(name)
+    cache.release(name)
+
+
+def test_a_file_of_locks_that_others_could_have_made_is_not_used() -> None:
+    folder().mkdir(mode=0o700, parents=True)
+    (folder() / cache.LOCKS).symlink_to(folder() / "elsewhere")
+    assert run(objects.compile_kernel(SOURCE), 1) == 2
+    assert not (folder() / "elsewhere").exists()
+
+
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A kernel that came with the package, for a CPU of some years ago, and an empty cache."""
+    monkeypatch.setattr(ready, "FOLDER", tmp_path / "compiled")
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
+    objects.compile_kernel(SOURCE)
+    place = tmp_path / "compiled" / "x86-64-v2" / f"{objects.digest(SOURCE)}.o"
+    place.parent.mkdir(parents=True)
+    place.write_bytes((folder() / place.name).read_bytes())
+    cache.clear_cache()
+    objects._loaded.clear()
+    ready.cpus.cache_clear()
+    yield place
+    ready.cpus.cache_clear()
+
+
+def test_kernels_that_came_with_the_package_are_compiled_by_nobody(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v3")
+    monkeypatch.setattr(objects, "_compile", None)  # would fail
+    kernel = objects.compile_kernel(SOURCE)
+    assert (run(kernel, 1), kernel.digest) == (2, shipped.stem)
+    assert cache.cached_objects() == ()
+
+
+def test_kernels_for_a_better_cpu_are_not_for_this_one(shipped: Path) -> None:
+    shipped.parent.rename(shipped.parent.with_name("x86-64-v3"))
+    assert ready.cpus(cpu()) == ()
+    objects.compile_kernel(SOURCE)
+    assert len(cache.cached_objects()) == 1
+
+
+def test_damaged_kernels_of_the_package_are_compiled(shipped: Path) -> None:
+    whole = shipped.read_bytes()
+    for damaged in (b"", whole[:-1], b"\x7fELF" + whole, bytes([*whole[:50], whole[50] ^ 1, *whole[51:]])):
+        shipped.write_bytes(damaged)
+        objects._loaded.clear()
+        cache.clear_cache()
+        assert run(objects.compile_kernel(SOURCE), 1) == 2
+        assert len(cache.cached_objects()) == 1
 
 
 def test_many_kernels_come_in_order_and_progress_is_told() -> None:

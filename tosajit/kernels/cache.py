@@ -20,11 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+if sys.platform != "win32":
+    import fcntl
+
 from sim.files import AT_ONCE, PART, is_own, replacing
 
 OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx)|{re.escape(PART)}.*"
 """The names of files of a cache."""
 EXECUTABLE = ".tjx"
+LOCKS = "locks"
+"""The file with a byte for each kernel, which is locked while one is compiled; it has no contents."""
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 WITHIN = os.open in os.supports_dir_fd
@@ -78,16 +83,25 @@ def cache_fault() -> str:
         return f"{error.filename or folder}: {error.strerror}"
 
 
-def read(name: str) -> bytes:
+def read(name: str, folder: Path | None = None) -> bytes:
     """Return the bytes of a file of the cache; none if there is none that can be trusted."""
-    with suppress(OSError), _opened_file(name) as file:
+    with suppress(OSError), _opened_file(name, folder or cache_folder()) as file:
         return file.read() if file else b""
     return b""
 
 
+def remove(name: str) -> None:
+    """Delete a file of the cache that is of no use."""
+    folder = cache_folder()
+    with suppress(OSError):
+        if folder is not None:
+            with _opened(folder):
+                (folder / name).unlink(missing_ok=True)
+
+
 def mapped(name: str) -> mmap.mmap | None:
     """Return a file of the cache as memory, and note that it is used; None as `read` has no bytes."""
-    with suppress(OSError, ValueError), _opened_file(name) as file:
+    with suppress(OSError, ValueError), _opened_file(name, cache_folder()) as file:
         if file:
             if os.utime in os.supports_fd:
                 os.utime(file.fileno())
@@ -96,9 +110,8 @@ def mapped(name: str) -> mmap.mmap | None:
 
 
 @contextmanager
-def _opened_file(name: str) -> Iterator[BinaryIO | None]:
+def _opened_file(name: str, folder: Path | None) -> Iterator[BinaryIO | None]:
     """A file of the cache that can be trusted."""
-    folder = cache_folder()
     if folder is None:
         yield None
         return
@@ -120,6 +133,53 @@ def write(name: str, data: bytes | Iterable[bytes | memoryview], folder: Path | 
         with _opened(folder), replacing(folder / name, 0o600) as file:
             file.writelines([data] if isinstance(data, bytes) else data)
         _remove_stale(folder)
+
+
+def claim(name: str, folder: Path | None = None) -> bool:
+    """Whether this process may make what is called so: no other one that lives is at it. `release` ends it.
+
+    Without a cache that works, or on systems without locks of this kind, everyone may.
+    """
+    handle = _locks(folder or cache_folder())
+    if sys.platform == "win32" or handle is None:
+        return True
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system has no locks
+        return True
+    return True
+
+
+def release(name: str, folder: Path | None = None) -> None:
+    """End what `claim` began; the end of a process does so, too."""
+    handle = _locks(folder or cache_folder())
+    if sys.platform != "win32" and handle is not None:
+        with suppress(OSError):
+            fcntl.lockf(handle, fcntl.LOCK_UN, 1, _place(name))
+
+
+def _place(name: str) -> int:
+    """The byte of the file of locks that stands for a name."""
+    return int(name[:15], 16)
+
+
+@functools.cache
+def _locks(folder: Path | None) -> int | None:
+    """The file of locks, which stays open: to close it would end all that this process has."""
+    if folder is None or sys.platform == "win32":
+        return None
+    with suppress(OSError):
+        _make(folder)
+        with _opened(folder) as within:
+            path = folder / LOCKS if within is None else LOCKS
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | AT_ONCE | NO_LINKS, 0o600, dir_fd=within)
+            about = os.fstat(handle)
+            if stat.S_ISREG(about.st_mode) and _is_trusted(about, folder / LOCKS, "nobody waits for others"):
+                return handle
+            os.close(handle)
+    return None
 
 
 def has(name: str) -> bool:

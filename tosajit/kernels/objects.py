@@ -14,9 +14,10 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import llvmlite
@@ -24,7 +25,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from tosajit.kernels import cache
+from tosajit.kernels import cache, ready
 from tosajit.kernels.cores import cores
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
@@ -55,7 +56,9 @@ def compile_kernels(
     digests = [digest(source) for source in sources]
     with _lock:
         known = sum(name in _loaded for name in digests)
-        missing = {d: s for d, s in zip(digests, sources, strict=True) if d not in _loaded and not _load(d)}
+        missing = {
+            d: s for d, s in zip(digests, sources, strict=True) if d not in _loaded and not _found(d, s)
+        }
         found = len(digests) - known - len(missing)
         LOG.debug(
             "%d kernels: %d loaded, %d in the cache, %d missing", len(digests), known, found, len(missing)
@@ -70,14 +73,18 @@ def prepare(sources: Sequence[str]) -> None:
     from tosajit.kernels import helpers
 
     names = {digest(source): source for source in sources}
-    missing = {n: s for n, s in names.items() if n not in _loaded and not cache.has(f"{n}.o")}
+    missing = {n: s for n, s in names.items() if not (n in _loaded or cache.has(f"{n}.o") or _ready(n, s))}
     if missing and cores() > 1 and not cache.cache_fault():
         helpers.offer(missing, _weight, 1)
 
 
 def digest(source: str) -> str:
     """Name a kernel by all that its machine code depends on."""
-    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment(cpu()))
+    return _digest(source, cpu())
+
+
+def _digest(source: str, cpu: Cpu) -> str:
+    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment(cpu))
     for module in sorted(_library(source)):
         text.update(_module_text(module))
     return text.hexdigest()
@@ -123,6 +130,8 @@ def environment() -> bytes:
 
 HELPER_WORTH = 4
 """Kernels for which one more process pays: it needs most of a second to start."""
+PATIENCE_SECONDS, LOOK_SECONDS = 60.0, 0.02
+"""How long a kernel is waited for that another process compiles, and how often one looks."""
 COMPILER = "native"
 LIBRARY = Path(__file__).parent
 
@@ -136,14 +145,15 @@ def _compile_missing(missing: dict[str, str], progress: Progress, processes: int
     try:
         while name := helpers.take(missing):
             progress(total - helpers.unfinished(missing) - 1, total)
-            _link(name, compile_into_cache(name, missing[name]))
+            if code := compile_into_cache(name, missing[name]):
+                _link(name, code)
         helpers.finish(missing)
     finally:
         helpers.withdraw(missing)
     helped = [name for name in missing if name not in _loaded and _load(name)]
     for name in missing:
         if name not in _loaded:
-            _link(name, compile_into_cache(name, missing[name]))
+            _link(name, _compiled(name, missing[name]))
     seconds = perf_counter() - began
     LOG.info("%d kernels compiled in %.0f ms, %d of them by helpers", total, 1000 * seconds, len(helped))
     progress(total, total)
@@ -155,7 +165,28 @@ def _weight(source: str) -> int:
 
 
 def compile_into_cache(name: str, source: str, folder: Path | None = None) -> bytes:
-    """Compile a kernel, and keep its text and object."""
+    """Compile a kernel, and keep its text and object; nothing if another process is at it."""
+    if not cache.claim(name, folder):
+        return b""
+    try:
+        if name not in _useless and (code := _sound(cache.read(f"{name}.o", folder))):
+            return code  # another process has made it since we looked
+        return _compile(name, source, folder)
+    finally:
+        cache.release(name, folder)
+
+
+def _compiled(name: str, source: str) -> bytes:
+    """Compile a kernel, or wait until another process has; not for ever, it may have been stopped."""
+    end = perf_counter() + PATIENCE_SECONDS
+    while perf_counter() < end:
+        if code := compile_into_cache(name, source):
+            return code
+        sleep(LOOK_SECONDS)
+    return _compile(name, source, None)
+
+
+def _compile(name: str, source: str, folder: Path | None) -> bytes:
     from tosajit.kernels.native import compile_object
 
     began, text = perf_counter(), f"{name}.py"
@@ -254,27 +285,59 @@ if hasattr(os, "register_at_fork"):  # no child process finds the lock held by a
         after_in_child=_lock.release,
     )
 _loaded: dict[str, Kernel] = {}
+_useless: set[str] = set()
+"""Names of objects in the cache that cannot be loaded."""
 _links = itertools.count()
 _trackers: list[Any] = []
 """Machine code lives as long as its tracker; kernels are never unloaded."""
 
 
+def _found(name: str, source: str) -> bool:
+    """Load a kernel that is compiled already."""
+    return _load(name) or _ready(name, source)
+
+
+def _ready(name: str, source: str) -> bool:
+    """Load a kernel that came with the package, under its own name and this one."""
+    for one in ready.cpus(cpu()):
+        other = _digest(source, one)
+        if code := _sound(ready.read(one, other)):
+            with suppress(ValueError):
+                adopt(other, code)
+                _loaded[name] = _loaded[other]
+                LOG.debug("kernel %s came with the package, for %s", other, one.name)
+                return True
+    return False
+
+
+def _sound(data: bytes) -> bytes:
+    """The code of an object file, if that is not damaged and is for this process."""
+    code = data[:-FOOTER]
+    return code if data and data[-FOOTER:] == _footer(code) and _is_for_this_process(code) else b""
+
+
 def _load(name: str) -> bool:
     """Load the cached object `name`; false if there is none, or one that is damaged or does not link."""
     data = cache.read(f"{name}.o")
-    code = data[:-FOOTER]
     if not data:
         return False
-    if data[-FOOTER:] != _footer(code) or not _is_for_this_process(code):
+    if not (code := _sound(data)):
         LOG.warning("kernel %s is damaged in the cache, and compiled again", name)
-        return False
+        return _refused(name)
     try:
         _link(name, code)
     except RuntimeError as error:
         LOG.warning("kernel %s of the cache does not link, and is compiled again: %s", name, error)
-        return False
+        return _refused(name)
     LOG.debug("kernel %s comes from the cache", name)
     return True
+
+
+def _refused(name: str) -> bool:
+    """Keep nobody from making an object again that cannot be loaded."""
+    _useless.add(name)
+    cache.remove(f"{name}.o")
+    return False
 
 
 def _is_for_this_process(code: bytes) -> bool:
