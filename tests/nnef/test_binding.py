@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.nnef.composing import operation, refusal, tensor
-from tosajit.frontends.nnef.model import Argument
+from tests.nnef.composing import graph_refusal, operation, refusal, tensor
+from tosajit.frontends.nnef.model import Argument, tensors_of
 from tosajit.frontends.nnef.values.value import Value
 
 BOUND: list[tuple[str, dict[str, Argument], dict[str, Value], dict[str, Value]]] = [
@@ -184,3 +184,24 @@ def test_generic_types_that_do_not_fit_are_refused(
     found = refusal(f"operator op {{ {blocks} @output {{ y: real[]; }} }}", inputs)
     assert message in found.message
     assert found.section == "2.13"
+
+
+def test_helper_symbols_of_attributes_say_which_extents_inputs_have() -> None:
+    """Section 4.1.5: `space_to_batch` has its channels in front of its extents, or behind them."""
+    text = """operator op { @attrib { format: str = 'NCX'; }
+        @input { x: T[b, c..(ncx), s..(d), c..(!ncx)]; } @dtype { T: type; }
+        @using { ncx = format == 'NCX'; }
+        @output { y: T[b, c, s..]; } }"""
+    for format in ("NCX", "NXC"):
+        shape = (2, 3, 4, 5) if format == "NCX" else (2, 4, 5, 3)
+        found = operation(text, {"x": tensor(*shape)}, format=format)
+        assert [one.shape for one in tensors_of(found.outputs["y"])] == [(2, 3, 4, 5)]
+        assert found.symbols["ncx"] is (format == "NCX")
+
+
+def test_helper_symbols_of_extents_are_unknown_to_inputs() -> None:
+    """Section 2.9."""
+    text = "operator op { @input { x: real[n, c..(h)]; } @using { h = n + 1; } @output { y: real[n]; } }"
+    main = "graph g { @input { x: real[2]; } @output { y: real; } @compose { y = op(x); } }"
+    fault = graph_refusal(f"{text} {main}")
+    assert "`h` is declared twice" in fault.message

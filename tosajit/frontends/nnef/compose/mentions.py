@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.depth import children
@@ -32,6 +33,26 @@ def mentioned(node: tree.Tree | None) -> frozenset[str]:
             case tree.Member(name=name, member=member):
                 names.add(f"{name}.{member}")
     return frozenset(names)
+
+
+def substituted(expression: tree.Expression, values: Mapping[str, tree.Expression]) -> tree.Expression:
+    """An expression with others in place of some names."""
+    if not values or mentioned(expression).isdisjoint(values):
+        return expression
+    found: tree.Expression = _substituted(expression, values)
+    return found
+
+
+def _substituted(part: Any, values: Mapping[str, tree.Expression]) -> Any:
+    match part:
+        case tree.Name(name=name):
+            return tree.Parenthesised(part.span, values[name]) if name in values else part
+        case tuple():
+            return tuple(_substituted(one, values) for one in part)
+        case tree.Tree():
+            own = {one.name: getattr(part, one.name) for one in fields(part) if one.name != "span"}
+            return replace(part, **{name: _substituted(one, values) for name, one in own.items()})
+    return part
 
 
 def known(names: frozenset[str], symbols: Container[str], tensors: Container[str]) -> bool:

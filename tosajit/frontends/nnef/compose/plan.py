@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from tosajit.frontends.nnef.compose.mentions import Affine, affine, mentioned
+from tosajit.frontends.nnef.compose.mentions import Affine, affine, mentioned, substituted
 from tosajit.frontends.nnef.syntax import tree
 
 
@@ -75,18 +77,38 @@ class Plan:
     assertions: tuple[frozenset[str], ...]
 
 
-def declared(parameter: tree.Parameter) -> Declared:
-    """What is known of a parameter."""
+Helpers: TypeAlias = Mapping[str, tree.Expression]
+"""Helper symbols that attributes alone decide, each with its expression."""
+
+
+def declared(parameter: tree.Parameter, helpers: Helpers | None = None) -> Declared:
+    """What is known of a parameter, in whose shape some helper symbols may stand for their expressions."""
+
+    def term(expression: tree.Expression | None) -> Term | None:
+        return Term.of(substituted(expression, helpers) if expression and helpers else expression)
+
+    def component(extent: tree.Extent) -> Component:
+        length = extent.pack.length if extent.pack else None
+        packed = extent.pack is not None
+        return Component(extent, term(extent.expression), packed, term(length), term(extent.bound))
+
     shape, pack = parameter.type.shape, parameter.type.pack
-    components = None if shape is None else tuple(map(_component, shape.extents))
-    return Declared(parameter, components, Term.of(pack.length) if pack else None)
+    components = None if shape is None else tuple(map(component, shape.extents))
+    return Declared(parameter, components, term(pack.length) if pack else None)
 
 
-def _component(extent: tree.Extent) -> Component:
-    length = extent.pack.length if extent.pack else None
-    return Component(
-        extent, Term.of(extent.expression), extent.pack is not None, Term.of(length), Term.of(extent.bound)
-    )
+def _helpers(operator: tree.Operator) -> dict[str, tree.Expression]:
+    """Helper symbols that are known before inputs are bound.
+
+    Section 2.9 does not let the shapes of inputs see them, but section 4.1.5 has operators where these do.
+    """
+    known = {one.name for one in operator.attributes if one.value is None or not mentioned(one.value)}
+    found: dict[str, tree.Expression] = {}
+    for one in operator.using:
+        names = mentioned(one.value)
+        if isinstance(one.left, tree.Target) and one.left.name and names and names <= known | set(found):
+            found[one.left.name] = substituted(one.value, found)
+    return found
 
 
 def planned(operator: tree.Operator) -> Plan:
@@ -108,7 +130,8 @@ def planned(operator: tree.Operator) -> Plan:
 def binding_order(operator: tree.Operator) -> tuple[tuple[Declared, ...], tuple[Declared, ...]]:
     """The inputs in the order in which their shapes are bound, and those that no order can bind."""
     names = _Names(operator)
-    left = list(map(declared, operator.inputs))
+    helpers = _helpers(operator)
+    left = [declared(one, helpers) for one in operator.inputs]
     order: list[Declared] = []
     for optional in (False, True):
         found = True
