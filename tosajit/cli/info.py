@@ -38,10 +38,19 @@ def _rows(summary: Summary) -> Iterator[tuple[str, list[str]]]:
     yield "needs", [", ".join(summary.needs) or "nothing"]
     if summary.variables:
         yield "variables", [plain(text) for text in summary.variables]
+    if summary.scales:
+        yield "scales", [plain(f"%{name}: {_scaled(*one)}") for name, one in summary.scales.items()]
     if len(summary.regions) > 1:
         yield "regions", [", ".join(map(plain, summary.regions))]
+    if summary.notes:
+        yield "notes", [plain(text) for text in summary.notes]
     if summary.violations:
         yield "violations", [f"{summary.violations}: `tosajit check` lists them"]
+
+
+def _scaled(scale: float, zero_point: int) -> str:
+    """What integers stand for."""
+    return f"(integer {'+' if zero_point < 0 else '-'} {abs(zero_point)}) x {scale:g}"
 
 
 def _counts(summary: Summary) -> list[str]:

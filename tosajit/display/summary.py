@@ -30,6 +30,10 @@ class Summary:
     variables: tuple[str, ...]
     regions: tuple[str, ...]
     violations: int
+    scales: dict[str, tuple[float, int]]
+    """Scales and zero points of inputs and outputs that are quantised, as far as the model says them."""
+    notes: tuple[str, ...]
+    """What the front end has to say of the graph."""
 
 
 def summarize(graph: Graph) -> Summary:
@@ -52,6 +56,8 @@ def summarize(graph: Graph) -> Summary:
         variables=tuple(f"{name}: {value.type}" for name, value in variables.items()),
         regions=tuple(region.name for region in graph.regions),
         violations=len(validate(graph)),
+        scales=dict(graph.scales),
+        notes=graph.notes,
     )
 
 

@@ -94,6 +94,8 @@ class Ends:
         if tensor.name in self._given:
             return tensor
         with self.trace.builder.at("", "", 0) as rename:
+            if tensor.name != name and name in self.trace.builder and not self._is_bound(self._tensor(name)):
+                self._now[name] = rename(name, f"{name}/before")
             return self._tensor(rename(tensor.name, name))
 
     def _tensor(self, name: str) -> Tensor:

@@ -101,7 +101,7 @@ class Walk:
                 )
             kind = described.type
             self.values[place] = ends.take(
-                name, described.dtype, described.outside, kind.label, INSIDE.get(kind)
+                name, described.dtype, described.outside, kind.label, INSIDE.get(kind), described.stands_for
             )
             self.refused.discard(place)
 
@@ -109,7 +109,7 @@ class Walk:
         """Make a tensor an output of the graph."""
         found = self.operand(place, "outputs")
         with self.lowering.refusals.collecting(name, "output"):
-            ends.give(found.tensor, name, found.type.label, INSIDE.get(found.type))
+            ends.give(found.tensor, name, found.type.label, INSIDE.get(found.type), found.stands_for)
 
     def run(self) -> None:
         """Lower every operator; results of what is refused are stood in for, so that all is found."""

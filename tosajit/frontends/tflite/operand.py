@@ -96,6 +96,14 @@ class Described:
         return (least - 128, most - 128) if self.record.type is Type.UINT8 else (least, most)
 
     @property
+    def stands_for(self) -> tuple[float, int] | None:
+        """Its scale and its zero point in the type of the file, if it has one of each."""
+        found = self.record.quantization if self.quantized else None
+        if found is None or found.details or len(found.scale) != 1 or len(found.zero_point) != 1:
+            return None
+        return float(found.scale[0]), int(found.zero_point[0])
+
+    @property
     def rounding(self) -> RoundingMode:
         """How numbers are rounded to its integers."""
         return RoundingMode.DOUBLE_ROUND

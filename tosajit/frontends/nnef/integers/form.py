@@ -15,6 +15,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, DType
+from tosajit.errors import FileError
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.model import Operation, tensors_of
 from tosajit.frontends.nnef.values.value import Value
@@ -64,9 +65,7 @@ class Form:
     def scale(self) -> float:
         """The only scale."""
         if len(self.scales) != 1:
-            raise Refused(
-                f"it is quantised with {len(self.scales)} scales, but only weights have more than one"
-            )
+            raise Refused(f"it is quantised with {len(self.scales)} scales, but only weights have several")
         return self.scales[0]
 
     @property
@@ -78,11 +77,23 @@ class Form:
 
     def integers(self, reals: Array) -> Array:
         """The integers next to real numbers, those farther from zero of two."""
-        places = reals.astype(np.float64) / self._along(self.scales, reals.ndim)
-        nearest = np.copysign(np.floor(np.abs(places) + 0.5), places)
-        moved: Array = np.clip(nearest + self._along(self.zero_points, reals.ndim), *self.bounds)
-        stored: Array = moved.astype(self.dtype.storage)
-        return stored
+        places: Array = np.asarray(reals / self._along(self.scales, reals.ndim))
+        np.add(places, np.copysign(0.5, places), out=places)
+        np.trunc(places, out=places)
+        np.add(places, self._along(self.zero_points, reals.ndim), out=places)
+        np.clip(places, *self.bounds, out=places)
+        return places.astype(self.dtype.storage)
+
+    def stored(self, name: str, numbers: Array) -> Array:
+        """Integers of a file, as those of a graph."""
+        least, most = (end + self.offset for end in self.bounds)
+        if numbers.size and not (least <= numbers.min() and numbers.max() <= most):
+            raise FileError(
+                f"{name} holds {numbers.min()} to {numbers.max()}, but is quantised to {least} to {most}"
+            )
+        moved = numbers if not self.offset else numbers.astype(np.int32) - self.offset
+        found: Array = moved.astype(self.dtype.storage, copy=False)
+        return found
 
     def reals(self, stored: Array) -> Array:
         """The real numbers that integers of a file stand for."""

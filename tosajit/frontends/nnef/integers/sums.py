@@ -87,7 +87,8 @@ def _most(value: Integers, weight: Integers, bias: Tensor, axis: int) -> int:
     if weights is None:
         raise Refused("its weights are computed")
     others = tuple(place for place in range(weights.ndim) if place != axis)
-    total = int(np.abs(weights.astype(np.int64) - weight.zero_point).sum(axis=others).max())
+    apart = np.abs(weights.astype(np.int16) - np.int16(weight.zero_point))
+    total = int(apart.sum(axis=others, dtype=np.int64).max())
     return total * farthest + int(np.abs(more.astype(np.int64)).max())
 
 

@@ -58,6 +58,7 @@ class IntegerWalk(Walk):
         given = ends.take(tensor.name, form.dtype, shape_of(tensor), form.type, inside, _scale(form))
         self._whole[tensor] = Integers(given, form)
         self.rounded.add(tensor)
+        self._note_shift(tensor, form)
 
     def give(self, tensor: Tensor, ends: Ends) -> None:
         """Make a tensor an output of the graph: integers, if it is made of such."""
@@ -139,7 +140,12 @@ class IntegerWalk(Walk):
 
     def note(self, operation: Operation, reason: str) -> None:
         """Note why an operation is in floating point."""
+        if operation.name in QUANTISERS:
+            return self._note(operation, self._name(_operands(operation)[0]), reason)
         name = operation.label or next((one.name for one in _results(operation)), operation.name)
+        self._note(operation, name, reason)
+
+    def _note(self, operation: Operation, name: str, reason: str) -> None:
         text = f"{name} ({operation.name}) is in floating point: {reason}"
         self.lowering.notes.setdefault(operation, text)
 
@@ -221,31 +227,43 @@ class IntegerWalk(Walk):
         """Write a quantiser: a constant as its integers, what follows in its form, other tensors rounded."""
         (given,), (result,) = _operands(operation), _results(operation)
         form = form_of(operation)
-        if form.shift:
-            self.note_shift(given, form)
-        numbers = self.known(given)
-        if numbers is not None:
-            stored = self.trace.constant(form.integers(numbers), form.dtype, self._name(given))
+        self._note_shift(given, form)
+        integers = self._constant(given, form)
+        if integers is not None:
+            stored = self.trace.constant(integers, form.dtype, self._name(given))
             self._whole[result] = Integers(stored, form)
             return
         usable(form)
-        self._whole[result] = self._rounded(given, form)
+        self._whole[result] = self._rounded(operation, given, form)
 
-    def note_shift(self, tensor: Tensor, form: Form) -> None:
+    def _constant(self, given: Tensor, form: Form) -> Array | None:
+        """The integers of a constant: its numbers rounded, or those of a file, which are integers already."""
+        tensor = self._same.get(given, given)
+        is_first = tensor is not given and tensor not in self._whole and tensor not in self.lowering.states
+        if is_first and tensor.value is not None and tensor.value.dtype.kind in "iu":
+            return form.stored(tensor.name, tensor.value)
+        numbers = self.known(given)
+        return None if numbers is None else form.integers(numbers)
+
+    def _note_shift(self, tensor: Tensor, form: Form) -> None:
         """Note that the range of a tensor is another one."""
+        if not form.shift:
+            return
         moved = f"the range of {self._name(tensor)} is moved by {form.shift:.2g} steps"
         self.lowering.notes.setdefault(tensor, f"{moved}, so that 0 is one of its numbers")
 
     def _name(self, tensor: Tensor) -> str:
         return self._same.get(tensor, tensor).name
 
-    def _rounded(self, given: Tensor, form: Form) -> Integers:
+    def _rounded(self, operation: Operation, given: Tensor, form: Form) -> Integers:
         tensor = self._same.get(given, given)
         found = self._whole.get(tensor)
         if found is not None:
             try:
                 return found.at(form)
-            except Refused:
+            except Refused as refused:
+                if isinstance(found, Integers):
+                    self.note(operation, refused.reason)
                 self.values.setdefault(tensor, self._real(found))
         with self.trace.builder.at(tensor.name, f"quantisation of {tensor.name}"):
             return Integers(made_whole(super().operand(tensor), form), form)
