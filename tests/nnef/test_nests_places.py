@@ -164,6 +164,7 @@ def doubled(term: Term) -> Term:
         (terms.binary("/", B, 3), index()),
         (terms.binary("+", terms.binary("/", B, 4), 5), index(5)),
         (terms.binary("*", ONE, A), index()),
+        (terms.binary("/", ONE, 2), index()),
     ],
 )
 def test_terms_that_are_linear(term: Term, expected: Linear) -> None:

@@ -129,9 +129,9 @@ NNEF = tuple(
     f"tests/nnef/test_{name}.py"
     for name in (
         "compose", "binding", "checker", "control", "open_shapes", "nests", "nests_general", "nests_custom",
-        "nests_terms", "nests_places", "nests_packed", "nests_meaning", "quantize", "quantized", "values",
-        "weights", "loading", "writing", "library", "library_rules", "tosa_operators", "networks", "syntax",
-        "library_operators", "nests_drawn", "syntax_faults", "nests_library",
+        "nests_terms", "nests_places", "nests_packed", "nests_tables", "nests_meaning", "quantize",
+        "quantized", "values", "weights", "loading", "writing", "library", "library_rules", "tosa_operators",
+        "networks", "syntax", "library_operators", "nests_drawn", "syntax_faults", "nests_library",
     )
 )  # fmt: skip
 """The others compute for longer, so they come behind these: there may be no time for all."""

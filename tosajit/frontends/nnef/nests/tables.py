@@ -32,6 +32,13 @@ def _remainder(left: Array, right: Array) -> Any:
     return np.fmod(left, np.where(right == 0, 1, right))
 
 
+def _power(left: Array, right: Array) -> Any:
+    """Of integers, only the inverse powers of 1 and -1 are whole."""
+    if left.dtype != np.int64:
+        return np.power(left, right)
+    return np.where((right < 0) & (np.abs(left) != 1), 0, np.power(left, np.abs(right)))
+
+
 def _rounded(value: Array) -> Any:
     down = np.floor(np.abs(value))
     return np.copysign(down + (np.abs(value) - down >= 0.5), value)
@@ -50,7 +57,7 @@ _NUMPY = {
 _FUNCTIONS = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil abs sign"
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": _quotient, "\\": _quotient_up, "%": _remainder,
-    "**": np.power, "<?": np.minimum, ">?": np.maximum, "&&": np.logical_and, "||": np.logical_or,
+    "**": _power, "<?": np.minimum, ">?": np.maximum, "&&": np.logical_and, "||": np.logical_or,
     "^": np.logical_xor, "=>": lambda left, right: right | ~left, "<": np.less, "<=": np.less_equal,
     ">": np.greater, ">=": np.greater_equal, "==": np.equal, "is": np.equal, "!=": np.not_equal,
     "-.": np.negative, "!.": np.logical_not, "?": np.where,
