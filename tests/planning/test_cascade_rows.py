@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
+from random import Random
 
 import pytest
 
-from tiling.cascade_stripes import in_rows, makes_rows, row_of
+from tiling.cascade_stripes import _needed, cascade_of, in_rows, makes_rows, row_of
 from tiling.expr import acc, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
+from tiling.program import Operand, OperandKind
 
 AXES = (Axis("y", 6), Axis("x", 4), Axis("c", 3), Axis("k", 2, True))
 
@@ -75,3 +79,81 @@ def test_rows_are_read_forwards_by_the_first_axis_alone(
 
 def test_a_row_has_the_elements_of_all_dimensions_behind_the_first() -> None:
     assert [row_of(replace(WHOLE, shape=shape)) for shape in ((6, 4, 3), (5, 1, 7), (9, 2, 2))] == [12, 7, 4]
+
+
+def layer(name: str, source: Access, rows: int, taps: int) -> Nest:
+    """Sums over a window along the rows of a matrix."""
+    axes = (Axis("y", rows), Axis("x", source.shape[1]), Axis("k", taps, True))
+    write = Access(name, "i32", (rows, source.shape[1]), identity(2, 0, 3))
+    reduction = Reduction("add", 0, "i32", read(0, "i32"))
+    return Nest("reduce", axes, (source,), (Write(write, acc("i32")),), reduction, (name,))
+
+
+def network(random: Random) -> list[Nest]:
+    """Some layers, each over a window of the one before, the last perhaps over the first as well."""
+    found: list[Nest] = []
+    rows, columns = random.randint(5, 40), random.randint(1, 3)
+    for number in range(random.randint(2, 4)):
+        taps, step, dilation = random.randint(1, 3), random.choice([1, 1, 2]), random.choice([1, 1, 2])
+        before = random.randint(0, 2)
+        index = Affine((step, 0, dilation), -before), Affine((0, 1, 0))
+        source = Access(f"v{number}", "i32", (rows, columns), index, const(0, "i32"))
+        rows = max(1, (rows + 2 * before - dilation * (taps - 1) - 1) // step + 1)
+        found.append(layer(f"v{number + 1}", source, rows, taps))
+    return found
+
+
+def touched(access: Access, nest: Nest, rows: range) -> list[int]:
+    """The rows of an operand between those that an access meets while the first axis goes over some."""
+    leading = access.index[0]
+    assert isinstance(leading, Affine)
+    others = [range(axis.extent) for axis in nest.axes[1:]]
+    places = {
+        leading.offset + sum(c * p for c, p in zip(leading.coefficients, (row, *point), strict=True))
+        for row in rows
+        for point in product(*others)
+    }
+    span = range(min(places, default=0), max(places, default=-1) + 1)
+    return [place for place in span if 0 <= place < access.shape[0]]
+
+
+def test_what_a_stripe_needs_is_from_the_first_row_that_it_meets_to_the_last() -> None:
+    random = Random(11)
+    for _ in range(40):
+        for nest in network(random):
+            (access,) = nest.reads
+            first = random.randrange(nest.axes[0].extent)
+            end = random.randint(first, nest.axes[0].extent)
+            met, wide = touched(access, nest, range(first, end)), access.shape[1]
+            expected = (met[0] * wide, (met[-1] + 1) * wide) if met else (0, 0)
+            assert _needed(access, nest, (first, end)) == expected
+
+
+def test_stripes_hold_and_make_what_they_did(golden: Callable[[str, str], None]) -> None:
+    random, lines = Random(12), []
+    for _ in range(24):
+        nests, stripes = network(random), random.randint(1, 9)
+        names = {name for nest in nests for name in nest.operands}
+        kinds: dict[str, OperandKind] = {"v0": "input", f"v{len(nests)}": "output"}
+        operands = {
+            access.operand: Operand(
+                access.operand,
+                "i32",
+                access.shape[0] * access.shape[1],
+                kinds.get(access.operand, "temporary"),
+            )
+            for nest in nests
+            for access in nest.accesses
+        }
+        uses = {name: [n for n, nest in enumerate(nests) if name in nest.operands] for name in sorted(names)}
+        spans = {name: (used[0], used[-1]) for name, used in uses.items()}
+        found = cascade_of(nests, operands, range(len(nests)), stripes, spans)
+        lines.append(f"{[nest.extents for nest in nests]} in {stripes}: {found and found.stripes}")
+        if found is not None:
+            lines += [f"  rows {rows}" for rows in found.rows]
+            for name, flow in found.flows.items():
+                lines.append(
+                    f"  {name} of {flow.writer}: {flow.elements} at {flow.places}, lasts {flow.lasts}"
+                )
+                lines.append(f"    {flow.held} made {flow.made} kept {flow.kept}")
+    golden("cascade_flows", "\n".join(lines))
