@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 from random import Random
+from zlib import crc32
 
 import pytest
 
-from tiling.cascade_stripes import _needed, cascade_of, in_rows, makes_rows, row_of
+from tiling.cascade_stripes import Cascade, _needed, cascade_of, in_rows, makes_rows, row_of, striped
 from tiling.expr import acc, const, read
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along, identity
 from tiling.program import Operand, OperandKind
 
 AXES = (Axis("y", 6), Axis("x", 4), Axis("c", 3), Axis("k", 2, True))
@@ -129,31 +131,53 @@ def test_what_a_stripe_needs_is_from_the_first_row_that_it_meets_to_the_last() -
             assert _needed(access, nest, (first, end)) == expected
 
 
+def cut(
+    nests: Sequence[Nest], stripes: int, **kinds: OperandKind
+) -> tuple[Cascade | None, dict[str, Operand]]:
+    """The layers in stripes, and their operands."""
+    last = nests[-1].writes[0].access.operand
+    known: dict[str, OperandKind] = {"v0": "input", last: "output", **kinds}
+    operands = {
+        one.operand: Operand(one.operand, "i32", prod(one.shape), known.get(one.operand, "temporary"))
+        for nest in nests
+        for one in nest.accesses
+    }
+    uses = {name: [n for n, nest in enumerate(nests) if name in nest.operands] for name in operands}
+    spans = {name: (used[0], used[-1]) for name, used in uses.items()}
+    return cascade_of(nests, operands, range(len(nests)), stripes, spans), operands
+
+
 def test_stripes_hold_and_make_what_they_did(golden: Callable[[str, str], None]) -> None:
     random, lines = Random(12), []
     for _ in range(24):
         nests, stripes = network(random), random.randint(1, 9)
-        names = {name for nest in nests for name in nest.operands}
-        kinds: dict[str, OperandKind] = {"v0": "input", f"v{len(nests)}": "output"}
-        operands = {
-            access.operand: Operand(
-                access.operand,
-                "i32",
-                access.shape[0] * access.shape[1],
-                kinds.get(access.operand, "temporary"),
-            )
-            for nest in nests
-            for access in nest.accesses
-        }
-        uses = {name: [n for n, nest in enumerate(nests) if name in nest.operands] for name in sorted(names)}
-        spans = {name: (used[0], used[-1]) for name, used in uses.items()}
-        found = cascade_of(nests, operands, range(len(nests)), stripes, spans)
+        found, operands = cut(nests, stripes)
         lines.append(f"{[nest.extents for nest in nests]} in {stripes}: {found and found.stripes}")
-        if found is not None:
-            lines += [f"  rows {rows}" for rows in found.rows]
-            for name, flow in found.flows.items():
-                lines.append(
-                    f"  {name} of {flow.writer}: {flow.elements} at {flow.places}, lasts {flow.lasts}"
-                )
-                lines.append(f"    {flow.held} made {flow.made} kept {flow.kept}")
+        if found is None:
+            continue
+        lines += [f"  rows {rows}" for rows in found.rows]
+        for name, flow in found.flows.items():
+            lines.append(f"  {name} of {flow.writer}: {flow.elements} at {flow.places}, lasts {flow.lasts}")
+            lines.append(f"    {flow.held} made {flow.made} kept {flow.kept}")
+        made, buffers = striped(found, operands)
+        texts = [f"{n.verb} {n.extents} {[(a.operand, a.shape, a.index) for a in n.accesses]}" for n in made]
+        sizes = {name: one.elements for name, one in buffers.items()}
+        lines.append(f"  {len(made)} nests {crc32(chr(10).join(texts).encode()):08x}, {sizes}")
     golden("cascade_flows", "\n".join(lines))
+
+
+def test_only_temporary_results_that_nobody_else_reads_are_passed_on_in_parts() -> None:
+    nests = [layer(f"v{n + 1}", Access(f"v{n}", "i32", (12, 2), identity(2, 0, 3)), 12, 1) for n in range(3)]
+    assert cut(nests, 4)[0] is not None
+    assert cut(nests, 4, v1="output")[0] is None
+    assert cut(nests, 4, v2="constant")[0] is None
+    found, operands = cut(nests, 4)
+    for outside in ((0, 3), (-1, 2)):
+        spans = {"v0": (0, 0), "v1": (0, 1), "v2": outside, "v3": (2, 2)}
+        assert cascade_of(nests, operands, range(3), 4, spans) is None
+    assert found is not None
+    scattered = replace(nests[1].writes[0].access, index=(Indirect(read(0, "i32")), along(1, 3)))
+    others = replace(nests[1], writes=(Write(scattered, acc("i32")),))
+    assert cut([nests[0], others, nests[2]], 4)[0] is None
+    backwards = replace(nests[1].reads[0], index=(along(0, 3, -1, 11), along(1, 3)))
+    assert cut([nests[0], replace(nests[1], reads=(backwards,)), nests[2]], 4)[0] is None
