@@ -103,7 +103,7 @@ frontends: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SE
 frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
 	$(RUN) tools/frontends.py --seed $(SEED) --pack $(ARGS)
 
-bench: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
+bench: $(READY) $(ARM) $(PEERS) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
 bench-compare: $(READY) ## Judge two runs of bench: BEFORE=old.json AFTER=build/bench.json

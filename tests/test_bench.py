@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bench import CASES
+from benching import keras_models, larger
 from benching.client import Timing, Unavailable, Worker, by_turns
 from benching.graphs import ELEMENTS, GRAPHS, conv_chain
 from benching.mlir import module_text
@@ -139,3 +142,25 @@ def test_a_graph_is_text_of_mlir() -> None:
     assert "pad = array<i64: 1, 1, 1, 1>" in text
     assert "acc_type = i32" in text
     assert 'values = dense<"0x03"> : tensor<1xi8>' in text
+
+
+def test_a_larger_network_is_made_once_and_what_goes_wrong_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "net_i8"
+    with pytest.raises(RuntimeError, match=r"(?s)net_i8 was not made: .*No module named 'tensorflow'"):
+        larger.made("net_i8", Path(sys.executable), folder)
+    for file in larger.FILES:
+        (folder / file).touch()
+    assert larger.made("net_i8", Path("nothing"), folder) == folder
+
+
+def test_larger_networks_have_an_architecture_and_a_type() -> None:
+    for name in larger.LARGER:
+        architecture, _, kind = name.rpartition("_")
+        assert architecture in keras_models.MODELS
+        assert kind in ("i8", "f32")
+
+
+def test_cases_have_names_of_their_own_and_models_run_on_one_and_two_threads() -> None:
+    names = [case.name for case in CASES]
+    assert len(names) == len(set(names))
+    assert all({name, f"{name}_2"} <= set(names) for name in larger.LARGER)

@@ -16,6 +16,8 @@ from typing import Any, Self
 
 from peers import PEERS
 
+from benching.larger import LARGER, made
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -31,6 +33,8 @@ def interpreter(engine: str) -> Path:
             variable, default = "TOSAJIT_PEERS", ".venv-peers"
         case "zigzag" | "scalesim":
             variable, default = "TOSAJIT_NPU_PEERS", ".venv-npu-peers"
+        case "tensorflow":
+            variable, default = "TOSAJIT_FRAMEWORKS", ".venv-frameworks"
         case "arm":
             variable, default = "TOSAJIT_ARM", ".venv-arm"
         case _:
@@ -122,7 +126,9 @@ def by_turns(workers: Sequence[Worker], rounds: int, seconds: float) -> list[Tim
 
 
 def model_files(model: str) -> Path:
-    """The folder of a model."""
+    """The folder of a model: one of ours, or a larger one, which is made if it is not there."""
+    if model in LARGER:
+        return made(model, interpreter("tensorflow"), ROOT / "build/models" / model)
     from tests import models
 
     return models.folder(model)
