@@ -16,7 +16,7 @@ from tests.summing import summed, summed_by_channel
 from tests.transposed import subgrids
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
-from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
+from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking, in_segments
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import DepthwiseSlot, Numbered, PackSlot, Slot
 from tosajit.kernels.contract.source import (
@@ -139,14 +139,15 @@ def convolution(
     right: str = "i8",
     zero_points: tuple[int, int] = (0, 0),
     box: tuple[int, ...] | None = None,
+    rounded: bool = False,
     **numbers: int,
 ) -> None:
     left = "i8" if g.element_bytes == 1 else "i16"
     spec = ContractSpec(named_set(library), "convolution", left, right)
-    matrix = weights.reshape(g.out_channels, -1)
+    matrix, blocking = weights.reshape(g.out_channels, -1), Blocking(g, named_set(library), rounded)
     if left == "i8":
         packed, initial = (
-            pack.pack_bytes(named_set(library), matrix),
+            pack.pack_bytes(named_set(library), in_segments(matrix, blocking)),
             pack.start_values(named_set(library), matrix, bias, *zero_points),
         )
     else:
@@ -156,11 +157,11 @@ def convolution(
             else pack.pack_weights(named_set(library).lanes, matrix.astype(np.int16), 2)
         )
         initial = np.concatenate([bias, np.zeros(16, np.int64)])
-    source, scratch = guarded(x), Guarded((Blocking(g, named_set(library)).scratch_bytes + 64,), np.uint8)
+    source, scratch = guarded(x), Guarded((blocking.scratch_bytes + 64,), np.uint8)
     operands = [guarded(packed), guarded(initial)]
     args = arguments(
         Slot,
-        Blocking(g, named_set(library)),
+        blocking,
         SOURCE=source.address,
         WEIGHT=operands[0].address,
         INITIAL=operands[1].address,
@@ -222,6 +223,43 @@ def test_overlapping_rows_of_a_share_their_input(
     convolution(g, library, x, weights, bias, out.address, zero_points=(-5, weight_zp), box=box)
     assert out.intact()
     np.testing.assert_array_equal(out.array, expected)
+
+
+@libraries
+@SOME
+@given(g=geometries(), seed=seeds, input_zp=zero_points)
+def test_segments_that_are_rounded_up_change_no_sum(
+    library: str, g: Geometry, seed: int, input_zp: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
+    bias = integers(rng, np.int32, g.out_channels)
+    out = Guarded((*g.output, g.out_channels), np.int32)
+    convolution(g, library, x, weights, bias, out.address, zero_points=(input_zp, 0), rounded=True)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, (convolve(x, weights, g, input_zp, 0) + bias).astype(np.int32))
+
+
+@libraries
+@pytest.mark.parametrize(("channels", "kernel", "stride"), [(3, 3, 1), (3, 3, 2), (1, 5, 1), (5, 3, 1)])
+def test_rows_of_odd_sizes_overlap_too(library: str, channels: int, kernel: int, stride: int) -> None:
+    width = 24 * stride
+    extent = extent_out(width, kernel, stride, 1, 1, 1)
+    rows = extent_out(7, kernel, stride, 1, 1, 1)
+    square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1)
+    g = Geometry((1, 1, 7, width), (1, 1, rows, extent), channels, 20, *square)
+    blocking = Blocking(g, named_set(library), rounded=True)
+    assert (blocking.segments, blocking.segment_depth % 4) == (kernel, 0)
+    assert Blocking(g, named_set(library)).segments == 0
+    rng = np.random.default_rng(channels)
+    x = integers(rng, np.int8, (*g.input, channels))
+    weights = integers(rng, np.int8, (20, *g.kernel, channels))
+    out = Guarded((*g.output, 20), np.int32)
+    bias = np.zeros(20, np.int32)
+    convolution(g, library, x, weights, bias, out.address, zero_points=(9, 0), rounded=True)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, convolve(x, weights, g, 9, 0).astype(np.int32))
 
 
 def test_padding_behind_the_input_alone_is_not_read_from_memory() -> None:

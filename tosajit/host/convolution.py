@@ -25,7 +25,7 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
 )
-from tosajit.kernels.contract.blocking import Blocking
+from tosajit.kernels.contract.blocking import Blocking, in_segments
 from tosajit.kernels.contract.pack import (
     least_of,
     pack_bytes,
@@ -65,7 +65,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
         return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
-        packed = pack_bytes(isa, matrix)
+        packed = pack_bytes(isa, in_segments(matrix, _blocking(request)))
         bias = scaled.bias if scaled else none
         start = start_values(isa, matrix, bias, *request.zero_points, rescale=scaled is not None)
     else:
@@ -226,14 +226,23 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
     kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
     spec = ContractSpec(request.isa, "convolution", *kinds)
-    geometry = replace(found.geometry, out_strides=_out_strides(group, found), in_strides=found.strides)
-    blocking = Blocking(geometry, request.isa)
+    blocking = _blocking(request)
     words = {int(slot): number for slot, number in blocking.slots().items()}
     words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
     helpers = {int(Slot.GATHER): gather_source(request.isa), int(Slot.TILE): tile_source(spec)}
     scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done
+
+
+def _blocking(request: Request) -> Blocking:
+    """How the instruction set works on the shape."""
+    found, constant = request.match, request.weights is not None and not request.match.batch
+    geometry = replace(
+        found.geometry, out_strides=_out_strides(request.group, found), in_strides=found.strides
+    )
+    rounded = constant and request.left.type == request.right.type == "i8" and request.zero_points[1] == 0
+    return Blocking(geometry, request.isa, rounded)
 
 
 def _out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:

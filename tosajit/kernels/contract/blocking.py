@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
 from tosajit.kernels.sets.description import InstructionSet
 
+QUAD = 4
+"""Bytes of a row of A that a register tile takes at a time."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 ROW_BLOCK_BYTES = 24 * 1024
@@ -23,13 +29,16 @@ class Blocking:
 
     shape: Geometry
     isa: InstructionSet
+    rounded: bool = False
+    """Whether segments may end in elements that do not count: their weights are 0, and nothing sums A."""
 
     @property
     def segments(self) -> int:
         """Return the segments of a row of A if rows overlap in the gathered input, else 0."""
-        tap, width = self.shape.in_channels * self.shape.element_bytes, self.shape.output[3]
+        width = self.shape.output[3]
         dense = self.shape.runs[0] == 1 and self.shape.in_elements[3] == self.shape.in_channels
-        joined = dense and self.shape.kernel[2] * tap % 4 == 0 and self.shape.kernel != (1, 1, 1)
+        whole = self.rounded or self._run * self.shape.element_bytes % QUAD == 0
+        joined = dense and whole and self.shape.kernel != (1, 1, 1)
         tiled = min(-(-width // height) * height for height in self.isa.covers)
         if (
             self.shape.is_direct
@@ -40,6 +49,22 @@ class Blocking:
         ):
             return 0
         return self.shape.kernel[0] * self.shape.kernel[1]
+
+    @property
+    def _run(self) -> int:
+        return self.shape.kernel[2] * self.shape.in_channels
+
+    @property
+    def depth(self) -> int:
+        """Return the elements of a row of A with those that do not count."""
+        if not self.rounded:
+            return self.shape.depth
+        return self.segments * self.segment_depth or self.shape.depth
+
+    @property
+    def segment_depth(self) -> int:
+        """Return the elements of a segment with those that do not count."""
+        return -(-self._run // QUAD) * QUAD if self.rounded else self._run
 
     def _segment_bytes(self, rows: int) -> int:
         exact = (
@@ -100,7 +125,7 @@ class Blocking:
         strides = self.shape.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
         step = self.shape.stride[2] * tap if self.segments else self.shape.direct_bytes or self.shape.pitch
         groups = {
-            "M_LO M_HI N_LO N_HI K": (0, self.shape.positions, 0, oc, self.shape.depth),
+            "M_LO M_HI N_LO N_HI K": (0, self.shape.positions, 0, oc, self.depth),
             "O_D O_H O_W": self.shape.output[1:],
             "I_D I_H I_W": self.shape.input[1:],
             "K_D K_H": self.shape.kernel[:2],
@@ -119,6 +144,15 @@ class Blocking:
         }
         pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
+
+
+def in_segments(matrix: NDArray[Any], blocking: Blocking) -> NDArray[Any]:
+    """Return a matrix [columns][depth] with zeros behind each segment that is rounded up."""
+    if blocking.depth == matrix.shape[1]:
+        return matrix
+    split = matrix.reshape(len(matrix), blocking.segments, -1)
+    spare = blocking.segment_depth - split.shape[2]
+    return np.pad(split, ((0, 0), (0, 0), (0, spare))).reshape(len(matrix), -1)
 
 
 @dataclass(frozen=True, slots=True)
