@@ -81,4 +81,5 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "security": security,
     "tflite": partial(markdown, "tflite"),
     "tensorflow": partial(markdown, "tensorflow"),
+    "nnef": partial(markdown, "nnef"),
 }

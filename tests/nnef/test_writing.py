@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,3 +116,10 @@ def test_what_nnef_lacks_is_listed_at_once(tmp_path: Path) -> None:
     assert [one.operator for one in caught.value.refusals] == ["CAST", "MAXIMUM"]
     assert "rounding to FP16 is not said there" in str(caught.value)
     assert not (tmp_path / "model.nnef2").exists()
+
+
+def test_the_table_of_what_is_written_is_up_to_date() -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, str(root / "tools" / "generate_nnef_export.py"), "--check"]
+    stale = subprocess.run(command, check=False, cwd=root).returncode
+    assert stale == 0, "run tools/generate_nnef_export.py"

@@ -24,7 +24,26 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
             from tosajit.frontends.tensorflow.operators import DECLARATIONS as TENSORFLOW
 
             return columns(TENSORFLOW, sorted(TENSORFLOW))
+        case "nnef":
+            return _of_nnef()
     raise ValueError(f"no front end is called {source!r}")
+
+
+def _of_nnef() -> Iterator[tuple[str, str, str, str]]:
+    """Standard operators: those that are declared, and those whose own texts say what they become."""
+    from tosajit.frontends.nnef.library import MODULES, Standard
+    from tosajit.frontends.nnef.operators import DECLARATIONS
+
+    standard = Standard()
+    for module in MODULES:
+        for name in standard.names(module):
+            called, definition = f"{module}.{name}", standard.find(module, name)
+            if called in DECLARATIONS or definition is None:
+                yield from columns(DECLARATIONS, [called])
+            elif definition.operator.components is not None:
+                yield called, "composed", "", "the operators that its `@compose` block calls"
+            else:
+                yield called, "formula", "", "its own formula: loop nests, or one point after another"
 
 
 def markdown(source: str) -> str:
