@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from os.path import isfile
+from os.path import isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,7 @@ def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None 
 
 
 def _is_nnef(path: Path) -> bool:
-    return isfile(path / "main.sknd") or path.suffix == ".sknd"
+    return lexists(path / "main.sknd") or path.suffix == ".sknd"
 
 
 def _refuse(nnef: Mapping[str, object]) -> None:

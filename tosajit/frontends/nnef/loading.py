@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from os.path import isdir, isfile
+from os.path import isdir, isfile, lexists
 from pathlib import Path
 from typing import TypeAlias
 
@@ -170,10 +170,10 @@ def _read(folder: Path, place: str) -> Source | None:
     from sim.files import read_whole
 
     path = folder / place
-    if not isfile(path):
+    if not lexists(path):
         return None
     with file_errors(path):
-        _stay_inside(folder, path)
+        _require_file(folder, path)
         data = read_whole(path, _LONGEST + 1)
         if len(data) > _LONGEST:
             raise FileError(f"a module has at most {_LONGEST} bytes")
@@ -186,14 +186,16 @@ def _read(folder: Path, place: str) -> Source | None:
 def _stored(folder: Path, place: str) -> Stored | None:
     """The elements in a `.dat` file."""
     path = folder / place
-    if not isfile(path):
+    if not lexists(path):
         return None
     with file_errors(path):
-        _stay_inside(folder, path)
+        _require_file(folder, path)
         return load_dat(path)
 
 
-def _stay_inside(folder: Path, path: Path) -> None:
-    """Refuse what a link leads to elsewhere."""
+def _require_file(folder: Path, path: Path) -> None:
+    """Refuse what is no file, and what a link leads to elsewhere."""
+    if not isfile(path):
+        raise FileError("it is no regular file: a pipe, a folder, or a link that leads nowhere")
     if not path.resolve().is_relative_to(folder.resolve()):
         raise FileError("it is a link that leads out of the folder of the model")
