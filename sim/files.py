@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NoReturn
@@ -39,14 +39,15 @@ def read_whole(path: str | Path, most: int | None = None) -> bytes:
         return file.read(size if most is None else min(size, most))
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file; if that fails, what was there before is still there."""
+def write_whole(path: str | Path, data: bytes | Iterable[bytes | memoryview]) -> None:
+    """Write a file, as a whole or in parts; if that fails, what was there before is still there."""
+    parts = [data] if isinstance(data, bytes) else data
     if _is_stream(path):
         with open(path, "wb") as stream:
-            stream.write(data)
+            stream.writelines(parts)
         return
     with replacing(destination(path)) as file:
-        file.write(data)
+        file.writelines(parts)
 
 
 def destination(path: str | Path) -> Path:

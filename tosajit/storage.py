@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,8 +17,8 @@ def read_file(path: str | Path) -> bytes:
         return read_whole(path)
 
 
-def write_file(path: str | Path, data: bytes) -> None:
-    """Write a file; if that fails, what was there before is still there."""
+def write_file(path: str | Path, data: bytes | Iterable[bytes | memoryview]) -> None:
+    """Write a file, as a whole or in parts; if that fails, what was there before is still there."""
     from sim.files import write_whole
 
     with file_errors(path):

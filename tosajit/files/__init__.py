@@ -9,7 +9,7 @@ from pathlib import Path
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.files.decode import read_graph
-from tosajit.files.encode import write_graph
+from tosajit.files.encode import graph_parts, write_graph
 from tosajit.files.npy import load_npy, save_npy
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
@@ -35,7 +35,7 @@ def save(graph: Graph, path: str | Path) -> None:
     The file is written as a whole or not at all. Raises `FileError` if it cannot be written, or if the graph
     contains something that files cannot hold.
     """
-    write_file(path, to_bytes(graph))
+    write_file(path, graph_parts(as_graph(graph, error=FileError)))
 
 
 def to_bytes(graph: Graph) -> bytes:

@@ -121,4 +121,4 @@ def _element(name: str, value: int | float, dtype: DType | None) -> bytes:
         element = array.astype(dtype.storage)
     if not dtype.is_float and element != array:
         raise FileError(f"{name} is {value}, which {dtype.name} cannot hold")
-    return pack(element, dtype)
+    return bytes(pack(element, dtype))

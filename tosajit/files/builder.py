@@ -27,7 +27,7 @@ class Builder:
     """
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._size = 0
         self._alignment = _OFFSET
         self._layouts: dict[tuple[int, ...], int] = {}
@@ -50,7 +50,7 @@ class Builder:
             self._put(pack(f"<{len(layout)}H", *layout))
         return start
 
-    def blob(self, data: bytes, alignment: int = 8) -> int:
+    def blob(self, data: bytes | memoryview, alignment: int = 8) -> int:
         """Put a vector of bytes in front, aligned as the schema asks for."""
         return self._vector(data, len(data), alignment)
 
@@ -77,10 +77,14 @@ class Builder:
 
     def finished(self, root: int, identifier: bytes) -> bytes:
         """The whole flatbuffer."""
+        return b"".join(self.parts(root, identifier))
+
+    def parts(self, root: int, identifier: bytes) -> list[bytes | memoryview]:
+        """The whole flatbuffer in parts, so that large ones need not be copied."""
         self._align(self._alignment, _OFFSET + len(identifier))
         self._put(identifier)
         self._put(pack("<I", self._size + _OFFSET - root))
-        return b"".join(reversed(self._parts))
+        return self._parts[::-1]
 
     def _field(self, form: str, value: float) -> int:
         if form == "offset":
@@ -92,7 +96,7 @@ class Builder:
             self._put(self._packed(number, value))
         return self._size
 
-    def _vector(self, data: bytes, count: int, alignment: int) -> int:
+    def _vector(self, data: bytes | memoryview, count: int, alignment: int) -> int:
         for size in (_OFFSET, alignment):
             self._align(size, len(data))
         self._put(data)
@@ -110,7 +114,7 @@ class Builder:
         self._alignment = max(self._alignment, alignment)
         self._put(bytes(-(self._size + length) % alignment))
 
-    def _put(self, data: bytes) -> None:
+    def _put(self, data: bytes | memoryview) -> None:
         if self._size + len(data) > _LIMIT:
             raise ValueError("a flatbuffer has less than 2 GiB")
         self._parts.append(data)

@@ -41,8 +41,8 @@ def unpack(data: memoryview, dtype: DType, shape: Sequence[int]) -> Array:
     return array
 
 
-def pack(array: Array, dtype: DType) -> bytes:
-    """The bytes of a tensor in a file."""
+def pack(array: Array, dtype: DType) -> bytes | memoryview:
+    """The bytes of a tensor in a file: those of the array itself, where the form is that of memory."""
     flat = np.ascontiguousarray(array, dtype.storage).reshape(-1)
     match dtype.name:
         case "INT4":
@@ -50,7 +50,7 @@ def pack(array: Array, dtype: DType) -> bytes:
         case "INT48":
             return flat.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :6].tobytes()
         case _:
-            return flat.tobytes()
+            return flat.view(np.uint8).data
 
 
 def out_of_range(array: Array, dtype: DType) -> int | None:

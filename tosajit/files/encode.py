@@ -19,22 +19,27 @@ _INLINE_LIMIT = 1 << 30  # a flatbuffer ends at 2 GiB: larger graphs keep their 
 
 def write_graph(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> bytes:
     """Encode a graph; the same graph always gives the same bytes."""
+    return b"".join(graph_parts(graph, inline_limit))
+
+
+def graph_parts(graph: Graph, inline_limit: int = _INLINE_LIMIT) -> list[bytes | memoryview]:
+    """The bytes of a graph in parts: large constants are not copied."""
     try:
         return _written(graph, inline_limit)
     except (TypeError, ValueError) as error:
         raise FileError(f"the graph does not fit in a file: {error}") from error
 
 
-def _written(graph: Graph, inline_limit: int) -> bytes:
+def _written(graph: Graph, inline_limit: int) -> list[bytes | memoryview]:
     _check_names(graph)
     graph, identities = store_variables(graph)
     if _constant_bytes(graph) <= inline_limit:
         return _Writer(None, identities).file(graph)
     # Offsets count from the beginning of the file: a first pass finds out how long the flatbuffer is.
-    length = len(_Writer(_External(1 << 40), identities).file(graph))
+    length = sum(map(len, _Writer(_External(1 << 40), identities).file(graph)))
     external = _External(length + -length % _ALIGNMENT)
     flatbuffer = _Writer(external, identities).file(graph)
-    return b"".join([flatbuffer, bytes(-length % _ALIGNMENT), *external.parts])
+    return [*flatbuffer, bytes(-length % _ALIGNMENT), *external.parts]
 
 
 def _check_names(graph: Graph) -> None:
@@ -58,13 +63,13 @@ class _External:
 
     def __init__(self, start: int) -> None:
         self.end = start
-        self.parts: list[bytes] = []
+        self.parts: list[bytes | memoryview] = []
 
-    def add(self, data: bytes) -> tuple[int, int]:
+    def add(self, data: bytes | memoryview) -> tuple[int, int]:
         """Append a constant; its offset and size."""
         start = self.end
-        self.parts.append(data + bytes(-len(data) % _ALIGNMENT))
-        self.end += len(self.parts[-1])
+        self.parts += [data, bytes(-len(data) % _ALIGNMENT)]
+        self.end += len(data) + len(self.parts[-1])
         return start, len(data)
 
 
@@ -76,11 +81,11 @@ class _Writer:
         self.external = external
         self.identities = identities
 
-    def file(self, graph: Graph) -> bytes:
+    def file(self, graph: Graph) -> list[bytes | memoryview]:
         regions = self.tables([self.region(region) for region in graph.regions])
         version = self.version(graph.version)
         root = self.builder.table([("offset", version), ("offset", regions)])
-        return self.builder.finished(root, schema.IDENTIFIER)
+        return self.builder.parts(root, schema.IDENTIFIER)
 
     def version(self, version: tuple[int, int, int, bool]) -> int:
         major, minor, patch, draft = version if version[:2] == schema.VERSION[:2] else schema.VERSION
@@ -179,7 +184,7 @@ def _with_stored_data(block: Block) -> list[Value]:
     ]
 
 
-def _bytes(value: Value, data: Array) -> bytes:
+def _bytes(value: Value, data: Array) -> bytes | memoryview:
     """What a file holds of a constant, if the array is what the value says."""
     if data.dtype != value.dtype.storage or data.shape != value.shape:
         raise FileError(

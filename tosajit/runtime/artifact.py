@@ -41,7 +41,7 @@ def read(path: str | Path) -> tuple[Interface, Body]:
 def write(interface: Interface, body: Body, path: str | Path) -> None:
     """Write an executable; the same one always gives the same bytes."""
     header, blobs = stored(interface, body)
-    write_file(path, b"".join(packed({**header, "for": _here()}, blobs)))
+    write_file(path, packed({**header, "for": _here()}, blobs))
 
 
 def _bytes(path: str | Path) -> memoryview:
