@@ -286,7 +286,14 @@ SUITES = {
         "tests/test_models.py",
     ),
     "tosajit/samples/": ("tests/test_samples.py",),
-    "tosajit/tracing/": ("tests/test_tracing.py", "tests/test_ops.py", "tests/test_control_flow.py"),
+    "tosajit/tracing/": (
+        "tests/test_tracing.py",
+        "tests/test_builder.py",
+        "tests/test_jit_cache.py",
+        "tests/test_ops.py",
+        "tests/test_control_flow.py",
+        "tests/test_turns.py",
+    ),
 }
 
 
