@@ -49,6 +49,7 @@ ARRAYS = (
     "tests/test_models.py",
 )
 MACHINES = (
+    "tests/sim/test_golden_traffic.py",
     "tests/sim/test_golden_blocks.py",
     "tests/sim/test_golden_costs.py",
     "tests/sim/test_golden_machines.py",
