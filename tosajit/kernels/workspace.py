@@ -47,7 +47,7 @@ class Workspace:
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self.objects = array("q", [word for slot in slots for word in (slot, 0)] or [0])
-        self._image, self._slots = image, slots
+        self._program, self._slots = program, slots  # constants are used where they are
         self.driver = driver(image.driver)
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
         self.step = self._step()
@@ -68,8 +68,9 @@ class Workspace:
 
     def _arguments(self, thread: int, memory: Array) -> Array:
         """The arguments of the driver on one thread."""
-        words = [address_of(self._image.numbers), address_of(self.table), thread]
-        words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, self._image.sections]
+        image = self._program.image
+        words = [address_of(image.numbers), address_of(self.table), thread]
+        words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, image.sections]
         words += [address_of(self.report), self.objects.buffer_info()[0], len(self._slots), data_offset()]
         return np.array(words, np.int64)
 
@@ -77,7 +78,7 @@ class Workspace:
         """What runs the whole program, on all threads."""
         addresses = [address_of(call) for call in self.calls]
         if len(addresses) > 1:
-            return Team(loaded(self._image.driver).address, addresses, self.counters).run
+            return Team(loaded(self._program.image.driver).address, addresses, self.counters).run
         return partial(self.driver, ctypes.c_int64(addresses[0]))
 
 
