@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from random import Random
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -77,6 +79,36 @@ def test_every_form_of_scaling_is_exact(
             assert (
                 value_of(found, value + zero) == apply_scale(value << ahead, multiplier, shift, double) + out
             )
+
+
+def drawn_scaling(random: Random) -> tuple[Term, Scale]:
+    """A difference of one of many ranges, and what scales it, often at the end of what a form can do."""
+    bits = random.choice((1, 4, 7, 8, 9, 15, 16, 17, 24, 30, 31))
+    low = random.choice(
+        (0, -1, 1, -(1 << bits), -(1 << (bits - 1)), random.randint(-(1 << bits), 1 << (bits - 1)))
+    )
+    span = random.choice((0, 1, 255, 511, (1 << 16) - 2, (1 << 16) - 1, 1 << 16, (1 << bits) - 1))
+    high = min(max(low + span, low), (1 << bits) - 1)
+    low = min(low, high)
+    multiplier = random.choice((1 << random.randint(0, 30), random.randint(1, (1 << 31) - 1), 3 << 20))
+    scale = scale_of(
+        multiplier,
+        random.randint(2, 62),
+        random.random() < 0.5,
+        random.choice((0, 0, -128, 5)),
+        random.choice((0, 0, 7, 20)),
+    )
+    return Term(read(0, "i32"), random.choice((0, 0, -3, 128)), (low, high)), scale
+
+
+def test_scaling_takes_the_forms_that_it_took(golden: Callable[[str, str], None]) -> None:
+    random, lines = Random(21), []
+    for _ in range(500):
+        term, scale = drawn_scaling(random)
+        found = scaled(term, scale, lambda value: const(value, "i32"))
+        given = f"{term.values} {term.less} {scale.factor} {scale.addend} {scale.correction} {scale.shift}"
+        lines.append(f"{crc32(given.encode()):08x} {found}")
+    golden("scalings", "\n".join(lines))
 
 
 def test_apply_scale_agrees_with_the_scalars() -> None:

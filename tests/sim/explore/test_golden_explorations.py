@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from math import inf, nan
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import sim
+from sim.explore import summary
 from sim.explore.area import AREA
 from sim.explore.cells import Groups, cells, groups
 from sim.explore.exploration import Exploration
@@ -71,6 +73,21 @@ def outcome(first: float, second: float, third: float, reason: str) -> Outcomes:
 def test_summaries_read_as_they_did(golden: Golden) -> None:
     texts = [f"== {name}\n{made!r}\n{made}" for name, made in explorations()]
     golden("explored_summaries", "\n".join(texts))
+
+
+def test_columns_of_numbers_alone_stand_on_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        ["point", "first", "array.rows", "mode"],
+        ["1", "20 ms", "8", "1x"],
+        ["20", "3 ms", "none", "22x"],
+    ]
+    monkeypatch.setattr(summary, "front_table", lambda exploration: rows)
+    made: Any = SimpleNamespace(space=SimpleNamespace(names=("array.rows", "mode")))
+    above, below, (one, other) = summary._front_lines(made)
+    assert (one.split(), other.split()) == (["1", "20", "ms", "8", "1x"], ["20", "3", "ms", "none", "22x"])
+    assert one.index("1") == other.index("0")
+    assert one.index("8") == other.index("none") == below.index("rows") == above.index("array")
+    assert one.index("1x") == other.index("22x") + 1
 
 
 def test_pages_have_the_points_that_they_had(golden: Golden) -> None:
