@@ -29,7 +29,7 @@ def compile(
     profiles: Iterable[str] | None = None,
     extensions: Iterable[str] | None = None,
     level: str = "8K",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
 ) -> Executable:
     """Check a graph in full and compile it for this computer, a `target` or a modelled `machine`.
@@ -42,7 +42,8 @@ def compile(
     * `checked` tests every REQUIRE of the specification at run time, which costs speed.
     * `custom` implements CUSTOM operators, by domain and name; it has priority over registered ones.
     * `profiles`, `extensions` and `level` are what the graph is checked against, as in `validate`.
-    * `progress(done, total)` is called as kernels are compiled.
+    * `progress(done, total)` is called as kernels are compiled. Without it, terminals and notebooks show how
+      many are done and left, unless it is False.
     * `interpret` compiles nothing, but runs the loop nests in plain Python and NumPy, slowly: those of the
       stage `lower`, or those that the stage `precompute`, `fuse` or `simplify` makes. The first stage whose
       bits differ is the one at fault.

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from sim.bar import bar_text
+from sim.bar import bar_text, in_notebook
 from sim.explore.work import Outcomes
 from tiling.words import plain
 
@@ -131,14 +131,9 @@ def display_for(progress: Watch | bool | None) -> Display:
         return Told(progress)
     if progress is False:
         return Silent()
-    if _in_notebook():
+    if in_notebook():
         return Notebook()
     return Terminal() if sys.stderr.isatty() else Silent()
-
-
-def _in_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
 
 
 @dataclass

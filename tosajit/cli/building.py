@@ -8,7 +8,6 @@ from typing import Any
 
 from tiling.target import HOST, TINY
 from tosajit.cli.loading import loaded
-from tosajit.cli.output import Bar
 from tosajit.compiling import compile
 from tosajit.runtime.executable import Executable
 
@@ -26,17 +25,11 @@ def limits(options: Namespace) -> dict[str, Any]:
 
 
 def built(path: Path, options: Namespace) -> Executable:
-    """Load and compile a model, with a bar on the terminal while kernels are compiled."""
-    graph = loaded(path, options)
-    bar = Bar()
-    try:
-        return compile(
-            graph,
-            threads=options.threads,
-            target=_TARGETS[options.target],
-            checked=getattr(options, "checked", False),
-            progress=bar,
-            **(limits(options) if hasattr(options, "level") else {}),
-        )
-    finally:
-        bar.close()
+    """Load and compile a model."""
+    return compile(
+        loaded(path, options),
+        threads=options.threads,
+        target=_TARGETS[options.target],
+        checked=getattr(options, "checked", False),
+        **(limits(options) if hasattr(options, "level") else {}),
+    )

@@ -65,7 +65,7 @@ class Options:
     target: Target = HOST
     checked: bool = False
     custom: Mapping[tuple[str, str], Custom] = field(default_factory=dict)
-    progress: Callable[[int, int], None] | None = None
+    progress: Callable[[int, int], None] | bool | None = None
     machine: Machine | None = None
     """The modelled machine that `target` is of, if programs are to be planned for its times."""
     limits: Mapping[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -18,11 +18,10 @@ from tosajit.kernels.layout import Layout
 from tosajit.kernels.objects import compile_kernels, placed
 from tosajit.kernels.phase import Strided
 from tosajit.kernels.runnable import Image64
+from tosajit.kernels.showing import Progress
 from tosajit.kernels.workspace import driver_text
 
 ALIGNMENT = 64
-
-Progress = Callable[[int, int], None]
 
 
 def emit_section(section: Section, number: int | None = None) -> Emitted:
@@ -88,7 +87,7 @@ def emit_program(program: Program, units: Mapping[Nest, Unit], checked: bool = F
 
 
 def link(
-    program: Program, slots: Mapping[str, int], codes: Sequence[Code], progress: Progress | None = None
+    program: Program, slots: Mapping[str, int], codes: Sequence[Code], progress: Progress | bool | None = None
 ) -> Image64:
     """Compile what is missing and put all together; `slots` gives each operand's table entry."""
     driver = driver_text()

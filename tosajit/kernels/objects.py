@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,9 +29,8 @@ from tosajit.kernels import cache, ready
 from tosajit.kernels.cores import cores
 from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import cpu
+from tosajit.kernels.showing import Progress, shown
 from tosajit.log import LOG
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def compile_kernel(source: str) -> Kernel:
 
 
 def compile_kernels(
-    sources: Sequence[str], progress: Progress | None = None, processes: int = 4
+    sources: Sequence[str], progress: Progress | bool | None = None, processes: int = 4
 ) -> tuple[Kernel, ...]:
     """Return one kernel per source; `progress(done, total)` counts those that have to be compiled."""
     digests = [digest(source) for source in sources]
@@ -64,7 +63,8 @@ def compile_kernels(
             "%d kernels: %d loaded, %d in the cache, %d missing", len(digests), known, found, len(missing)
         )
         if missing:
-            _compile_missing(missing, progress or (lambda done, total: None), processes)
+            with shown(progress) as tell:
+                _compile_missing(missing, tell, processes)
         return tuple(_loaded[d] for d in digests)
 
 

@@ -28,7 +28,7 @@ def executable_of(
     checked: bool = False,
     custom: Mapping[tuple[str, str], Custom] | None = None,
     limits: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
 ) -> Executable:
     """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
