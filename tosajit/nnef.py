@@ -28,7 +28,7 @@ def layer(x):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,28 +56,37 @@ _TYPES = {"int": INT32, "bool": BOOL}
 
 
 def operator(
-    text: str, name: str | None = None, /, *, types: Sequence[str] = (), **attributes: Any
+    text: str,
+    name: str | None = None,
+    /,
+    *,
+    types: Sequence[str] = (),
+    modules: Mapping[str, str] | None = None,
+    **attributes: Any,
 ) -> Operator:
     """An operator of a module in SkriptND, to be called on arrays or on traced tensors.
 
     * `text` is the module; the standard modules can be imported.
     * `name` is the operator; it can be left out if there is one only.
+    * `modules` are the texts of other modules that it imports, by name.
     * `types` are its generic types, where operands do not tell them.
     * `attributes` are those of the operator.
 
     Raises `ScriptError` with every fault of the text.
     """
+    texts = tuple(sorted((modules or {}).items()))
     if name is None:
-        names = operator_names(text)
+        names = operator_names(text, texts)
         if len(names) != 1:
             raise TraceError(f"say which operator: the text has {', '.join(names) or 'none'}")
         (name,) = names
     try:
-        definition = definition_of(text, name)
+        definition = definition_of(text, name, texts)
     except ValueError as error:
         raise TraceError(str(error)) from None
     given = {key: _value(definition, key, value) for key, value in attributes.items()}
-    return Operator(Written(text, name, tuple(types), tuple(sorted(given.items()))), definition)
+    written = Written(text, name, tuple(types), tuple(sorted(given.items())), modules=texts)
+    return Operator(written, definition)
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ class Operator:
         groups = [*inputs, *(None for _ in declared[len(inputs) :])]
         counts = tuple((one.name, _count(group)) for one, group in zip(declared, groups, strict=True))
         flat = [_operand(one) for group in groups for one in _flat(group)]
-        call = Written(self.written.text, self.name, self.written.types, self.written.attributes, counts)
+        call = replace(self.written, inputs=counts)
         if current_trace() is not None or any(isinstance(one, Tensor) for one in flat):
             return self._recorded(call, flat)
         if counts not in self._compiled:

@@ -12,6 +12,7 @@ from tosajit import nnef
 from tosajit.arrays import Array
 from tosajit.errors import CompileError, ScriptError, TraceError
 from tosajit.frontends.nnef.nests.text import Written, decoded, encoded
+from tosajit.frontends.nnef.writing import save_model
 
 SCALED = """
 operator scaled {
@@ -109,6 +110,9 @@ def test_outputs_are_those_of_the_text() -> None:
         (b'{"text": "", "operator": "f"}', "the text has no operator 'f'"),
         (b'{"text": "operator f {}", "operator": "f", "attributes": {"a": {}}}', "an attribute is dict"),
         (b'{"text": "operator f {", "operator": "f"}', "the text of f is wrong: main:1:13: "),
+        (b'{"text": "", "operator": "f", "modules": ["a"]}', "`modules` are no texts by name"),
+        (b'{"text": "", "operator": "f", "modules": {"../a": ""}}', "`modules` are no texts by name"),
+        (b'{"text": "", "operator": "f", "modules": {"a": 1}}', "`modules` are no texts by name"),
         (b" " * (1 << 21), "they take 2097152 bytes, but may take 1048576"),
     ],
 )
@@ -157,6 +161,44 @@ def test_an_operator_composes_others() -> None:
         }
     """
     close(nnef.operator(text)(X), np.exp(-X))
+
+
+MODULES = {
+    "layers.own": "import layers.deep, math; operator twice { @input { x: real[s..]; }"
+    " @output { y: real[s..]; } @compose { z = math.neg(x); y = layers.deep.thrice(z); } }",
+    "layers.deep": NEGATED.replace("operator f", "operator thrice").replace("-x[i..]", "3.0 * x[i..]"),
+}
+COMPOSED = """import layers.own;
+    operator g { @input { x: real[s..]; } @output { y: real[s..]; } @compose { y = layers.own.twice(x); } }"""
+
+
+def test_an_operator_keeps_all_modules_that_it_needs(tmp_path: Path) -> None:
+    found = nnef.operator(COMPOSED, modules=MODULES)
+    close(found(X), -3 * X)
+    traced = tj.trace(found, X)
+    tj.save(traced, tmp_path / "model.tosa")
+    close(tj.compile(tj.load(tmp_path / "model.tosa"))(X), -3 * X)
+    save_model(traced, tmp_path / "model.nnef2")
+    assert (tmp_path / "model.nnef2" / "layers" / "deep.sknd").read_text() == MODULES["layers.deep"]
+    close(tj.compile(tj.load(tmp_path / "model.nnef2"))(X), -3 * X)
+
+
+def test_a_module_that_is_missing_is_told() -> None:
+    with pytest.raises(ScriptError, match=r"layers\.deep"):
+        nnef.operator(COMPOSED, modules={"layers.own": MODULES["layers.own"]})
+
+
+def test_two_modules_of_one_name_are_not_written(tmp_path: Path) -> None:
+    first = nnef.operator(COMPOSED, modules=MODULES)
+    changed = {**MODULES, "layers.deep": MODULES["layers.deep"].replace("3.0", "4.0")}
+    second = nnef.operator(COMPOSED, modules=changed)
+    with pytest.raises(tj.ModelError, match=r"there is another module layers\.deep than"):
+        save_model(tj.trace(lambda x: (first(x), second(x)), X), tmp_path / "model.nnef2")
+    standard = nnef.operator(
+        "import quant; " + NEGATED, modules={"quant": NEGATED.replace("operator f", "operator h")}
+    )
+    with pytest.raises(tj.ModelError, match="there is another module quant"):
+        save_model(tj.trace(standard, X), tmp_path / "model.nnef2")
 
 
 def test_variables_belong_to_graphs() -> None:

@@ -34,8 +34,10 @@ def save_model(graph: Graph, folder: str | Path) -> int:
     with file_errors(place):
         place.mkdir(exist_ok=True)
     files = {f"main.main.{name}.dat": written_dat(array) for name, array in text.variables.items()}
-    files |= {f"{name}{SUFFIX}": module.encode() for name, module in modules.items()}
+    files |= {f"{name.replace('.', '/')}{SUFFIX}": module.encode() for name, module in modules.items()}
     for name, data in files.items():
+        with file_errors(place / name):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
         write_file(place / name, data)
     return sum(map(len, files.values()))
 
@@ -79,7 +81,7 @@ class Text:
         ) + "}\n"  # fmt: skip
         modules = dict(self.modules)
         modules |= {one: text_of(one) for one in EXTENSIONS if re.search(rf"\b{one}\.", text)}
-        known = [one for one in (*MODULES, *modules) if re.search(rf"\b{one}\.", text)]
+        known = [one for one in (*MODULES, *modules) if re.search(rf"\b{re.escape(one)}\.", text)]
         imports = "".join(f"import {one};\n" for one in known)
         return {Path(MAIN).stem: f"{imports}\n{text}", **modules}
 
@@ -220,14 +222,17 @@ class Writing:
         """New names for what goes round in a loop."""
         return [self.text.free(f"{name}_round") for name in node.outputs]
 
-    def module(self, modules: Sequence[tuple[str, str]]) -> str:
-        """The module that has the texts of an operator."""
-        ((_, text),) = modules
-        for name, known in self.text.modules.items():
+    def module(self, text: str, others: Mapping[str, str]) -> str:
+        """What the module of an operator is called; those that it imports keep their names."""
+        modules = self.text.modules
+        for name, one in others.items():
+            if name in (Path(MAIN).stem, *MODULES, *EXTENSIONS) or modules.setdefault(name, one) != one:
+                raise Refused(f"there is another module {name} than that which it imports", "rename it")
+        for name, known in modules.items():
             if known == text:
                 return name
         name = self.text.free("custom")
-        self.text.modules[name] = text
+        modules[name] = text
         return name
 
     def outputs(self) -> str:

@@ -75,7 +75,9 @@ def custom(graph: Naming, node: Node) -> str:
         texts.pop()
     if "~" in texts:
         raise Refused("an operand is left out that is not the last one")
-    module = graph.module((("", call.text),))
+    if call.opened is not None:
+        raise Refused("data decide the extents of its operands")
+    module = graph.module(call.text, dict(call.modules))
     types = f"<{', '.join(call.types)}>" if call.types else ""
     attributes = ", ".join(f"{name}={literal(value)}" for name, value in call.attributes)
     return f"{module}.{call.operator}{types}{f'{{{attributes}}}' if attributes else ''}({', '.join(texts)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from tosajit.arrays import Array
@@ -44,8 +44,8 @@ class Naming(Protocol):
     def loop(self, node: Node, /) -> Sequence[str]:
         """New names for what goes round in a loop."""
 
-    def module(self, modules: Sequence[tuple[str, str]], /) -> str:
-        """The module that has the texts of an operator, by their names; the first one is asked for."""
+    def module(self, text: str, others: Mapping[str, str], /) -> str:
+        """What the module of an operator is called; `others` are those that its text imports."""
 
 
 Form: TypeAlias = Callable[[Naming, Node], str | None]

@@ -13,33 +13,35 @@ from tosajit.frontends.nnef.nests.text import Written, grouped
 
 Form = tuple[str, tuple[int, ...]]
 """The type and shape of an operand."""
+Modules = tuple[tuple[str, str], ...]
+"""Texts by the names that imports have for them."""
 
 
 @lru_cache(maxsize=256)
-def _library(text: str) -> Library:
+def _library(text: str, modules: Modules) -> Library:
     """The modules of a text without faults."""
-    library = Library({"main": text}, Standard())
+    library = Library({**dict(modules), "main": text}, Standard())
     check(library, graph=False)
     return library
 
 
-def definition_of(text: str, operator: str) -> Definition:
+def definition_of(text: str, operator: str, modules: Modules = ()) -> Definition:
     """An operator of a text; `ValueError` if it has none of that name."""
-    known = _library(text).main.definitions
+    known = _library(text, modules).main.definitions
     if operator not in known:
         raise ValueError(f"the text has no operator {operator!r}; it has {', '.join(known) or 'none'}")
     return known[operator]
 
 
-def operator_names(text: str) -> list[str]:
+def operator_names(text: str, modules: Modules = ()) -> list[str]:
     """The operators of a text."""
-    return list(_library(text).main.definitions)
+    return list(_library(text, modules).main.definitions)
 
 
 @lru_cache(maxsize=256)
 def _bound(call: Written, forms: tuple[Form, ...]) -> Operation:
     """The operation of a call on operands of such types and shapes."""
-    definition = definition_of(call.text, call.operator)
+    definition = definition_of(call.text, call.operator, call.modules)
     names = [one.name for one in definition.operator.inputs]
     operands = _operands(call, forms)
     counts = call.inputs or tuple(
@@ -47,8 +49,9 @@ def _bound(call: Written, forms: tuple[Form, ...]) -> Operation:
     )
     inputs: dict[str, Argument] = grouped(counts, operands)
     return invoke(
-        definition, _library(call.text), types=call.types, attributes=dict(call.attributes), inputs=inputs
-    )
+        definition, _library(call.text, call.modules), types=call.types, attributes=dict(call.attributes),
+        inputs=inputs,
+    )  # fmt: skip
 
 
 def _operands(call: Written, forms: tuple[Form, ...]) -> list[Tensor]:

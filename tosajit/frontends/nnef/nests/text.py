@@ -6,6 +6,7 @@ Nothing in it is trusted: it is bounded, decoded and parsed like the text of any
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,7 @@ from tosajit.frontends.nnef.values.value import Item, Value
 DOMAIN = "nnef"
 LONGEST = 1 << 20
 """Bytes of attributes."""
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Written:
     Those that have such dimensions are followed, behind all operands, by their extents, an int32 for each
     dimension; so are the results.
     """
+    modules: tuple[tuple[str, str], ...] = ()
+    """The texts of modules that are imported besides the standard ones, by name."""
 
 
 def encoded(written: Written) -> bytes:
@@ -50,6 +54,8 @@ def encoded(written: Written) -> bytes:
         given["inputs"] = written.inputs
     if written.opened is not None:
         given["opened"] = written.opened
+    if written.modules:
+        given["modules"] = dict(written.modules)
     found = json.dumps(given, sort_keys=True, ensure_ascii=False).encode()
     if len(found) > LONGEST:
         raise ValueError(f"the text takes {len(found)} bytes, but an operator may take {LONGEST}")
@@ -76,7 +82,11 @@ def decoded(attributes: bytes) -> Written:
     if not isinstance(values, dict):
         raise ValueError("`attributes` are not by name")
     found = tuple((name, _value(one)) for name, one in values.items())
-    opened = given.get("opened")
+    opened, modules = given.get("opened"), given.get("modules", {})
+    if not isinstance(modules, dict) or not all(
+        _MODULE.fullmatch(name) and isinstance(one, str) for name, one in modules.items()
+    ):
+        raise ValueError("`modules` are no texts by name")
     return Written(
         given["text"],
         given["operator"],
@@ -84,6 +94,7 @@ def decoded(attributes: bytes) -> Written:
         found,
         None if inputs is None else _counts(inputs),
         None if opened is None else _dimensions(opened),
+        tuple(modules.items()),
     )
 
 
