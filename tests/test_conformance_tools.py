@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import tarfile
 import threading
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import arm_suite
 import conformance
@@ -18,11 +21,11 @@ from workers import run_jobs
 
 import tosajit as tj
 from tests import reference
-from tosajit.conformance import sample
+from tosajit.conformance import judge, sample
 from tosajit.conformance.arm import ArmTools
 from tosajit.conformance.check import Job, Outcome
 from tosajit.conformance.judge import difference
-from tosajit.conformance.suite import Test, load_expected
+from tosajit.conformance.suite import Expected, Test, has_results, load_expected
 from tosajit.graph.binding import use_of
 from tosajit.profiles import EXTENSIONS
 
@@ -266,3 +269,142 @@ def test_what_is_packed_lies_in_folders_of_tests_and_of_results(
     assert {path.name for path in made.iterdir()} == {
         path.name for path in sample.result_files(test, results)
     }
+
+
+def fabricated(folder: Path, size: int, operator: str = "ADD", **more: Any) -> Test:
+    """A test of so many bytes, whose name is that of its folder."""
+    folder.mkdir(parents=True)
+    (folder / "desc.json").write_bytes(b"")
+    (folder / "test.tosa").write_bytes(bytes(size))
+    fields: dict[str, Any] = {"negative": True, "inputs": {}, "outputs": {}, **more}
+    return Test(folder=folder, operator=operator, **fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "expected"),
+    [
+        ("add_1x2x3_i8", "ADD", ("add", "i8")),
+        ("conv2d_1x2_st11_pad0000_dilat12_f32", "CONV2D", ("conv2d", "f32")),
+        ("reduce_max_axis1_rank0_full_si_is", "REDUCE_MAX", ("reduce", "max")),
+        ("rescale_12_sc1_pc0_s8", "RESCALE", ("rescale", "sc1", "pc0")),
+        ("cast_12_sc1_pc0_x", "CAST", ("cast", "pc0", "x")),
+        ("rescale_xsc1_i8", "RESCALE", ("rescale", "xsc1", "i8")),
+    ],
+)
+def test_sizes_and_places_make_no_kind(
+    name: str, operator: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    test = Test(tmp_path / name, operator, False, {}, {}, extensions=frozenset({"b", "a"}))
+    assert sample.kind(test) == (operator, *expected, "a", "b")
+
+
+def test_the_smallest_and_the_largest_small_tests_are_chosen(tmp_path: Path) -> None:
+    sizes = {"add_1": 10, "add_2": sample.SMALL, "add_3": sample.SMALL + 1, "add_4": 20}
+    tests = [fabricated(tmp_path / name, size) for name, size in sizes.items()]
+    assert [test.name for test in sample.choose(tests, tmp_path, tmp_path)] == ["add_1", "add_2"]
+    assert [test.name for test in sample.choose(tests, tmp_path, tmp_path, few=True)] == ["add_1"]
+    assert [test.name for test in sample.choose(tests[:1], tmp_path, tmp_path)] == ["add_1"]
+
+
+def test_the_smallest_is_chosen_where_none_is_small(tmp_path: Path) -> None:
+    sizes = {
+        "add_1": sample.LIMIT,
+        "add_2": sample.SMALL + 1,
+        "mul_1": sample.LIMIT,
+        "sub_1": sample.LIMIT + 1,
+    }
+    tests = [fabricated(tmp_path / name, size) for name, size in sizes.items()]
+    assert [test.name for test in sample.choose(tests, tmp_path, tmp_path)] == ["add_2", "mul_1"]
+    assert sample.choose(tests, tmp_path, tmp_path, few=True) == []
+
+
+def test_of_equal_sizes_the_first_name_is_chosen(tmp_path: Path) -> None:
+    tests = [fabricated(tmp_path / name, 10) for name in ("add_3", "add_1", "add_2")]
+    assert [test.name for test in sample.choose(tests, tmp_path, tmp_path)] == ["add_1", "add_3"]
+
+
+def test_tests_without_all_of_their_files_are_not_chosen(tmp_path: Path) -> None:
+    root, results = tmp_path / "tests", tmp_path / "results"
+    test = fabricated(root / "add_1", 1, negative=False, outputs={"y": "y.npy"}, bounds=True)
+    folder = results / "add_1"
+    folder.mkdir(parents=True)
+    assert sample.result_files(test, folder) == [folder / "y.npy", folder / "bounds_y.npy"]
+    for name in ("y.npy", "bounds_y.npy"):
+        assert sample.choose([test], results, root) == []
+        (folder / name).write_bytes(b"")
+    assert sample.choose([test], results, root) == [test]
+    assert sample.result_files(fabricated(root / "add_2", 1, outputs={"y": "y.npy"}), folder) == []
+
+
+def test_archives_have_tests_and_results_by_their_places(tmp_path: Path) -> None:
+    root, results = tmp_path / "from" / "tests", tmp_path / "from" / "results"
+    test = fabricated(root / "ops" / "add_1", 3, negative=False, outputs={"y": "y.npy"})
+    (results / "ops" / "add_1").mkdir(parents=True)
+    (results / "ops" / "add_1" / "y.npy").write_bytes(b"abc")
+    sample.pack([test], results, root, tmp_path / "new" / "archive.tar.xz")
+    with tarfile.open(tmp_path / "new" / "archive.tar.xz") as tar:
+        found = {member.name: (member.size, member.mtime, member.uid) for member in tar}
+    assert found == {
+        "tests/ops/add_1/desc.json": (0, 0, 0),
+        "tests/ops/add_1/test.tosa": (3, 0, 0),
+        "results/ops/add_1/y.npy": (3, 0, 0),
+    }
+    assert sample.names(tmp_path / "new" / "archive.tar.xz") == ("add_1",)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "extensions", "expected"),
+    [
+        ({"a"}, {"x", "y"}, True),
+        ({"b"}, {"x"}, True),
+        ({"c"}, {"x"}, False),
+        ({"a"}, set(), False),
+        ({"a"}, {"y"}, False),
+    ],
+)
+def test_a_test_needs_a_profile_and_all_extensions(
+    profiles: set[str], extensions: set[str], expected: bool
+) -> None:
+    test = Test(Path("t"), "ADD", False, {}, {}, profiles=frozenset({"a", "b"}), extensions=frozenset({"x"}))
+    assert test.supported(frozenset(profiles), frozenset(extensions)) == expected
+    assert Test(Path("t"), "ADD", False, {}, {}).supported(frozenset(), frozenset())
+
+
+def test_results_are_there_where_all_files_are(tmp_path: Path) -> None:
+    test = Test(tmp_path, "ADD", False, {}, {"y": "y.npy"}, bounds=True)
+    plain = replace(test, bounds=False)
+    assert not has_results(plain, tmp_path)
+    np.save(tmp_path / "y.npy", np.arange(3))
+    assert has_results(plain, tmp_path)
+    assert not has_results(test, tmp_path)
+    np.save(tmp_path / "bounds_y.npy", np.arange(3) + 1)
+    assert has_results(test, tmp_path)
+    found = load_expected(test, tmp_path)["y"]
+    assert (found.value.tolist(), found.bounds.tolist()) == ([0, 1, 2], [1, 2, 3])  # type: ignore[union-attr]
+    assert load_expected(plain, tmp_path)["y"].bounds is None
+
+
+def judged(ours: Any, reference: Any, mode: str = "EXACT") -> str:
+    about = {"tensors": {"y": {"mode": mode, "shape": [2], "data_type": "FP32"}}}
+    test = Test(Path("t"), "ADD", False, {}, {}, compliance=about)
+    return judge.fault(test, {"y": np.asarray(ours)}, {"y": Expected(np.asarray(reference))})
+
+
+def test_faults_are_told_by_output() -> None:
+    assert judged(np.array([1, 2]), np.array([1, 2])) == ""
+    assert judged(np.array([1, 2]), np.array([1, 3])) == "y: 2 at (1,), not 3 (1 of 2 differ)"
+    assert judged(np.array([1, 2, 3]), np.array([1, 2])) == "y: shape is [3], not [2]"
+    test = Test(Path("t"), "ADD", False, {}, {})
+    assert (
+        judge.fault(test, {"z": np.zeros(1)}, {"y": Expected(np.zeros(1))}) == "outputs are ['z'], not ['y']"
+    )
+
+
+def test_what_is_farthest_outside_is_told() -> None:
+    reference = Expected(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[1.0, 1.0], [1.0, 3.0]]))
+    ours = np.array([[0.5, 1.25], [0.25, 3.5]], np.float32)
+    text = judge.outside(ours, reference, {"mode": "ULP"})
+    assert text == "0.25 at (1, 0) is refused in mode ULP: the reference is 2.0, its bounds 1.0"
+    text = judge.outside(ours, Expected(reference.value), {"mode": "ULP"})
+    assert text == "0.25 at (1, 0) is refused in mode ULP: the reference is 2.0, its bounds 2.0"
+    assert judge.outside(np.array([True]), reference, {"mode": "ULP"}) == "refused in mode ULP"
