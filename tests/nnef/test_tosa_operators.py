@@ -389,3 +389,121 @@ def test_few_numbers_do_not_ask_for_much_memory(
     step = operation(name, {"input": value}, {"output": result}, **given)
     with pytest.raises(tj.ModelError, match=reason):
         graph_of(model([value], [step], [result]))
+
+
+@pytest.mark.parametrize(("shape", "axes", "size", "given"), POOLS)
+def test_means_of_windows_may_count_what_is_outside(
+    shape: tuple[int, ...], axes: tuple[int, ...], size: tuple[int, ...], given: dict[str, Any]
+) -> None:
+    whole = options(len(axes), **given)
+    area = float(np.prod(size))
+    expected = oracle.pool(drawn(*shape), axes, size, whole, lambda found: sum(found) / area)
+    operands = {"input": drawn(*shape)}
+    check("nn.avg_pool", operands, {"output": expected}, axes=axes, size=size, ignore_border=False, **whole)
+
+
+def pooled_by(name: str, size: tuple[int, ...], **given: Any) -> list[str]:
+    """The operators that a pool of a picture becomes."""
+    whole = options(2, **given)
+    more: dict[str, Any] = {"ignore_border": given.pop("ignore_border", True)} if name == "avg" else {}
+    whole.pop("ignore_border", None)
+    result = oracle.pool(drawn(1, 2, 8, 8), (2, 3), size, whole, sum)
+    made, _ = of_one(
+        f"nn.{name}_pool",
+        {"input": drawn(1, 2, 8, 8)},
+        {"output": result},
+        axes=(2, 3),
+        size=size,
+        **more,
+        **whole,
+    )
+    found = {node.operator.opcode for node in graph_of(made).nodes}
+    return sorted(found & {"AVG_POOL2D", "MAX_POOL2D", "DEPTHWISE_CONV2D", "PAD", "MAXIMUM"})
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "given", "expected"),
+    [
+        ("avg", (3, 3), {}, ["AVG_POOL2D"]),
+        ("avg", (3, 3), {"ignore_border": False}, ["DEPTHWISE_CONV2D"]),
+        ("avg", (3, 3), {"padding": (0,) * 4, "ignore_border": False}, ["AVG_POOL2D"]),
+        ("avg", (2, 2), {"dilation": 2}, ["DEPTHWISE_CONV2D"]),
+        ("avg", (2, 2), {"padding": (1, 1, 1, 1)}, ["AVG_POOL2D"]),
+        ("avg", (2, 2), {"padding": (2, 0, 0, 0)}, ["DEPTHWISE_CONV2D"]),
+        ("avg", (2, 2), {"padding": (0, 0, 0, 2)}, ["DEPTHWISE_CONV2D"]),
+        ("max", (2, 2), {"padding": (1, 1, 1, 1)}, ["MAX_POOL2D"]),
+        ("max", (2, 2), {"padding": (2, 0, 0, 0)}, ["MAX_POOL2D", "PAD"]),
+        ("max", (2, 2), {"dilation": 2, "padding": (0,) * 4}, ["MAXIMUM"]),
+        ("sum", (2, 2), {}, ["DEPTHWISE_CONV2D"]),
+    ],
+)
+def test_pools_are_the_operators_of_tosa_where_they_can(
+    name: str, size: tuple[int, ...], given: dict[str, Any], expected: list[str]
+) -> None:
+    assert pooled_by(name, size, **given) == expected
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("align", ["UPPER", "LOWER"])
+@pytest.mark.parametrize(
+    ("image", "kernel", "extents", "given"),
+    [
+        ((1, 2, 4, 5), (2, 3, 3, 2), (8, 10), {"stride": 2}),
+        ((1, 2, 4, 5), (2, 3, 2, 3), (4, 5), {"dilation": 2}),
+        ((1, 2, 5), (2, 3, 4), (15,), {"stride": 3}),
+        ((1, 2, 3, 3, 3), (2, 1, 2, 3, 2), (6, 6, 6), {"stride": 2}),
+        ((1, 2, 6), (2, 3, 2), (4,), {"padding": (1, 2)}),
+        ((1, 2, 6, 6), (2, 3, 3, 3), (2, 4), {"padding": (3, 1, 3, 3)}),
+        ((1, 2, 4, 5), (2, 3, 3, 3), (9, 13), {"padding": (-2, -1, -1, -5)}),
+    ],
+)
+def test_transposed_convolutions_of_any_padding(
+    image: tuple[int, ...],
+    kernel: tuple[int, ...],
+    extents: tuple[int, ...],
+    given: dict[str, Any],
+    align: str,
+    known: bool,
+) -> None:
+    count = len(extents)
+    value, weights = drawn(*image), drawn(*kernel)
+    whole = options(count, padding_align=align, **given)
+    if "padding" in given:
+        before = list(given["padding"][:count])
+    else:
+        sides = zip(kernel[2:], whole["dilation"], whole["stride"], strict=True)
+        totals = [(size - 1) * gap + 1 - step for size, gap, step in sides]
+        before = [one // 2 if align == "UPPER" else -(-one // 2) for one in totals]
+    bias = np.zeros(kernel[1], np.float32)
+    expected = oracle.deconv(value, weights, bias, 1, extents, before, whole)
+    del whole["ceil_mode"]
+    formats: dict[str, Any] = {"data_format": "NCX", "filter_format": "NCX", "output_size": None, "groups": 1}
+    operands: dict[str, Operand] = {
+        "input": value,
+        "filter": Constant(weights) if known else weights,
+        "bias": None,
+    }
+    check("nn.deconv", operands, {"output": expected}, 1e-4, **formats, **whole)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("nn.conv", 2), ("nn.deconv", 2)])
+@pytest.mark.parametrize(("groups", "is_refused"), [(64, False), (65, True)])
+def test_convolutions_have_so_many_groups(name: str, depth: int, groups: int, is_refused: bool) -> None:
+    value = drawn(1, 2 * groups, 2, 2)
+    kernel = drawn(groups, depth, 1, 1) if name == "nn.conv" else drawn(2 * groups, 1, 1, 1)
+    result = drawn(1, groups, 2, 2)
+    whole = options(2, padding=(0,) * 4)
+    if name == "nn.deconv":
+        del whole["ceil_mode"]
+        whole["output_size"] = None
+    formats: dict[str, Any] = {"data_format": "NCX", "filter_format": "NCX", "groups": groups}
+    operands: dict[str, Operand] = {"input": value, "filter": Constant(kernel), "bias": None}
+    made, _ = of_one(name, operands, {"output": result}, **formats, **whole)
+    if is_refused:
+        with pytest.raises(
+            tj.ModelError, match="it has 65 groups, of which TOSA knows nothing; 64 are written out"
+        ):
+            graph_of(made)
+    else:
+        opcodes = [node.operator.opcode for node in graph_of(made).nodes]
+        assert sum(one in ("CONV2D", "TRANSPOSE_CONV2D") for one in opcodes) == 64
