@@ -100,18 +100,16 @@ def binary(operator: str, left: Item, right: Item) -> Item:
         raise NoValue(f"{left} {operator} {right} is too large") from None
 
 
-def _result(operator: str, left: Item, right: Item) -> Item:
-    match left, right:
-        case bool(), bool() if operator in _TRUTHS:
-            return _TRUTHS[operator](left, right)
-        case bool(), _:
-            pass
-        case int(), int() if operator in _INTEGERS:
-            return whole(_INTEGERS[operator](left, right))
-        case float(), float() if operator in _REALS:
-            return _REALS[operator](left, right)
-        case ((int() | float() | str()), (int() | float() | str())) if operator in _ORDERS:
-            return _ORDERS[operator](left, right)
+def _result(operator: str, left: Any, right: Any) -> Item:
+    kind = type(left)
+    if kind is int and operator in _INTEGERS:
+        return whole(_INTEGERS[operator](left, right))
+    if kind is float and operator in _REALS:
+        return _REALS[operator](left, right)
+    if kind is bool and operator in _TRUTHS:
+        return _TRUTHS[operator](left, right)
+    if kind is not bool and operator in _ORDERS:
+        return _ORDERS[operator](left, right)
     raise NoValue(f"`{operator}` does not take {type_of(left)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.source import Span
@@ -113,9 +114,9 @@ def _call(expression: tree.Call, scope: Scope) -> Value:
         return _DEFAULTS[_type(expression.span, name, scope)]
     value = evaluate(expression.argument, scope)
     if name in arithmetic.FUNCTIONS:
-        return packs.mapped(lambda item: arithmetic.function(name, item), value)
+        return packs.mapped(partial(arithmetic.function, name), value)
     type = _type(expression.span, name, scope)
-    return packs.mapped(lambda item: arithmetic.converted(type, item), value)
+    return packs.mapped(partial(arithmetic.converted, type), value)
 
 
 def _type(span: Span, name: str, scope: Scope) -> str:
@@ -145,7 +146,7 @@ def _operation(expression: tree.Unary | tree.Binary | tree.Select | tree.Coalesc
         case tree.Unary(operator="?", operand=operand):
             return _present(operand, scope)
         case tree.Unary(operator=operator, operand=operand):
-            return packs.mapped(lambda item: arithmetic.unary(operator, item), evaluate(operand, scope))
+            return packs.mapped(partial(arithmetic.unary, operator), evaluate(operand, scope))
         case tree.Binary(operator="in", left=left, right=right):
             return _contained(evaluate(left, scope), evaluate(right, scope))
         case tree.Binary():
@@ -179,7 +180,7 @@ def _binary(expression: tree.Binary, scope: Scope) -> Value:
         if left is not _DECIDING.get(operator):
             raise
         return operator != "&&"
-    return packs.mapped(lambda one, other: arithmetic.binary(operator, one, other), left, right)
+    return packs.mapped(partial(arithmetic.binary, operator), left, right)
 
 
 def _contained(item: Value, pack: Value) -> Value:

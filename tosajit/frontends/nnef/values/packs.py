@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from typing import TypeVar
 
 from tosajit.frontends.nnef.values.arithmetic import NoValue, binary
@@ -34,8 +34,8 @@ def mapped(function: Callable[..., Item], *values: Value) -> Value:
     if len(lengths) > 1:
         raise NoValue(f"packs of {' and '.join(map(str, sorted(lengths)))} items do not go together")
     (length,) = lengths
-    columns = [value if isinstance(value, tuple) else (value,) * length for value in values]
-    return tuple(function(*row) for row in zip(*columns, strict=True))
+    columns = [value if isinstance(value, tuple) else repeat(value, length) for value in values]
+    return tuple(map(function, *columns))
 
 
 def uniform(items: Sequence[Item]) -> Pack:
