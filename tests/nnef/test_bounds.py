@@ -7,10 +7,11 @@ import re
 
 import pytest
 
-from tests.nnef.composing import BINARY, graph_refusal
+from tests.nnef.composing import BINARY, graph, graph_refusal
 from tosajit.errors import ScriptError
 from tosajit.frontends.nnef.compose import Library, compose
 from tosajit.frontends.nnef.library import Standard
+from tosajit.frontends.nnef.syntax.depth import LONGEST_CHAIN
 from tosajit.frontends.nnef.values.evaluate import MOST_WORK
 
 GRAPH = "graph main {{ @input {{ x: real[3]; }} @output {{ y: real; }} {} @compose {{ {} }} }}"
@@ -23,15 +24,22 @@ def told(using: str = "", compose: str = "y = x;") -> str:
 @pytest.mark.parametrize(
     "expression",
     [
-        " + ".join(["1"] * 3000),
         " || ".join(["true"] * 3000),
         "[1]" + "[:]" * 3000,
         "[1]" + " + ..." * 3000,
-        "(" * 60 + " + ".join(["1"] * 90) + ")" * 60,
+        "(" * 101 + " + ".join(["1"] * 90) + ")" * 101,
     ],
 )
 def test_expressions_are_nested_only_so_deep(expression: str) -> None:
     assert "nested more than 100 deep" in told(f"a = {expression};")
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "<?"])
+def test_operators_follow_one_another_only_so_often(operator: str) -> None:
+    text = f" {operator} ".join(["1"] * (LONGEST_CHAIN + 1))
+    graph(GRAPH.format(f"@using {{ a = {text}; }}", "y = x;"))
+    assert f"more than {LONGEST_CHAIN} operators follow" in told(f"a = {text} {operator} 1;")
+    assert f"more than {LONGEST_CHAIN} operators follow" in told(f"a = ({text}) {operator} 1;")
 
 
 def test_packs_are_computed_only_so_often() -> None:

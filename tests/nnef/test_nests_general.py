@@ -114,3 +114,16 @@ def test_elements_that_hold_are_put_one_behind_the_other() -> None:
     expected = np.argwhere(X > 0).T
     np.testing.assert_array_equal(found[:, : expected.shape[1]], expected)
     assert not found[:, expected.shape[1] :].any()
+
+
+@pytest.mark.parametrize("operator", ["+", "*"])
+def test_a_long_sum_is_computed(operator: str) -> None:
+    terms = f" {operator} ".join(f"x[i, {place % 7}]" for place in range(250))
+    lower = f"@lower {{ y[i] = {terms}, i < m; }}"
+    text = f"operator op {{ @input {{ x: real[m,7]; }} @output {{ y: real[m]; }} {lower} }}"
+    call = nnef.operator(text)
+    x = np.ones_like(X) + X / 1000
+    expected = np.add.reduce if operator == "+" else np.multiply.reduce
+    places = [place % 7 for place in range(250)]
+    np.testing.assert_allclose(call(x), expected(x[:, places].astype(np.float64), axis=1), rtol=1e-4)
+    assert tj.simulate(tj.trace(call, x), "ethos-u85-256").cycles > 0

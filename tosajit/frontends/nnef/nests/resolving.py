@@ -13,6 +13,7 @@ from tosajit.frontends.nnef.nests.indexing import Indexer
 from tosajit.frontends.nnef.nests.packed import chosen, folded, known_items, mapped
 from tosajit.frontends.nnef.nests.terms import Checked, Element, Loop, Packed, Term
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.depth import chain
 from tosajit.frontends.nnef.values import packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.evaluate import Scope, branch, evaluate
@@ -140,17 +141,20 @@ class Resolver:
                 return mapped(lambda one: terms.unary(operator, one), self.value(operand))
             case tree.Binary(operator="in"):
                 return evaluate(expression, self.scope)
-            case tree.Binary(operator=operator, left=left, right=right):
-                return self._binary(operator, left, right)
+            case tree.Binary():
+                first, *others = chain(expression)
+                found = self._binary(first.operator, self.value(first.left), first.right)
+                for one in others:
+                    found = self._binary(one.operator, found, one.right)
+                return found
             case tree.Select():
                 return self._selected(expression)
             case tree.Coalesce(value=value, otherwise=otherwise):
                 found = self.value(value)
                 return self.value(otherwise) if found is None else found
 
-    def _binary(self, operator: str, left: tree.Expression, right: tree.Expression) -> Packed:
+    def _binary(self, operator: str, one: Packed, right: tree.Expression) -> Packed:
         """Two operands; the right one may lack a value where the left decides."""
-        one = self.value(left)
         try:
             other = self.value(right)
         except ValueFault:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.depth import chain
 from tosajit.frontends.nnef.syntax.source import Span
 from tosajit.frontends.nnef.values import arithmetic, packs
 from tosajit.frontends.nnef.values.arithmetic import NoValue
@@ -171,9 +172,18 @@ def _present(expression: tree.Expression, scope: Scope) -> bool:
 
 
 def _binary(expression: tree.Binary, scope: Scope) -> Value:
+    """A chain of operators, from the left."""
+    first, *others = chain(expression)
+    found = _joined(first, evaluate(first.left, scope), scope)
+    for one in others:
+        scope.work.spend(len(found) if isinstance(found, tuple) else 0)
+        found = _joined(one, found, scope)
+    return found
+
+
+def _joined(expression: tree.Binary, left: Value, scope: Scope) -> Value:
     """Two operands; the right one may lack a value where the left decides, as in `b != 0 && a / b > 1`."""
     operator = expression.operator
-    left = evaluate(expression.left, scope)
     try:
         right = evaluate(expression.right, scope)
     except ValueFault:

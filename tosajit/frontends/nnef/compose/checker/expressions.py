@@ -18,6 +18,7 @@ from tosajit.frontends.nnef.compose.checker.kinds import (
 )  # fmt: skip
 from tosajit.frontends.nnef.compose.suggest import suggestion
 from tosajit.frontends.nnef.syntax import tree
+from tosajit.frontends.nnef.syntax.depth import chain
 from tosajit.frontends.nnef.syntax.source import Faults
 from tosajit.frontends.nnef.values.arithmetic import FUNCTIONS
 from tosajit.frontends.nnef.values.value import type_of
@@ -179,8 +180,14 @@ class Expressions:
         return False
 
     def _binary(self, expression: tree.Binary) -> Kind:
+        first, *others = chain(expression)
+        found = self._joined(first, self.kind(first.left))
+        for one in others:
+            found = self._joined(one, found)
+        return found
+
+    def _joined(self, expression: tree.Binary, left: Kind) -> Kind:
         operator = expression.operator
-        left = self.kind(expression.left)
         if operator == "&&":
             with self.promoted(expression.left):
                 right = self.kind(expression.right)
