@@ -80,7 +80,7 @@ from tosajit.kernels.layout import (
     WORDS,
 )
 
-SPINS = 2000
+SPINS = 200
 
 
 def wait_for_tiles(counters: int, tiles: int) -> None:

@@ -23,6 +23,8 @@ from numba.core.typing.templates import Signature
 from numba.cpython import builtins
 from numba.extending import intrinsic as numba_intrinsic
 
+from tosajit.kernels.sets.registry import cpu
+
 Values = Sequence[ir.Value]
 Definition = tuple[Signature, Callable[[Target, Builder, Signature, Values], ir.Value]]
 """Types of an intrinsic's operands and its result, and what writes its code."""
@@ -42,7 +44,9 @@ TYPES = {
     "f32": types.float32,
     "f64": types.float64,
 }
-SPIN_HINTS = {"x86_64": "pause", "i686": "pause", "aarch64": "yield", "arm64": "yield"}
+PAUSE, YIELD = ("llvm.x86.sse2.pause",), ("llvm.aarch64.hint", 1)
+SPIN_HINTS = {"x86_64": PAUSE, "i686": PAUSE, "aarch64": YIELD, "arm64": YIELD}
+"""LLVM's functions, and what they are called with."""
 SCOPE, DOMAIN = "operands", "tosajit"
 
 
@@ -287,9 +291,11 @@ def pause(typing_context: Typing) -> Definition:
     """Tell the core that this is a spin loop."""
 
     def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
-        triple = builder.module.triple
-        text = next((hint for core, hint in SPIN_HINTS.items() if triple.startswith(core)), "")
-        builder.asm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", [], True)
+        if found := SPIN_HINTS.get(cpu().architecture):
+            name, *numbers = found
+            words = [ir.Constant(ir.IntType(32), number) for number in numbers]
+            function = ir.FunctionType(ir.VoidType(), [word.type for word in words])
+            builder.call(helpers.get_or_insert_function(builder.module, function, name), words)
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -297,11 +303,12 @@ def pause(typing_context: Typing) -> Definition:
 
 @intrinsic
 def yield_core(typing_context: Typing) -> Definition:
-    """Let another thread have the core (POSIX `sched_yield`)."""
+    """Let another thread have the core: POSIX `sched_yield`, or `SwitchToThread` of Windows."""
 
     def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
         function = ir.FunctionType(ir.IntType(32), [])
-        builder.call(helpers.get_or_insert_function(builder.module, function, "sched_yield"), [])
+        name = "SwitchToThread" if cpu().is_windows else "sched_yield"
+        builder.call(helpers.get_or_insert_function(builder.module, function, name), [])
         return context.get_dummy_value()
 
     return types.void(), generate

@@ -18,8 +18,9 @@ from tosajit.kernels.sets.registry import cpu
 from tosajit.kernels.translation import translated
 
 EXTERNAL = frozenset(
-    "memcpy memmove memset memcmp sched_yield sin cos tan exp exp2 log log2 pow sqrt floor ceil rint tanh "
-    "erf sinf cosf tanf expf exp2f logf log2f powf sqrtf floorf ceilf rintf tanhf erff fmod fmodf".split()
+    "memcpy memmove memset memcmp sched_yield SwitchToThread sin cos tan exp exp2 log log2 pow sqrt floor "
+    "ceil rint tanh erf sinf cosf tanf expf exp2f logf log2f powf sqrtf floorf ceilf rintf tanhf erff fmod "
+    "fmodf".split()
 )
 """What a kernel may take from the process: the C library, never Numba's helpers."""
 

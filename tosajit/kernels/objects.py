@@ -11,7 +11,6 @@ import importlib.util
 import itertools
 import os
 import re
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -100,7 +99,7 @@ def adopt(name: str, code: bytes) -> None:
     with _lock:
         if name in _loaded:
             return
-        if not _is_for_this_process(code):
+        if not is_object_for(code, llvm.get_process_triple()):
             raise ValueError(f"kernel {name} is for another kind of machine")
         try:
             _link(name, code)
@@ -203,7 +202,7 @@ def _title(source: str) -> str:
     return f": {found[1]}" if found else ""
 
 
-ELF = b"\x7fELF"
+ELF, MACH_O = b"\x7fELF", b"\xcf\xfa\xed\xfe"
 MAGIC = b"tosajit1"
 FOOTER = len(MAGIC) + 8 + 16
 
@@ -313,7 +312,11 @@ def _ready(name: str, source: str) -> bool:
 def _sound(data: bytes) -> bytes:
     """The code of an object file, if that is not damaged and is for this process."""
     code = data[:-FOOTER]
-    return code if data and data[-FOOTER:] == _footer(code) and _is_for_this_process(code) else b""
+    return (
+        code
+        if data and data[-FOOTER:] == _footer(code) and is_object_for(code, llvm.get_process_triple())
+        else b""
+    )
 
 
 def _load(name: str) -> bool:
@@ -340,27 +343,23 @@ def _refused(name: str) -> bool:
     return False
 
 
-def _is_for_this_process(code: bytes) -> bool:
-    """Whether the header of an object says so; at some others LLVM ends the process.
-
-    Where programs are ELF files, class, byte order and machine are those of the running one, and the type is
-    that of what can be linked.
-    """
-    ours = _program_header()
-    if not ours.startswith(ELF):
-        return not code.startswith(ELF)
-    return code[:6] == ours[:6] and code[18:20] == ours[18:20] and code[16:18] in (b"\1\0", b"\0\1")
+_ELF = {"x86_64": 62, "aarch64": 183}
+_MACH_O = {"x86_64": 0x01000007, "arm64": 0x0100000C, "aarch64": 0x0100000C}
+_COFF = {"x86_64": 0x8664, "aarch64": 0xAA64, "arm64": 0xAA64}
+"""The number of a machine in the header of an object."""
 
 
-@functools.cache
-def _program_header() -> bytes:
-    for program in ("/proc/self/exe", sys.executable):
-        try:
-            with open(program, "rb") as file:
-                return file.read(20)
-        except OSError:
-            continue
-    return b""
+def is_object_for(code: bytes, triple: str) -> bool:
+    """Whether an object's header says that a system can link it; at some others LLVM ends the process."""
+    architecture = triple.split("-")[0]
+    if "-windows-" in triple:
+        return code[:2] == _COFF.get(architecture, 0).to_bytes(2, "little")
+    if "-apple-" in triple:
+        return code[:8] == MACH_O + _MACH_O.get(architecture, 0).to_bytes(4, "little")
+    if architecture not in _ELF:
+        return code.startswith(ELF)
+    machine = _ELF[architecture].to_bytes(2, "little")
+    return code[:6] == ELF + b"\2\1" and code[18:20] == machine and code[16:18] == b"\1\0"
 
 
 @functools.cache

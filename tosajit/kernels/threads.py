@@ -32,8 +32,8 @@ from tosajit.kernels.intrinsics import (
 IDLE, POSTED, RUNNING, ASLEEP = 0, 1, 2, 3
 SERVE, FINISH = -1, -3
 HEAD, MEMBER = 6, 3
-SPINS = 2000
-LINGER = 2400
+SPINS = 200
+LINGER = 600
 
 
 def post(team):

@@ -27,6 +27,11 @@ class Cpu:
         return self.triple.split("-")[0]
 
     @property
+    def is_windows(self) -> bool:
+        """Tell whether its system is Windows."""
+        return "-windows-" in self.triple
+
+    @property
     def is_arm(self) -> bool:
         """Tell whether it is a 64-bit Arm."""
         return self.architecture in ARM

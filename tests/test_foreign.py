@@ -1,0 +1,131 @@
+"""Kernels for other machines: a chosen CPU's instructions alone, and objects of each system's form.
+
+All kernels of a model are compiled for each CPU, which takes some seconds: any of them could be the one.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+from crossing.cross import compile_for, kernel_texts
+from crossing.judge import inner_loops
+
+import tosajit as tj
+from tests import models
+from tosajit.graph import Graph
+from tosajit.kernels import cache, objects, threads
+from tosajit.kernels.native import EXTERNAL, compile_object, llvm_text, target_machine
+from tosajit.kernels.sets.cpus import Cpu, foreign
+from tosajit.kernels.sets.registry import compiling_for, instruction_set
+
+LINUX, WINDOWS = "x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"
+ARM_LINUX, ARM_DARWIN, ARM_WINDOWS = (
+    "aarch64-unknown-linux-gnu",
+    "arm64-apple-darwin",
+    "aarch64-pc-windows-msvc",
+)
+MASKS, WIDE, VNNI = r"%k[0-7]|%[xy]mm(1[6-9]|2\d|3[01])\b", "%zmm", r"\bvpdp"
+FORBIDDEN = {
+    (LINUX, "haswell"): ("avx2", f"{MASKS}|{WIDE}|{VNNI}"),
+    (LINUX, "alderlake"): ("avxvnni", f"{MASKS}|{WIDE}"),
+    (LINUX, "x86-64-v2"): ("portable", "%[yz]mm"),
+    (ARM_LINUX, "cortex-a72"): ("neon", r"\t([su]dot|[su]mmla|bfdot|fmlal|ldadd|swpal|casal)\b"),
+}
+"""The set of a CPU, and what its machine code may not have."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def every_target() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return tj.load(models.folder("ds_cnn") / "model.tosa")
+
+
+def assemblies(graph: Graph, cpu: Cpu) -> Iterator[str]:
+    """The machine code of all kernels of a graph."""
+    for text in dict.fromkeys(kernel_texts(graph, cpu)):
+        with compiling_for(cpu):
+            yield str(target_machine().emit_assembly(llvm.parse_assembly(llvm_text(text))))
+
+
+@pytest.mark.parametrize(("triple", "name"), FORBIDDEN)
+def test_no_instruction_of_another_cpu_slips_through(triple: str, name: str, graph: Graph) -> None:
+    cpu, (library, forbidden) = foreign(triple, name), FORBIDDEN[triple, name]
+    with compiling_for(cpu):
+        isa = instruction_set()
+        assert isa is not None
+        assert isa.name == library
+    found = list(assemblies(graph, cpu))
+    assert len(found) > 5
+    for text in found:
+        code = "\n".join(line for line in text.splitlines() if not re.match(r"\s*[.#/]", line))
+        assert not re.search(forbidden, code)
+
+
+def header(code: bytes) -> str:
+    """What an object is: its form and its machine."""
+    if code.startswith(b"\x7fELF"):
+        return f"ELF {struct.unpack_from('<H', code, 18)[0]}"
+    if code.startswith(b"\xcf\xfa\xed\xfe"):
+        return f"Mach-O {struct.unpack_from('<I', code, 4)[0]:x}"
+    return f"COFF {struct.unpack_from('<H', code)[0]:x}"
+
+
+@pytest.mark.parametrize(
+    ("triple", "name", "form"),
+    [
+        (LINUX, "haswell", "ELF 62"),
+        (ARM_LINUX, "neoverse-n1", "ELF 183"),
+        (ARM_DARWIN, "apple-m1", "Mach-O 100000c"),
+        ("x86_64-apple-darwin", "haswell", "Mach-O 1000007"),
+        (WINDOWS, "haswell", "COFF 8664"),
+        (ARM_WINDOWS, "neoverse-n1", "COFF aa64"),
+    ],
+)
+def test_objects_have_the_form_of_their_system(triple: str, name: str, form: str) -> None:
+    cpu = foreign(triple, name)
+    with compiling_for(cpu):
+        code = compile_object(threads.SOURCE, Path("threads.py"), "kernel_threads")
+    assert header(code) == form
+    assert objects.is_object_for(code, triple)
+    others = {LINUX, ARM_LINUX, ARM_DARWIN, WINDOWS, ARM_WINDOWS} - {triple}
+    assert not any(objects.is_object_for(code, other) for other in others)
+    switching = b"SwitchToThread" if "windows" in triple else b"sched_yield"
+    assert switching in code
+    assert switching.decode() in EXTERNAL
+    assert b"kernel_threads" in code
+
+
+@pytest.mark.parametrize(
+    ("triple", "name", "hint"), [(LINUX, "haswell", "pause"), (ARM_LINUX, "cortex-a72", "yield")]
+)
+def test_waiting_threads_tell_the_core_that_they_wait(triple: str, name: str, hint: str) -> None:
+    with compiling_for(foreign(triple, name)):
+        text = str(target_machine().emit_assembly(llvm.parse_assembly(llvm_text(threads.SOURCE))))
+    assert re.search(rf"^\t{hint}$", text, re.MULTILINE)
+
+
+def test_what_is_compiled_for_another_machine_is_found_there(tmp_path: Path, graph: Graph) -> None:
+    """The names of kernels are those that the other machine looks for."""
+    cpu = foreign(ARM_LINUX, "neoverse-n1")
+    texts = set(kernel_texts(graph, cpu))
+    assert compile_for(graph, cpu, tmp_path) == len(texts)
+    assert compile_for(graph, cpu, tmp_path) == 0
+    with compiling_for(cpu):
+        names = {f"{objects.digest(text)}.o" for text in texts}
+    assert {path.name for path in tmp_path.glob("*.o")} == names
+    assert not any(cache.has(name) for name in names)
+
+
+def test_an_inner_loop_is_what_has_no_other_inside() -> None:
+    text = ".L1:\n\tadd\tx0, x0, x1\n.L2:\n\tsdot\tv0.4s, v1.16b, v2.4b[0]\n\tb.ne\t.L2\n\tcbnz\tx2, .L1\n"
+    assert [list(loop) for loop in inner_loops(text)] == [["\tsdot\tv0.4s, v1.16b, v2.4b[0]", "\tb.ne\t.L2"]]
