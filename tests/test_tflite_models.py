@@ -53,3 +53,10 @@ def test_a_model_takes_no_longer_than_by_the_public_converter(name: str, machine
     ours, theirs = tj.load(models.folder(name) / "model.tflite"), models.graph(name)
     cycles = [tj.simulate(graph, machine, mode="analytic").cycles for graph in (ours, theirs)]
     assert cycles[0] <= 1.01 * cycles[1]
+
+
+def test_scales_of_quantised_ends_are_kept() -> None:
+    graph = tj.load(models.folder("ds_cnn") / "model.tflite")
+    assert set(graph.scales) == {*graph.main.inputs, *graph.main.outputs}
+    assert all(scale > 0 for scale, _ in graph.scales.values())
+    assert graph.scales[graph.main.outputs[0]] == (1 / 256, -128)

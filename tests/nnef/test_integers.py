@@ -25,6 +25,7 @@ TWO: Shapes = {"a": (2, 3, 5), "b": (2, 3, 5)}
 EACH: dict[str, tuple[str, Shapes, tuple[int, ...], float]] = {
     "add": ("y = math.add(a, b);", TWO, (2, 3, 5), 2.5),
     "add_number": ("y = math.add(a, 0.75);", ONE, (2, 3, 5), 1.3),
+    "sum_n": ("y = math.sum_n([a, b, a, b, a]);", TWO, (2, 3, 5), 5.0),
     "sub": ("y = math.sub(a, b);", TWO, (2, 3, 5), 2.5),
     "mul": ("y = math.mul(a, b);", TWO, (2, 3, 5), 5.0),
     "mul_number": ("y = math.mul(a, 0.3);", ONE, (2, 3, 5), 0.4),

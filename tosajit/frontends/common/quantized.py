@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import inf
 from typing import Protocol
 
@@ -113,13 +114,14 @@ def centred(operand: Integers) -> Tensor:
 
 
 def combined(
-    first: Integers, second: Integers, result: Quantization, combine: Callable[[Tensor, Tensor], Tensor]
+    terms: Sequence[Integers], result: Quantization, combine: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
-    """The sum or the difference of two operands."""
-    bits = _HEADROOM.get(first.dtype, 20)
-    unit = 2.0 * max(first.scale, second.scale)
-    terms = aligned(*(raised(operand, operand.scale / unit, bits) for operand in (first, second)))
-    return finished(combine(*terms), unit / ((1 << bits) * result.scale), result)
+    """The sum or the difference of operands."""
+    spare = (len(terms) - 1).bit_length()
+    bits = _HEADROOM.get(terms[0].dtype, 21 - spare)
+    unit = 2.0**spare * max(one.scale for one in terms)
+    whole = aligned(*(raised(one, one.scale / unit, bits) for one in terms))
+    return finished(reduce(combine, whole), unit / ((1 << bits) * result.scale), result)
 
 
 def raised(operand: Integers, scale: float, bits: int) -> Tensor:

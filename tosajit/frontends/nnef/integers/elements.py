@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import inf
 
@@ -16,6 +16,8 @@ from tosajit.frontends.nnef.integers.rules import rule
 from tosajit.frontends.nnef.integers.value import Integers, gentle
 from tosajit.frontends.nnef.operators.arithmetic import Limits, Pair, aligned
 from tosajit.tracing.tensor import Tensor
+
+_MOST_TERMS = 64
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -33,10 +35,26 @@ def _pair(node: Node, options: Pair) -> tuple[Integers, Integers]:
 def _declare(name: str, combine: Combine) -> None:
     @rule(name, Pair)
     def sum_(node: Node, options: Pair, form: Form) -> Tensor:
-        pair = _pair(node, options)
-        for one in pair:
-            gentle(one, form)
-        return combined(*pair, form, combine)
+        return _combined(_pair(node, options), form, combine)
+
+
+def _combined(terms: Sequence[Integers], form: Form, combine: Combine) -> Tensor:
+    for one in terms:
+        gentle(one, form)
+    return combined(terms, form, combine)
+
+
+@rule("math.sum_n")
+def sum_n(node: Node, form: Form) -> Tensor:
+    """The sum of tensors."""
+    terms = [one for one in map(node.own, node.tensors("xs")) if one is not None]
+    if len(terms) < len(node.tensors("xs")) or len({one.dtype for one in terms}) > 1:
+        raise Refused("its operands are not all quantised to integers of one type")
+    if len(terms) > _MOST_TERMS:
+        raise Refused(
+            f"it adds up {len(terms)} tensors, and sums of {_MOST_TERMS} are as exact as one rounding"
+        )
+    return _combined(terms, form, ops.add)
 
 
 _declare("math.add", ops.add)

@@ -50,7 +50,7 @@ def _sum(node: Node, options: AddOptions, combine: Callable[[Tensor, Tensor], Te
     activation = options.fused_activation_function
     if not first.quantized:
         return activated(combine(*aligned(first.tensor, second.tensor)), activation)
-    return clamped(combined(first, second, result, combine), result, activation)
+    return clamped(combined((first, second), result, combine), result, activation)
 
 
 @operator("MUL", FusedOptions, types=f"float16 {_TYPES}", versions=7, fold=folded(np.multiply))
