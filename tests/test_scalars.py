@@ -438,3 +438,73 @@ def test_compiled_equals_python(name: str, kernels: dict[str, Kernel]) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(kernels[name].address)(arguments.ctypes.data)
     expected = [int(evaluate(name, types, [array[i] for array in arrays])) for i in range(count)]
     assert result.tolist() == expected
+
+
+I32 = 1 << 31
+ENDS = [
+    ("add_i8_ok", "i8 i8", (100, 27), (100, 28)),
+    ("add_i64_ok", "i64 i64", ((1 << 47) - 2, 1), ((1 << 47) - 1, 1)),
+    ("sub_i32_ok", "i32 i32", (1 - I32, 1), (-I32, 1)),
+    ("sub_i16_ok", "i16 i16", (32766, -1), (32767, -1)),
+    ("abs_i32_ok", "i32", (1 - I32,), (-I32,)),
+    ("clip_i8_ok", "i8 i8 i8", (0, 5, 5), (5, 5, 4)),
+    ("mul_shift_i32_ok", "i32 i32 i8", (I32 - 1, I32 - 1, 0), (I32 - 1, 2, -1)),
+    ("mul_shift_i32_ok", "i32 i32 i8", (I32 - 1, 2, 1), (1 << 30, 4, 1)),
+    ("mul_shift_i32_ok", "i32 i32 i8", (1 << 30, 1 << 30, 63), (1, 1, 64)),
+    ("mul_shift_i32_ok", "i32 i32 i8", (-I32, 1, 1), (-I32, 5, 1)),
+    ("intdiv_i32_ok", "i32 i32", (-I32, 1), (-I32, -1)),
+    ("intdiv_i32_ok", "i32 i32", (1 - I32, -1), (1 - I32, 0)),
+    ("intdiv_i32_ok", "i32 i32", (0, -1), (0, 0)),
+    ("negate_i32_ok", "i32 i32 i32", (1 - I32, 0, 0), (-I32, 0, 0)),
+    ("negate_i32_ok", "i32 i32 i32", (I32 - 1, 0, -1), (I32 - 1, 0, -2)),
+    ("negate_i32_ok", "i32 i32 i32", (-I32, -1, 0), (-I32, 1, -9)),
+    ("shl_i8_ok", "i8 i8", (1, 7), (1, 8)),
+    ("lshr_i16_ok", "i16 i16", (1, 15), (1, 16)),
+    ("ashr_i32_ok", "i32 i32", (1, 0), (1, -1)),
+    ("ashr_round_i32_ok", "i32 i32", (1, 31), (1, 32)),
+    ("apply_scale_32_ok", "i64 i32 i8", (0, 0, 2), (0, -1, 2)),
+    ("apply_scale_32_ok", "i64 i32 i8", (1, 1, 2), (2, 1, 2)),
+    ("apply_scale_32_ok", "i64 i32 i8", (-2, 1, 2), (-3, 1, 2)),
+    ("apply_scale_32_ok", "i64 i32 i8", (0, 1, 62), (0, 1, 63)),
+    ("apply_scale_32_ok", "i64 i32 i8", (0, 1, 2), (0, 1, 1)),
+    ("apply_scale_32_ok", "i64 i32 i8", (I32 - 1, 1, 40), (I32, 1, 40)),
+    ("apply_scale_32_double_ok", "i64 i32 i8", (-I32, 1, 32), (-I32 - 1, 1, 34)),
+    ("apply_scale_16_ok", "i64 i16 i8", (1 << 32, 1, 2), (1 << 33, 1, 2)),
+    ("rescale_32_ok", "i32 i32 i32 i8 i32", ((1 << 29) - 1, 0, 1 << 30, 30, 0), (1 << 29, 0, 1 << 30, 30, 0)),
+    ("rescale_32_ok", "i32 i32 i32 i8 i32", (100, 0, 1 << 30, 31, I32 - 51), (100, 0, 1 << 30, 31, I32 - 50)),
+    ("rescale_32_double_ok", "i32 i32 i32 i8 i32", (100, 90, 1 << 30, 32, 0), (-I32, 1, 1 << 30, 32, 0)),
+    ("rescale_32_double_ok", "i32 i32 i32 i8 i32", (4, 0, 1 << 30, 31, 7), (4, 0, 1 << 30, 31, I32 - 1)),
+    ("rescale_16_ok", "i64 i64 i16 i8 i32", (5, 3, 1 << 14, 14, I32 - 3), (5, 3, 1 << 14, 14, I32 - 2)),
+    ("rescale_16_ok", "i64 i64 i16 i8 i32", (5, 3, 1 << 14, 2, 0), (5, 3, -1, 2, 0)),
+    ("reciprocal_multiplier_i32_ok", "i32", (-1,), (0,)),
+    ("table_interpolate_ok", "i16 i16 i16", (-1, 32766, 0), (-1, 32767, 0)),
+    ("table_interpolate_ok", "i16 i16 i16", (1, -32767, 0), (1, -32768, 0)),
+    ("index_ok", "i32 i32", (0, 1), (-1, 1)),
+    ("index_ok", "i32 i32", (6, 7), (7, 7)),
+    ("first_write_ok", "i32", (0,), (1,)),
+]  # fmt: skip
+"""A REQUIRE, types, arguments that it allows, and others next to them that it does not."""
+
+
+@pytest.mark.parametrize(("name", "types", "good", "bad"), ENDS)
+def test_a_require_holds_up_to_its_end(
+    name: str, types: str, good: tuple[int, ...], bad: tuple[int, ...]
+) -> None:
+    known = name if name in scalars() else name.replace("_i32_ok", "_ok")
+    assert (evaluate(known, types.split(), good), evaluate(known, types.split(), bad)) == (True, False)
+
+
+FLOATS = [np.float32(x) for x in (0.0, -0.0, 1e-45, -1e-45, 1.5, -1.5, np.inf, -np.inf, np.nan)]
+
+
+@pytest.mark.parametrize("a", FLOATS)
+@pytest.mark.parametrize("b", FLOATS)
+def test_requires_of_floating_point_numbers(a: np.float32, b: np.float32) -> None:
+    finite = bool(np.isfinite(a) and np.isfinite(b))
+    with np.errstate(all="ignore"):
+        for type in ("f32", "f16", "bf16"):
+            assert bool(scalar(f"pow_{type}_ok")(a, b)) == (finite and (a > 0 or (a == 0 and b > 0)))
+            assert bool(scalar(f"clip_{type}_ok")(np.float32(0), a, b)) == (a <= b)
+            assert bool(scalar(f"clip_ignore_{type}_ok")(np.float32(0), a, b)) == (a <= b)
+        for name in ("float_to_i8_ok", "float_to_i16_ok", "float_to_i32_ok"):
+            assert bool(scalar(name)(a)) != bool(np.isnan(a))
