@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8
+from tosajit.frontends.common.scale import scaled, wide
 from tosajit.frontends.frame.ends import Inside
 from tosajit.tracing.tensor import Tensor
 
@@ -36,3 +37,15 @@ def _moved(value: Tensor, *, input_unsigned: bool = False, output_unsigned: bool
 
 UNSIGNED = Inside("int8", signed, unsigned)
 """How bytes without sign are others inside of a graph."""
+
+
+def _widened(value: Tensor) -> Tensor:
+    return wide(signed(value), -128)
+
+
+def _narrowed(value: Tensor) -> Tensor:
+    return unsigned(scaled(value, [(1 << 30, 30)], INT8, output_zp=-128))
+
+
+WIDE = Inside("int32", _widened, _narrowed)
+"""How they are int32 with their own numbers."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.layout import constant_of
+from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.tracing.tensor import Tensor
 
 _EXPONENT_BITS = 5
@@ -40,3 +41,15 @@ def real_power(base: Tensor, exponent: Tensor) -> Tensor:
     turned = ops.select(even, power, ops.negate(power))
     below = ops.select(whole, turned, number(base, np.nan))
     return ops.select(ops.greater_equal(base, zero), power, below)
+
+
+def power_of(base: Tensor, exponent: Tensor) -> Tensor:
+    """The power of real numbers: by one of sizes alone where the exponents are known to be whole."""
+    data = constant_of(exponent)
+    if data is None or not np.all(data == np.round(data.astype(np.float64))):
+        return real_power(base, exponent)
+    size = ops.pow(ops.abs(base), exponent)
+    odd = np.asarray(data.astype(np.float64) % 2 == 1)
+    if not odd.any():
+        return size
+    return ops.select(ops.logical_and(is_negative(base), ops.const(odd)), -size, size)

@@ -13,7 +13,7 @@ from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
-_LACKING = frozenset({"uint8", "uint32", "int64"})
+_LACKING = frozenset({"uint8", "uint16", "uint32", "uint64", "int64"})
 """The types that TOSA lacks, and that callers may use all the same."""
 
 

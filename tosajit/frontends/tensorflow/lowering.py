@@ -17,10 +17,9 @@ from tosajit.dtypes import FP32, INT8
 from tosajit.dtypes import dtype_of as tosa_type
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
-from tosajit.frontends.common.bytes import signed, unsigned
+from tosajit.frontends.common.bytes import WIDE
 from tosajit.frontends.common.complex import halves, pairs
-from tosajit.frontends.common.layout import part, reshaped, small
-from tosajit.frontends.common.scale import scaled, wide
+from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.state import state
 from tosajit.frontends.frame import Declaration, Refusals, Refused
 from tosajit.frontends.frame.ends import Ends, Inside
@@ -53,15 +52,7 @@ _TYPES = ("Tout", "DstT", "output_type", "out_type", "dtype", "output_dtype", "T
 """The attributes that say what type results have, first one first."""
 
 
-def _signed(value: Tensor) -> Tensor:
-    return wide(signed(value), -128)
-
-
-def _unsigned(value: Tensor) -> Tensor:
-    return unsigned(scaled(value, [(1 << 30, 30)], INT8, output_zp=-128))
-
-
-_INSIDE = {Type.UINT8: Inside("int32", _signed, _unsigned), Type.COMPLEX64: Inside("halves", halves, pairs)}
+_INSIDE = {Type.UINT8: WIDE, Type.COMPLEX64: Inside("halves", halves, pairs)}
 _OUTSIDE = {Type.UINT8: INT8, Type.COMPLEX64: FP32}
 
 
@@ -124,6 +115,7 @@ def lowered(model: Model, shapes: Shapes, interface: Interface) -> Graph:
         lowering.refusals.settle()
         for name, reference in outputs.items():
             walk.give(reference, name, ends)
+    lowering.refusals.settle()
     return ends.graph()
 
 
@@ -279,7 +271,7 @@ class Walk:
 
     def computed(self, declared: Declaration, node: Node) -> tuple[Value | Operand, ...]:
         """The results of a node: folded where they follow from constants, else written as TOSA."""
-        found = declared.results(node, all(map(_is_foldable, node.operands)))
+        found = declared.results(node, all(one.is_foldable for one in node.operands))
         self.lowering.proportion.fold([one for one in found if isinstance(one, np.ndarray)])
         return found
 
@@ -364,12 +356,6 @@ def _spelled(name: str) -> Iterator[str]:
     """A name, and others that are like it."""
     yield name
     yield from (f"{name}_{number}" for number in count(1))
-
-
-def _is_foldable(operand: Operand) -> bool:
-    """Whether a constant has its elements in memory, or few."""
-    value = operand.value
-    return isinstance(value, np.ndarray) and (any(value.strides) or small(value.shape))
 
 
 def _declared_type(node: records.Node) -> Type | None:

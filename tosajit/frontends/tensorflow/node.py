@@ -14,10 +14,9 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
-from tosajit.frontends.common.broadcast import aligned, expanded
-from tosajit.frontends.common.layout import small
+from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.state import State
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame import Refused, operand
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.elements import STORAGE
 from tosajit.frontends.tensorflow.schema import Type
@@ -32,7 +31,6 @@ DTYPES = {
 """The types of TOSA that stand for those of TensorFlow."""
 
 _KINDS = {storage: kind for kind, storage in STORAGE.items()}
-_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +81,11 @@ def dtype_of(kind: Type) -> DType:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operand:
-    """A result of another node, with its value: traced, or a constant of the file or folded from such."""
+class Operand(operand.Operand):
+    """A result of another node, which may also be a list, a variable, or complex numbers."""
 
-    trace: Trace
     value: Value
     type: Type
-    """Its type in TensorFlow."""
-    name: str
-    uses: int = 1
-    """How many nodes use it, and whether it is a result of the graph."""
 
     @property
     def dtype(self) -> DType:
@@ -103,51 +96,6 @@ class Operand:
     def shape(self) -> tuple[int, ...]:
         """Its extents."""
         return self.value.shape if isinstance(self.value, Complex) else self._dense.shape
-
-    @property
-    def rank(self) -> int:
-        """How many dimensions it has."""
-        return len(self.shape)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether its elements are known."""
-        return isinstance(self.value, np.ndarray)
-
-    @property
-    def raw(self) -> Array:
-        """The elements of a constant as the file has them."""
-        if not isinstance(self.value, np.ndarray):
-            raise Refused(
-                f"{self.name} is computed when the model runs, but must be a constant",
-                "give shapes for all inputs, so that what follows from them is known",
-            )
-        return self.value
-
-    @property
-    def tensor(self) -> Tensor:
-        """The tensor in the graph."""
-        value = self._dense
-        if isinstance(value, Tensor):
-            return self.trace.own(value)
-        if value.size and not any(value.strides) and not small(value.shape):  # one number, often
-            single = value[(slice(0, 1),) * value.ndim]
-            return expanded(self.trace.constant(stored(single, self), self.dtype), value.shape)
-        return self.trace.constant(stored(value, self), self.dtype, self.name)
-
-    @property
-    def ints(self) -> tuple[int, ...]:
-        """The elements of a constant as Python integers, such as a shape or axes."""
-        if self.raw.dtype.kind not in "iu" or not small(self.raw.shape):
-            raise Refused(f"{self.name} is {self.type.label}{list(self.shape)}, but must have few integers")
-        return tuple(int(one) for one in self.raw.reshape(-1))
-
-    @property
-    def number(self) -> Any:
-        """The only element of a constant."""
-        if self.raw.size != 1:
-            raise Refused(f"{self.name} has {self.raw.size} elements, but must have one")
-        return self.raw.reshape(-1)[0]
 
     @property
     def items(self) -> TensorList:
@@ -194,16 +142,6 @@ class Operand:
         if isinstance(self.value, Complex):
             raise Refused(f"{self.name} has complex numbers, which TOSA lacks")
         return self.value
-
-
-def stored(raw: Array, operand: Operand) -> Array:
-    """Elements as the file has them in the storage of a type of TOSA."""
-    storage = operand.dtype.storage
-    if storage == np.int32 and raw.dtype != np.int32:
-        if raw.size and not (_INT32.min <= raw.min() and raw.max() <= _INT32.max):
-            raise Refused(f"{operand.name} has numbers beyond 32 bits: TOSA has no int64")
-        return raw.astype(np.int32)
-    return np.ascontiguousarray(raw, storage).reshape(raw.shape)
 
 
 def kind_of(value: Value, declared: Type | None) -> Type:

@@ -17,10 +17,10 @@ from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.division import floored, quotient_of, truncated
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.powers import integer_power, real_power
+from tosajit.frontends.common.powers import integer_power, power_of
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.folding import folded
-from tosajit.frontends.tensorflow.narrow import widened
+from tosajit.frontends.frame.folding import folded
+from tosajit.frontends.frame.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Complex, Node, Operand
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
@@ -175,21 +175,7 @@ def power(node: Node) -> Tensor:
         return expanded(ops.mul(first, first), np.broadcast_shapes(first.shape, second.shape))
     if first.dtype is INT32:
         return integer_power(first, second)
-    if node[1].is_constant and np.all(node[1].raw == node[1].raw.round()):
-        return _whole_power(first, second)
-    return real_power(first, second)
-
-
-def _whole_power(first: Tensor, second: Tensor) -> Tensor:
-    """The power of a size, turned round where the exponent is odd and the base negative."""
-    size = ops.pow(ops.abs(first), second)
-    data = second.value.data
-    assert data is not None
-    odd = np.asarray(data.astype(np.float64) % 2 == 1)
-    if not odd.any():
-        return size
-    turned = ops.logical_and(numbers.is_negative(first), ops.const(odd))
-    return ops.select(turned, -size, size)
+    return power_of(first, second)
 
 
 @operator(

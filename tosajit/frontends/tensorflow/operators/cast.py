@@ -9,8 +9,8 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP32, INT8, DType
 from tosajit.frontends.common.numbers import is_not_zero, towards_zero
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.narrow import low_bits
 from tosajit.frontends.tensorflow.elements import STORAGE
-from tosajit.frontends.tensorflow.narrow import low_bits
 from tosajit.frontends.tensorflow.node import Attributes, Node, dtype_of
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.frontends.tensorflow.schema import Type

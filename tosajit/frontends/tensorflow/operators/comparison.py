@@ -12,8 +12,8 @@ from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import constant, number
-from tosajit.frontends.tensorflow.folding import folded
-from tosajit.frontends.tensorflow.narrow import bits_of, low_bits, widened
+from tosajit.frontends.frame.folding import folded
+from tosajit.frontends.frame.narrow import bits_of, low_bits, widened
 from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.frontends.tensorflow.schema import Type

@@ -14,7 +14,7 @@ from tosajit.frontends.common.ordering import greatest, running_products, runnin
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.scatter import combined, filled, placed, unique
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.narrow import widened
+from tosajit.frontends.frame.narrow import widened
 from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
 from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, WHOLE, operator
 from tosajit.tracing.tensor import Tensor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tosajit.frontends.common.einsum import product, product_of
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.einsum import product, product_of
 from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
 from tosajit.frontends.tensorflow.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor

@@ -11,7 +11,7 @@ from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import product
 from tosajit.frontends.common.segments import Reduce, least, most, segmented, summed
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.narrow import widened, within
+from tosajit.frontends.frame.narrow import widened, within
 from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.frontends.tensorflow.schema import Type

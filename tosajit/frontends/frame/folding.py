@@ -10,13 +10,12 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import small
-from tosajit.frontends.tensorflow.node import Node
 
 
-def folded(function: Callable[..., Any]) -> Callable[[Node], Array | None]:
+def folded(function: Callable[..., Any]) -> Callable[[Any], Array | None]:
     """Fold an elementwise operator whose result is not much larger than its operands."""
 
-    def fold(node: Node) -> Array | None:
+    def fold(node: Any) -> Array | None:
         arrays = [operand.raw for operand in node.operands]
         shape = np.broadcast_shapes(*(one.shape for one in arrays))
         if not small(shape) and prod(shape) > max(one.size for one in arrays):

@@ -1,13 +1,16 @@
-"""Products of matrices with TensorFlow's types, and sums of products by the letters of their dimensions."""
+"""Products of matrices with sums of 32 bits, and sums of products by the letters of their dimensions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from tosajit import ops
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.reduce import reduced
@@ -29,16 +32,14 @@ def product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def product_of(equation: str, operands: Sequence[Tensor]) -> Tensor:
-    """The sum of products that an equation says, of one tensor or of two."""
+    """The sum of products that an equation says, of tensors one after the other."""
     inputs, output = _parsed(equation, [one.ndim for one in operands])
-    if len(operands) > 2:
-        raise Refused(f"it multiplies {len(operands)} tensors at once, but two at most can be")
-    kept = [
-        {*output, *(one for other in inputs[:place] + inputs[place + 1 :] for one in other)}
-        for place in range(len(inputs))
-    ]
-    terms = [_summed(*one) for one in zip(operands, inputs, kept, strict=True)]
-    letters, result = _multiplied(terms[0], terms[1], output) if len(terms) == 2 else terms[0]
+    terms = [_diagonal(letters, value) for letters, value in zip(inputs, operands, strict=True)]
+    letters, result = _summed(terms[0], [*(one for one, _ in terms[1:]), output])
+    for place, term in enumerate(terms[1:], 2):
+        behind = [*(one for one, _ in terms[place:]), output]
+        letters, result = _multiplied((letters, result), _summed(term, [letters, *behind]), "".join(behind))
+        letters, result = _summed((letters, result), behind)
     return transposed(result, [letters.index(one) for one in output])
 
 
@@ -50,7 +51,10 @@ def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     """The letters of each operand and of the result."""
     left, arrow, output = equation.replace(" ", "").partition("->")
     inputs = left.split(",")
-    if not arrow or len(inputs) != len(ranks):
+    if not arrow:
+        letters = left.replace("...", "").replace(",", "")
+        output = "..." * ("..." in left) + "".join(sorted(one for one in letters if letters.count(one) == 1))
+    if len(inputs) != len(ranks):
         raise Refused(f"its equation {equation!r} does not fit {len(ranks)} operands and a result")
     hidden = [
         rank - len(one.replace("...", "")) for one, rank in zip(inputs, ranks, strict=True) if "..." in one
@@ -63,13 +67,33 @@ def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     ]
     result = output.replace("...", _ELLIPSIS[len(_ELLIPSIS) - max(hidden, default=0) :])
     for letters, rank in zip((*found, result), (*ranks, len(result)), strict=True):
-        if len(set(letters)) != len(letters) or len(letters) != rank:
+        if max(map(letters.count, letters), default=0) > 2 or len(letters) != rank:
             raise Refused(f"its equation {equation!r} has letters that repeat, or that are not dimensions")
+    if len(set(result)) != len(result) or not set(result) <= set("".join(found)):
+        raise Refused(
+            f"its equation {equation!r} has a result of letters that repeat, or that no operand has"
+        )
     return found, result
 
 
-def _summed(value: Tensor, letters: str, kept: set[str]) -> Term:
+def _diagonal(letters: str, value: Tensor) -> Term:
+    """A tensor with each letter once: of dimensions that have the same one, the diagonal."""
+    for one in dict.fromkeys(letters):
+        while letters.count(one) > 1:
+            first, second = (place for place in range(len(letters)) if letters[place] == one)
+            order = [first, second, *(place for place in range(len(letters)) if place not in (first, second))]
+            turned, extent = transposed(value, order), value.shape[first]
+            places = np.arange(extent, dtype=np.int32) * (extent + 1)
+            flat = reshaped(turned, (extent * extent, *turned.shape[2:]))
+            value = gathered(flat, ops.const(places), 0)
+            letters = one + "".join(letters[place] for place in order[2:])
+    return letters, value
+
+
+def _summed(term: Term, others: Sequence[str]) -> Term:
     """A tensor without the dimensions that nothing else has."""
+    letters, value = term
+    kept = {one for other in others for one in other}
     axes = [place for place, one in enumerate(letters) if one not in kept]
     if not axes:
         return letters, value
