@@ -8,6 +8,7 @@ export TOSAJIT_ARM ?= $(CURDIR)/.venv-arm
 export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
+export TOSAJIT_ONNX ?= $(CURDIR)/.venv-onnx
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
@@ -21,6 +22,7 @@ LITERT := $(TOSAJIT_PEERS)/.litert
 VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
+ONNX := $(TOSAJIT_ONNX)/.ready
 LOWEST := .venv-lowest/.ready
 ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
@@ -29,7 +31,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer clean environments
+.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer onnx clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -129,10 +131,13 @@ fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the sam
 fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --chains 0'
 	$(RUN) tools/fuzz_tflite.py --chains 3000 $(ARGS)
 
+onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators: ARGS='--only resize --arm'
+	$(RUN) tools/onnx_nodes.py $(ARGS)
+
 nnef: $(READY) $(ARM)    ## All tests of NNEF 2.0, and how many each standard operator has passed
 	$(RUN) tools/nnef.py $(ARGS)
 
-fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, GraphDefs, SkriptND, arrays
+fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, GraphDefs, ONNX, SkriptND, arrays
 	$(RUN) tools/fuzz_files.py $(ARGS)
 
 mutants: $(READY) $(ARM)    ## Put small faults into the sources to see whether tests notice: ARGS='--seed 2 --mutants 50'
@@ -147,7 +152,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -209,6 +214,11 @@ $(FRAMEWORKS):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet tensorflow==2.21.0 jsonschema
 	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
+	touch $@
+
+$(ONNX):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet onnx==1.23.2
 	touch $@
 
 $(NPU_PEERS):

@@ -122,7 +122,6 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
         (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
         (b"ML\xefR" + bytes(40), "MLIR bytecode"),
         (b"module {\n  func.func @main() {}\n}\n", "MLIR text"),
-        (b"\x08\x07\x12\x07pytorch" + bytes(40), "an ONNX model"),
         (b"\x08\x01\x12\x07" + bytes(40), "the saved_model.pb of a TensorFlow SavedModel"),
         (b"\x80\x04\x95" + bytes(40), "a Python pickle"),
         (b"\x18\0\0\0ET12" + bytes(40), "an ExecuTorch program"),
@@ -135,7 +134,7 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
 def test_other_formats_are_named(data: bytes, seems: str) -> None:
     with pytest.raises(
         tj.FileError,
-        match=f"expected a .tosa, .tflite or .pb file, or an NNEF folder, but this seems to be {seems}",
+        match=f"expected a .tosa, .tflite, .onnx or .pb file, .*, but this seems to be {seems}",
     ):
         tj.load(data)
 

@@ -82,4 +82,5 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "tflite": partial(markdown, "tflite"),
     "tensorflow": partial(markdown, "tensorflow"),
     "nnef": partial(markdown, "nnef"),
+    "onnx": partial(markdown, "onnx"),
 }

@@ -1,4 +1,4 @@
-"""Damages valid .tosa, .tflite, .pb, .npy, .sknd and .dat files, and reads them.
+"""Damages valid .tosa, .tflite, .pb, .onnx, .npy, .sknd and .dat files, and reads them.
 
 Each ends in an error of ours or a graph. A case is a number: with the seed it names the file and the damage,
 so that it can be played again by --case.
@@ -27,6 +27,7 @@ import numpy as np
 from file_edits import edit
 from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
+from onnx_tests import sample as onnx_sample
 from text_mutations import MUTATIONS as TEXTS
 from text_seeds import texts
 from workers import run_jobs
@@ -49,7 +50,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
-KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat")
+KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat", "onnx")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -157,7 +158,7 @@ def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
     match kind:
         case "tosa":
             return read_tosa(data, run)
-        case "tflite" | "pb":
+        case "tflite" | "pb" | "onnx":
             return read_foreign(data)
         case "sknd":
             return read_text(data)
@@ -251,7 +252,7 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def kind_of(seed: int, case: int) -> tuple[str, Random]:
     """The kind of a case's file, and what draws the rest."""
     random = Random(f"{seed}/{case}")
-    return random.choices(KINDS, (0.35, 0.2, 0.2, 0.1, 0.12, 0.03))[0], random
+    return random.choices(KINDS, (0.3, 0.17, 0.17, 0.1, 0.11, 0.03, 0.12))[0], random
 
 
 def damaged(job: Job) -> tuple[str, bytes, str]:
@@ -291,6 +292,12 @@ def graph_files() -> tuple[bytes, ...]:
 
 
 @cache
+def onnx_files() -> tuple[bytes, ...]:
+    """Models of ONNX's own tests."""
+    return onnx_sample.models()
+
+
+@cache
 def npy_files() -> tuple[bytes, ...]:
     """Valid arrays of every type, in every version and layout."""
     files = []
@@ -326,7 +333,7 @@ def weight_files() -> tuple[bytes, ...]:
 
 _FILES: dict[str, Callable[[], tuple[bytes, ...]]] = {
     "npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files,
-    "sknd": text_files, "dat": weight_files,
+    "sknd": text_files, "dat": weight_files, "onnx": onnx_files,
 }  # fmt: skip
 
 

@@ -29,9 +29,9 @@ TARGETS = ("host", "tiny")
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
-SOURCES = ("tflite", "tensorflow", "nnef")
+SOURCES = ("tflite", "tensorflow", "onnx", "nnef")
 """Formats whose operators can be listed."""
-MODEL = "a .tosa, .tflite, .pb or .sknd file, or the folder of a SavedModel or of an NNEF 2.0 model"
+MODEL = "a .tosa, .tflite, .onnx, .pb or .sknd file, or the folder of a SavedModel or of an NNEF 2.0 model"
 
 EPILOG = f"{EXITS}\n\n{ERRORS}\n\nSee `tosajit COMMAND --help` for examples."
 

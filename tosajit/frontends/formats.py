@@ -17,6 +17,7 @@ from tosajit.storage import file_errors, read_file
 
 if TYPE_CHECKING:
     from tosajit.frontends.nnef.loading import Attribute, Weights
+    from tosajit.frontends.onnx.lowering import Constants
 
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
@@ -27,18 +28,22 @@ def load(
     *,
     signature: str | None = None,
     shapes: Shapes | None = None,
+    constants: Constants | None = None,
     graph: str | None = None,
     weights: Weights = None,
     stdlib: str | Path | None = None,
     quantized: bool = False,
     **attributes: Attribute,
 ) -> Graph:
-    """Read a model: a `.tosa` file, or a `.tflite`, TensorFlow `.pb` or NNEF 2.0 one, which becomes a graph.
+    """Read a model: a `.tosa` file, or a `.tflite`, `.onnx`, TensorFlow `.pb` or NNEF 2.0 one, made a graph.
 
     The content says which of them it is, and the bytes of one do as well; the folder of a SavedModel is read
     by TensorFlow. `signature` chooses among the functions of a TFLite model or a SavedModel; without one, the
     first is taken. `shapes` has the shapes of inputs that are left open, by their names; without it, batches
     have one element. Constants are views of what was read where the file holds them as TOSA does.
+
+    `constants` has the elements of inputs of an ONNX model that have to be known when it is read, such as
+    axes: they are no inputs of the graph.
 
     An NNEF model is a folder with `main.sknd`, or a `.sknd` file. `graph` or `signature` names one of its
     graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
@@ -55,7 +60,7 @@ def load(
     }  # fmt: skip
     if isinstance(source, bytes | bytearray | memoryview):
         _refuse(nnef)
-        return load_bytes(source, signature, shapes)
+        return load_bytes(source, signature, shapes, constants=constants)
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
 
@@ -69,11 +74,17 @@ def load(
     _refuse_folders(Path(source))
     data = read_file(source)
     with file_errors(source):
-        return load_bytes(data, signature, shapes)
+        return load_bytes(data, signature, shapes, Path(source).parent, constants)
 
 
-def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None = None) -> Graph:
-    """The graph of a model of any format that can be read."""
+def load_bytes(
+    data: Bytes,
+    signature: str | None = None,
+    shapes: Shapes | None = None,
+    folder: Path | None = None,
+    constants: Constants | None = None,
+) -> Graph:
+    """The graph of a model of any format that can be read; `folder` is where files are that it names."""
     head = bytes(memoryview(data)[:_SEEN])
     if is_graph_def(head):
         _refuse_signature(signature)
@@ -84,6 +95,13 @@ def load_bytes(data: Bytes, signature: str | None = None, shapes: Shapes | None 
         from tosajit.frontends.tflite.lowering import graph_of
 
         return graph_of(data, signature, shapes)
+    if _is_onnx(head):
+        _refuse_signature(signature)
+        from tosajit.frontends.onnx.lowering import graph_of as graph_of_onnx
+
+        return graph_of_onnx(data, shapes, folder, constants)
+    if constants is not None:
+        raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
     _refuse_signature(signature)
@@ -145,7 +163,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
      "MLIR bytecode: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
     (lambda head: _is_text(head) and (b"module" in head or b"func.func" in head) and b"{" in head,
      "MLIR text: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
-    (_is_onnx, "an ONNX model: convert it to TFLite, or to TOSA with another tool"),
     (lambda head: head.startswith(b"\x08\x01\x12"),
      "the saved_model.pb of a TensorFlow SavedModel: give its folder, and have TensorFlow installed"),
 )  # fmt: skip
@@ -156,7 +173,8 @@ def _seems(head: bytes) -> str | None:
     """What a file seems to be that is none of those that can be read."""
     for fits, text in _FORMATS:
         if fits(head):
-            return f"expected a .tosa, .tflite or .pb file, or an NNEF folder, but this seems to be {text}"
+            known = "a .tosa, .tflite, .onnx or .pb file, or an NNEF folder"
+            return f"expected {known}, but this seems to be {text}"
     return None
 
 

@@ -26,6 +26,10 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
             return columns(TENSORFLOW, sorted(TENSORFLOW))
         case "nnef":
             return _of_nnef()
+        case "onnx":
+            from tosajit.frontends.onnx.operators import DECLARATIONS as ONNX
+
+            return columns(ONNX, sorted(ONNX))
     raise ValueError(f"no front end is called {source!r}")
 
 

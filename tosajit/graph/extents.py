@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tosajit.errors import InputError
 from tosajit.log import LOG
@@ -42,12 +42,12 @@ def closed(name: str, declared: Sequence[int] | None, given: Sequence[int] | Non
     return tuple(declared)
 
 
-def check_names(shapes: Shapes | None, inputs: Iterable[str]) -> None:
-    """Refuse shapes of what is no input."""
+def check_names(given: Mapping[str, Any] | None, inputs: Iterable[str], what: str = "shapes") -> None:
+    """Refuse shapes, or other things, of what is no input."""
     known = list(inputs)
-    for name in shapes or ():
+    for name in given or ():
         if name not in known:
-            raise InputError(f"shapes has {name!r}, but the inputs are {', '.join(known) or 'none'}")
+            raise InputError(f"{what} has {name!r}, but the inputs are {', '.join(known) or 'none'}")
 
 
 def written(shape: Sequence[int]) -> str:

@@ -1,0 +1,1 @@
+"""Models of ONNX, written by hand."""

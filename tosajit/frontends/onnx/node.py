@@ -1,0 +1,165 @@
+"""What the lowering of an ONNX operator sees: its operands and attributes, in the words of TOSA.
+
+Integers of 64 bits, and those without sign, are int32 in the graph where their numbers allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from tosajit.arrays import Array
+from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
+from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.frame import Refused, operand
+from tosajit.frontends.onnx import records
+from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.tracing.recorder import Trace
+from tosajit.tracing.tensor import Tensor
+
+DTYPES = {
+    Type.FLOAT32: FP32, Type.FLOAT16: FP16, Type.BFLOAT16: BF16, Type.INT8: INT8, Type.INT16: INT16,
+    Type.INT32: INT32, Type.INT64: INT32, Type.UINT8: INT32, Type.UINT16: INT32, Type.UINT32: INT32,
+    Type.UINT64: INT32, Type.BOOL: BOOL, Type.FLOAT8E4M3FN: FP8E4M3, Type.FLOAT8E5M2: FP8E5M2,
+}  # fmt: skip
+"""The types of TOSA that stand for those of ONNX."""
+
+_KINDS = {storage: kind for kind, storage in STORAGE.items()}
+
+Value: TypeAlias = "Tensor | Array"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of an operator; a field is called as ONNX calls the attribute."""
+
+
+T = TypeVar("T", bound=Attributes)
+
+
+def dtype_of(kind: Type) -> DType:
+    """The type of TOSA that stands for one of ONNX."""
+    found = DTYPES.get(kind)
+    if found is None:
+        raise Refused(f"TOSA has no type for {kind.label}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand(operand.Operand):
+    """A result of another node."""
+
+    value: Value
+    type: Type
+
+    @property
+    def dtype(self) -> DType:
+        """The type of TOSA that stands for it."""
+        return dtype_of(self.type)
+
+
+def kind_of(value: Value, likely: Sequence[Type]) -> Type:
+    """The type of a result: that of its elements; where TOSA's stands for several, the first likely one."""
+    if isinstance(value, Tensor):
+        found = next((kind for kind in likely if DTYPES.get(kind) is value.dtype), None)
+        return found or next(kind for kind in _PLAIN if DTYPES[kind] is value.dtype)
+    kind = _KINDS.get(value.dtype)
+    if kind is None:
+        raise Refused(f"its result has elements of {value.dtype}, which ONNX has no type for")
+    return kind
+
+
+_PLAIN = (Type.INT32, *DTYPES)
+"""Types of ONNX, the ones first that TOSA's are themselves."""
+
+
+class Graphs(Protocol):
+    """The graphs inside of a node."""
+
+    def inside(self, graph: records.Graph, operands: Sequence[Operand], /) -> tuple[Operand, ...]:
+        """Lower a graph on operands, into the trace that is being recorded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A use of an operator, as its lowering sees it."""
+
+    record: records.Node
+    operands: tuple[Operand | None, ...]
+    trace: Trace
+    opset: int
+    """The version of the operators of its domain."""
+    graphs: Graphs
+
+    def __getitem__(self, number: int) -> Operand:
+        """An operand that must be there."""
+        found = self.optional(number)
+        if found is None:
+            raise Refused(f"operand {number} is missing")
+        return found
+
+    def optional(self, number: int) -> Operand | None:
+        """An operand that may be left out."""
+        return self.operands[number] if number < len(self.operands) else None
+
+    @property
+    def given(self) -> tuple[Operand, ...]:
+        """The operands that are there."""
+        return tuple(one for one in self.operands if one is not None)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The operands that are there, in the graph."""
+        return [one.tensor for one in self.given]
+
+    @property
+    def aligned(self) -> list[Tensor]:
+        """The operands that are there, in the graph, with one rank."""
+        return aligned(*self.tensors)
+
+    @property
+    def results(self) -> int:
+        """How many results are used."""
+        return max((place for place, name in enumerate(self.record.outputs, 1) if name), default=0)
+
+    def of(self, value: Value, kind: Type) -> Operand:
+        """A result of a type that does not follow from those of operands."""
+        return Operand(self.trace, value, kind, "")
+
+    def attributes(self, kind: type[T]) -> T:
+        """The attributes that a class declares; its defaults where the file has none."""
+        given = {}
+        for name, hint, needed in _declared(kind):  # type: ignore[arg-type]
+            value = self.record.attributes.get(name.removesuffix("_"))
+            if value is None and needed:
+                raise Refused(f"its attribute {name} is missing")
+            if value is not None:
+                given[name] = _checked(name, value, hint)
+        return kind(**given)
+
+
+@lru_cache(maxsize=256)
+def _declared(kind: type[Attributes]) -> tuple[tuple[str, Any, bool], ...]:
+    hints = get_type_hints(kind)
+    return tuple((one.name, hints[one.name], one.default is MISSING) for one in fields(kind))
+
+
+def _checked(name: str, value: records.Attribute, hint: Any) -> Any:
+    """The value of an attribute, if it is of its type."""
+    kinds = [one for one in get_args(hint) if one is not type(None)] if get_origin(hint) is not tuple else []
+    hint = kinds[0] if kinds else hint
+    if hint is bool and isinstance(value, int):
+        return value != 0
+    if get_origin(hint) is tuple:
+        wanted = get_args(hint)[0]
+        if isinstance(value, tuple) and all(isinstance(one, wanted) for one in value):
+            return value
+    elif hint is float and isinstance(value, float | int):
+        return float(value)
+    elif isinstance(value, np.ndarray) if hint is Any else isinstance(value, hint):
+        return value
+    raise Refused(f"its attribute {name} is {value!r:.60}, but must be {getattr(hint, '__name__', hint)}")

@@ -1,0 +1,164 @@
+"""Convolutions and their transposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tosajit.frontends.common.convolution import Operands, convolved, transposed_convolved
+from tosajit.frontends.common.layout import transposed
+from tosajit.frontends.common.windows import Span, inside
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.onnx.operators import REAL, operator
+from tosajit.tracing.tensor import Tensor
+
+Border = tuple[int, int]
+
+
+def last(rank: int) -> tuple[int, ...]:
+    """The order that puts channels behind the dimensions of windows."""
+    return (0, *range(2, rank), 1)
+
+
+def first(rank: int) -> tuple[int, ...]:
+    """The order that puts them before these again."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+def each(given: Sequence[int] | None, count: int, default: int = 1) -> tuple[int, ...]:
+    """An attribute for each of some dimensions."""
+    if given is None:
+        return (default,) * count
+    if len(given) != count:
+        raise Refused(f"an attribute has {len(given)} numbers for {count} dimensions")
+    return tuple(given)
+
+
+def missing(
+    scheme: str, extents: Sequence[int], steps: Sequence[int], reaches: Sequence[int]
+) -> list[Border]:
+    """What is missing before and behind each dimension, so that there are as many windows as steps."""
+    borders = []
+    for extent, step, reach in zip(extents, steps, reaches, strict=True):
+        total = max((-(-extent // step) - 1) * step + reach - extent, 0)
+        before = total // 2 if scheme == "SAME_UPPER" else -(-total // 2)
+        borders.append((before, total - before))
+    return borders
+
+
+def borders_of(
+    pads: Sequence[int] | None,
+    scheme: str,
+    extents: Sequence[int],
+    steps: Sequence[int],
+    reaches: Sequence[int],
+) -> list[Border]:
+    """The border of each dimension, by numbers or by a scheme."""
+    count = len(extents)
+    if scheme in ("SAME_UPPER", "SAME_LOWER"):
+        return missing(scheme, extents, steps, reaches)
+    if scheme == "VALID":
+        return [(0, 0)] * count
+    if scheme != "NOTSET":
+        raise Refused(f"its padding scheme {scheme!r} is not known")
+    given = each(pads, 2 * count, 0)
+    return list(zip(given[:count], given[count:], strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ConvAttributes(Attributes):
+    """Where windows are, and how many groups of channels there are."""
+
+    auto_pad: str = "NOTSET"
+    dilations: tuple[int, ...] | None = None
+    group: int = 1
+    pads: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+    kernel_shape: tuple[int, ...] | None = None
+
+    def spans(self, extents: Sequence[int], kernel: Sequence[int]) -> list[Span]:
+        """The windows along each dimension."""
+        count = len(extents)
+        steps, gaps = each(self.strides, count), each(self.dilations, count)
+        reaches = [(size - 1) * gap + 1 for size, gap in zip(kernel, gaps, strict=True)]
+        borders = borders_of(self.pads, self.auto_pad, extents, steps, reaches)
+        return [
+            Span.within(extent, size, step, gap, border)
+            for extent, size, step, gap, border in zip(extents, kernel, steps, gaps, borders, strict=True)
+        ]
+
+
+@operator("Conv", ConvAttributes, types=REAL)
+def conv(node: Node, options: ConvAttributes) -> Tensor:
+    """Convolution along one to three dimensions, also by groups of channels."""
+    bias = node.optional(2)
+    return convolution(node[0].tensor, node[1].tensor, None if bias is None else bias.tensor, options)
+
+
+def convolution(image: Tensor, kernels: Tensor, bias: Tensor | None, options: ConvAttributes) -> Tensor:
+    """A convolution whose channels are first."""
+    rank = image.ndim
+    if not 3 <= rank <= 5 or kernels.ndim != rank:
+        raise Refused(f"its windows have {rank - 2} dimensions, but TOSA's have 1 to 3")
+    image, kernels = transposed(image, last(rank)), transposed(kernels, last(rank))
+    image, found = inside(image, options.spans(image.shape[1:-1], kernels.shape[1:-1]), 1)
+    given = Operands(
+        image, kernels, bias, options.group,
+        each(options.strides, rank - 2), each(options.dilations, rank - 2),
+    )  # fmt: skip
+    return transposed(convolved(given, found), first(rank))
+
+
+@dataclass(frozen=True, slots=True)
+class TransposeAttributes(Attributes):
+    """Where windows of the result are, and how many groups of channels there are."""
+
+    auto_pad: str = "NOTSET"
+    dilations: tuple[int, ...] | None = None
+    group: int = 1
+    output_padding: tuple[int, ...] | None = None
+    output_shape: tuple[int, ...] | None = None
+    pads: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+
+
+@operator("ConvTranspose", TransposeAttributes, types=REAL)
+def conv_transpose(node: Node, options: TransposeAttributes) -> Tensor:
+    """Transposed convolution along one to three dimensions, also by groups of channels."""
+    image, kernels, bias = node[0].tensor, node[1].tensor, node.optional(2)
+    rank, count = image.ndim, image.ndim - 2
+    if not 1 <= count <= 3:
+        raise Refused(f"its windows have {count} dimensions, but TOSA's have 1 to 3")
+    steps, gaps = each(options.strides, count), each(options.dilations, count)
+    reaches = [(size - 1) * gap + 1 for size, gap in zip(kernels.shape[2:], gaps, strict=True)]
+    extents, before = _extents(options, image.shape[2:], steps, reaches)
+    given = Operands(
+        transposed(image, last(rank)), transposed(kernels, last(rank)),
+        None if bias is None else bias.tensor, options.group, steps, gaps,
+    )  # fmt: skip
+    return transposed(transposed_convolved(given, extents, before), first(rank))
+
+
+def _extents(
+    options: TransposeAttributes, extents: Sequence[int], steps: Sequence[int], reaches: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The extents of the result, and how much of the windows is before them."""
+    count = len(extents)
+    more = each(options.output_padding, count, 0)
+    whole = [
+        (extent - 1) * step + reach + extra
+        for extent, step, reach, extra in zip(extents, steps, reaches, more, strict=True)
+    ]
+    if options.output_shape is not None:
+        wanted = list(options.output_shape[-count:])
+    elif options.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [extent * step for extent, step in zip(extents, steps, strict=True)]
+    else:
+        pads = each(options.pads, 2 * count, 0)
+        before, behind = pads[:count], pads[count:]
+        sizes = zip(whole, before, behind, strict=True)
+        return [size - one - other for size, one, other in sizes], list(before)
+    totals = [max(size - one, 0) for size, one in zip(whole, wanted, strict=True)]
+    is_upper = options.auto_pad == "SAME_UPPER"
+    return wanted, [total // 2 if is_upper else total - total // 2 for total in totals]

@@ -1,0 +1,336 @@
+"""Elements by indices, elements put at indices, and orders of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import INT32
+from tosajit.frontends.common.gather import gathered
+from tosajit.frontends.common.indices import gathered_nd, linear, numbered, one_hot
+from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.numbers import is_negative, number
+from tosajit.frontends.common.ordering import greatest, running_products, running_sums, turned_sequences
+from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.common.reduce import axes_of, place_of_greatest
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.narrow import widened
+from tosajit.frontends.onnx.node import Attributes, Node, Operand
+from tosajit.frontends.onnx.operators import MOVED, NARROW, NUMBERS, REAL, operator
+from tosajit.frontends.onnx.schema import Type
+from tosajit.tracing.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class AxisAttributes(Attributes):
+    """The dimension."""
+
+    axis: int = 0
+
+
+def _axis(node: Node) -> int:
+    return axes_of([node.attributes(AxisAttributes).axis], node[0].rank)[0]
+
+
+def _indices(operand: Operand, extent: int) -> Tensor:
+    """Indices from the front: those below zero count from the end."""
+    if operand.is_constant:
+        raw = operand.raw.astype(np.int64)
+        if raw.size and not (-extent <= raw.min() and raw.max() < extent):
+            raise Refused(f"its indices are from {raw.min()} to {raw.max()} of {extent} elements")
+        return operand.trace.constant(np.where(raw < 0, raw + extent, raw).astype(np.int32), INT32)
+    value = operand.tensor
+    value = value if value.dtype is INT32 else ops.cast(value, dtype=INT32)
+    return ops.select(is_negative(value), ops.add(value, number(value, extent)), value)
+
+
+@operator(
+    "Gather", AxisAttributes, types=f"{MOVED} float64",
+    fold=lambda node: np.take(node[0].raw, node[1].raw, _axis(node)),
+)  # fmt: skip
+def gather(node: Node, _: AxisAttributes) -> Tensor:
+    """The elements of a dimension at indices."""
+    axis = _axis(node)
+    return gathered(node[0].tensor, _indices(node[1], node[0].shape[axis]), axis)
+
+
+def _places(node: Node, axis: int) -> Tensor:
+    """For elements of indices along one dimension, their places in the flat tensor."""
+    shape, indices = node[0].shape, _indices(node[1], node[0].shape[axis])
+    if prod(node[1].shape) > 1 << 22:
+        raise Refused(f"its {prod(node[1].shape)} indices are too many")
+    steps = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    others: Array = np.zeros((1,) * len(shape), np.int32)
+    for place, extent in enumerate(node[1].shape):
+        if place != axis:
+            others = others + numbered(extent, place, len(shape)) * np.int32(steps[place])
+    scaled = ops.mul(indices, np.full((1,) * len(shape), steps[axis], np.int32))
+    return ops.add(scaled, others.astype(np.int32))
+
+
+@operator("GatherElements", AxisAttributes, types=MOVED)
+def gather_elements(node: Node, _: AxisAttributes) -> Tensor:
+    """Elements at indices along one dimension, and at the places of these along others."""
+    places = _places(node, _axis(node))
+    found = gathered(reshaped(node[0].tensor, (-1,)), reshaped(places, (-1,)), 0)
+    return reshaped(found, node[1].shape)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAttributes(Attributes):
+    """How many dimensions data and indices share."""
+
+    batch_dims: int = 0
+
+
+@operator("GatherND", BatchAttributes, types=MOVED)
+def gather_nd(node: Node, options: BatchAttributes) -> Tensor:
+    """The elements, or parts, of a tensor at indices along its first dimensions."""
+    value, shared = node[0].tensor, options.batch_dims
+    indices = _rows(node[1], node[0].shape[shared:])
+    if not shared:
+        return gathered_nd(value, indices)
+    lead, rest = node[0].shape[:shared], node[0].shape[shared:]
+    depth = indices.shape[-1]
+    flat = linear(indices, rest[:depth])
+    table = reshaped(value, (prod(lead), prod(rest[:depth]), *rest[depth:]))
+    found = gathered(table, reshaped(flat, (prod(lead), -1)), 1, 1)
+    return reshaped(found, (*node[1].shape[:-1], *rest[depth:]))
+
+
+def _rows(operand: Operand, shape: tuple[int, ...]) -> Tensor:
+    """Rows of indices along the first dimensions of a shape."""
+    depth = operand.shape[-1]
+    if depth > len(shape):
+        raise Refused(f"its indices have {depth} numbers, but the tensor {len(shape)} dimensions")
+    columns = []
+    for place in range(depth):
+        if operand.is_constant:
+            column = Operand(operand.trace, operand.raw[..., place : place + 1], operand.type, "")
+        else:
+            axis = operand.rank - 1
+            column = Operand(operand.trace, part(operand.tensor, axis, place, 1), operand.type, "")
+        columns.append(_indices(column, shape[place]))
+    if operand.is_constant:
+        data = [one.value.data for one in columns]
+        return operand.trace.constant(np.concatenate([one for one in data if one is not None], -1), INT32)
+    return columns[0] if depth == 1 else ops.concat(columns, axis=operand.rank - 1)
+
+
+_COMBINE: dict[str, Combine] = {
+    "none": "update", "add": "add", "mul": "multiply", "max": "maximum", "min": "minimum",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterAttributes(Attributes):
+    """The dimension, and how elements are combined."""
+
+    axis: int = 0
+    reduction: str = "none"
+
+
+@operator("ScatterElements Scatter", ScatterAttributes, types=MOVED)
+@widened
+def scatter_elements(node: Node, options: ScatterAttributes) -> Tensor:
+    """A tensor with elements combined at indices along one dimension."""
+    places = reshaped(_places(node, _axis(node)), (-1, 1))
+    return _scattered(node[0].tensor, places, reshaped(node[2].tensor, (-1,)), options.reduction)
+
+
+@operator("ScatterND", ScatterAttributes, types=MOVED)
+@widened
+def scatter_nd(node: Node, options: ScatterAttributes) -> Tensor:
+    """A tensor with elements, or parts, combined at indices along its first dimensions."""
+    shape, depth = node[0].shape, node[1].shape[-1]
+    rows = reshaped(linear(_rows(node[1], shape), shape[:depth]), (-1, 1))
+    base = reshaped(node[0].tensor, (prod(shape[:depth]), prod(shape[depth:])))
+    values = reshaped(node[2].tensor, (rows.shape[0], base.shape[1]))
+    return reshaped(_scattered(base, rows, values, options.reduction), shape)
+
+
+def _scattered(base: Tensor, places: Tensor, values: Tensor, reduction: str) -> Tensor:
+    """A tensor whose elements, or rows, are combined with others at places along its first dimension."""
+    if reduction not in _COMBINE:
+        raise Refused(f"its reduction {reduction!r} is not known")
+    shape = base.shape
+    flat = reshaped(base, (prod(shape), 1)) if values.ndim == 1 else base
+    given = reshaped(values, (-1, 1, flat.shape[1]))
+    parts = Parts(flat.shape, (1, flat.shape[1]), (0,))
+    found = parts.scattered(flat, places, given, (0, 1, 2), _COMBINE[reduction])
+    return reshaped(found, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class OneHotAttributes(Attributes):
+    """The new dimension."""
+
+    axis: int = -1
+
+
+@operator("OneHot", OneHotAttributes)
+def one_hot_(node: Node, options: OneHotAttributes) -> Operand:
+    """One value where the number along a new dimension is the index, another one elsewhere."""
+    depth, values = int(node[1].number), node[2].tensor
+    (axis,) = axes_of([options.axis], node[0].rank + 1)
+    off, on = (reshaped(part(values, 0, place, 1), ()) for place in (0, 1))
+    indices = node[0].tensor
+    whole = indices if indices.dtype is INT32 else ops.cast(indices, dtype=INT32)
+    whole = ops.select(is_negative(whole), ops.add(whole, number(whole, depth)), whole)
+    return node.of(one_hot(whole, axis, depth, on, off), node[2].type)
+
+
+@dataclass(frozen=True, slots=True)
+class GreatestAttributes(Attributes):
+    """The dimension, whether great elements are wanted, and whether in order."""
+
+    axis: int = -1
+    k: int | None = None
+    largest: bool = True
+    sorted: bool = True
+
+
+@operator("TopK", GreatestAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def top_k(node: Node, options: GreatestAttributes) -> tuple[Tensor, Operand]:
+    """The greatest or least elements along a dimension, and where they are."""
+    value = node[0].tensor
+    count = options.k if node.optional(1) is None else int(node[1].number)
+    (axis,) = axes_of([options.axis], value.ndim)
+    if count is None or not 0 < count <= value.shape[axis]:
+        raise Refused(f"it takes {count} elements of {value.shape[axis]}")
+    order = [*(place for place in range(value.ndim) if place != axis), axis]
+    back = [order.index(place) for place in range(value.ndim)]
+    turned = transposed(value, order)
+    values, places = greatest(turned if options.largest else _opposite(turned), count)
+    values = values if options.largest else _opposite(values)
+    return transposed(values, back), node.of(transposed(places, back), Type.INT64)
+
+
+def _opposite(value: Tensor) -> Tensor:
+    """Numbers in the opposite order."""
+    return -value if value.dtype.is_float else ops.bitwise_not(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceAttributes(Attributes):
+    """The dimension, whether it stays, and which of equal elements counts."""
+
+    axis: int = 0
+    keepdims: bool = True
+    select_last_index: bool = False
+
+
+def _place(node: Node, options: PlaceAttributes, turn: Callable[[Tensor], Tensor]) -> Operand:
+    value = turn(node[0].tensor)
+    (axis,) = axes_of([options.axis], value.ndim)
+    extent = value.shape[axis]
+    if options.select_last_index:
+        found = place_of_greatest(ops.reverse(value, axis=axis), axis)
+        found = ops.sub(ops.const(number(found, extent - 1)), found)
+    else:
+        found = place_of_greatest(value, axis)
+    shape = tuple(1 if place == axis else one for place, one in enumerate(value.shape))
+    return node.of(reshaped(found, shape) if options.keepdims else found, Type.INT64)
+
+
+@operator("ArgMax", PlaceAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def arg_max(node: Node, options: PlaceAttributes) -> Operand:
+    """The place of the greatest element along a dimension."""
+    return _place(node, options, lambda value: value)
+
+
+@operator("ArgMin", PlaceAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def arg_min(node: Node, options: PlaceAttributes) -> Operand:
+    """The place of the least element along a dimension."""
+    return _place(node, options, _opposite)
+
+
+@operator("Hardmax", AxisAttributes, types=REAL)
+def hardmax(node: Node, _: AxisAttributes) -> Tensor:
+    """One at the first greatest element along a dimension, zero elsewhere."""
+    given = node.record.attributes.get("axis", -1 if node.opset >= 13 else 1)
+    value = node[0].tensor
+    if not isinstance(given, int):
+        raise Refused("its attribute axis is no integer")
+    (axis,) = axes_of([given], value.ndim)
+    shape = value.shape
+    if node.opset < 13:
+        value, axis = reshaped(value, (prod(shape[:axis]), prod(shape[axis:]))), 1
+    place = place_of_greatest(value, axis)
+    kept = reshaped(place, tuple(1 if one == axis else size for one, size in enumerate(value.shape)))
+    is_there = ops.equal(ops.const(numbered(value.shape[axis], axis, value.ndim)), kept)
+    return reshaped(ops.select(is_there, number(value, 1), number(value, 0)), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeAttributes(Attributes):
+    """Whether an element is left out of its own sum, and which way sums go."""
+
+    exclusive: bool = False
+    reverse: bool = False
+
+
+@operator("CumSum", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def cumulative_sum(node: Node, options: CumulativeAttributes) -> Tensor:
+    """The sums of the elements of a dimension up to each of them."""
+    (axis,) = axes_of(node[1].ints, node[0].rank)
+    return running_sums(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+
+
+@operator("CumProd", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+@widened
+def cumulative_product(node: Node, options: CumulativeAttributes) -> Tensor:
+    """The products of the elements of a dimension up to each of them."""
+    (axis,) = axes_of(node[1].ints, node[0].rank)
+    return running_products(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceAttributes(Attributes):
+    """The dimension of sequences, and that of their lengths."""
+
+    time_axis: int = 0
+    batch_axis: int = 1
+
+
+@operator("ReverseSequence", SequenceAttributes, types=NUMBERS)
+def reverse_sequence(node: Node, options: SequenceAttributes) -> Tensor:
+    """The first elements of a dimension turned round, as many as a number for each index of another says."""
+    return turned_sequences(node[0].tensor, node[1].tensor, options.batch_axis, options.time_axis)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressAttributes(Attributes):
+    """The dimension; without one, the tensor is flat."""
+
+    axis: int | None = None
+
+
+@operator("Compress", CompressAttributes, types=MOVED)
+def compress(node: Node, options: CompressAttributes) -> Tensor:
+    """The elements of a dimension where a constant condition is true."""
+    value = node[0].tensor if options.axis is not None else reshaped(node[0].tensor, (-1,))
+    (axis,) = axes_of([options.axis or 0], value.ndim)
+    places = np.flatnonzero(node[1].raw).astype(np.int32)
+    if not places.size:
+        raise Refused("its result has no elements, and TOSA's tensors have some")
+    return gathered(value, node.trace.constant(places, INT32), axis)
+
+
+def _found(node: Node) -> Array:
+    return np.array(np.nonzero(node[0].raw), np.int64)
+
+
+@operator("NonZero", fold=_found)
+def non_zero(node: Node) -> Tensor:
+    """The places of elements that are not zero, which must be known when the model is read."""
+    raise Refused(f"its {node[0].raw.size} elements are too many")

@@ -1,0 +1,246 @@
+"""Real numbers on a grid of integers, and back.
+
+TOSA computes what ONNX says: a real number over a scale, rounded to even, and saturated; and an integer less
+a zero point, times a scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.dtypes import FP32, INT32
+from tosajit.frontends.common.division import quotient_of
+from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.matrices import multiplied
+from tosajit.frontends.common.numbers import nearest_even, number
+from tosajit.frontends.common.reduce import axes_of, reduced
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.onnx.node import Attributes, Node, Operand, dtype_of
+from tosajit.frontends.onnx.operators import operator
+from tosajit.frontends.onnx.operators.convolution import ConvAttributes, convolution
+from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.tracing.tensor import Tensor
+
+_BOUNDS = {
+    Type.INT8: (-128, 127), Type.UINT8: (0, 255), Type.INT16: (-32768, 32767), Type.UINT16: (0, 65535),
+    Type.INT4: (-8, 7), Type.UINT4: (0, 15), Type.INT32: (-(1 << 31), (1 << 31) - 1),
+}  # fmt: skip
+"""The least and the greatest number of each type that grids have."""
+_BYTES = "int8 uint8"
+
+
+@dataclass(frozen=True, slots=True)
+class GridAttributes(Attributes):
+    """The dimension of scales, how many elements share one, and the type of the grid."""
+
+    axis: int = 1
+    block_size: int = 0
+    output_dtype: int = 0
+    saturate: bool = True
+    precision: int = 0
+
+
+def _spread(value: Operand, like: Operand, options: GridAttributes) -> Tensor:
+    """A scale or zero point beside a tensor: one for all, for each index, or for blocks along a dimension."""
+    tensor = value.tensor
+    if tensor.ndim == 0 or (tensor.shape == (1,) and like.rank != 1):
+        return reshaped(tensor, (1,) * like.rank)
+    (axis,) = axes_of([options.axis], like.rank)
+    if not options.block_size:
+        return reshaped(tensor, _row(axis, like.rank))
+    rows = reshaped(tensor, (*tensor.shape[: axis + 1], 1, *tensor.shape[axis + 1 :]))
+    long = ops.tile(rows, [options.block_size if place == axis + 1 else 1 for place in range(rows.ndim)])
+    whole = reshaped(
+        long, (*tensor.shape[:axis], tensor.shape[axis] * options.block_size, *tensor.shape[axis + 1 :])
+    )
+    return part(whole, axis, 0, like.shape[axis])
+
+
+def _row(axis: int, rank: int) -> list[int]:
+    """The shape of numbers along a dimension."""
+    return [-1 if place == axis else 1 for place in range(rank)]
+
+
+def _grid_type(node: Node, options: GridAttributes) -> Type:
+    zero = node.optional(2)
+    if zero is not None:
+        return zero.type
+    return Type(options.output_dtype) if options.output_dtype in Type._value2member_map_ else Type.UNDEFINED
+
+
+@operator("QuantizeLinear", GridAttributes, types="float32 float16 bfloat16 int32")
+def quantize(node: Node, options: GridAttributes) -> Operand:
+    """Real numbers over a scale, rounded to the even one of two, more by a zero point, and saturated."""
+    kind = _grid_type(node, options)
+    kind = Type.UINT8 if kind is Type.UNDEFINED else kind
+    if kind not in _BOUNDS:
+        if not dtype_of(kind).is_float:
+            raise Refused(f"TOSA has no grid of {kind.label}")
+        raise Refused(f"its grid is of {kind.label}, which is no integer")
+    value = _real(node[0].tensor)
+    steps = ops.mul(value, _inverse(node[1], node[0], options))
+    found = nearest_even(steps)
+    zero = node.optional(2)
+    if zero is not None and not (zero.is_constant and not zero.raw.any()):
+        found = ops.add(found, _real(_spread(zero, node[0], options)))
+    low, high = _BOUNDS[kind]
+    inside = ops.clamp(found, min_val=float(low), max_val=float(high))
+    return node.of(ops.cast(inside, dtype=dtype_of(kind)), kind)
+
+
+def _inverse(scale: Operand, like: Operand, options: GridAttributes) -> Tensor:
+    spread = _real(_spread(scale, like, options))
+    return quotient_of(ops.const(number(spread, 1.0)), spread)
+
+
+def _real(value: Tensor) -> Tensor:
+    return value if value.dtype is FP32 else ops.cast(value, dtype=FP32)
+
+
+def _dequantized(node: Node) -> Array | None:
+    """The real numbers of constant integers."""
+    options = node.attributes(GridAttributes)
+    raw, scale, zero = node[0].raw, node[1].raw, node.optional(2)
+    if raw.dtype not in (STORAGE[one] for one in _BOUNDS):
+        return None
+    centred = raw.astype(np.int64)
+    if zero is not None:
+        centred = centred - _beside(zero.raw.astype(np.int64), raw, options)
+    return (centred.astype(np.float32) * _beside(scale.astype(np.float32), raw, options)).astype(scale.dtype)
+
+
+def _beside(given: Array, like: Array, options: GridAttributes) -> Array:
+    """The same for arrays."""
+    if given.size == 1 and given.ndim < 2:
+        return given.reshape((1,) * like.ndim)
+    (axis,) = axes_of([options.axis], like.ndim)
+    if not options.block_size:
+        return given.reshape([given.size if place == axis else 1 for place in range(like.ndim)])
+    return np.repeat(given, options.block_size, axis).take(range(like.shape[axis]), axis)
+
+
+@operator("DequantizeLinear", GridAttributes, types=f"{_BYTES} int16 uint16 int32", fold=_dequantized)
+def dequantize(node: Node, options: GridAttributes) -> Operand:
+    """Integers less a zero point, times a scale."""
+    value, zero = node[0].tensor, node.optional(2)
+    wide = value if value.dtype is INT32 else ops.cast(value, dtype=INT32)
+    if zero is not None and not (zero.is_constant and not zero.raw.any()):
+        point = _spread(zero, node[0], options)
+        wide = ops.sub(wide, point if point.dtype is INT32 else ops.cast(point, dtype=INT32))
+    found = ops.mul(ops.cast(wide, dtype=FP32), _real(_spread(node[1], node[0], options)))
+    kind = node[1].type
+    return node.of(found if kind is Type.FLOAT32 else ops.cast(found, dtype=dtype_of(kind)), kind)
+
+
+@operator("DynamicQuantizeLinear", types="float32")
+def dynamic_quantize(node: Node) -> tuple[Operand, Operand, Operand]:
+    """Real numbers on the grid of bytes that their least and greatest make, with its scale and zero point."""
+    value = node[0].tensor
+    axes = tuple(range(value.ndim))
+    most = reduced(lambda one, axis: ops.reduce_max(one, axis=axis), value, axes, False)
+    least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, False)
+    zero = np.array(0, np.float32)
+    high, low = ops.maximum(most, zero), ops.minimum(least, zero)
+    scale = ops.mul(ops.sub(high, low), np.array(1 / 255, np.float32))
+    inverse = ops.reciprocal(scale)
+    point = ops.clamp(nearest_even(ops.mul(-low, inverse)), min_val=0.0, max_val=255.0)
+    row = (1,) * value.ndim
+    steps = nearest_even(ops.mul(value, reshaped(inverse, row)))
+    found = ops.clamp(ops.add(steps, reshaped(point, row)), min_val=0.0, max_val=255.0)
+    return (
+        node.of(ops.cast(found, dtype=INT32), Type.UINT8),
+        node.of(scale, Type.FLOAT32),
+        node.of(ops.cast(point, dtype=INT32), Type.UINT8),
+    )
+
+
+def _centred(value: Operand, zero: Operand | None, axis: int) -> Tensor:
+    """Integers less a zero point as INT16, which products of matrices take."""
+    tensor = value.tensor
+    wide = tensor if tensor.dtype is INT32 else ops.cast(tensor, dtype=INT32)
+    if zero is not None:
+        point = zero.tensor if zero.dtype is INT32 else ops.cast(zero.tensor, dtype=INT32)
+        if point.ndim == 0 or point.shape == (1,):
+            point = reshaped(point, (1,) * wide.ndim)
+        elif point.ndim == 1:
+            point = reshaped(point, _row(axis % wide.ndim, wide.ndim))
+        wide = ops.sub(wide, point)
+    return wide
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """Products of matrices of integers up to 511, exact in float32 while sums are below 2 ** 24."""
+    if left.shape[-1] * 511 * 511 > 1 << 24:
+        raise Refused(f"its sums of {left.shape[-1]} products of bytes with zero points are too large")
+    rows = reshaped(left, (1, -1)) if left.ndim == 1 else left
+    columns = reshaped(right, (-1, 1)) if right.ndim == 1 else right
+    found = multiplied(ops.cast(rows, dtype=FP32), ops.cast(columns, dtype=FP32))
+    return ops.cast(found, dtype=INT32)
+
+
+@operator("MatMulInteger", types=_BYTES)
+def mat_mul_integer(node: Node) -> Operand:
+    """The products of matrices of bytes less zero points, as int32."""
+    left = _centred(node[0], node.optional(2), -2)
+    right = _centred(node[1], node.optional(3), -1)
+    return node.of(_product(left, right), Type.INT32)
+
+
+@operator("ConvInteger", ConvAttributes, types=_BYTES)
+def conv_integer(node: Node, options: ConvAttributes) -> Operand:
+    """Convolution of bytes less zero points, as int32."""
+    left = _centred(node[0], node.optional(2), 1)
+    right = _centred(node[1], node.optional(3), 0)
+    return node.of(_convolved(left, right, options), Type.INT32)
+
+
+def _convolved(image: Tensor, kernels: Tensor, options: ConvAttributes) -> Tensor:
+    depth = int(np.prod(kernels.shape[1:]))
+    if depth * 511 * 511 > 1 << 24:
+        raise Refused(f"its sums of {depth} products of bytes with zero points are too large")
+    found = convolution(ops.cast(image, dtype=FP32), ops.cast(kernels, dtype=FP32), None, options)
+    return ops.cast(found, dtype=INT32)
+
+
+def _requantized(total: Tensor, scale: Tensor, zero: Operand, node: Node) -> Operand:
+    """Sums times a scale, rounded to even, on the grid of a zero point."""
+    real = ops.cast(total, dtype=FP32)
+    found = ops.add(nearest_even(ops.mul(real, scale)), reshaped(_real(zero.tensor), (1,) * total.ndim))
+    low, high = _BOUNDS[zero.type]
+    inside = ops.clamp(found, min_val=float(low), max_val=float(high))
+    return node.of(ops.cast(inside, dtype=dtype_of(zero.type)), zero.type)
+
+
+def _scale(operands: Sequence[Operand], rank: int, axis: int) -> Tensor:
+    """The product of the first scales over the last one."""
+    first, second, result = (_by_axis(_real(one.tensor), rank, axis) for one in operands)
+    return quotient_of(ops.mul(first, second), result)
+
+
+def _by_axis(value: Tensor, rank: int, axis: int) -> Tensor:
+    if value.ndim < 2:
+        return reshaped(value, _row(axis % rank, rank))
+    return value
+
+
+@operator("QLinearMatMul", types=_BYTES)
+def qlinear_mat_mul(node: Node) -> Operand:
+    """The products of matrices on grids, on another grid."""
+    left, right = _centred(node[0], node[2], -2), _centred(node[3], node[5], -1)
+    total = _product(left, right)
+    return _requantized(total, _scale((node[1], node[4], node[6]), total.ndim, -1), node[7], node)
+
+
+@operator("QLinearConv", ConvAttributes, types=_BYTES)
+def qlinear_conv(node: Node, options: ConvAttributes) -> Operand:
+    """Convolution of images on grids, on another grid."""
+    left, right = _centred(node[0], node[2], 1), _centred(node[3], node[5], 0)
+    total, bias = _convolved(left, right, options), node.optional(8)
+    if bias is not None:
+        total = ops.add(total, reshaped(bias.tensor, (1, -1, *(1,) * (total.ndim - 2))))
+    return _requantized(total, _scale((node[1], node[4], node[6]), total.ndim, 1), node[7], node)
