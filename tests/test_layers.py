@@ -48,7 +48,8 @@ ROOMS = {
         {""},
     ],
     "tosajit": [
-        {"arrays", "errors", "dtypes", "log", "profiles", "storage", "version"},
+        {"arrays", "errors", "dtypes", "log", "profiles", "version"},
+        {"storage"},
         {"graph", "accuracy"},
         {"operators"},
         {"checks", "files"},
