@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.nnef.cases import CASES
+from tests.nnef.test_nests_library import formulas_of
+
 ROOT = Path(__file__).parents[1]
 OPERATOR = re.compile(r"\b(layout|math|linalg|nn|image|quant|algo)[.-](\w+)")
 """An operator in the name of a test: `nn.conv`, or `nn-conv` where module and name are two parameters."""
@@ -37,9 +42,18 @@ def main() -> int:
     words = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "slow or not slow", *sys.argv[1:]]
     code = pytest.main([*words, str(ROOT / "tests" / "nnef")], plugins=[tally])
     print(table(tally))
+    print(formulas())
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(tally.all.items()))
     print(f"NNEF: {len(tally.operators)} standard operators; {counts or 'no tests'}")
     return int(code)
+
+
+def formulas() -> str:
+    """How many formulas of the tests' calls become nests."""
+    nests, general = (
+        counts.total() for counts in formulas_of([one for cases in CASES.values() for one in cases])
+    )
+    return f"formulas: {nests:,} of {nests + general:,} become nests; the general kernel computes the others"
 
 
 def table(tally: Tally) -> str:
