@@ -22,6 +22,10 @@ from benching.rows import Case, Plan, Row, duration, measured
 from benching.worker import timed
 from peers import SciPy
 
+from tosajit.dtypes import FP32
+from tosajit.operators import CLAMP
+from tosajit.tracing.builder import GraphBuilder
+
 TOOLS = Path(__file__).parents[1] / "tools"
 
 
@@ -142,6 +146,15 @@ def test_a_graph_is_text_of_mlir() -> None:
     assert "pad = array<i64: 1, 1, 1, 1>" in text
     assert "acc_type = i32" in text
     assert 'values = dense<"0x03"> : tensor<1xi8>' in text
+
+
+def test_text_of_mlir_takes_any_name_and_bounds_of_floats() -> None:
+    builder = GraphBuilder()
+    source = builder.input("net/in:0", FP32, (2,))
+    builder.output(builder.add(CLAMP(min_val=-1.0, max_val=float("inf")), [source]))
+    text = module_text(builder.build())
+    assert "@main(%net_2f_in_3a_0: tensor<2xf32>)" in text
+    assert "min_val = 0xBF800000 : f32, max_val = 0x7F800000 : f32" in text
 
 
 def test_a_larger_network_is_made_once_and_what_goes_wrong_is_told(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tosajit.graph import Graph, Node, Value
+import numpy as np
+
+from tosajit.graph import Graph, Node, Value
 
 TYPES = {
     "FP32": "f32",
@@ -24,9 +25,9 @@ def module_text(graph: Graph) -> str:
     """The module with the function `main`."""
     block = graph.main
     lines = [_node(node, block.values) for node in block.nodes]
-    arguments = ", ".join(f"%{v.name}: {_type(v)}" for v in graph.inputs)
+    arguments = ", ".join(f"{_name(v.name)}: {_type(v)}" for v in graph.inputs)
     results = ", ".join(_type(v) for v in graph.outputs)
-    outputs = ", ".join(f"%{v.name}" for v in graph.outputs)
+    outputs = ", ".join(_name(v.name) for v in graph.outputs)
     body = "\n".join(f"    {line}" for line in lines)
     return (
         f"module {{\n  func.func @main({arguments}) -> ({results}) {{\n{body}\n"
@@ -37,8 +38,8 @@ def module_text(graph: Graph) -> str:
 def _node(node: Node, values: Mapping[str, Value]) -> str:
     """One operator in the generic form."""
     operator = node.operator
-    results = ", ".join(f"%{name}" for name in node.outputs)
-    operands = ", ".join(f"%{name}" for name in node.inputs)
+    results = ", ".join(map(_name, node.outputs))
+    operands = ", ".join(map(_name, node.inputs))
     given = ", ".join(_type(values[name]) for name in node.inputs)
     made = ", ".join(_type(values[name]) for name in node.outputs)
     if node.operator.opcode in ("CONST", "CONST_SHAPE"):
@@ -59,8 +60,15 @@ def _attribute(name: str, value: Any) -> str:
             return TYPES.get(value.name, "")
         case int():
             return f"{value} : i32"
+        case float():
+            return f"0x{np.float32(value).view(np.uint32):08X} : f32"
     kind = "i32" if name == "perms" else "i64"
     return f"array<{kind}: {', '.join(map(str, value))}>"
+
+
+def _name(name: str) -> str:
+    """A value's name in letters that MLIR takes."""
+    return "%" + "".join(one if one.isascii() and one.isalnum() else f"_{ord(one):x}_" for one in name)
 
 
 def _type(value: Value) -> str:
