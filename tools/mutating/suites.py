@@ -203,6 +203,7 @@ SUITES = {
     ),
     "tosajit/frontends/common/": (
         "tests/test_frontend_parts.py",
+        "tests/test_frontend_functions.py",
         "tests/nnef/test_tosa_operators.py",
         "tests/test_tensorflow_operators.py",
         "tests/test_tensorflow_edges.py",
