@@ -239,7 +239,7 @@ def _places(nest: Nest, access: Access) -> NDArray[np.int64] | None:
     moving = [(step, axis.extent) for step, axis in zip(steps, nest.axes, strict=True) if step]
     places = np.array([access.start()], np.int64)
     for step, extent in moving:
-        places = (places[:, None] + step * np.arange(extent)).reshape(-1)
+        places = (places[:, None] + step * np.arange(extent)).ravel()
     return places
 
 

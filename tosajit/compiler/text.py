@@ -67,7 +67,7 @@ def _constants(constants: Mapping[str, Array], nests: Sequence[Nest]) -> list[st
 
 
 def _hash(array: Array) -> str:
-    return blake2b(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, digest_size=4).hexdigest()
+    return blake2b(np.ascontiguousarray(array).ravel().view(np.uint8).data, digest_size=4).hexdigest()
 
 
 def _nests(what: str, nests: Sequence[Nest], groups: Groups | None = None) -> Iterator[str]:

@@ -89,7 +89,7 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] |
     matrix = matrix.reshape(found.geometry.out_channels, -1)
     packed = pack_weights(request.isa.lanes, matrix, 1 + pairs).view(np.int32)
     if pairs:
-        packed = np.concatenate([least_of(weights.view(np.int16)), packed.reshape(-1)])
+        packed = np.concatenate([least_of(weights.view(np.int16)), packed.ravel()])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 

@@ -74,7 +74,7 @@ class Functions:
         def compute(item: Expr) -> Array:
             index = self.lookup(item)
             if index is not None:
-                table = self.constants[self._access(item).operand].reshape(-1)
+                table = self.constants[self._access(item).operand].ravel()
                 return np.take(table, np.clip(value(index), 0, table.size - 1))
             number = self.ranges.number(item)
             if number is not None:

@@ -96,7 +96,7 @@ class _Reader:
         if expr.op == "const":
             return expr.number
         array = self.array(expr)
-        return int(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
+        return int(array.item()) if array is not None and array.size == 1 else None
 
     def channels(self, expr: Expr) -> Array | None:
         """A constant of one element, or of one for each output channel."""
@@ -104,11 +104,11 @@ class _Reader:
         if array is None:
             return None
         if array.size == 1:
-            return array.reshape(-1)
+            return array.ravel()
         axes = len(self.group.axes)
         steps = self.group.reads[expr.number].steps(axes)
         along = all(step == (axis == self.found.column) for axis, step in enumerate(steps))
-        return array.reshape(-1) if along and array.size == self.found.geometry.out_channels else None
+        return array.ravel() if along and array.size == self.found.geometry.out_channels else None
 
     def bias(self, value: Expr) -> Array | None:
         """The constant bias in `acc`, or `acc + bias`."""

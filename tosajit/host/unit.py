@@ -43,7 +43,7 @@ class Prepared:
 
         It begins at a cache line: registers of packed weights then never cross one.
         """
-        bits = array.reshape(-1).view(np.uint8)
+        bits = array.ravel().view(np.uint8)
         known = self._known.setdefault((array.dtype, array.size, crc32(bits.data)), [])
         for other in known:
             if np.array_equal(self.constants[other].view(np.uint8), bits):
@@ -120,7 +120,7 @@ def own_constants(request: Request, made: Prepared, arrays: Mapping[str, Array])
 def arranged(weights: Array, access: Access, group: Nest, axes: Sequence[int]) -> Array:
     """A constant operand with one dimension for each of the axes, in their order."""
     steps = access.steps(len(group.axes))
-    flat = np.ascontiguousarray(weights).reshape(-1)[access.start() :]
+    flat = np.ascontiguousarray(weights).ravel()[access.start() :]
     shape = [group.axes[axis].extent for axis in axes]
     return np.lib.stride_tricks.as_strided(flat, shape, [steps[axis] * weights.itemsize for axis in axes])
 

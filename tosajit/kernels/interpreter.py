@@ -54,7 +54,7 @@ class Interpreter:
     def memory(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """All that is there after a run, one dimension long: intermediate results too."""
         given = {**self.constants, **dict(zip(self.inputs, arrays, strict=True))}
-        memory = {name: array.reshape(-1) for name, array in given.items()}
+        memory = {name: array.ravel() for name, array in given.items()}
         memory |= {n: np.zeros(size, type) for n, (size, type) in self._made.items() if n not in given}
         with np.errstate(all="ignore"):
             for nest in self.nests:

@@ -116,7 +116,7 @@ class RescaleTable:
         words = [_panels(numbers, lanes) for numbers in (self.factors, self.exponents)]
         factors, exponents = (numbers.astype(np.uint32).view(np.int32) for numbers in words)
         quads = [np.ascontiguousarray(half).view(np.int32) for half in (even, odd)]
-        return np.ascontiguousarray(np.stack([factors, *quads, exponents], axis=1)).reshape(-1)
+        return np.ascontiguousarray(np.stack([factors, *quads, exponents], axis=1)).ravel()
 
 
 def rescale_table(
