@@ -1,4 +1,6 @@
-"""What a new process goes through: `fresh.py first FOLDER`, `second` or `load FILE`; answers a line of JSON.
+"""What a new process goes through; answers a line of JSON.
+
+`fresh.py first FOLDER`, `build FOLDER FILE`, `artifact FILE FOLDER`, `second` or `load FILE`.
 
 `first` is timed from outside: it says when the first result was there, on the clock that all processes share.
 """
@@ -43,6 +45,36 @@ def first(folder: Path) -> dict[str, Any]:
         ),
         "arena_bytes": executable.arena_bytes,
         "live_bytes": max(map(live, executable.programs)),
+    }
+
+
+def build(folder: Path, path: Path) -> dict[str, Any]:
+    """Write an executable to a file."""
+    import tosajit
+
+    tosajit.compile(folder / "model.tosa", threads=1).save(path)
+    return {}
+
+
+def artifact(path: Path, folder: Path) -> dict[str, Any]:
+    """From an executable in a file to the first result."""
+    import numpy as np
+
+    marks = [("numpy", time.monotonic())]
+    import tosajit
+
+    executable = tosajit.load_executable(path)
+    marks.append(("load", time.monotonic()))
+    results = executable(*(np.load(path) for path in sorted(folder.glob("case0_in*.npy"))))
+    marks.append(("run", time.monotonic()))
+    from benching.ours import same
+
+    results = results if isinstance(results, tuple) else (results,)
+    golden = [np.load(path) for path in sorted(folder.glob("case0_out*.npy"))]
+    return {
+        "finished": marks[-1][1],
+        "phases": {name: end - start for (_, start), (name, end) in pairwise(marks)},
+        "right": all(map(same, golden, results)),
     }
 
 
@@ -112,6 +144,10 @@ def main() -> None:
     match sys.argv[1:]:
         case ["first", folder]:
             answer = first(Path(folder))
+        case ["build", folder, path]:
+            answer = build(Path(folder), Path(path))
+        case ["artifact", path, folder]:
+            answer = artifact(Path(path), Path(folder))
         case ["load", path]:
             answer = load(Path(path))
         case _:
