@@ -50,6 +50,8 @@ ARRAYS = (
 )
 MACHINES = (
     "tests/sim/test_golden_traffic.py",
+    "tests/sim/test_golden_weights.py",
+    "tests/sim/test_timeline.py",
     "tests/sim/test_golden_blocks.py",
     "tests/sim/test_golden_costs.py",
     "tests/sim/test_golden_machines.py",
