@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tosajit as tj
 from tests.nnef.quantizing import Array, Model, Q, steps_apart
 from tests.nnef.test_integers_whole import biased, scaled
+from tosajit import nnef
 
 BYTES, WORDS, RESULT, WIDE = Q(0.05, 3), Q(0.0003, bits=16), Q(0.2, -20), Q(0.0005, bits=16)
 FIVE, THREE = (0.01, 0.02, 0.03, 0.01, 0.05), (0.01, 0.02, 0.03)
@@ -122,3 +124,42 @@ def test_a_bias_that_is_computed_leaves_a_convolution_real() -> None:
         "y (nn.linear) is in floating point: z is computed, and a bias must be a constant",
     )
     assert steps_apart(model).max() == 0
+
+
+@pytest.mark.parametrize("operator", ["conv", "linear"])
+def test_sums_take_in_a_normalisation(operator: str) -> None:
+    shape, kernel, output = (
+        ((1, 2, 5, 6), (3, 2, 3, 3), (1, 3, 5, 6)) if operator == "conv" else ((4, 7), (3, 7), (4, 3))
+    )
+    attributes = "{padding=1}" if operator == "conv" else ""
+    model = Model(
+        f"c = nn.{operator}{attributes}(x, k, b); n = nn.batch_norm(c, m, v, o, s); y = nn.relu(n);",
+        {"x": shape}, {"x": BYTES, "k": Q(THREE, symmetric=True), "y": RESULT}, output,
+        {"k": kernel, **dict.fromkeys("bmvso", (3,))},
+    )  # fmt: skip
+    weights = {
+        **model.weights,
+        "v": np.array([0.3, 2, 0.9], np.float32),
+        "s": np.array([1, -0.7, 2], np.float32),
+    }
+    graph = nnef.parse(model.text, weights=weights, quantized=True)
+    assert graph.notes == ()
+    rounded = RESULT.integers(tj.compile(nnef.parse(model.text, weights=weights))(*model.feeds))
+    found = tj.compile(graph, checked=True)(*model.integers)
+    assert np.abs(found.astype(np.int64) - rounded).max() <= 1
+    assert len(set(found.reshape(-1).tolist())) > 4  # they do not saturate
+
+
+@pytest.mark.parametrize(
+    ("scale", "reason"),
+    [([1, 0, 2], "a factor of its normalisation is 0, or no number"),
+     ([1, float("inf"), 2], "a factor of its normalisation is 0, or no number")],
+)  # fmt: skip
+def test_a_normalisation_that_sums_cannot_take_in_stays_real(scale: list[float], reason: str) -> None:
+    model = Model(
+        "c = nn.linear(x, k, b); n = nn.batch_norm(c, m, v, o, s); y = nn.relu(n);", {"x": (4, 7)},
+        {"x": BYTES, "k": Q(THREE, symmetric=True), "y": RESULT}, (4, 3),
+        {"k": (3, 7), **dict.fromkeys("bmvso", (3,))},
+    )  # fmt: skip
+    given = {**model.weights, "v": np.ones(3, np.float32), "s": np.array(scale, np.float32)}
+    assert f"c (nn.linear) is in floating point: {reason}" in model.graph(given).notes

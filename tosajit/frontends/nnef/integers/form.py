@@ -44,6 +44,10 @@ class Form:
     """What is subtracted from integers without sign."""
     shift: float = 0.0
     """How far the range was moved, in steps."""
+    factors: tuple[float, ...] = ()
+    """What numbers of each channel are multiplied by before, where they are normalised."""
+    more: tuple[float, ...] = ()
+    """What is added then."""
 
     @property
     def dtype(self) -> DType:
@@ -73,7 +77,10 @@ class Form:
         """The only zero point."""
         if len(self.zero_points) != 1:
             raise Refused("it is quantised with several zero points, and TOSA's tensors have one")
-        return self.zero_points[0]
+        (zero,) = self.zero_points
+        if not self.dtype.minimum <= zero <= self.dtype.maximum:
+            raise Refused(f"its zero point is {zero + self.offset}, which is none of its integers")
+        return zero
 
     def integers(self, reals: Array) -> Array:
         """The integers next to real numbers, those farther from zero of two."""
@@ -136,8 +143,6 @@ def usable(form: Form) -> Form:
         raise Refused("it is quantised to more than 16 bits, which only biases may have")
     if dtype is INT16 and zero:
         raise Refused(f"it is quantised to 16 bits with the zero point {zero}, and TOSA's have none")
-    if not dtype.minimum <= zero <= dtype.maximum:
-        raise Refused(f"its zero point is {zero + form.offset}, which is none of its integers")
     return form
 
 

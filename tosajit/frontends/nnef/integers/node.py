@@ -99,21 +99,25 @@ class Node:
         usable(found.form)
         return found
 
-    def bias(self, name: str, scales: Array, count: int, dtype: DType) -> Tensor:
+    def bias(self, name: str, scales: Array, count: int, dtype: DType, form: Form) -> Tensor:
         """Real numbers in the scales of sums; a 0 where they are left out."""
         tensors = self.tensors(name)
-        if not tensors:
+        if not tensors and not form.factors:
             return trace().constant(np.zeros(1, dtype.storage), dtype)
-        numbers = self.values.known(tensors[0])
+        numbers: Array | None = self.values.known(tensors[0]) if tensors else np.zeros(1)
+        called = tensors[0].name if tensors else name
         if numbers is None:
-            raise Refused(f"{tensors[0].name} is computed, and a bias must be a constant")
+            raise Refused(f"{called} is computed, and a bias must be a constant")
         if numbers.size not in (1, count):
-            raise Refused(f"{tensors[0].name} has {numbers.size} numbers for {count} channels")
-        places = np.broadcast_to(numbers.reshape(-1), (count,)) / scales
+            raise Refused(f"{called} has {numbers.size} numbers for {count} channels")
+        channels = np.broadcast_to(numbers.reshape(-1), (count,))
+        if form.factors:
+            channels = channels * np.array(form.factors) + np.array(form.more)
+        places = channels / scales
         whole = np.copysign(np.floor(np.abs(places) + 0.5), places)
         if not np.all(np.abs(whole) <= dtype.maximum):
-            raise Refused(f"{tensors[0].name} has numbers beyond {dtype.bits} bits in the scale of its sums")
-        return trace().constant(whole.astype(dtype.storage), dtype, tensors[0].name)
+            raise Refused(f"{called} has numbers beyond {dtype.bits} bits in the scale of its sums")
+        return trace().constant(whole.astype(dtype.storage), dtype, called)
 
     def at(self, tensor: model.Tensor, form: Form) -> Tensor:
         """A tensor in a form: numbers as the next integers."""

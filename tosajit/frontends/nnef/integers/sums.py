@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16
 from tosajit.frontends.common.convolution import Sums
-from tosajit.frontends.common.layout import constant_of, transposed
+from tosajit.frontends.common.layout import constant_of, like, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.scale import zero_point
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.integers.form import Form
 from tosajit.frontends.nnef.integers.node import Node, ending, sums_of
 from tosajit.frontends.nnef.integers.rules import rule
-from tosajit.frontends.nnef.integers.value import Integers
+from tosajit.frontends.nnef.integers.value import Deferred, Integers
 from tosajit.frontends.nnef.operators.convolution import (
     Convolution,
     Transposed,
@@ -25,6 +26,8 @@ from tosajit.frontends.nnef.operators.convolution import (
     deconvolution,
     matrix,
 )
+from tosajit.frontends.nnef.operators.normalization import Normalization
+from tosajit.frontends.nnef.windows import Layout
 from tosajit.tracing.tensor import Tensor
 
 _WEIGHTED = ((INT8, INT8), (INT16, INT8))
@@ -35,10 +38,10 @@ _MULTIPLIED = ((INT8, INT8), (INT16, INT16))
 def conv(node: Node, options: Convolution, form: Form) -> Tensor:
     """A convolution, whose weights may have a scale for each channel of the result."""
     value, weight = node.computed("input"), node.integers("filter")
-    axis = 0 if options.filter_format[0] not in "XC" else weight.tensor.ndim - 1
-    scales = weight.form.along(axis) * value.scale
+    axis = Layout.of(options.filter_format, weight.tensor.ndim - 2).order[0]
+    weight, scales = _normalized(weight, weight.form.along(axis) * value.scale, axis, form)
     dtype = sums_of(value, weight, _WEIGHTED)
-    bias = node.bias("bias", scales, weight.tensor.shape[axis], dtype)
+    bias = node.bias("bias", scales, weight.tensor.shape[axis], dtype, form)
     sums = _sums(value, weight, bias, scales, form, axis)
     return convolution(value.tensor, weight.tensor, bias, options, sums)
 
@@ -47,21 +50,65 @@ def conv(node: Node, options: Convolution, form: Form) -> Tensor:
 def deconv(node: Node, options: Transposed, form: Form) -> Tensor:
     """A transposed convolution; groups share the scales of their channels."""
     value, weight = node.computed("input"), node.integers("filter")
-    channels = node.shape("output")[_channels(options.data_format, value.tensor.ndim)]
-    axis = weight.tensor.ndim - 1 if options.filter_format.endswith("C") else 1
+    count = value.tensor.ndim - 2
+    channels = node.shape("output")[Layout.of(options.data_format, count).order[-1]]
+    axis = Layout.of(options.filter_format, count).order[-1]
     each = weight.form.along(axis) * value.scale
     scales = np.resize(each, channels) if each.size > 1 else each
     dtype = sums_of(value, weight, _WEIGHTED)
-    bias = node.bias("bias", scales, channels, dtype)
+    bias = node.bias("bias", scales, channels, dtype, form)
     return deconvolution(
         value.tensor, weight.tensor, bias, options, node.shape("output"),
         _sums(value, weight, bias, scales, form, axis),
     )  # fmt: skip
 
 
-def _channels(data_format: str, rank: int) -> int:
-    """The dimension of channels."""
-    return rank - 1 if data_format.endswith("C") else 1
+def _normalized(weight: Integers, scales: Array, axis: int, form: Form) -> tuple[Integers, Array]:
+    """Weights and the scales of their sums, where these are multiplied by factors; weights take in signs."""
+    if not form.factors:
+        return weight, scales
+    factors = np.array(form.factors)
+    if not np.all(np.isfinite(factors) & (factors != 0)):
+        raise Refused("a factor of its normalisation is 0, or no number")
+    if np.all(factors > 0):
+        return weight, scales * factors
+    data = constant_of(weight.tensor)
+    if data is None or weight.zero_point or data.min() < -127:
+        raise Refused(
+            "a factor of its normalisation is less than 0, and so would be numbers beyond its weights"
+        )
+    shape = [-1 if place == axis else 1 for place in range(data.ndim)]
+    turned = data * np.sign(factors).astype(data.dtype).reshape(shape)
+    return Integers(like(weight.tensor, turned), weight.form), scales * np.abs(factors)
+
+
+@rule("nn.batch_norm", Normalization)
+def batch_norm(node: Node, options: Normalization, form: Form) -> Tensor:
+    """A normalisation by constants behind sums of products, which take it in."""
+    (value,) = node.tensors("input")
+    before = node.values.whole(value)
+    if not isinstance(before, Deferred) or before.operation.name not in ("nn.conv", "nn.linear"):
+        raise Refused("integers are normalised only where a convolution or linear operator takes that in")
+    symbols = before.operation.symbols
+    last = str(symbols.get("data_format", "NC")).endswith("C")
+    if options.channel_axis % value.rank != (value.rank - 1 if last else 1):
+        raise Refused(f"its channels are dimension {options.channel_axis}")
+    mean, variance, scale, bias = (_numbers(node, one) for one in ("mean", "variance", "scale", "bias"))
+    assert mean is not None
+    assert variance is not None
+    factors = (1.0 if scale is None else scale) / np.sqrt(variance + options.epsilon)
+    more = (0.0 if bias is None else bias) - mean * factors
+    return before.at(replace(form, factors=tuple(factors.tolist()), more=tuple(more.tolist()))).tensor
+
+
+def _numbers(node: Node, name: str) -> Array | None:
+    tensors = node.tensors(name)
+    if not tensors:
+        return None
+    found = node.values.known(tensors[0])
+    if found is None:
+        raise Refused(f"{tensors[0].name} is computed")
+    return found.astype(np.float64)
 
 
 def _points(value: Integers, weight: Integers) -> tuple[Array, Array]:
@@ -98,8 +145,8 @@ def linear(node: Node, form: Form) -> Tensor:
     value, weight = node.computed("input"), node.integers("filter")
     if weight.tensor.value.data is None:
         return _product(node, value, _turned(weight, True), "bias", form)
-    scales = weight.form.along(0) * value.scale
-    bias = node.bias("bias", scales, weight.tensor.shape[0], sums_of(value, weight, _WEIGHTED))
+    weight, scales = _normalized(weight, weight.form.along(0) * value.scale, 0, form)
+    bias = node.bias("bias", scales, weight.tensor.shape[0], sums_of(value, weight, _WEIGHTED), form)
     return _weighted(value, Integers(transposed(weight.tensor, (1, 0)), weight.form), bias, scales, form)
 
 
@@ -120,7 +167,7 @@ def matmul(node: Node, options: Turns, form: Form) -> Tensor:
     if constant and (second.dtype is INT8):
         count = right.tensor.shape[1]
         scales = second.form.along(0 if options.transB else 1) * first.scale
-        bias = node.bias("C", scales, count, sums_of(left, right, _WEIGHTED))
+        bias = node.bias("C", scales, count, sums_of(left, right, _WEIGHTED), form)
         return _weighted(left, right, bias, scales, form)
     return _product(node, left, right, "C", form)
 

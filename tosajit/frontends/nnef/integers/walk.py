@@ -18,6 +18,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32
+from tosajit.errors import FileError, TosaError
 from tosajit.frontends.common.bytes import UNSIGNED
 from tosajit.frontends.common.numbers import nearest_away, number
 from tosajit.frontends.frame import Refused
@@ -27,7 +28,7 @@ from tosajit.frontends.nnef.integers.form import QUANTISERS, Form, form_of, usab
 from tosajit.frontends.nnef.integers.node import Node, trace
 from tosajit.frontends.nnef.integers.rules import RULES, Rule
 from tosajit.frontends.nnef.integers.value import Deferred, Integers, Whole, fitted
-from tosajit.frontends.nnef.lowering import Lowering, Walk
+from tosajit.frontends.nnef.lowering import Lowering, Unlowered, Walk
 from tosajit.frontends.nnef.model import Operation, Quantized, Tensor, tensors_of
 from tosajit.frontends.nnef.node import shape_of
 from tosajit.frontends.nnef.operators import DECLARATIONS
@@ -165,8 +166,10 @@ class IntegerWalk(Walk):
             if not any(self.whole(one) is not None for one in _operands(operation)):
                 return super().operation(operation)
             return self._defer(operation)
-        except Refused as refused:
-            reason = refused.reason
+        except (FileError, Unlowered):
+            raise
+        except FAULTS as fault:
+            reason = reason_of(fault)
         if operation.body is None or operation.name in DECLARATIONS:
             self.note(operation, reason)
         super().operation(operation)
@@ -215,8 +218,10 @@ class IntegerWalk(Walk):
             with self.trace.builder.at(name, f"{operation.name} {operation.label}".rstrip()) as rename:
                 try:
                     found = fitted(deferred.write(usable(form)), None, form)
-                except Refused as refused:
-                    self.note(operation, refused.reason)
+                except (FileError, Unlowered):
+                    raise
+                except FAULTS as fault:
+                    self.note(operation, reason_of(fault))
                     raise Refused(f"{name} is in floating point") from None
                 if found.shape != shape_of(result) or found.dtype is not form.dtype:
                     raise Refused(f"{result.name} is {list(result.shape)}, but TOSA's is {found.value.type}")
@@ -267,6 +272,15 @@ class IntegerWalk(Walk):
                 self.values.setdefault(tensor, self._real(found))
         with self.trace.builder.at(tensor.name, f"quantisation of {tensor.name}"):
             return Integers(made_whole(super().operand(tensor), form), form)
+
+
+FAULTS = (Refused, TosaError, ArithmeticError, LookupError, TypeError, ValueError)
+"""What numbers of a text may lead to that have no form in integers."""
+
+
+def reason_of(fault: Exception) -> str:
+    """What to say of a fault."""
+    return fault.reason if isinstance(fault, Refused) else f"its numbers make no sense ({fault})"
 
 
 def made_real(value: Integers) -> tracing.Tensor:
