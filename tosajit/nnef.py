@@ -36,8 +36,9 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP32, INT32, DType
 from tosajit.errors import TraceError
+from tosajit.frontends.common.custom import cut
 from tosajit.frontends.nnef.loading import parse
-from tosajit.frontends.nnef.model import Definition, Operation, tensors_of
+from tosajit.frontends.nnef.model import Definition, Operation, tensors_of, tensors_told
 from tosajit.frontends.nnef.nests.assignment import largest_shape
 from tosajit.frontends.nnef.nests.bound import definition_of, operation_of, operator_names
 from tosajit.frontends.nnef.nests.custom import KINDS
@@ -95,6 +96,8 @@ class Operator:
 
     A pack is a list, and None stands for an optional input that is left out. Results are as the operator's
     outputs: one, or a tuple of them; a pack is a list. Real numbers have the type of the first real input.
+    Results whose shape data decide are cut to size on arrays; in a traced function they are as large as they
+    can be.
     """
 
     written: Written
@@ -119,16 +122,19 @@ class Operator:
         if current_trace() is not None or any(isinstance(one, Tensor) for one in flat):
             return self._recorded(call, flat)
         if counts not in self._compiled:
-            self._compiled[counts] = jit(lambda *operands: self._recorded(call, operands))
+            self._compiled[counts] = jit(lambda *operands: self._recorded(call, operands, cuts=True))
         return self._compiled[counts](*flat)
 
-    def _recorded(self, call: Written, operands: Sequence[Any]) -> Any:
-        """The CUSTOM operator of a call."""
+    def _recorded(self, call: Written, operands: Sequence[Any], *, cuts: bool = False) -> Any:
+        """The CUSTOM operator of a call; `cuts` makes results as large as data decide."""
         types = [one.dtype if isinstance(one, Tensor) else typed(one)[1] for one in operands]
         forms = [(self._kind(dtype), tuple(one.shape)) for dtype, one in zip(types, operands, strict=True)]
         operation = operation_of(call, forms)
         real = next((dtype for dtype in types if dtype.is_float), FP32)
         outputs = [tensor for one in operation.outputs.values() for tensor in tensors_of(one)]
+        count = len(outputs)
+        if cuts and operation.is_open:
+            call, outputs = replace(call, opened=((),) * len(forms)), tensors_told(operation.outputs.values())
         found = custom(
             *operands,
             operator_name=self.name,
@@ -136,7 +142,11 @@ class Operator:
             outputs=[(_TYPES.get(one.type, real).name.lower(), largest_shape(one)) for one in outputs],
             implementation_attrs=encoded(call),
         )
-        return _grouped(operation, [found] if len(outputs) == 1 else list(found))
+        results = [found] if len(outputs) == 1 else list(found)
+        extents: dict[object, Tensor] = dict(zip(outputs[count:], results[count:], strict=True))
+        told = [extents.get(tensor.extents) for tensor in outputs[:count]]
+        pairs = zip(results, told, strict=False)
+        return _grouped(operation, [one if size is None else cut(one, size) for one, size in pairs])
 
     def _kind(self, dtype: DType) -> str:
         kind = KINDS.get(dtype.kind)
