@@ -73,6 +73,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     ),
     "max_pool2d": (lambda x: ops.max_pool2d(x, kernel=(2, 3), stride=(2, 2), pad=(0, 0, 1, 1)), (IMAGE,)),
     "avg_pool2d": (lambda x: ops.avg_pool2d(x, kernel=(2, 3), stride=(2, 2), pad=(0, 0, 1, 1)), (IMAGE,)),
+    "fft2d": (lambda x, y: ops.fft2d(x, y), (drawn(2, 4, 8), drawn(2, 4, 8))),
+    "inverse fft2d": (lambda x, y: ops.fft2d(x, y, inverse=True), (drawn(2, 4, 8), drawn(2, 4, 8))),
+    "rfft2d": (ops.rfft2d, (drawn(2, 8, 4),)),
     "input that is an output": (lambda x: (x, ops.tanh(x)), (X,)),
     "network": (written_in_tosa, (drawn(1, 64, 64, 3),)),
 }  # fmt: skip
@@ -96,6 +99,20 @@ def test_a_graph_is_the_same_when_it_is_read_again(name: str, tmp_path: Path) ->
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
         else:
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["fft2d", "inverse fft2d", "rfft2d"])
+def test_formulas_of_transforms_give_the_same_to_any_reader(name: str, tmp_path: Path) -> None:
+    """In another order of sums than ours, which are fast transforms."""
+    function, arrays = FUNCTIONS[name]
+    graph, folder = tj.trace(function, *arrays), tmp_path / "model.nnef2"
+    save_model(graph, folder)
+    with (folder / "tosa.sknd").open("a") as file:
+        file.write("# Not ours any more.\n")
+    again = tj.load(folder)
+    assert [node.operator.opcode for node in again.nodes] == ["CUSTOM"]
+    for found, expected in zip(tj.compile(again)(*arrays), tj.compile(graph)(*arrays), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_the_command_converts_to_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

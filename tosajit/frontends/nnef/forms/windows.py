@@ -134,3 +134,16 @@ def _pool(name: str, graph: Naming, node: Node) -> str:
         f"nn.{name}", [graph.name(value.name)], axes=[1, 2], size=list(given["kernel"]),
         stride=list(given["stride"]), padding=_halves(given["pad"]),
     )  # fmt: skip
+
+
+@form("FFT2D")
+def fft2d(graph: Naming, node: Node) -> str:
+    """A Fourier transform of complex images."""
+    inverse = bool(dict(node.operator)["inverse"])
+    return call("tosa.fft2d", [graph.name(one) for one in node.inputs], inverse=inverse)
+
+
+@form("RFFT2D")
+def rfft2d(graph: Naming, node: Node) -> str:
+    """A Fourier transform of real images."""
+    return call("tosa.rfft2d", [graph.name(node.inputs[0])])

@@ -318,3 +318,24 @@ def resize_bilinear(node: Node, options: Integers) -> Tensor:
 def resize_linear(node: Node, options: Places) -> Tensor:
     """Real numbers between four elements."""
     return _resized(node["input"], options, "BILINEAR")
+
+
+@dataclass(frozen=True, slots=True)
+class Transform(Attributes):
+    """Which way a Fourier transform goes."""
+
+    inverse: bool
+
+
+@operator("tosa.fft2d", Transform)
+def fft2d(node: Node, options: Transform) -> tuple[Tensor, Tensor]:
+    """A Fourier transform of complex images."""
+    real, imag = ops.fft2d(node["input_real"], node["input_imag"], inverse=options.inverse)
+    return real, imag
+
+
+@operator("tosa.rfft2d")
+def rfft2d(node: Node) -> tuple[Tensor, Tensor]:
+    """A Fourier transform of real images."""
+    real, imag = ops.rfft2d(node["input_real"])
+    return real, imag
