@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bench import CASES
 from benching import keras_models, larger
+from benching.causes import CAUSES
 from benching.client import Timing, Unavailable, Worker, by_turns
 from benching.graphs import ELEMENTS, GRAPHS, conv_chain
 from benching.mlir import module_text
@@ -17,7 +19,7 @@ from benching.npu import Peer, known
 from benching.npu_ours import long_graph
 from benching.ours import same
 from benching.peak import build_peak
-from benching.report import closing, verdict
+from benching.report import closing, noted, row_text, verdict
 from benching.rows import Case, Plan, Row, duration, measured
 from benching.worker import timed
 from peers import SciPy
@@ -171,6 +173,18 @@ def test_larger_networks_have_an_architecture_and_a_type() -> None:
         architecture, _, kind = name.rpartition("_")
         assert architecture in keras_models.MODELS
         assert kind in ("i8", "f32")
+
+
+def test_a_row_that_misses_its_target_says_why_where_that_is_known() -> None:
+    row = Row("resnet8, 2 threads", "2 ms", met=False, note="fastest: none")
+    assert noted(row) == f"fastest: none; missed because {CAUSES['resnet8']}"
+    assert row_text(row).endswith(noted(row))
+    assert noted(replace(row, met=True)) == "fastest: none"
+    assert noted(Row("unknown", "2 ms", met=False)) == ""
+
+
+def test_causes_are_of_cases_that_are_there() -> None:
+    assert set(CAUSES) <= {case.name for case in CASES}
 
 
 def test_cases_have_names_of_their_own_and_models_run_on_one_and_two_threads() -> None:

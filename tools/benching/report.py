@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benching.causes import cause
 from benching.client import ROOT, Unavailable, interpreter
 from benching.rows import Plan, Row
 
@@ -38,7 +39,13 @@ def heading() -> str:
 def row_text(row: Row) -> str:
     """A row, and its note below it."""
     text = line([row.case, row.ours, row.peer, row.ratio, row.target, verdict(row)])
-    return f"{text}\n    {row.note}" if row.note else text
+    return "\n    ".join([text, *filter(None, [noted(row)])])
+
+
+def noted(row: Row) -> str:
+    """What is to be said about a row; if it misses its target, also why."""
+    why = cause(row.case) if row.met is False else ""
+    return "; ".join(filter(None, [row.note, why and f"missed because {why}"]))
 
 
 def line(cells: Sequence[str]) -> str:
@@ -91,7 +98,7 @@ def write_page(path: Path, rows: Sequence[Row], about: dict[str, Any], command: 
         "|---|---|---|---|---|---|",
         *(f"| {r.case} | {r.ours} | {r.peer} | {r.ratio} | {r.target} | {verdict(r)} |" for r in rows),
     ]
-    notes = [f"* {row.case}: {row.note}" for row in rows if row.note]
+    notes = [f"* {row.case}: {text}" for row in rows if (text := noted(row))]
     facts = [f"| {key} | {value} |" for key, value in about.items()]
     method = METHOD.format(command=command, rounds=plan.rounds, seconds=plan.seconds)
     parts = [method, *table, "", *notes, "", "## Measured with", "", "| what | |", "|---|---|", *facts]
