@@ -20,9 +20,18 @@ from benching.first import PROCESSES
 from benching.loading import LOADING
 from benching.npu import SIMULATOR
 from benching.report import closing, heading, machine, row_text, write_json, write_page
-from benching.rows import KERNELS, MODELS, Case, Plan, Row, measured
+from benching.rows import BY_SET, KERNELS, MODELS, Case, Plan, Row, measured
 
-CASES: tuple[Case, ...] = (*KERNELS, *FUNCTIONS, *MODELS, *PROCESSES, *LOADING, *SIMULATOR, *EXPLORING)
+CASES: tuple[Case, ...] = (
+    *KERNELS,
+    *FUNCTIONS,
+    *MODELS,
+    *BY_SET,
+    *PROCESSES,
+    *LOADING,
+    *SIMULATOR,
+    *EXPLORING,
+)
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,17 +92,19 @@ def speed_case(name: str, model: str, peer: str, times: float, plan_rounds: int 
     return Case(name, measure)
 
 
-def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes") -> Case:
+def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes", choice: str = "") -> Case:
     """A contraction's share of the peak of int8 dot products on this core, or of FMA of "floats"."""
+    environment, name = forced(choice), f"{graph}_{choice}" if choice else graph
 
     def measure(plan: Plan) -> Iterator[Row]:
-        with Worker("tosajit", plan.cpu) as worker, Worker("peak", plan.cpu) as peak:
+        workers = (Worker(engine, plan.cpu, environment) for engine in ("tosajit", "peak"))
+        with next(workers) as worker, next(workers) as peak:
             about = peak.ask("load", kind=kind)
             worker.ask("load", graph=graph, threads=1)
             mine, top = by_turns((worker, peak), plan.rounds, plan.seconds)
         ratio = (macs / about["macs"]) / mine.over(top)
         yield Row(
-            case=graph,
+            case=name,
             ours=f"{macs / mine.median / 1e9:.1f} GMAC/s",
             peer=f"{about['macs'] / top.median / 1e9:.1f} GMAC/s {about['instruction']}",
             ratio=f"{ratio:.0%}",
@@ -112,7 +114,38 @@ def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes") -
             detail={"tosajit": detail(mine), "peak": detail(top)},
         )
 
-    return Case(graph, measure)
+    return Case(name, measure)
+
+
+LIKE = {"haswell": "AVX2", "avxvnni": "AVX2_VNNI", "skylake-avx512": "AVX512_CORE"}
+"""Instruction sets by `TOSAJIT_CPU`, and what OpenVINO calls them."""
+
+
+def forced(choice: str) -> Mapping[str, str]:
+    """What keeps engines to an instruction set; nothing for the best there is."""
+    return {"TOSAJIT_CPU": choice, "ONEDNN_MAX_CPU_ISA": LIKE[choice]} if choice else {}
+
+
+def set_case(model: str, choice: str) -> Case:
+    """A model with an instruction set, against OpenVINO with the same, which is not exact."""
+    name = f"{model}_{choice}"
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        engines = ("tosajit", "openvino")
+        mine, (_, other) = time_model(model, plan, engines, environment=forced(choice))
+        ratio = mine[1].over(other)
+        yield Row(
+            case=name,
+            ours=duration(mine[1].median),
+            peer=f"{duration(other.median)} openvino",
+            ratio=f"{ratio:.2f}",
+            target="≤ 1 × openvino" if choice == "haswell" else "",
+            met=ratio <= 1 if choice == "haswell" else None,
+            note=fastest([mine, ("openvino", other)]),
+            detail={"tosajit": detail(mine[1]), "openvino": detail(other)},
+        )
+
+    return Case(name, measure)
 
 
 def faster_case(graph: str, other: str, macs: int) -> Case:
@@ -175,11 +208,17 @@ def threads_case(model: str, times: float) -> Case:
     return Case(f"{model}_threads", measure)
 
 
-def time_model(model: str, plan: Plan, engines: Sequence[str], threads: int = 1) -> list[tuple[str, Timing]]:
+def time_model(
+    model: str,
+    plan: Plan,
+    engines: Sequence[str],
+    threads: int = 1,
+    environment: Mapping[str, str] | None = None,
+) -> list[tuple[str, Timing]]:
     """Time engines on a model by turns; ours must give the golden bits first, where there are any."""
     with ExitStack() as stack:
         cpu = plan.cpu if threads == 1 else None
-        workers = [stack.enter_context(Worker(engine, cpu)) for engine in engines]
+        workers = [stack.enter_context(Worker(engine, cpu, environment)) for engine in engines]
         for worker in workers:
             load(worker, model, threads)
         return list(zip(engines, by_turns(workers, plan.rounds, plan.seconds), strict=True))
@@ -258,6 +297,17 @@ KERNELS = (
     peak_case("conv_f32_given", CONV_MACS, None, "floats"),
     peak_case("depthwise_f32", DEPTHWISE_MACS, None, "floats"),
 )
+BY_SET = tuple(
+    case
+    for choice in LIKE
+    for case in (
+        peak_case("matmul", MATMUL_MACS, 0.8, choice=choice),
+        peak_case("conv", CONV_MACS, 0.8, choice=choice),
+        peak_case("matmul_f32", MATMUL_MACS, 0.85, "floats", choice),
+        *(set_case(model, choice) for model in ("mobilenet_v2", "resnet8", "mobilenet_v2_f32")),
+    )
+)
+"""Instruction sets side by side."""
 SAMPLES = ("mobilenet_v2", "resnet8", "ds_cnn", "transformer_tiny", "transformer_tiny_f32", "autoencoder")
 PEERS = ("litert", "openvino")
 WITH_IREE = {"transformer_tiny_f32", "mobilenet_v2_f32", "resnet50_f32"}
