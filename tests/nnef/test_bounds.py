@@ -10,6 +10,7 @@ import pytest
 from tests.nnef.composing import BINARY, graph, graph_refusal
 from tosajit.errors import ScriptError
 from tosajit.frontends.nnef.compose import Library, compose
+from tosajit.frontends.nnef.compose.tensors import MOST_TENSORS
 from tosajit.frontends.nnef.library import Standard
 from tosajit.frontends.nnef.syntax.depth import LONGEST_CHAIN
 from tosajit.frontends.nnef.values.evaluate import MOST_WORK
@@ -32,6 +33,11 @@ def told(using: str = "", compose: str = "y = x;") -> str:
 )
 def test_expressions_are_nested_only_so_deep(expression: str) -> None:
     assert "nested more than 100 deep" in told(f"a = {expression};")
+
+
+def test_packs_of_inputs_have_no_more_tensors_than_a_model() -> None:
+    text = "graph main { @input { xs: real[3]..(1000000); } @output { y: real; } @compose { y = xs[0]; } }"
+    assert f"`xs` has 1000000 tensors, but a model at most {MOST_TENSORS}" in graph_refusal(text).message
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "<?"])

@@ -16,7 +16,7 @@ from tosajit.frontends.nnef.compose.modules import Library
 from tosajit.frontends.nnef.compose.plan import Component, Declared, Plan
 from tosajit.frontends.nnef.compose.shapes import pack_length
 from tosajit.frontends.nnef.compose.suggest import suggestion
-from tosajit.frontends.nnef.compose.tensors import Weights
+from tosajit.frontends.nnef.compose.tensors import MOST_TENSORS, Weights
 from tosajit.frontends.nnef.compose.types import CONCRETE, Types
 from tosajit.frontends.nnef.model import Argument, Definition, Model, Operation
 from tosajit.frontends.nnef.syntax import tree
@@ -145,6 +145,9 @@ class _Inputs:
             if one.parameter.type.optional:
                 return None
             length = pack_length(one, self._binder) if one.packed else None
+            if length is not None and length > MOST_TENSORS:
+                message = f"the input `{one.name}` has {length} tensors, but a model at most {MOST_TENSORS}"
+                raise fault(one.parameter.span, message, "2.10")
             shape = self._declared(one)
             return Form(type, shape) if length is None else (Form(type, shape),) * length
         shapes = [one for one in given if not isinstance(one, int)]
