@@ -135,6 +135,14 @@ def test_what_nnef_lacks_is_listed_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "model.nnef2").exists()
 
 
+@pytest.mark.parametrize("dtype", ["INT48", "FP16"])
+def test_outputs_that_are_constants_of_other_types_are_listed(dtype: str, tmp_path: Path) -> None:
+    values = np.array([1], np.int64 if dtype == "INT48" else np.float16)
+    graph = tj.trace(lambda x: (x, ops.const(values, dtype)), X)
+    with pytest.raises(tj.ModelError, match=f"it is {dtype}, and NNEF's"):
+        save_model(graph, tmp_path / "model.nnef2")
+
+
 def test_the_table_of_what_is_written_is_up_to_date() -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, str(root / "tools" / "generate_nnef_export.py"), "--check"]

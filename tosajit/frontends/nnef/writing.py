@@ -239,8 +239,9 @@ class Writing:
         """The declarations of outputs; those that are inputs or constants as well are copied."""
         for name in dict.fromkeys(self.block.outputs):
             if name in self.block.inputs or self.value(name).data is not None:
-                given = self.name(name)
-                self._names[name] = self.step(call("math.iden", [given]), f"{given}_given")
+                with self.text.collecting(name, "tensor"):
+                    given = self.name(name)
+                    self._names[name] = self.step(call("math.iden", [given]), f"{given}_given")
         return "".join(map(self.declared, dict.fromkeys(self.block.outputs)))
 
     def declared(self, name: str) -> str:
