@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ _LINEAR, _RANGE = "quant.zero_point_linear_quantize", "quant.min_max_linear_quan
 Number = TypeVar("Number", int, float)
 QUANTISERS = frozenset({_LINEAR, _RANGE})
 _TYPES = (INT8, INT16, INT32)
+_SMALLEST = 2.0**-126
 _ON_STEP = 2.0**-10
 """How far from a step, in steps, 0 may be so that nobody notices."""
 
@@ -160,7 +160,7 @@ def form_of(operation: Operation) -> Form:
     least = 0 if not signed else -most if symbols["symmetric"] else -most - 1
     offset = 128 if least == 0 and most == 255 else 0
     scales, points, shift = _linear(symbols) if quantiser.name == _LINEAR else _ranged(symbols, least, most)
-    if not all(isfinite(one) and one >= np.finfo(np.float32).tiny for one in scales):
+    if not all(_SMALLEST <= one <= 1 / _SMALLEST for one in scales):
         raise Refused("its scale is no number that TOSA can scale by")
     (tensor,) = tensors_of(next(iter(quantiser.inputs.values())))
     axis = symbols["channel_axis"]
