@@ -35,9 +35,10 @@ gc.disable()
 
 def pytest_configure() -> None:
     """Keep the process that helps with compiling: most tests need no kernels, and its start takes 0.7 s."""
-    from tosajit.kernels import helpers
+    from tosajit.kernels import helpers, ready
 
     helpers.PATIENCE_SECONDS = 60
+    ready.FOLDER = Path(os.devnull)  # what `make kernels` has made is not what is tested
 
 
 def pytest_collection_finish() -> None:

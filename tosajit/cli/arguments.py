@@ -147,7 +147,7 @@ def parser() -> ArgumentParser:
     _convert(command("convert", "convert a model to a .tosa file, or to an NNEF 2.0 folder", "convert"))
     _samples(command("samples", "list the sample models, or write the files of one", "samples"))
     _operators(command("operators", "list the operators with their profiles and extensions", "operators"))
-    _cache(command("cache", "show, fill or clear the cache of compiled kernels", "cache"))
+    _cache(command("cache", "show, fill or clear the cache of kernels and executables", "cache"))
     _completion(command("completion", "print a completion script for a shell", "completion"))
     return top
 
@@ -459,7 +459,7 @@ def _cache(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION")
     show = actions.add_parser("show", help="show its location and size (the default)")
     warm = actions.add_parser("warm", help="compile the kernels of models into it")
-    clear = actions.add_parser("clear", help="delete all kernels in it")
+    clear = actions.add_parser("clear", help="delete all kernels and executables in it")
     for name, action in (("show", show), ("warm", warm), ("clear", clear)):
         action.set_defaults(action=name)
     warm.add_argument("models", type=Path, nargs="+", metavar="MODEL")
