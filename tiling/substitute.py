@@ -59,8 +59,8 @@ def _split_point(step: int, extent: int, shape: Sequence[int], strides: Sequence
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         room = size * stride
         if size > 1 and step < room:
-            leaves = step * (extent - 1) >= room
-            return max(room // step, 1) if leaves and room // step > 1 else None
+            inner = room // step
+            return inner if inner > 1 and step * (extent - 1) >= room else None
     return None
 
 

@@ -11,10 +11,10 @@ from sim.events.state import EVENTS, LATER, REPEAT
 from sim.events.timeline import Spans
 
 
-def spans(*events: Any, shift: int = 0, times: int = 1, period: int = 0) -> list[tuple[object, ...]]:
+def spans(*events: Any, **when: int) -> list[tuple[object, ...]]:
     """Kind, first, duration, period, count, bytes, and for how many each stands."""
     found = Spans("conv", ("dma", "array", "dma 1"), 3)
-    found.add(list(events), shift, times, period)
+    found.add(list(events), **when)
     for one in found.spans:
         assert (one.unit, one.label) == (found.units[EVENTS.index(one.kind)], "conv")
         assert one.section == 3
@@ -45,6 +45,14 @@ def test_what_repeats_is_one_span_where_it_keeps_its_rhythm() -> None:
     assert spans(again, times=3, period=80) == [(1, 5, 10, 20, 12, 64, 1)]
     apart = [(1, 5 + 90 * number, 10, 20, 4, 64, 1) for number in range(3)]
     assert spans(again, times=3, period=90) == apart
+    assert spans(again, times=2, period=90) == apart[:2]
+
+
+def test_so_many_spans_are_kept_apart() -> None:
+    again = (REPEAT, [ONE], 20, 4)
+    assert len(spans(again, times=64, period=90)) == 64
+    assert len(spans(again, times=65, period=90)) == 1
+    assert len(spans(OTHER, again, times=64, period=90)) == 2
 
 
 def test_too_many_are_summed_from_the_first_beginning_to_the_last_end(
