@@ -57,6 +57,12 @@ def test_short_calls_are_timed_in_batches() -> None:
     assert 0 < answer["minimum"] <= answer["median"]
 
 
+def test_calls_are_timed_by_the_clock_that_is_asked_for() -> None:
+    ticks = iter(range(1000))
+    answer = timed(lambda: None, 20.0, lambda: float(next(ticks)))
+    assert (answer["median"], answer["minimum"], answer["calls"]) == (1.0, 1.0, 20)
+
+
 def raising(error: Exception) -> Case:
     """A case that ends in an error after one row."""
 

@@ -41,7 +41,7 @@ def main() -> int:
     if options.list:
         print(*(case.name for case in cases), sep="\n")
         return 0
-    plan = Plan(options.rounds, options.seconds, options.cpu)
+    plan = Plan(options.rounds, options.seconds, options.cpu, options.busy)
     start = time.monotonic()
     rows: list[Row] = []
     print(heading())
@@ -72,6 +72,9 @@ def arguments() -> argparse.Namespace:
         "--seconds", type=float, default=Plan().seconds, help="of each turn (default %(default)s)"
     )
     parser.add_argument("--cpu", type=int, help="bind single-threaded engines to this core")
+    parser.add_argument(
+        "--busy", action="store_true", help="time models on one thread by processor time: others are at work"
+    )
     parser.add_argument("--json", type=Path, default=ROOT / "build/bench.json", help="default %(default)s")
     parser.add_argument("--page", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")

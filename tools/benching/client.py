@@ -113,12 +113,15 @@ class Timing:
         return statistics.median(mine / its for mine, its in zip(self.rounds, other.rounds, strict=True))
 
 
-def by_turns(workers: Sequence[Worker], rounds: int, seconds: float) -> list[Timing]:
-    """Time loaded workers A B C A B C …, so that a disturbance of the machine meets all of them."""
+def by_turns(workers: Sequence[Worker], rounds: int, seconds: float, busy: bool = False) -> list[Timing]:
+    """Time loaded workers A B C A B C …, so that a disturbance of the machine meets all of them.
+
+    If `busy`, seconds are those of the processor: what others do in between does not count.
+    """
     answers: list[list[dict[str, float]]] = [[] for _ in workers]
     for _ in range(rounds):
         for worker, mine in zip(workers, answers, strict=True):
-            mine.append(worker.ask("time", seconds=seconds))
+            mine.append(worker.ask("time", seconds=seconds, busy=busy))
     return [
         Timing(tuple(answer["median"] for answer in mine), min(answer["minimum"] for answer in mine))
         for mine in answers

@@ -26,6 +26,8 @@ class Plan:
     """Of each engine in each round."""
     cpu: int | None = None
     """The core that single-threaded engines are bound to."""
+    busy: bool = False
+    """Whether models on one thread are timed by the processor's time: for a machine that others use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def speed_case(name: str, model: str, peer: str, times: float, plan_rounds: int 
     """A model at least `times` as fast as one peer."""
 
     def measure(plan: Plan) -> Iterator[Row]:
-        chosen = Plan(plan_rounds or plan.rounds, plan.seconds, plan.cpu)
+        chosen = Plan(plan_rounds or plan.rounds, plan.seconds, plan.cpu, plan.busy)
         mine, (_, other) = time_model(model, chosen, ("tosajit", peer))
         ratio = other.over(mine[1])
         yield Row(
@@ -221,7 +223,8 @@ def time_model(
         workers = [stack.enter_context(Worker(engine, cpu, environment)) for engine in engines]
         for worker in workers:
             load(worker, model, threads)
-        return list(zip(engines, by_turns(workers, plan.rounds, plan.seconds), strict=True))
+        busy = plan.busy and threads == 1
+        return list(zip(engines, by_turns(workers, plan.rounds, plan.seconds, busy), strict=True))
 
 
 def load(worker: Worker, model: str, threads: int) -> None:
