@@ -113,6 +113,7 @@ OPERATORS = (
 TFLITE = (
     "tests/test_frontends.py",
     "tests/test_tflite_reader.py",
+    "tests/test_tflite_schema.py",
     "tests/test_tflite_limits.py",
     "tests/test_tflite_control.py",
     "tests/test_tflite_variables.py",
