@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common import numbers
 from tosajit.frontends.common.blocks import batch_to_space, depth_to_space, space_to_batch, space_to_depth
 from tosajit.frontends.common.borders import enlarged, mirrored, padded, replicated, spread
+from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.division import floored, remainder, truncated
 from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
@@ -159,8 +161,6 @@ def test_tensors_grow() -> None:
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), ()])
 @pytest.mark.parametrize("keep", [True, False])
 def test_reductions_along_several_dimensions(axes: tuple[int, ...], keep: bool) -> None:
-    from tosajit import ops
-
     expected = X.sum(axes, keepdims=keep)
     assert shape_without(X.shape, axes, keep) == expected.shape
     found = run(lambda x: reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), x, axes, keep), X)
@@ -309,3 +309,52 @@ def test_numbers_that_rescale_takes() -> None:
     given = np.array([-3, -2, -1, 0, 1, 2, 3])
     assert rounded_twice(given, 1 << 30, 31).tolist() == [-1, -1, 0, 0, 1, 1, 2]
     assert rounded_twice(given << 1, 1 << 30, 32).tolist() == [-2, -1, -1, 0, 1, 1, 2]
+
+
+def test_convolutions_take_factors_and_biases_in() -> None:
+    image, weights = np.ones((1, 3, 3, 2), np.float32), np.arange(6, dtype=np.float32).reshape(3, 1, 1, 2)
+    factors, bias = np.array([2, 3, 4], np.float64), np.array([5, 6, 7], np.float64)
+    own = np.array([1, 1, 2], np.float32)
+    taken: list[bool] = []
+
+    def scaled(x: Any, *, between: Any = None) -> Any:
+        made = ops.conv2d(x, weights, own)
+        found = convolved(made if between is None else between(made), factors, bias)
+        taken.append(found is not None)
+        return made if found is None else found
+
+    expected = (image @ weights.reshape(3, 2).T + own) * factors + bias
+    np.testing.assert_allclose(run(scaled, image), expected)
+    flat = run(lambda x: scaled(x, between=lambda made: ops.reshape(made, (9, 3))), image)
+    np.testing.assert_allclose(flat, expected.reshape(9, 3))
+    run(lambda x: scaled(x, between=ops.tanh), image)
+    run(lambda x: scaled(x, between=lambda made: ops.reshape(made, (27,))), image)
+    run(lambda x: scaled(x, between=lambda made: ops.reshape(made, (3, 9))), image)
+    assert taken == [True, True, False, False, False]
+
+
+def test_depthwise_convolutions_take_factors_in_by_channel() -> None:
+    image, weights = np.ones((1, 3, 3, 2), np.float32), np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    factors, bias = np.array([1, 2, 3, 4], np.float64), np.array([5, 6, 7, 8], np.float64)
+
+    def scaled(x: Any) -> Any:
+        return convolved(ops.depthwise_conv2d(x, weights, np.zeros(4, np.float32)), factors, bias)
+
+    np.testing.assert_allclose(run(scaled, image), np.broadcast_to([5, 8, 13, 20], (1, 3, 3, 4)))
+
+
+def test_a_bias_alone_needs_no_known_weights() -> None:
+    image, weights = np.ones((1, 2, 2, 1), np.float32), np.full((1, 1, 1, 1), 3, np.float32)
+    bias = np.array([5.0])
+
+    def more(x: Any, w: Any) -> Any:
+        return convolved(ops.conv2d(x, w, np.ones(1, np.float32)), None, bias)
+
+    np.testing.assert_allclose(run(more, image, weights), np.full((1, 2, 2, 1), 9))
+    tj.trace(lambda x, w: refused(ops.conv2d(x, w, np.ones(1, np.float32)), bias), image, weights)
+
+
+def refused(value: Any, bias: Array) -> Any:
+    assert convolved(value, np.array([2.0]), bias) is None
+    assert convolved(value, None, np.zeros(2)) is None
+    return value

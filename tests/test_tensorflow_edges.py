@@ -11,6 +11,7 @@ import pytest
 import tosajit as tj
 from tests.tensorflow_cases.operators import OpCase, real, whole
 from tests.tflite_cases.running import by_arm, listed, stored
+from tosajit.frontends.tensorflow.schema import ENUMERATORS
 
 
 def case(op: str, operands: Sequence[Any], constants: Sequence[int] = (), **attributes: Any) -> OpCase:
@@ -123,3 +124,15 @@ def test_an_operand_that_is_not_there_is_told_by_its_number(count: int, missing:
     operands = [real(2, 4), [0, 0], [2, 2]][:count]
     with pytest.raises(tj.ModelError, match=f"operand {missing} is missing"):
         loaded(case("Slice", operands, range(1, count)))
+
+
+TYPES = (
+    "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 "
+    "QINT16 QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN "
+    "FLOAT8_E4M3FNUZ FLOAT8_E4M3B11FNUZ FLOAT8_E5M2FNUZ INT4 UINT4 INT2 UINT2"
+)
+"""The types of `types.proto`, in their order from 0 on."""
+
+
+def test_types_have_the_numbers_of_tensorflow() -> None:
+    assert {f"DT_{name}": number for number, name in enumerate(TYPES.split())} == ENUMERATORS

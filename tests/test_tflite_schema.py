@@ -26,7 +26,8 @@ OURS = {
 ENUMERATIONS: dict[str, type[IntEnum]] = {
     "Type": schema.Type, "Padding": fields.Padding, "Activation": fields.Activation,
     "MirrorPadMode": fields.MirrorPadMode, "LSTMKernel": fields.LSTMKernel,
-    "WeightsFormat": fields.WeightsFormat, "Combiner": fields.Combiner, "ReduceFunction": fields.ReduceFunction,
+    "WeightsFormat": fields.WeightsFormat, "Combiner": fields.Combiner,
+    "ReduceFunction": fields.ReduceFunction,
 }  # fmt: skip
 
 
