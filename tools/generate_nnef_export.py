@@ -32,8 +32,8 @@ ELSEWHERE = {
     "WHILE_LOOP": "`with … while … do`",
     "VARIABLE": "`@variable`",
     "VARIABLE_READ": "`math.iden`",
-    "VARIABLE_WRITE": "`@update`; nothing inside of control flow",
-    "CUSTOM": "an operator with the text that the graph has; others are refused",
+    "VARIABLE_WRITE": "`@update`; refused inside control flow",
+    "CUSTOM": "the operator's own text; refused without one",
     "CONST": "`@variable`, with the elements in a `.dat` file",
     "CONST_SHAPE": "an attribute",
 }

@@ -299,7 +299,7 @@ def test_writes_inside_of_control_flow_are_refused(tmp_path: Path) -> None:
         return ops.cond_if(ops.greater(ops.reduce_sum(x, axis=0), x), keep, lambda: x)
 
     graph = tj.trace(step, np.array([3], np.float32))
-    with pytest.raises(tj.ModelError, match="NNEF updates variables behind everything else") as caught:
+    with pytest.raises(tj.ModelError, match="NNEF updates variables after everything else") as caught:
         save_model(graph, tmp_path / "model.nnef2")
     assert [one.operator for one in caught.value.refusals] == ["VARIABLE_WRITE"]
 

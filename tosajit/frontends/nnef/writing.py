@@ -91,7 +91,9 @@ class Text:
         try:
             yield
         except Refused as found:
-            self.refusals.append(Refusal(name, operator, found.reason, found.remedy))
+            refusal = Refusal(name, operator, found.reason, found.remedy)
+            if refusal not in self.refusals:
+                self.refusals.append(refusal)
 
     def free(self, name: str) -> str:
         """A name that SkriptND takes, and that nothing else has."""
@@ -132,7 +134,7 @@ class Writing:
         if form is None:
             raise Refused("NNEF has no operator that does this")
         if getattr(node.operator, "nan_mode", NanMode.PROPAGATE) is NanMode.IGNORE:
-            raise Refused("it leaves out NaN, which NNEF's comparisons do not")
+            raise Refused("it ignores NaN, which NNEF's own operator does not")
         right = form(self, node)
         if right is not None:
             self.lines.append(f"{', '.join(self._results(node))} = {right};")
@@ -202,7 +204,7 @@ class Writing:
     def write(self, name: str, value: str) -> None:
         """Let a variable be a tensor from the next run on."""
         if self.depth > 1:
-            raise Refused("it is inside of control flow, and NNEF updates variables behind everything else")
+            raise Refused("it is inside control flow, and NNEF updates variables after everything else")
         self.variable(name)
         self.text.updates[self.text.states[name]] = value
 
@@ -227,7 +229,9 @@ class Writing:
         modules = self.text.modules
         for name, one in others.items():
             if name in (Path(MAIN).stem, *MODULES, *EXTENSIONS) or modules.setdefault(name, one) != one:
-                raise Refused(f"there is another module {name} than that which it imports", "rename it")
+                raise Refused(
+                    f"the module {name} that it imports is not the only one of that name", "rename it"
+                )
         for name, known in modules.items():
             if known == text:
                 return name

@@ -13,7 +13,7 @@ def cond_if(graph: Naming, node: Node) -> str:
     """One of two blocks."""
     regions = dict(node.operator)
     if not node.outputs:
-        raise Refused("it gives nothing, and what is done in a block of NNEF is known by what it gives")
+        raise Refused("it has no results, and NNEF runs a block only for its results")
     condition, operands = scalar(graph, node.inputs[0]), [graph.name(one) for one in node.inputs[1:]]
     then, otherwise = (graph.region(regions[one], operands) for one in ("then_graph", "else_graph"))
     return f"if {condition} then {then} else {otherwise}"
@@ -24,7 +24,7 @@ def while_loop(graph: Naming, node: Node) -> str:
     """A block that is done again and again."""
     regions, given = dict(node.operator), [graph.name(one) for one in node.inputs]
     if not node.outputs:
-        raise Refused("it gives nothing, and what is done in a block of NNEF is known by what it gives")
+        raise Refused("it has no results, and NNEF runs a block only for its results")
     names = graph.loop(node)
     state = ", ".join(f"{name} = {one}" for name, one in zip(names, given, strict=True))
     condition, body = (graph.region(regions[one], names) for one in ("cond_graph", "body_graph"))
@@ -74,7 +74,7 @@ def custom(graph: Naming, node: Node) -> str:
     while texts and texts[-1] == "~":
         texts.pop()
     if "~" in texts:
-        raise Refused("an operand is left out that is not the last one")
+        raise Refused("it leaves out an operand that is not the last one")
     if call.opened is not None:
         raise Refused("data decide the extents of its operands")
     module = graph.module(call.text, dict(call.modules))

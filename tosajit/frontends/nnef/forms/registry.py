@@ -74,10 +74,10 @@ def kind_of(dtype: DType) -> str:
 def unsaid(dtype: DType) -> str:
     """Why NNEF has no tensors of a type."""
     if dtype is INT48:
-        return "it is INT48, and NNEF's integers have 32 bits; only between two operators it can be a pair"
+        return "it is INT48, and NNEF's integers have 32 bits: only on its way into RESCALE it can be two"
     if dtype is SHAPE:
         return "it is a shape that is computed, and NNEF's are known before"
-    return f"it is {dtype}, and NNEF's reals are of one width: rounding to {dtype} is not said there"
+    return f"it is {dtype}, and NNEF's reals have one width: no text can say how to round to {dtype}"
 
 
 def call(name: str, operands: Sequence[str], **attributes: Any) -> str:
@@ -102,7 +102,7 @@ def known(graph: Naming, name: str, what: str) -> Array:
     """The elements of an operand that NNEF has as attributes."""
     data = graph.value(name).data
     if data is None:
-        raise Refused(f"its {what} is computed when the graph runs, but NNEF's is known before")
+        raise Refused(f"its {what} is computed in the run, but NNEF needs it beforehand")
     return data
 
 
