@@ -507,3 +507,20 @@ def test_convolutions_have_so_many_groups(name: str, depth: int, groups: int, is
     else:
         opcodes = [node.operator.opcode for node in graph_of(made).nodes]
         assert sum(one in ("CONV2D", "TRANSPOSE_CONV2D") for one in opcodes) == 64
+
+
+@pytest.mark.parametrize(("extent", "is_refused"), [(181, False), (182, True)])
+@pytest.mark.parametrize("name", ["upsample", "resize"])
+def test_weights_of_larger_images_are_so_many(name: str, extent: int, is_refused: bool) -> None:
+    given: dict[str, Any] = {"axes": (2,)}
+    if name == "upsample":
+        given |= {"factor": (2,), "symmetric": True, "replicate_border": True}
+    else:
+        given |= {"size": (2 * extent,), "coordinate_transform": "SYMMETRIC"}
+    operands, results = {"input": drawn(1, 1, extent)}, {"output": drawn(1, 1, 2 * extent)}
+    made, _ = of_one(f"image.linear_{name}", operands, results, **given)
+    if is_refused:
+        with pytest.raises(tj.ModelError, match="its weights of 364 by 182 elements are too many"):
+            graph_of(made)
+    else:
+        assert graph_of(made).outputs[0].shape == (1, 1, 362)
