@@ -236,3 +236,14 @@ def test_sums_of_elements_outside_are_skipped_whole() -> None:
     case = Hand("y[i,] += x[|i + j - 1|] + 1.0, i < 4, j < 3;", {"x": x}, {"y": (4,)})
     expected = [sum(x[p] + 1 for p in range(i - 1, i + 2) if 0 <= p < 4) for i in range(4)]
     np.testing.assert_array_equal(case.result(), expected)
+
+
+def test_a_product_is_skipped_where_any_of_its_elements_is_outside() -> None:
+    x, z = np.array([1, 2, 3, 4], np.int32), np.array([5, 6, 7, 8], np.int32)
+    text = "y[i,] += x[|i + j - 1|] * (z[|i + j - 2|] + 1), i < 4, j < 3;"
+    case = Hand(text, {"x": x, "z": z}, {"y": (4,)}, types={"y": "int"})
+    expected = [
+        sum(x[i + j - 1] * (z[i + j - 2] + 1) for j in range(3) if 0 <= i + j - 2 and i + j - 1 < 4)
+        for i in range(4)
+    ]
+    np.testing.assert_array_equal(case.result(), expected)

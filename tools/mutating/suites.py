@@ -132,10 +132,11 @@ TFLITE = (
 NNEF = tuple(
     f"tests/nnef/test_{name}.py"
     for name in (
-        "compose", "binding", "checker", "control", "open_shapes", "nests", "nests_general", "nests_custom",
-        "nests_terms", "nests_places", "nests_packed", "nests_tables", "nests_meaning", "quantize",
-        "quantized", "values", "weights", "loading", "writing", "library", "library_rules", "tosa_operators",
-        "networks", "syntax", "library_operators", "nests_drawn", "syntax_faults", "nests_library",
+        "compose", "binding", "checker", "control", "open_shapes", "choices", "nests", "nests_general",
+        "nests_custom", "nests_terms", "nests_places", "nests_packed", "nests_tables", "nests_meaning",
+        "nests_stepped", "quantize", "quantized", "values", "weights", "loading", "writing", "library",
+        "library_rules", "tosa_operators", "networks", "syntax", "control_runs", "open_runs", "hostile",
+        "library_operators", "nests_drawn", "syntax_faults", "nests_library",
     )
 )  # fmt: skip
 """The others compute for longer, so they come behind these: there may be no time for all."""
@@ -218,10 +219,22 @@ SUITES = {
         "tests/nnef/test_library_lowered.py",
         *NNEF,
     ),
+    "tosajit/frontends/nnef/integers/": (
+        "tests/nnef/test_integers.py",
+        "tests/nnef/test_integers_ends.py",
+        "tests/nnef/test_integers_whole.py",
+        "tests/nnef/test_integers_sums.py",
+        "tests/nnef/test_quantized.py",
+        "tests/nnef/test_integers_networks.py",
+        "tests/nnef/test_writing_integers.py",
+        "tests/nnef/test_integers_drawn.py",
+        "tests/nnef/test_integers_arm.py",
+    ),
     "tosajit/frontends/nnef/windows.py": (
         "tests/nnef/test_tosa_operators.py",
         "tests/nnef/test_library_lowered.py",
     ),
+    "tosajit/frontends/onnx/": ("tests/test_onnx.py", "tests/test_onnx_sample.py", "tests/test_frontends.py"),
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
