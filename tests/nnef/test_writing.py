@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -149,3 +150,13 @@ def test_the_table_of_what_is_written_is_up_to_date() -> None:
     command = [sys.executable, str(root / "tools" / "generate_nnef_export.py"), "--check"]
     stale = subprocess.run(command, check=False, cwd=root).returncode
     assert stale == 0, "run tools/generate_nnef_export.py"
+
+
+def test_a_graph_has_the_blocks_that_it_needs(tmp_path: Path) -> None:
+    def blocks(graph: tj.Graph) -> list[str]:
+        save_model(graph, tmp_path / "model.nnef2")
+        return re.findall(r"@\w+(?= {)", (tmp_path / "model.nnef2" / "main.sknd").read_text())
+
+    assert blocks(tj.trace(ops.tanh, X)) == ["@input", "@output", "@compose"]
+    constant = tj.trace(lambda: ops.const(X))
+    assert blocks(constant) == ["@input", "@output", "@variable", "@compose"]
