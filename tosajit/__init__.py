@@ -54,8 +54,8 @@ if TYPE_CHECKING:
         TraceError,
         Violation,
     )
-    from tosajit.files import from_bytes, save, to_bytes
-    from tosajit.frontends import from_tensorflow, load
+    from tosajit.files import from_bytes, to_bytes
+    from tosajit.frontends import from_tensorflow, load, save
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.graph.operator import OPERATORS
     from tosajit.npu.explore import explore
@@ -75,8 +75,8 @@ _WHERE = {
         "TraceError Violation"
     ),
     "tosajit.npu.explore": "explore",
-    "tosajit.files": "from_bytes save to_bytes",
-    "tosajit.frontends": "from_tensorflow load",
+    "tosajit.files": "from_bytes to_bytes",
+    "tosajit.frontends": "from_tensorflow load save",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",

@@ -160,3 +160,12 @@ def test_a_graph_has_the_blocks_that_it_needs(tmp_path: Path) -> None:
     assert blocks(tj.trace(ops.tanh, X)) == ["@input", "@output", "@compose"]
     constant = tj.trace(lambda: ops.const(X))
     assert blocks(constant) == ["@input", "@output", "@variable", "@compose"]
+
+
+def test_save_writes_what_the_name_says(tmp_path: Path) -> None:
+    graph = tj.trace(ops.tanh, X)
+    tj.save(graph, tmp_path / "model.nnef2")
+    tj.save(graph, tmp_path / "model.tosa")
+    assert (tmp_path / "model.nnef2" / "main.sknd").is_file()
+    assert tj.load(tmp_path / "model.tosa") == graph
+    np.testing.assert_allclose(tj.compile(tj.load(tmp_path / "model.nnef2"))(X), np.tanh(X), rtol=1e-5)

@@ -5,7 +5,7 @@ are made of, `common` what several need, and each format has a folder. They writ
 import that and all below it.
 """
 
-from tosajit.frontends.formats import load, load_bytes
+from tosajit.frontends.formats import load, load_bytes, save
 from tosajit.frontends.tensorflow.loading import from_tensorflow
 
-__all__ = ["from_tensorflow", "load", "load_bytes"]
+__all__ = ["from_tensorflow", "load", "load_bytes", "save"]

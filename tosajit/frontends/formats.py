@@ -8,11 +8,13 @@ from os.path import isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tosajit import files as tosa
 from tosajit.errors import FileError
 from tosajit.files import from_bytes
 from tosajit.files.cursor import Bytes
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
+from tosajit.graph.given import as_graph
 from tosajit.storage import file_errors, read_file
 
 if TYPE_CHECKING:
@@ -106,6 +108,21 @@ def load_bytes(
         raise FileError(seen)
     _refuse_signature(signature)
     return from_bytes(data, shapes)
+
+
+def save(graph: Graph, path: str | Path) -> None:
+    """Write a graph as a `.tosa` file; or, where the name ends in `.nnef2`, as a folder of NNEF 2.0.
+
+    A file is written as a whole or not at all; reading it and writing it again gives the same bytes. Raises
+    `FileError` if it cannot be written, or if the graph contains something that files cannot hold, and
+    `ModelError` with everything that NNEF lacks.
+    """
+    if Path(path).suffix != ".nnef2":
+        tosa.save(graph, path)
+        return
+    from tosajit.frontends.nnef.writing import save_model
+
+    save_model(as_graph(graph, error=FileError), path)
 
 
 def _is_nnef(path: Path) -> bool:
