@@ -190,7 +190,8 @@ def _cache(copy: Path) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     known = Path(os.environ.get("TOSAJIT_CACHE", Path.home() / ".cache" / "tosajit"))
     if known.is_dir():
-        shutil.copytree(known, folder, copy_function=os.link)
+        half = shutil.ignore_patterns(".writing-*")  # these are gone when they are done
+        shutil.copytree(known, folder, ignore=half, copy_function=os.link)
     return str(folder)
 
 
