@@ -14,9 +14,9 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
     return InstructionSet(
         "avx2",
         lanes=8,
-        heights=(1, 2, 4),  # of two panels: 8 of the 16 registers accumulate
+        heights=(1, 2, 4, 6),  # of two panels: 12 of the 16 registers accumulate
         panels=2,
-        rescaled=(1, 2, 4),
+        rescaled=(1, 2, 4),  # what rescales needs registers too
         pixels=(8, 4),
         covers=(4,),
         latency=8,  # two units, of four or five cycles
