@@ -288,7 +288,7 @@ def test_few_values_take_a_shorter_factor() -> None:
 
 
 def test_forms_of_scaling_are_the_ones_that_were_chosen(golden: Callable[[str, str], None]) -> None:
-    golden("scalings", "\n".join(chosen_forms()))
+    golden("scaling_forms", "\n".join(chosen_forms()))
 
 
 def chosen_forms() -> Iterator[str]:
