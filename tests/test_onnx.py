@@ -55,16 +55,16 @@ def test_what_is_no_tensor_of_the_model_is_told_all_at_once() -> None:
         RawNode("RandomNormal", [], ["a"], {"shape": [2]}, "draw"),
         RawNode("Neg", ["a"], ["b"], {}, "turn"),
         RawNode("Mystery", ["b"], ["c"], {}, "what"),
-        RawNode("Foo", ["x"], ["d"], {}, "far", "elsewhere"),
+        RawNode("Neg", ["x"], ["d"], {}, "far", "com.microsoft"),
     ]
     outputs = [RawValue(one, None) for one in "cd"]
     with pytest.raises(tj.ModelError) as caught:
         tj.load(model(RawGraph(nodes, [RawValue("x", (2,))], outputs)))
     assert [(one.node, one.operator) for one in caught.value.refusals] == [
-        ("draw", "RandomNormal"), ("what", "Mystery"), ("far", "elsewhere.Foo"),
+        ("draw", "RandomNormal"), ("what", "Mystery"), ("far", "com.microsoft.Neg"),
     ]  # fmt: skip
     assert "random numbers" in caught.value.refusals[0].reason
-    assert "domain elsewhere is not known" in caught.value.refusals[2].reason
+    assert "domain com.microsoft is not known" in caught.value.refusals[2].reason
 
 
 def test_what_no_output_needs_is_not_looked_at() -> None:

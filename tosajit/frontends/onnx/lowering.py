@@ -35,8 +35,6 @@ from tosajit.tracing.tensor import Tensor
 
 _INSIDE, _OUTSIDE = {Type.UINT8: WIDE}, {Type.UINT8: INT8}
 _HIGHEST_RANK = LEVELS["8K"].MAX_RANK
-_NATIVE = ("", "com.microsoft")
-"""The domains of operators that are declared."""
 
 
 Constants: TypeAlias = Mapping[str, ArrayLike]
@@ -206,7 +204,7 @@ class Walk:
         """Write one node; whether its operands were there."""
         record = self._completed(record)
         function = self.lowering.model.functions.get((record.domain, record.op))
-        if function is None and record.domain not in _NATIVE:
+        if function is None and record.domain:
             raise Refused(f"its domain {record.domain} is not known")
         declared = None if function is not None else DECLARATIONS.find(record.op)
         version = self.opsets.get(record.domain, NEWEST)
