@@ -109,7 +109,7 @@ def test_an_open_extent_that_is_no_batch_has_to_be_given() -> None:
 def test_an_input_may_be_known_when_a_model_is_read() -> None:
     axes = np.array([1])
     data = single("ReduceSum", {"x": X, "axes": axes}, keepdims=0)
-    with pytest.raises(tj.ModelError, match="axes is computed when the model runs"):
+    with pytest.raises(tj.ModelError, match=r"axes is computed when the model runs.*constants=\{'axes': …\}"):
         tj.load(data)
     np.testing.assert_array_equal(run(data, X, constants={"axes": [1]}), X.sum(1))
     with pytest.raises(tj.InputError, match="constants has 'z', but the inputs are x, axes"):

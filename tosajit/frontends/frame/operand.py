@@ -15,6 +15,8 @@ from tosajit.frontends.frame.refusal import Refused
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
+KNOWN_BY_SHAPES = "give shapes for all inputs, so that what follows from them is known"
+
 _INT32 = np.iinfo(np.int32)
 
 
@@ -69,10 +71,14 @@ class Operand:
         """The elements of a constant as the file has them."""
         if not isinstance(self.value, np.ndarray):
             raise Refused(
-                f"{self.name} is computed when the model runs, but must be a constant",
-                "give shapes for all inputs, so that what follows from them is known",
+                f"{self.name} is computed when the model runs, but must be a constant", self._known_by
             )
         return self.value
+
+    @property
+    def _known_by(self) -> str:
+        """How it can become known when the model is read."""
+        return KNOWN_BY_SHAPES
 
     @property
     def tensor(self) -> Tensor:

@@ -61,6 +61,13 @@ class Operand(operand.Operand):
         """The type of TOSA that stands for it."""
         return dtype_of(self.type)
 
+    @property
+    def _known_by(self) -> str:
+        """How it can become known when the model is read."""
+        if self.trace.builder.is_input(self.name):
+            return f"give it beforehand: tj.load(path, constants={{{self.name!r}: …}})"
+        return operand.KNOWN_BY_SHAPES
+
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:
     """The type of a result: that of its elements; where TOSA's stands for several, the first likely one."""
