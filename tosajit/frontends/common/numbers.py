@@ -6,7 +6,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import BF16, FP16, FP32
+from tosajit.dtypes import BF16, FP16, FP32, DType
 from tosajit.tracing.tensor import Tensor
 
 
@@ -19,6 +19,11 @@ def constant(value: Tensor, like: float) -> Tensor:
     """The same as a tensor of the graph."""
     found: Tensor = ops.const(number(value, like))
     return found
+
+
+def typed(value: Tensor, dtype: DType) -> Tensor:
+    """Numbers in a type, which they may have already."""
+    return value if value.dtype is dtype else ops.cast(value, dtype=dtype)
 
 
 def towards_zero(value: Tensor) -> Tensor:

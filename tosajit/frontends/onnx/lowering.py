@@ -16,10 +16,11 @@ from tosajit.dtypes import INT8
 from tosajit.errors import FileError, InputError
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bytes import WIDE
-from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.frame.turns import cancelled
+from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.node import Node, Operand, Value, dtype_of, kind_of
 from tosajit.frontends.onnx.operators import DECLARATIONS
@@ -97,24 +98,12 @@ def _named(value: records.Value, known: Mapping[str, int]) -> tuple[int, ...] | 
     return tuple(known.get(one, -1) if isinstance(one, str) else one for one in value.shape)
 
 
-class Lowering:
-    """What the graphs of a model share on their way."""
-
-    def __init__(self, model: Model, proportion: Proportion) -> None:
-        self.model, self.proportion = model, proportion
-        self.refusals = Refusals()
-
-
-class Unlowered(Exception):
-    """Raised where a graph has nodes that are refused: these are noted already."""
-
-
 class Walk:
     """One graph or function on its way into a trace."""
 
     def __init__(
         self,
-        lowering: Lowering,
+        lowering: Lowering[Model],
         trace: Trace,
         opsets: Mapping[str, int],
         prefix: str = "",

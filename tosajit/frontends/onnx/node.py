@@ -6,9 +6,8 @@ Integers of 64 bits, and those without sign, are int32 in the graph where their 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache
-from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.frame import Refused, operand
+from tosajit.frontends.frame.attributes import Attributes, declared
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.schema import STORAGE, Type
 from tosajit.tracing.recorder import Trace
@@ -31,11 +31,6 @@ DTYPES = {
 _KINDS = {storage: kind for kind, storage in STORAGE.items()}
 
 Value: TypeAlias = "Tensor | Array"
-
-
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """The attributes of an operator; a field is called as ONNX calls the attribute."""
 
 
 T = TypeVar("T", bound=Attributes)
@@ -140,19 +135,13 @@ class Node:
     def attributes(self, kind: type[T]) -> T:
         """The attributes that a class declares; its defaults where the file has none."""
         given = {}
-        for name, hint, needed in _declared(kind):  # type: ignore[arg-type]
+        for name, hint, needed in declared(kind):  # type: ignore[arg-type]
             value = self.record.attributes.get(name.removesuffix("_"))
             if value is None and needed:
                 raise Refused(f"its attribute {name} is missing")
             if value is not None:
                 given[name] = _checked(name, value, hint)
         return kind(**given)
-
-
-@lru_cache(maxsize=256)
-def _declared(kind: type[Attributes]) -> tuple[tuple[str, Any, bool], ...]:
-    hints = get_type_hints(kind)
-    return tuple((one.name, hints[one.name], one.default is MISSING) for one in fields(kind))
 
 
 def _checked(name: str, value: records.Attribute, hint: Any) -> Any:

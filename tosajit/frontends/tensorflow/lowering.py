@@ -21,9 +21,10 @@ from tosajit.frontends.common.bytes import WIDE
 from tosajit.frontends.common.complex import halves, pairs
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.state import state
-from tosajit.frontends.frame import Declaration, Refusals, Refused
+from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends, Inside
 from tosajit.frontends.frame.proportion import Proportion, below
+from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.tensorflow import records
 from tosajit.frontends.tensorflow.node import (
     DTYPES,
@@ -160,24 +161,12 @@ def _given(shapes: Shapes, *names: str) -> Sequence[int] | None:
     return None
 
 
-class Lowering:
-    """What the functions of a model share on their way into a graph."""
-
-    def __init__(self, model: Model, proportion: Proportion) -> None:
-        self.model, self.proportion = model, proportion
-        self.refusals = Refusals()
-
-
-class Unlowered(Exception):
-    """Raised where a function has nodes that are refused: these are noted already."""
-
-
 class Walk:
     """One graph or function on its way into a trace."""
 
     def __init__(
         self,
-        lowering: Lowering,
+        lowering: Lowering[Model],
         trace: Trace,
         function: records.Function | None = None,
         prefix: str = "",

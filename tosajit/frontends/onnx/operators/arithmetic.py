@@ -19,9 +19,10 @@ from tosajit.frontends.common.division import floored, quotient_of, remainder
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.powers import integer_power, power_of
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import low_bits, widened
-from tosajit.frontends.onnx.node import Attributes, Node, Operand
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 

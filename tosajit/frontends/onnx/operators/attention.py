@@ -15,10 +15,11 @@ from tosajit.frontends.common.einsum import product
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import part, reshaped, transposed
-from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.softmax import softmax
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node, dtype_of
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node, dtype_of
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.frontends.onnx.schema import Type
 from tosajit.tracing.tensor import Tensor
@@ -157,16 +158,12 @@ def _to_end(mask: Tensor, whole: int) -> Tensor:
 
 def _softmax(scores: Tensor, dtype: DType, result: DType) -> Tensor:
     """Softmax; where nothing may be seen, all are 0."""
-    value = scores if scores.dtype is dtype else ops.cast(_real(scores), dtype=dtype)
+    value = scores if scores.dtype is dtype else ops.cast(typed(scores, FP32), dtype=dtype)
     most = ops.reduce_max(value, axis=3)
     blind = ops.equal(most, number(most, -inf))
     shares = softmax(ops.select(blind, number(value, 0), value), 3)
     shares = ops.select(blind, number(shares, 0), shares)
-    return shares if shares.dtype is result else ops.cast(_real(shares), dtype=result)
-
-
-def _real(value: Tensor) -> Tensor:
-    return value if value.dtype is FP32 else ops.cast(value, dtype=FP32)
+    return shares if shares.dtype is result else ops.cast(typed(shares, FP32), dtype=result)
 
 
 @dataclass(frozen=True, slots=True)

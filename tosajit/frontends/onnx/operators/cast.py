@@ -8,11 +8,12 @@ import ml_dtypes
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import BOOL, FP32, INT8, DType
-from tosajit.frontends.common.numbers import is_not_zero, towards_zero
+from tosajit.dtypes import BOOL, FP32, INT8
+from tosajit.frontends.common.numbers import is_not_zero, towards_zero, typed
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import low_bits
-from tosajit.frontends.onnx.node import Attributes, Node, Operand, dtype_of
+from tosajit.frontends.onnx.node import Node, Operand, dtype_of
 from tosajit.frontends.onnx.operators import MOVED, operator
 from tosajit.frontends.onnx.schema import STORAGE, Type
 from tosajit.tracing.tensor import Tensor
@@ -70,18 +71,14 @@ def _cast(value: Tensor, wanted: Type, saturates: bool) -> Tensor:
     if value.dtype.is_float and not dtype.is_float:
         if dtype is BOOL:
             return is_not_zero(value)
-        return low_bits(_to(towards_zero(_to(value, FP32)), dtype), wanted)
+        return low_bits(typed(towards_zero(typed(value, FP32)), dtype), wanted)
     if dtype.is_float and value.dtype is BOOL:
         value = ops.cast(value, dtype=INT8)
     elif dtype.is_float and value.dtype.is_float and value.dtype is not dtype:
-        value = _to(value, FP32)
+        value = typed(value, FP32)
         if dtype.bits == 8 and saturates:
             most = float(ml_dtypes.finfo(dtype.storage).max)
             value = ops.clamp(value, min_val=-most, max_val=most)
     elif dtype is BOOL and value.dtype is not BOOL:
         return is_not_zero(value)
-    return low_bits(_to(value, dtype), wanted)
-
-
-def _to(value: Tensor, dtype: DType) -> Tensor:
-    return value if value.dtype is dtype else ops.cast(value, dtype=dtype)
+    return low_bits(typed(value, dtype), wanted)

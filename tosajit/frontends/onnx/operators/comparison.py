@@ -8,79 +8,34 @@ from math import inf
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import BOOL, INT32
+from tosajit.dtypes import INT32
 from tosajit.frontends.common.numbers import constant, number
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame import Refused, alike
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import bits_of, low_bits, widened
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import MOVED, NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.frontends.onnx.schema import STORAGE
 from tosajit.tracing.tensor import Tensor
 
-_BITS = f"{WHOLE} {NARROW}"
+_BITS, _ORDERED = f"{WHOLE} {NARROW}", f"{NUMBERS} {NARROW}"
 
-
-@operator("Equal", types=MOVED, fold=folded(np.equal))
-@widened
-def equal(node: Node) -> Tensor:
-    """Whether the elements of two tensors are equal."""
-    first, second = node.aligned
-    if first.dtype is BOOL:
-        return ops.logical_not(ops.logical_xor(first, second))
-    return ops.equal(first, second)
-
-
-@operator("Greater", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater))
-@widened
-def greater(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are greater."""
-    return ops.greater(*node.aligned)
-
-
-@operator("GreaterOrEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater_equal))
-@widened
-def greater_equal(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are greater or equal."""
-    return ops.greater_equal(*node.aligned)
-
-
-@operator("Less", types=f"{NUMBERS} {NARROW}", fold=folded(np.less))
-@widened
-def less(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are less."""
-    return ops.greater(*reversed(node.aligned))
-
-
-@operator("LessOrEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.less_equal))
-@widened
-def less_equal(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are less or equal."""
-    return ops.greater_equal(*reversed(node.aligned))
-
-
-@operator("And", types="bool", fold=folded(np.logical_and))
-def logical_and(node: Node) -> Tensor:
-    """Whether the elements of both tensors are true."""
-    return ops.logical_and(*node.aligned)
-
-
-@operator("Or", types="bool", fold=folded(np.logical_or))
-def logical_or(node: Node) -> Tensor:
-    """Whether the elements of either tensor are true."""
-    return ops.logical_or(*node.aligned)
+operator("Equal", types=MOVED, fold=folded(np.equal))(alike.equal)
+operator("Greater", types=_ORDERED, fold=folded(np.greater))(alike.greater)
+operator("GreaterOrEqual", types=_ORDERED, fold=folded(np.greater_equal))(alike.greater_equal)
+operator("Less", types=_ORDERED, fold=folded(np.less))(alike.less)
+operator("LessOrEqual", types=_ORDERED, fold=folded(np.less_equal))(alike.less_equal)
+operator("And", types="bool", fold=folded(np.logical_and))(alike.logical_and)
+operator("Or", types="bool", fold=folded(np.logical_or))(alike.logical_or)
+operator("Not", types="bool", fold=folded(np.logical_not))(alike.logical_not)
+operator("IsNaN", types=REAL, fold=folded(np.isnan))(alike.is_nan)
 
 
 @operator("Xor", types="bool", fold=folded(np.logical_xor))
 def logical_xor(node: Node) -> Tensor:
     """Whether the elements of one tensor alone are true."""
     return ops.logical_xor(*node.aligned)
-
-
-@operator("Not", types="bool", fold=folded(np.logical_not))
-def logical_not(node: Node) -> Tensor:
-    """Whether elements are false."""
-    return ops.logical_not(node[0].tensor)
 
 
 @operator("BitwiseAnd", types=_BITS, fold=folded(np.bitwise_and))
@@ -136,12 +91,6 @@ def bit_shift(node: Node, options: ShiftAttributes) -> Tensor:
         shift = ops.logical_left_shift if is_left else ops.logical_right_shift
         found = ops.select(fits, low_bits(shift(value, inside), kind), number(value, 0))
     return found if found.dtype is node[0].dtype else ops.cast(found, dtype=node[0].dtype)
-
-
-@operator("IsNaN", types=REAL, fold=folded(np.isnan))
-def is_nan(node: Node) -> Tensor:
-    """Whether elements are no numbers."""
-    return ops.logical_not(ops.equal(node[0].tensor, node[0].tensor))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import operator
 from tosajit.frontends.onnx.records import Graph
 from tosajit.frontends.onnx.schema import Type

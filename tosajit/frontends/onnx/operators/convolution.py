@@ -9,7 +9,8 @@ from tosajit.frontends.common.convolution import Operands, convolved, transposed
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

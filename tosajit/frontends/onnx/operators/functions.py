@@ -14,9 +14,10 @@ from tosajit.frontends.common import functions
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 

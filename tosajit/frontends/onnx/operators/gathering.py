@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -15,12 +16,13 @@ from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import gathered_nd, linear, numbered, one_hot
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_negative, number
-from tosajit.frontends.common.ordering import greatest, running_products, running_sums, turned_sequences
+from tosajit.frontends.common.ordering import greatest, turned_sequences
 from tosajit.frontends.common.parts import Combine, Parts
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame import Refused, alike
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.onnx.node import Attributes, Node, Operand
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import MOVED, NARROW, NUMBERS, REAL, operator
 from tosajit.frontends.onnx.schema import Type
 from tosajit.tracing.tensor import Tensor
@@ -278,20 +280,9 @@ class CumulativeAttributes(Attributes):
     reverse: bool = False
 
 
-@operator("CumSum", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
-@widened
-def cumulative_sum(node: Node, options: CumulativeAttributes) -> Tensor:
-    """The sums of the elements of a dimension up to each of them."""
-    (axis,) = axes_of(node[1].ints, node[0].rank)
-    return running_sums(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
-
-
-@operator("CumProd", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
-@widened
-def cumulative_product(node: Node, options: CumulativeAttributes) -> Tensor:
-    """The products of the elements of a dimension up to each of them."""
-    (axis,) = axes_of(node[1].ints, node[0].rank)
-    return running_products(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+_accumulated = partial(operator, attributes=CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+_accumulated("CumSum")(alike.cumulative_sum)
+_accumulated("CumProd")(alike.cumulative_product)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.layout import small
 from tosajit.frontends.common.sampling import Resampling, chosen, resampled
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import MOVED, operator
 from tosajit.frontends.onnx.operators.parts import axes_each
 from tosajit.tracing.tensor import Tensor

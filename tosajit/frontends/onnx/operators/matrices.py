@@ -11,7 +11,8 @@ from tosajit.frontends.common.einsum import product_of
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

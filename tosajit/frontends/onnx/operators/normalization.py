@@ -17,7 +17,8 @@ from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import axes_of, reduced
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

@@ -14,7 +14,8 @@ from tosajit.frontends.common.layout import part, reshaped, sliced, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Range, cut, strided
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import MOVED, operator
 from tosajit.tracing.tensor import Tensor
 

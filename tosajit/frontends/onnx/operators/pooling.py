@@ -14,7 +14,8 @@ from tosajit.frontends.common.powers import power_of
 from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.frontends.onnx.operators.convolution import Border, borders_of, each
 from tosajit.tracing.tensor import Tensor

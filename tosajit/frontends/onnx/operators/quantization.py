@@ -17,10 +17,11 @@ from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.matrices import multiplied
-from tosajit.frontends.common.numbers import nearest_even, number
+from tosajit.frontends.common.numbers import nearest_even, number, typed
 from tosajit.frontends.common.reduce import axes_of, reduced
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node, Operand, dtype_of
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node, Operand, dtype_of
 from tosajit.frontends.onnx.operators import operator
 from tosajit.frontends.onnx.operators.convolution import ConvAttributes, convolution
 from tosajit.frontends.onnx.schema import STORAGE, Type
@@ -82,24 +83,20 @@ def quantize(node: Node, options: GridAttributes) -> Operand:
         if not dtype_of(kind).is_float:
             raise Refused(f"TOSA has no grid of {kind.label}")
         raise Refused(f"its grid is of {kind.label}, which is no integer")
-    value = _real(node[0].tensor)
+    value = typed(node[0].tensor, FP32)
     steps = ops.mul(value, _inverse(node[1], node[0], options))
     found = nearest_even(steps)
     zero = node.optional(2)
     if zero is not None and not (zero.is_constant and not zero.raw.any()):
-        found = ops.add(found, _real(_spread(zero, node[0], options)))
+        found = ops.add(found, typed(_spread(zero, node[0], options), FP32))
     low, high = _BOUNDS[kind]
     inside = ops.clamp(found, min_val=float(low), max_val=float(high))
     return node.of(ops.cast(inside, dtype=dtype_of(kind)), kind)
 
 
 def _inverse(scale: Operand, like: Operand, options: GridAttributes) -> Tensor:
-    spread = _real(_spread(scale, like, options))
+    spread = typed(_spread(scale, like, options), FP32)
     return quotient_of(ops.const(number(spread, 1.0)), spread)
-
-
-def _real(value: Tensor) -> Tensor:
-    return value if value.dtype is FP32 else ops.cast(value, dtype=FP32)
 
 
 def _dequantized(node: Node) -> Array | None:
@@ -132,7 +129,7 @@ def dequantize(node: Node, options: GridAttributes) -> Operand:
     if zero is not None and not (zero.is_constant and not zero.raw.any()):
         point = _spread(zero, node[0], options)
         wide = ops.sub(wide, point if point.dtype is INT32 else ops.cast(point, dtype=INT32))
-    found = ops.mul(ops.cast(wide, dtype=FP32), _real(_spread(node[1], node[0], options)))
+    found = ops.mul(ops.cast(wide, dtype=FP32), typed(_spread(node[1], node[0], options), FP32))
     kind = node[1].type
     return node.of(found if kind is Type.FLOAT32 else ops.cast(found, dtype=dtype_of(kind)), kind)
 
@@ -210,7 +207,7 @@ def _convolved(image: Tensor, kernels: Tensor, options: ConvAttributes) -> Tenso
 def _requantized(total: Tensor, scale: Tensor, zero: Operand, node: Node) -> Operand:
     """Sums times a scale, rounded to even, on the grid of a zero point."""
     real = ops.cast(total, dtype=FP32)
-    found = ops.add(nearest_even(ops.mul(real, scale)), reshaped(_real(zero.tensor), (1,) * total.ndim))
+    found = ops.add(nearest_even(ops.mul(real, scale)), reshaped(typed(zero.tensor, FP32), (1,) * total.ndim))
     low, high = _BOUNDS[zero.type]
     inside = ops.clamp(found, min_val=float(low), max_val=float(high))
     return node.of(ops.cast(inside, dtype=dtype_of(zero.type)), zero.type)
@@ -218,7 +215,7 @@ def _requantized(total: Tensor, scale: Tensor, zero: Operand, node: Node) -> Ope
 
 def _scale(operands: Sequence[Operand], rank: int, axis: int) -> Tensor:
     """The product of the first scales over the last one."""
-    first, second, result = (_by_axis(_real(one.tensor), rank, axis) for one in operands)
+    first, second, result = (_by_axis(typed(one.tensor, FP32), rank, axis) for one in operands)
     return quotient_of(ops.mul(first, second), result)
 
 

@@ -13,7 +13,8 @@ from tosajit.frontends.common.layout import part, reshaped, split, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import operator
 from tosajit.tracing.tensor import Tensor
 

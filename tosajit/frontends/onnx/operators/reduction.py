@@ -16,8 +16,9 @@ from tosajit.dtypes import INT32
 from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import axes_of, product, reduced
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.onnx.node import Attributes, Node
+from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.frontends.onnx.operators.shape import axes_given
 from tosajit.tracing.tensor import Tensor

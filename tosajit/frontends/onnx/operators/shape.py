@@ -14,7 +14,8 @@ from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import reshaped, small, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.onnx.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import MOVED, operator
 from tosajit.frontends.onnx.schema import STORAGE, Type
 from tosajit.tracing.tensor import Tensor

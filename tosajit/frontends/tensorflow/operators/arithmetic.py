@@ -19,9 +19,10 @@ from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.powers import integer_power, power_of
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.tensorflow.node import Attributes, Complex, Node, Operand
+from tosajit.frontends.tensorflow.node import Complex, Node, Operand
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import BOOL, FP32, INT8, DType
-from tosajit.frontends.common.numbers import is_not_zero, towards_zero
+from tosajit.dtypes import BOOL, FP32, INT8
+from tosajit.frontends.common.numbers import is_not_zero, towards_zero, typed
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import low_bits
 from tosajit.frontends.tensorflow.elements import STORAGE
-from tosajit.frontends.tensorflow.node import Attributes, Node, dtype_of
+from tosajit.frontends.tensorflow.node import Node, dtype_of
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.frontends.tensorflow.schema import Type
 from tosajit.tracing.tensor import Tensor
@@ -39,13 +40,9 @@ def cast(node: Node, options: CastAttributes) -> Tensor:
     if value.dtype.is_float and not dtype.is_float:
         if dtype is BOOL:
             return is_not_zero(value)
-        return low_bits(_to(towards_zero(_to(value, FP32)), dtype), wanted)
+        return low_bits(typed(towards_zero(typed(value, FP32)), dtype), wanted)
     if dtype.is_float and value.dtype is BOOL:
         value = ops.cast(value, dtype=INT8)
     elif dtype.is_float and value.dtype.is_float:
-        value = _to(value, FP32)
-    return low_bits(_to(value, dtype), wanted)
-
-
-def _to(value: Tensor, dtype: DType) -> Tensor:
-    return value if value.dtype is dtype else ops.cast(value, dtype=dtype)
+        value = typed(value, FP32)
+    return low_bits(typed(value, dtype), wanted)

@@ -12,6 +12,7 @@ from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import constant, number
+from tosajit.frontends.frame import alike
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import bits_of, low_bits, widened
 from tosajit.frontends.tensorflow.node import Node
@@ -19,17 +20,17 @@ from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, REAL,
 from tosajit.frontends.tensorflow.schema import Type
 from tosajit.tracing.tensor import Tensor
 
-_BITS = f"{WHOLE} {NARROW}"
+_BITS, _ORDERED = f"{WHOLE} {NARROW}", f"{NUMBERS} {NARROW}"
 
-
-@operator("Equal", types=f"{NUMBERS} {NARROW} bool", fold=folded(np.equal))
-@widened
-def equal(node: Node) -> Tensor:
-    """Whether the elements of two tensors are equal."""
-    first, second = node.aligned
-    if first.dtype is BOOL:
-        return ops.logical_not(ops.logical_xor(first, second))
-    return ops.equal(first, second)
+operator("Equal", types=f"{_ORDERED} bool", fold=folded(np.equal))(alike.equal)
+operator("Greater", types=_ORDERED, fold=folded(np.greater))(alike.greater)
+operator("GreaterEqual", types=_ORDERED, fold=folded(np.greater_equal))(alike.greater_equal)
+operator("Less", types=_ORDERED, fold=folded(np.less))(alike.less)
+operator("LessEqual", types=_ORDERED, fold=folded(np.less_equal))(alike.less_equal)
+operator("LogicalAnd", types="bool", fold=folded(np.logical_and))(alike.logical_and)
+operator("LogicalOr", types="bool", fold=folded(np.logical_or))(alike.logical_or)
+operator("LogicalNot", types="bool", fold=folded(np.logical_not))(alike.logical_not)
+operator("IsNan", types=REAL, fold=folded(np.isnan))(alike.is_nan)
 
 
 @operator("NotEqual", types=f"{NUMBERS} {NARROW} bool", fold=folded(np.not_equal))
@@ -40,58 +41,6 @@ def not_equal(node: Node) -> Tensor:
     if first.dtype is BOOL:
         return ops.logical_xor(first, second)
     return ops.logical_not(ops.equal(first, second))
-
-
-@operator("Greater", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater))
-@widened
-def greater(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are greater."""
-    return ops.greater(*node.aligned)
-
-
-@operator("GreaterEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.greater_equal))
-@widened
-def greater_equal(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are greater or equal."""
-    return ops.greater_equal(*node.aligned)
-
-
-@operator("Less", types=f"{NUMBERS} {NARROW}", fold=folded(np.less))
-@widened
-def less(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are less."""
-    return ops.greater(*reversed(node.aligned))
-
-
-@operator("LessEqual", types=f"{NUMBERS} {NARROW}", fold=folded(np.less_equal))
-@widened
-def less_equal(node: Node) -> Tensor:
-    """Whether the elements of the first tensor are less or equal."""
-    return ops.greater_equal(*reversed(node.aligned))
-
-
-@operator("LogicalAnd", types="bool", fold=folded(np.logical_and))
-def logical_and(node: Node) -> Tensor:
-    """Whether the elements of both tensors are true."""
-    return ops.logical_and(*node.aligned)
-
-
-@operator("LogicalOr", types="bool", fold=folded(np.logical_or))
-def logical_or(node: Node) -> Tensor:
-    """Whether the elements of either tensor are true."""
-    return ops.logical_or(*node.aligned)
-
-
-@operator("LogicalNot", types="bool", fold=folded(np.logical_not))
-def logical_not(node: Node) -> Tensor:
-    """Whether elements are false."""
-    return ops.logical_not(node[0].tensor)
-
-
-@operator("IsNan", types=REAL, fold=folded(np.isnan))
-def is_nan(node: Node) -> Tensor:
-    """Whether elements are no numbers."""
-    return ops.logical_not(ops.equal(node[0].tensor, node[0].tensor))
 
 
 @operator("IsInf", types=REAL, fold=folded(np.isinf))

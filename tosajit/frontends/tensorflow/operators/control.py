@@ -9,7 +9,8 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node, Operand
 from tosajit.frontends.tensorflow.operators import operator
 from tosajit.frontends.tensorflow.records import FunctionName
 from tosajit.tracing.tensor import Tensor

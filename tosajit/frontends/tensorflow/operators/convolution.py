@@ -10,8 +10,9 @@ from tosajit.frontends.common.layout import split, transposed
 from tosajit.frontends.common.transposition import spread_out, turned
 from tosajit.frontends.common.windows import Span, padding, transposed_padding, trimmed
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.images import Images, spatial, windows
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

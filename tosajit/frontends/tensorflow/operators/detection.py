@@ -9,7 +9,8 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.frontends.common.custom import suppressed
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import operator, refuse
 from tosajit.tracing.tensor import Tensor
 

@@ -16,7 +16,8 @@ from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.numbers import constant, number
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node, Operand
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.tracing.tensor import Tensor
 

@@ -15,9 +15,10 @@ from tosajit.frontends.common.functions import log_of_more, soft_plus
 from tosajit.frontends.common.functions import square_root as root
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 

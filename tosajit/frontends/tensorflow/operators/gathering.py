@@ -10,7 +10,8 @@ from tosajit.arrays import Array
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.tracing.tensor import Tensor
 

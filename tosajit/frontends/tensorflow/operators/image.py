@@ -13,8 +13,9 @@ from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.images import bilinear_image, exactly, nearest_image
 from tosajit.frontends.common.layout import sliced, small
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.images import Images
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import MOVED, NUMBERS, operator
 from tosajit.tracing.tensor import Tensor
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 from tosajit import ops
 from tosajit.dtypes import BOOL
 from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
 from tosajit.frontends.common.layout import reshaped
-from tosajit.frontends.common.ordering import greatest, running_products, running_sums, turned_sequences
+from tosajit.frontends.common.ordering import greatest, turned_sequences
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.scatter import combined, filled, placed, unique
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame import Refused, alike
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.tensorflow.node import Node, Operand
 from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
@@ -125,20 +127,9 @@ class CumulativeAttributes(Attributes):
     reverse: bool = False
 
 
-@operator("Cumsum", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
-@widened
-def cumulative_sum(node: Node, options: CumulativeAttributes) -> Tensor:
-    """The sums of the elements of a dimension up to each of them."""
-    (axis,) = axes_of(node[1].ints, node[0].rank)
-    return running_sums(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
-
-
-@operator("Cumprod", CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
-@widened
-def cumulative_product(node: Node, options: CumulativeAttributes) -> Tensor:
-    """The products of the elements of a dimension up to each of them."""
-    (axis,) = axes_of(node[1].ints, node[0].rank)
-    return running_products(node[0].tensor, axis, exclusive=options.exclusive, reverse=options.reverse)
+_accumulated = partial(operator, attributes=CumulativeAttributes, types=f"{NUMBERS} {NARROW}")
+_accumulated("Cumsum")(alike.cumulative_sum)
+_accumulated("Cumprod")(alike.cumulative_product)
 
 
 @dataclass(frozen=True, slots=True)

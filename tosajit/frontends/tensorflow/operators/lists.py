@@ -11,8 +11,9 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import part, reshaped, small
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.elements import STORAGE
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand, TensorList
+from tosajit.frontends.tensorflow.node import Node, Operand, TensorList
 from tosajit.frontends.tensorflow.operators import operator
 from tosajit.frontends.tensorflow.schema import Type
 from tosajit.tracing.tensor import Tensor

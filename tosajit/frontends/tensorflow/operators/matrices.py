@@ -8,7 +8,8 @@ from tosajit.frontends.common.einsum import product, product_of
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node, Operand
 from tosajit.frontends.tensorflow.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

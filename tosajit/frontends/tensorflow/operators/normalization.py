@@ -13,8 +13,9 @@ from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.norms import response_normalized
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.images import Images
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

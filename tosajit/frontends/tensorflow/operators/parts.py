@@ -14,7 +14,8 @@ from tosajit.frontends.common.layout import part, reshaped, small
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Masks, Range, cut, masked, strided
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node, Operand
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node, Operand
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.tracing.tensor import Tensor
 

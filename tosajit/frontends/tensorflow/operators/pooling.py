@@ -9,8 +9,9 @@ from tosajit import ops
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.windows import Span, padding, trimmed
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.images import Images, spatial, windows
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import REAL, operator
 from tosajit.tracing.tensor import Tensor
 

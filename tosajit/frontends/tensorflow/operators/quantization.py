@@ -11,7 +11,8 @@ from tosajit.frontends.common.grid import Grid
 from tosajit.frontends.common.numbers import nearest_even, number
 from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import operator
 from tosajit.tracing.tensor import Tensor
 

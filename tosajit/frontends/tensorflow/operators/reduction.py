@@ -14,8 +14,9 @@ from tosajit.arrays import Array
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import MOVED, NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 

@@ -12,8 +12,9 @@ from tosajit.arrays import Array
 from tosajit.frontends.common.layout import reshaped, small, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.elements import STORAGE
-from tosajit.frontends.tensorflow.node import Attributes, Node
+from tosajit.frontends.tensorflow.node import Node
 from tosajit.frontends.tensorflow.operators import MOVED, operator
 from tosajit.frontends.tensorflow.schema import Type
 from tosajit.tracing.tensor import Tensor

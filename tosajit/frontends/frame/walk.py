@@ -1,0 +1,22 @@
+"""What the walks of front ends share, whose models have graphs or functions inside of each other."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from tosajit.frontends.frame.proportion import Proportion
+from tosajit.frontends.frame.refusal import Refusals
+
+Model = TypeVar("Model")
+
+
+class Lowering(Generic[Model]):
+    """What the graphs and functions of a model share on their way."""
+
+    def __init__(self, model: Model, proportion: Proportion) -> None:
+        self.model, self.proportion = model, proportion
+        self.refusals = Refusals()
+
+
+class Unlowered(Exception):
+    """Raised where a graph has nodes that are refused: these are noted already."""
