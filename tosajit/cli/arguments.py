@@ -253,30 +253,24 @@ def _check(parser: ArgumentParser) -> None:
     _json(parser)
 
 
-def _run(parser: ArgumentParser) -> None:
-    _model(parser)
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        type=binding,
-        metavar="NAME=FILE",
-        help="read an input from a .npy file; can be repeated",
-    )
-    parser.add_argument(
-        "--random", action="store_true", help="use random values for inputs that are not given"
-    )
+def _files(parser: ArgumentParser, name: str, help: str) -> None:
+    parser.add_argument(name, action="append", default=[], type=binding, metavar="NAME=FILE", help=help)
+
+
+def _seed(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
     )
+
+
+def _run(parser: ArgumentParser) -> None:
+    _model(parser)
+    _files(parser, "--input", "read an input from a .npy file; can be repeated")
     parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        type=binding,
-        metavar="NAME=FILE",
-        help="write an output to a .npy file; can be repeated",
+        "--random", action="store_true", help="use random values for inputs that are not given"
     )
+    _seed(parser)
+    _files(parser, "--output", "write an output to a .npy file; can be repeated")
     parser.add_argument(
         "--output-dir", type=Path, metavar="FOLDER", help="write all outputs to NAME.npy in this folder"
     )
@@ -293,17 +287,8 @@ def _run(parser: ArgumentParser) -> None:
 
 def _profile(parser: ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        type=binding,
-        metavar="NAME=FILE",
-        help="read an input from a .npy file; can be repeated (default: random values)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
-    )
+    _files(parser, "--input", "read an input from a .npy file; can be repeated (default: random values)")
+    _seed(parser)
     parser.add_argument(
         "--runs", type=positive, default=21, metavar="N", help="time N runs (default: %(default)s)"
     )
