@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import tarfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+import archives
 
 from onnx_tests.suite import Outcome, Test, tests
 
@@ -23,29 +24,20 @@ def pack(outcomes: Sequence[Outcome], root: Path) -> None:
             candidate, kind = (size, test.name, test), (test.operators, test.type)
             smallest[kind] = min(smallest.get(kind, candidate), candidate, key=lambda one: one[:2])
     chosen = sorted((test for _, _, test in smallest.values()), key=lambda test: test.name)
-    with tarfile.open(ARCHIVE, "w:xz", preset=9) as tar:
-        for path in (path for test in chosen for path in test.files):
-            content = path.read_bytes()
-            about = tarfile.TarInfo(path.relative_to(root).as_posix())
-            about.size = len(content)
-            tar.addfile(about, io.BytesIO(content))
+    archives.write(ARCHIVE, root, (path for test in chosen for path in test.files))
     print(f"sample: {len(chosen)} tests, {ARCHIVE.stat().st_size / 1e3:.0f} KB in {ARCHIVE}")
 
 
 def unpack(folder: Path) -> list[Test]:
     """Unpack the archive into a folder; its tests."""
-    with tarfile.open(ARCHIVE) as tar:
-        # Python before 3.11.4 has no filters, and needs none for an archive of ours.
-        tar.extraction_filter = getattr(tarfile, "data_filter", None)
-        tar.extractall(folder)
+    archives.unpack(ARCHIVE, folder)
     return list(tests(folder))
 
 
 @cache
 def names() -> tuple[str, ...]:
     """The names of the archive's tests, without unpacking it."""
-    with tarfile.open(ARCHIVE) as tar:
-        return tuple(Path(name).parent.name for name in tar.getnames() if name.endswith("/about.json"))
+    return archives.folders(ARCHIVE, "about.json")
 
 
 @cache
