@@ -105,6 +105,15 @@ class GraphBuilder:
         """The tensor called `name`."""
         return self._values[name]
 
+    def holds(self, value: Value) -> bool:
+        """Whether a tensor is still called what it was."""
+        return self._values.get(value.name) is value
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What new nodes are named after now, and their location."""
+        return self._stem, self._location
+
     def producer(self, name: str) -> Node | None:
         """The node that makes a tensor; None for an input."""
         return next((node for node in reversed(self._nodes) if name in node.outputs), None)
