@@ -33,7 +33,7 @@ def groups_for(segment: Segment, target: Target) -> Groups:
 def _named(nests: Sequence[Nest], groups: Sequence[Nest]) -> list[Nest]:
     """The groups with their members in the order of what they do, so that the first one says it best."""
     rank = {name: RANKS.index(nest.verb) for nest in reversed(nests) for name in nest.members}
-    return [replace(g, members=tuple(sorted(g.members, key=lambda name: rank.get(name, 0)))) for g in groups]
+    return [replace(group, members=tuple(sorted(group.members, key=rank.__getitem__))) for group in groups]
 
 
 def planned(groups: Groups, target: Target) -> Planned:

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from tiling.fuse import fuse as fused
-from tiling.target import Target
+from tiling.target import HOST
 from tiling.text import members_text
 from tosajit.arrays import Array
 from tosajit.checks.validation import check
@@ -64,8 +64,7 @@ def _evaluated(segment: Segment, interpret: bool) -> Mapping[str, Array]:
     if interpret:
         results = interpreter_of(segment).run(())
     else:
-        options = Options(Target("host", alignment=64), once=True)
-        results = Runner(through(since("fuse"), segment, options)).run(())
+        results = Runner(through(since("fuse"), segment, Options(HOST, once=True))).run(())
     return dict(zip(segment.outputs, results, strict=True))
 
 
