@@ -6,7 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,9 +14,11 @@ import pytest
 import sim
 import tosajit as tj
 from sim.analytic import Workload, evaluate
+from sim.explore import workers
 from sim.explore.work import Impossible
 from tosajit import ops
-from tosajit.npu.explore import GraphWork, works_of
+from tosajit.npu import explore
+from tosajit.npu.explore import GraphWork, _Sums, works_of
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
 
@@ -228,3 +230,63 @@ def test_workers_import_neither_numba_nor_the_planner_of_graphs() -> None:
     code = f"import sim.explore.worker, tosajit.npu.explore, sys; print({forbidden} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [
+        ({}, 3),
+        ({"points": 1000}, None),
+        ({"points": 1001}, 3),
+        ({"points": 1000, "confirm": 1}, 3),
+        ({"points": 1000, "mode": "events"}, 3),
+        ({"workers": 0}, None),
+        ({"workers": 2, "points": 1}, 2),
+    ],
+)
+def test_few_points_of_the_closed_form_are_evaluated_here(
+    asked: dict[str, Any], count: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explore, "cores", lambda: 3)
+    monkeypatch.setattr(workers, "Local", lambda count: count)
+    options = {"workers": None, "client": None, "mode": "analytic", "points": None, "confirm": 0, **asked}
+    pool = explore.pool_of(**options)
+    here = isinstance(pool, workers.Here)
+    assert (None if here else cast(int, pool)) == count
+
+
+@pytest.mark.parametrize("weight", [0, 0.0, 2])
+def test_weights_are_numbers_from_zero_to_less_than_infinity(weight: float) -> None:
+    graph = tj.trace(added, value())
+    assert [one.weight for one in works_of({graph: weight})[0]] == [weight]
+    for wrong in (-0.5, float("inf"), float("nan")):
+        with pytest.raises(tj.InputError, match="must be a number of at least 0"):
+            works_of({graph: wrong})
+
+
+def test_energy_leaks_as_long_as_a_machine_runs_and_is_launched_once() -> None:
+    def looped(n: tj.ops.Tensor, x: tj.ops.Tensor) -> object:
+        return ops.while_loop(lambda n, x: n > np.int32(0), lambda n, x: (n - np.int32(1), added(x)), n, x)
+
+    graph = tj.trace(looped, tj.Value("n", tj.INT32, ()), value())
+    found = []
+    for launch in (0, 700):
+        changes = {"launch_overhead_cycles": launch, "energy.leakage_watts": 0.5}
+        many = [machine.replace(changes) for machine in machines()]
+        found.append(work_of(graph, loop_trips=4).analytic(many))
+    clock = np.array([machine.clock_hz for machine in machines()])
+    assert np.allclose(found[1].cycles - found[0].cycles, 700)
+    assert np.allclose(found[1].seconds - found[0].seconds, 700 / clock)
+    assert np.allclose(found[1].joules - found[0].joules, 700 / clock * 0.5)
+    assert np.array_equal(found[1].offchip_bytes, found[0].offchip_bytes)
+
+
+def test_of_two_branches_the_one_with_more_programs_is_not_slower_for_being_launched_more_often() -> None:
+    """Each program counts its launch until the sums are known; only work decides which branch is slower."""
+    many = [machine.replace({"launch_overhead_cycles": 100}) for machine in machines()]
+    ones, none = np.ones(len(many)), ("",) * len(many)
+    for work, slower in ((1, False), (2, True), (3, True)):
+        short = _Sums(ones * (100 + work), ones * 1, ones * 2, ones, none)
+        often = _Sums(ones * (300 + 2), ones * 3, ones * 4, ones * 3, none)
+        assert short.slower(often, many).joules.tolist() == (ones if slower else ones * 3).tolist()
+        assert short.slower(often, many).programs.tolist() == (ones if slower else ones * 3).tolist()

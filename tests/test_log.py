@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 import tosajit as tj
 from tests.test_explain import depthwise
+from tosajit.compiler import stages
 from tosajit.kernels import objects
 from tosajit.kernels.objects import compile_kernels
+from tosajit.runtime import building
 
 KERNEL = '"""A kernel that does nothing: %s."""\n\n\ndef kernel(args):\n    pass\n'
 
@@ -89,3 +92,12 @@ def test_nothing_is_said_unless_somebody_listens(tmp_path: Path) -> None:
     code = "import tosajit as tj; tj.compile(tj.samples.load('resnet8'))"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_times_are_in_milliseconds(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    for module in (building, stages):
+        monkeypatch.setattr(module, "perf_counter", count(5, 2).__next__)
+    with caplog.at_level(logging.DEBUG, "tosajit"):
+        tj.compile(tj.trace(lambda x: x + x, np.zeros(4, np.int32)))
+    assert caplog.messages[-1].endswith(" compiled in 2000 ms")
+    assert [text for text in caplog.messages if text.startswith("fuse took")] == ["fuse took 2000.0 ms"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tosajit as tj
-from tiling.expr import read
-from tiling.nest import Access, Axis, Nest, Write, identity
+from tiling.expr import call, const, read
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
 from tosajit.compiler import stages
 from tosajit.compiler.moving import moved
 from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
@@ -119,3 +121,52 @@ def test_one_element_is_repeated_as_dense_as_kernels_read_it() -> None:
     assert not rest
     assert made["all"].tolist() == [7] * 8
     assert made["all"].flags.c_contiguous
+
+
+def plain() -> Nest:
+    """A move of six elements in order."""
+    axes = (Axis("i", 2), Axis("j", 3))
+    source, target = (Access(name, "i32", (2, 3), identity(2)) for name in ("one", "two"))
+    return Nest("move", axes, (source,), (Write(target, read(0, "i32")),), members=("m",))
+
+
+def written(nest: Nest, **changes: Any) -> Nest:
+    (write,) = nest.writes
+    return replace(nest, writes=(replace(write, access=replace(write.access, **changes)),))
+
+
+def fed(nest: Nest, **changes: Any) -> Nest:
+    return replace(nest, reads=(replace(nest.reads[0], **changes),))
+
+
+PLACE = Indirect(read(1, "i32"))
+SPOILED: dict[str, Callable[[Nest], Nest]] = {
+    "verb": lambda nest: replace(nest, verb="map"),
+    "reduction": lambda nest: replace(nest, reduction=Reduction("add", 0, "i32", read(0, "i32"))),
+    "no source": lambda nest: replace(nest, reads=()),
+    "two sources": lambda nest: replace(nest, reads=nest.reads * 2),
+    "two results": lambda nest: replace(nest, writes=nest.writes * 2),
+    "computed": lambda nest: replace(
+        nest, writes=(replace(nest.writes[0], value=call("abs_i32", read(0, "i32"))),)
+    ),
+    "filled": lambda nest: fed(nest, fill=const(0, "i32")),
+    "chosen by data": lambda nest: fed(nest, index=(PLACE, nest.reads[0].index[1])),
+    "put by data": lambda nest: written(nest, index=(PLACE, nest.reads[0].index[1])),
+    "beginning later": lambda nest: written(nest, shape=(3, 3), index=(Affine((1, 0), 1), Affine((0, 1)))),
+    "a part": lambda nest: written(nest, shape=(3, 3)),
+    "transposed": lambda nest: written(nest, shape=(3, 2), index=(Affine((0, 1)), Affine((1, 0)))),
+}
+
+
+def test_a_plain_move_is_done_without_a_kernel() -> None:
+    constant = np.arange(6, dtype=np.int32)
+    made, rest = moved([plain()], {"one": constant})
+    assert made["two"].tolist() == constant.tolist()
+    assert rest == []
+    assert moved([plain()], {}) == ({}, [plain()])
+
+
+@pytest.mark.parametrize("fault", SPOILED)
+def test_what_is_no_plain_move_is_left_to_kernels(fault: str) -> None:
+    nest = SPOILED[fault](plain())
+    assert moved([nest], {"one": np.arange(6, dtype=np.int32)}) == ({}, [nest])

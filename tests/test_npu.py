@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tosajit import ops
-from tosajit.npu.simulate import Network
+from tosajit.compiler.segment import Groups
+from tosajit.graph.operator import OPERATORS
+from tosajit.npu.simulate import Network, _rank, name_of
 
 MODEL = tj.samples.path("ds_cnn")
 MACHINES = [
@@ -128,3 +134,42 @@ def test_equal_graphs_are_fused_once_and_not_kept_alive() -> None:
     del graph, other
     gc.collect()
     assert alive() is None
+
+
+def test_nodes_that_tell_most_of_a_group_give_it_its_name(golden: Callable[[str, str], None]) -> None:
+    own = {name: one for name, one in OPERATORS.items() if one.__module__.startswith("tosajit.operators")}
+    nodes: dict[str, Any] = {name: SimpleNamespace(operator=operator) for name, operator in own.items()}
+    golden("ranks", "\n".join(f"{name} {_rank(node)}" for name, node in sorted(nodes.items())))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("model.tosa", "model"), ("a/model.tosa", "a"), ("a/b.tosa", "b"), (Path("x/model.onnx"), "x")],
+)
+def test_a_model_is_called_after_its_file_or_its_folder(path: str | Path, name: str) -> None:
+    assert name_of(path) == name
+
+
+def test_a_program_is_planned_once_for_a_machine_and_again_for_another() -> None:
+    network = Network(tj.trace(lambda x: x + x, np.zeros((8, 8), np.int32)))
+    (groups,) = network.steps
+    assert isinstance(groups, Groups)
+    one, other = tj.machine("systolic-16"), tj.machine("tiny")
+    program = network.program(groups, one)
+    assert network.program(groups, tj.machine("systolic-16")) is program
+    assert network.program(groups, other).target.name == "tiny"
+    assert network.program(groups, one).target.name == "systolic-16"
+
+
+def test_a_variable_is_moved_once_for_each_use_and_takes_time() -> None:
+    def held(x: ops.Tensor) -> ops.Tensor:
+        state = ops.variable("state", np.zeros((4, 6), np.int8))
+        state.write(x)
+        return state.read()
+
+    report = tj.simulate(tj.trace(held, np.zeros((4, 6), np.int8)), "tiny")
+    moves = [one for one in report.operators if "VARIABLE" in one.label]
+    assert [one.label.split()[0] for one in moves] == ["VARIABLE_WRITE", "VARIABLE_READ"]
+    for one in moves:
+        sizes = {key: size for key, size in one.traffic.items() if "offchip" in key and size}
+        assert sorted(sizes.values()) == [24, 24]

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tests.test_control_flow import choice
-from tiling.nest import Nest
+from tiling.expr import call, read
+from tiling.nest import Access, Affine, Axis, Nest, Write, along
 from tiling.program import Program
 from tosajit.compiler import stages
+from tosajit.compiler.constants import _foldable
+from tosajit.compiler.names import MARK, distinct
 from tosajit.dtypes import INT32
+from tosajit.host.simplify import simplify
 from tosajit.operators import ADD
 from tosajit.tracing.builder import GraphBuilder
 
@@ -149,3 +155,87 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
         tj.CompileError, match=r"TOSAJIT_DUMP: .*7-plan.txt cannot be written: Not a directory"
     ):
         tj.compile(choice())
+
+
+def test_of_similar_stages_the_nearest_is_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOSAJIT_DUMP", "prepair")
+    with pytest.raises(tj.CompileError, match=r"did you mean prepare\?$"):
+        tj.compile(choice())
+
+
+def test_others_may_not_run_what_is_written_nor_look_into_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_DUMP", "fuse")
+    monkeypatch.setenv("TOSAJIT_DUMP_DIR", str(tmp_path / "dump"))
+    before = os.umask(0)
+    try:
+        tj.compile(choice())
+    finally:
+        os.umask(before)
+    (path,) = (tmp_path / "dump").rglob("*.txt")
+    modes = [one.stat().st_mode & 0o777 for one in (path, path.parent, tmp_path / "dump")]
+    assert modes == [0o666, 0o700, 0o700]
+
+
+def test_results_of_constants_are_computed_once_and_thus_not_made_cheaper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    def noted(nests: Sequence[Nest], *others: Any) -> Any:
+        seen.append(len(nests))
+        return simplify(nests, *others)
+
+    monkeypatch.setattr(stages, "simplified", noted)
+    builder = GraphBuilder()
+    x, one = builder.input("x", INT32, (3,)), builder.const(np.array([1, 2, 3], np.int32))
+    builder.output(builder.add(ADD(), [x, builder.add(ADD(), [one, one])]))
+    made = tj.compile(builder.build())
+    assert made(np.zeros(3, np.int32)).tolist() == [2, 4, 6]
+    assert seen == [1]
+
+
+def test_a_constant_is_computed_beforehand_as_long_as_it_is_not_too_large() -> None:
+    def sums(elements: int) -> Nest:
+        whole = Access("sum", "i32", (elements,), (along(0, 1),))
+        value = call("add_i32", read(0, "i32"), read(0, "i32"), type="i32")
+        one = Access("one", "i32", (1,), (Affine((0,)),))
+        return Nest("map", (Axis("i", elements),), (one,), (Write(whole, value),), members=("sum",))
+
+    for elements, expected in ((1 << 24, {"one", "sum"}), ((1 << 24) + 1, {"one"})):
+        assert _foldable([sums(elements)], {"one"}, set()) == expected
+        assert _foldable([sums(elements)], {"one"}, {"sum"}) == {"one"}
+        assert _foldable([sums(elements)], set(), set()) == set()
+
+
+def test_threads_are_made_where_a_group_is_shared() -> None:
+    builder = GraphBuilder()
+    x, y = builder.input("x", INT32, (256, 512)), builder.input("y", INT32, (3,))
+    builder.output(builder.add(ADD(), [x, x]), builder.add(ADD(), [y, y]))
+    for graph, threads in ((builder.build(), 2), (small(), 1)):
+        made = tj.compile(graph, threads=2)
+        shared = [section.shared for section in made.program.sections]
+        assert (threads == 2) == any(shared)
+        assert not all(shared)
+        assert made.stages["link"].values["main"].threads == threads
+
+
+def small() -> tj.Graph:
+    """A graph with so little to do that one core does it all."""
+    builder = GraphBuilder()
+    x = builder.input("x", INT32, (3,))
+    builder.output(builder.add(ADD(), [x, x]))
+    return builder.build()
+
+
+def test_names_that_lie_within_others_are_marked_wherever_the_dot_is() -> None:
+    builder = GraphBuilder()
+    names = ["a", "a.b", "a..c", "b.c", ".", ".a", "x.y.z", "x.y", ""]
+    for name in names:
+        builder.input(name, INT32, (1,))
+    found = distinct(builder.build().main)
+    within = {"a.b", "a..c", "x.y.z", ".", ".a"}  # the last two in the name that is empty
+    assert list(found.inputs) == [name + MARK if name in within else name for name in names]
+    assert list(found.values) == list(found.inputs)
+    assert [value.name for value in found.values.values()] == list(found.inputs)
