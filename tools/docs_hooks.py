@@ -83,4 +83,5 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "tensorflow": partial(markdown, "tensorflow"),
     "nnef": partial(markdown, "nnef"),
     "onnx": partial(markdown, "onnx"),
+    "torch": partial(markdown, "torch"),
 }

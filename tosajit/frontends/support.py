@@ -30,6 +30,10 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
             from tosajit.frontends.onnx.operators import DECLARATIONS as ONNX
 
             return columns(ONNX, sorted(ONNX))
+        case "torch":
+            from tosajit.frontends.torch.operators import DECLARATIONS as TORCH
+
+            return columns(TORCH, sorted(TORCH))
     raise ValueError(f"no front end is called {source!r}")
 
 

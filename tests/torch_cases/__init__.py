@@ -1,0 +1,1 @@
+"""Programs of PyTorch: records that are written by hand, and modules that `torch` judges."""

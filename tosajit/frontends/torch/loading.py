@@ -1,0 +1,71 @@
+"""`tj.from_torch`: PyTorch is imported only here and in the reader, and exports the module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tosajit.errors import InputError
+from tosajit.graph import Graph
+
+
+def from_torch(
+    module: Any,
+    example_inputs: Sequence[Any] | None = None,
+    example_keywords: Mapping[str, Any] | None = None,
+) -> Graph:
+    """Make a graph of a PyTorch module, through `torch.export`, or of an `ExportedProgram`.
+
+    `example_inputs` and `example_keywords` are what `forward` is called with: tensors, and lists, tuples and
+    dictionaries of them; one tensor stands for itself. Shapes are those of the example. Parameters are
+    constants, buffers that `forward` writes are variables. Inputs are called as the arguments of
+    `forward` are, outputs by their places in what it returns: `output`, `output_1`, or their keys.
+
+    Needs PyTorch (`pip install tosajit[torch]`). Raises `InputError` if the module cannot be exported, and
+    `ModelError` with everything that has no form in TOSA.
+    """
+    from tosajit.frontends.torch.lowering import lowered
+    from tosajit.frontends.torch.reader import read_program
+
+    return lowered(read_program(_exported(module, example_inputs, example_keywords)))
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise InputError(
+            "PyTorch is not installed, which exports modules: pip install tosajit[torch]"
+        ) from None
+    return torch
+
+
+def _exported(module: Any, inputs: Any, keywords: Mapping[str, Any] | None) -> Any:
+    """The exported program of a module."""
+    torch = _torch()
+    if isinstance(module, torch.export.ExportedProgram):
+        if inputs is not None or keywords is not None:
+            raise InputError("an ExportedProgram has its example inputs already: leave them out")
+        return module
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(
+            f"{type(module).__name__} is no PyTorch module: expected a torch.nn.Module or an "
+            "ExportedProgram; put a function into the forward of a module"
+        )
+    if inputs is None and keywords is None:
+        raise InputError("example inputs are missing: tj.from_torch(module, (tensor, …))")
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs or ())
+    training = [one for one in module.modules() if one.training]
+    try:
+        module.eval()
+        with torch.no_grad():
+            return torch.export.export(module, given, dict(keywords or {}))
+    except Exception as error:
+        text = str(error).strip() or type(error).__name__
+        raise InputError(
+            f"torch.export cannot export the module: {text}\n"
+            "Branches and sizes must not depend on elements: torch.export.export(module, inputs) says more"
+        ) from error
+    finally:
+        for one in training:
+            one.training = True

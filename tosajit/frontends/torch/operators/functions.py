@@ -1,0 +1,115 @@
+"""Functions of single elements, of real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi, sqrt
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.frontends.common import functions
+from tosajit.frontends.common.division import quotient_of
+from tosajit.frontends.common.numbers import constant, nearest_even, number, towards_zero
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.torch.node import Node, Operand
+from tosajit.frontends.torch.operators import NARROW, NUMBERS, REAL, operator
+from tosajit.frontends.torch.operators.arithmetic import clamped, elementwise
+from tosajit.tracing.tensor import Tensor
+
+Function = Callable[[Tensor], Tensor]
+_PLAIN: tuple[tuple[str, Function, Callable[[Array], Array] | None, str], ...] = (
+    ("exp", ops.exp, np.exp, "The exponential."),
+    ("expm1", lambda one: ops.sub(ops.exp(one), number(one, 1)), np.expm1, "The exponential less one."),
+    ("exp2", lambda one: ops.exp(ops.mul(one, number(one, log(2)))), np.exp2, "Two to the power."),
+    ("log", ops.log, np.log, "The natural logarithm."),
+    ("log2", functions.log2, np.log2, "The logarithm to the base 2."),
+    ("log10", lambda one: ops.mul(ops.log(one), number(one, 1 / log(10))), np.log10,
+     "The logarithm to the base 10."),
+    ("log1p", functions.log_of_more, np.log1p, "The natural logarithm of one more."),
+    ("reciprocal", ops.reciprocal, np.reciprocal, "One over a number."),
+    ("sqrt", functions.square_root, np.sqrt, "The square root: one over one over it."),
+    ("rsqrt", ops.rsqrt, lambda one: 1 / np.sqrt(one), "One over the square root."),
+    ("sin", ops.sin, np.sin, "The sine of an angle in radians."),
+    ("cos", ops.cos, np.cos, "The cosine of an angle in radians."),
+    ("tan", lambda one: quotient_of(ops.sin(one), ops.cos(one)), np.tan,
+     "The tangent of an angle in radians."),
+    ("sinh", functions.sinh, np.sinh, "The hyperbolic sine."),
+    ("cosh", functions.cosh, np.cosh, "The hyperbolic cosine."),
+    ("tanh", ops.tanh, np.tanh, "The hyperbolic tangent."),
+    ("asin", functions.asin, np.arcsin, "The arc sine."),
+    ("acos", functions.acos, np.arccos, "The arc cosine."),
+    ("atan", functions.atan, np.arctan, "The arc tangent."),
+    ("asinh", functions.asinh, np.arcsinh, "The inverse of the hyperbolic sine."),
+    ("acosh", functions.acosh, np.arccosh, "The inverse of the hyperbolic cosine."),
+    ("atanh", functions.atanh, np.arctanh, "The inverse of the hyperbolic tangent."),
+    ("sigmoid", ops.sigmoid, None, "One over one plus the exponential of the opposite."),
+    ("erf", ops.erf, None, "The error function."),
+    ("erfc", lambda one: ops.sub(constant(one, 1), ops.erf(one)), None, "One less the error function."),
+    ("silu", lambda one: ops.mul(one, ops.sigmoid(one)), None, "Elements times their sigmoid."),
+    ("mish", lambda one: ops.mul(one, ops.tanh(functions.soft_plus(one))), None,
+     "Elements times the hyperbolic tangent of their softplus."),
+    ("log_sigmoid", lambda one: -functions.soft_plus(-one), None, "The logarithm of the sigmoid."),
+    ("hardsigmoid", lambda one: _line(one), None, "A line from 0 to 1."),
+    ("hardswish", lambda one: ops.mul(one, _line(one)), None, "Elements times a line from 0 to 1."),
+)  # fmt: skip
+"""Operators of one tensor: names, what writes them, what folds them, and what they do."""
+_WHOLE: tuple[tuple[str, Function, Callable[[Array], Array], str], ...] = (
+    ("floor", ops.floor, np.floor, "The next whole number downwards."),
+    ("ceil", ops.ceil, np.ceil, "The next whole number upwards."),
+    ("round", nearest_even, np.rint, "The nearest whole number, the even one of two."),
+    ("trunc", towards_zero, np.trunc, "The next whole number towards zero."),
+)
+
+
+def _line(value: Tensor) -> Tensor:
+    line = ops.add(ops.mul(value, number(value, 1 / 6)), number(value, 0.5))
+    return ops.clamp(line, min_val=0.0, max_val=1.0)
+
+
+def _declare(name: str, write: Function, fold: Callable[[Array], Array] | None, summary: str) -> None:
+    def plain(node: Node) -> Tensor:
+        value = node[0].tensor
+        return write(value) if value.dtype.is_float else value
+
+    plain.__doc__ = summary
+    elementwise(f"aten.{name}.default", fold)(plain)
+
+
+for _row in (*_PLAIN, *_WHOLE):
+    _declare(*_row)
+
+
+@operator("aten.relu.default", types=f"{NUMBERS} {NARROW}")
+def relu(node: Node, self: Operand) -> Tensor:
+    """Elements from 0 on, others as 0."""
+    return clamped(self.tensor, 0, None)
+
+
+@operator("aten.relu6.default", types=f"{NUMBERS} {NARROW}")
+def relu6(node: Node, self: Operand) -> Tensor:
+    """Elements from 0 to 6, others as the nearest of them."""
+    return clamped(self.tensor, 0, 6)
+
+
+@operator("aten.hardtanh.default", types=f"{NUMBERS} {NARROW}")
+def hardtanh(node: Node, self: Operand, min_val: float = -1, max_val: float = 1) -> Tensor:
+    """Elements inside of two bounds, others as the nearest of them."""
+    return clamped(self.tensor, min_val, max_val)
+
+
+@operator("aten.gelu.default", types=REAL)
+def gelu(node: Node, self: Operand, approximate: str = "none") -> Tensor:
+    """Elements times how probable smaller ones are."""
+    value = self.tensor
+    half = ops.mul(value, number(value, 0.5))
+    if approximate == "tanh":
+        cube = ops.mul(ops.mul(value, value), value)
+        inner = ops.add(value, ops.mul(cube, number(value, 0.044715)))
+        share = ops.tanh(ops.mul(inner, number(value, sqrt(2 / pi))))
+    elif approximate == "none":
+        share = ops.erf(ops.mul(value, number(value, 1 / sqrt(2))))
+    else:
+        raise Refused(f"its approximation {approximate!r} is not known")
+    return ops.mul(half, ops.add(share, number(value, 1)))

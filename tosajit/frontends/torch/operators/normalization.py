@@ -1,0 +1,106 @@
+"""Normalisation by statistics that are known or computed; softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.dtypes import FP32
+from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.numbers import number, typed
+from tosajit.frontends.common.softmax import log_softmax, softmax
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.torch.node import Node, Operand
+from tosajit.frontends.torch.operators import NUMBERS, REAL, operator
+from tosajit.frontends.torch.operators.reduction import averaged
+from tosajit.frontends.torch.records import Type
+from tosajit.tracing.tensor import Tensor
+
+
+@operator("aten.softmax.int", types=NUMBERS)
+@operator("aten._softmax.default", types=REAL, ignored="half_to_float")
+def soft_max(node: Node, self: Operand, dim: int, dtype: Type | None = None) -> Tensor:
+    """Exponentials over their sum."""
+    return softmax(self.typed(node.type).tensor, dim % max(self.rank, 1))
+
+
+@operator("aten.log_softmax.int", types=NUMBERS)
+@operator("aten._log_softmax.default", types=REAL, ignored="half_to_float")
+def log_soft_max(node: Node, self: Operand, dim: int, dtype: Type | None = None) -> Tensor:
+    """The logarithm of exponentials over their sum."""
+    return log_softmax(self.typed(node.type).tensor, dim % max(self.rank, 1))
+
+
+@operator("aten.batch_norm.default", types=REAL, ignored="momentum cudnn_enabled")
+def batch_norm(
+    node: Node,
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    training: bool = False,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Elements less a mean, over the root of a variance, times a scale, more by an offset, by channels."""
+    if training or running_mean is None or running_var is None:
+        raise Refused("it normalises by the statistics of its operand, as in training", "module.eval()")
+    value = input.tensor
+    given = [one for one in (weight, bias, running_mean, running_var) if one is not None]
+    if not all(one.is_constant for one in given):
+        raise Refused("its statistics are computed")
+    mean, variance = (one.raw.astype(np.float64) for one in (running_mean, running_var))
+    factors = (1 if weight is None else weight.raw.astype(np.float64)) / np.sqrt(variance + eps)
+    offsets = (0 if bias is None else bias.raw.astype(np.float64)) - mean * factors
+    row = (1, -1, *(1,) * (value.ndim - 2))
+    scale, offset = (one.reshape(row).astype(value.dtype.storage) for one in (factors, offsets))
+    return ops.add(ops.mul(value, scale), offset)
+
+
+@operator("aten.layer_norm.default", types=REAL, ignored="cudnn_enable")
+def layer_norm(
+    node: Node,
+    input: Operand,
+    normalized_shape: Sequence[int],
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Elements normalised by the statistics of the last dimensions."""
+    value = input.tensor
+    axes = range(value.ndim - len(normalized_shape), value.ndim)
+    found = _normalized(typed(value, FP32), axes, eps)
+    return affine(typed(found, value.dtype), weight, bias, normalized_shape)
+
+
+def _normalized(value: Tensor, axes: Sequence[int], eps: float) -> Tensor:
+    """Elements less their mean, over the root of their variance."""
+    centred = ops.sub(value, averaged(value, axes, True))
+    variance = averaged(ops.mul(centred, centred), axes, True)
+    return ops.mul(centred, ops.rsqrt(ops.add(variance, number(variance, eps))))
+
+
+def affine(value: Tensor, scale: Operand | None, offset: Operand | None, shape: Sequence[int]) -> Tensor:
+    """Elements times a scale, more by an offset, which have the last dimensions of a shape."""
+    raised = (*(1,) * (value.ndim - len(shape)), *shape)
+    if scale is not None:
+        value = ops.mul(value, reshaped(scale.tensor, raised))
+    return value if offset is None else ops.add(value, reshaped(offset.tensor, raised))
+
+
+@operator("aten.group_norm.default", types=REAL, ignored="cudnn_enabled")
+def group_norm(
+    node: Node,
+    input: Operand,
+    num_groups: int,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Elements normalised by the statistics of groups of channels."""
+    value = input.tensor
+    rows = reshaped(typed(value, FP32), (value.shape[0], num_groups, -1))
+    found = reshaped(typed(_normalized(rows, (2,), eps), value.dtype), value.shape)
+    return affine(found, weight, bias, (value.shape[1], *(1,) * (value.ndim - 2)))
