@@ -27,6 +27,7 @@ from tests.test_contract_kernels import (
 from tests.test_float_contractions import EPSILON, STORE, Drawn, exactly, numbers, types
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
+from tosajit.kernels.contract.blocking import DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.sets.registry import named_set
@@ -103,6 +104,22 @@ def test_rows_away_from_the_padding_are_read_in_place(library: str, shape: tuple
     out = Guarded((*g.output, g.out_channels), np.float32)
     kernel(g, library, x, weights, out)
     near(out.array, x, weights, g)
+
+
+@libraries
+@pytest.mark.parametrize("shape", [*WIDE, (50, 40, 3, 2, 2, 2)])
+def test_taps_give_the_same_bits_side_by_side_and_one_by_one(library: str, shape: tuple[int, ...]) -> None:
+    g = wide(*shape)
+    assert DepthwiseBlocking(g, named_set(library)).side == (
+        3 if shape[2] == 3 and shape[3] == shape[5] else 1
+    )
+    rng, found = np.random.default_rng(shape), []
+    x, weights = numbers(rng, (*g.input, g.in_channels)), numbers(rng, (*g.kernel, g.in_channels, 1))
+    for side in (1, DepthwiseBlocking(g, named_set(library)).side):
+        out = Guarded((*g.output, g.out_channels), np.float32)
+        kernel(g, library, x, weights, out, SIDE=side)
+        found.append(out.array.view(np.uint32))
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 @libraries

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import DepthwiseSlot, Slot
+from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -199,6 +199,12 @@ class DepthwiseBlocking:
         return self.groups * self.shape.kernel[1] * self.shape.parts
 
     @property
+    def side(self) -> int:
+        """Return how many taps side by side each are the tap before them of the next pixel."""
+        shared = self.shape.dilation[1] == self.shape.stride[1]
+        return self.shape.kernel[1] if shared and self.shape.kernel[1] in SIDES else 1
+
+    @property
     def pair_bytes(self) -> int:
         """Return where the weights of the second of two output rows are; 0 if rows share no input."""
         if self.shape.kernel[0] % self._group == 0 or self.shape.stride[0] != self.shape.dilation[0]:
@@ -252,7 +258,7 @@ class DepthwiseBlocking:
             "STRIDE_Y STRIDE_X": shape.stride,
             "DILATION_Y DILATION_X": shape.dilation,
             "PAD_TOP PAD_LEFT": shape.pad,
-            "TAPS PARTS PAIR_BYTES": (self.taps, shape.parts, self.pair_bytes),
+            "TAPS PARTS SIDE PAIR_BYTES": (self.taps, shape.parts, self.side, self.pair_bytes),
             "IN_N IN_Y IN_X": (h * w * tap, w * tap, tap),
             "OUT_N OUT_Y OUT_X": (oh * ow * oc, ow * oc, oc),
         }

@@ -187,7 +187,7 @@ def kernel(args: int) -> None:
     taps, initial = load_i64(args, DepthwiseSlot.TAPS), load_i64(args, DepthwiseSlot.INITIAL)
     stride_x, pixel_block = load_i64(args, DepthwiseSlot.STRIDE_X), load_i64(args, DepthwiseSlot.PIXEL_BLOCK)
     pair_bytes, lines_kernel = load_i64(args, DepthwiseSlot.PAIR_BYTES), load_i64(args, DepthwiseSlot.GATHER)
-    job, tile = local(64), local(128)
+    job, tile = local(64), local(144)
     start_rows(args, job, tile)
     setup(args)
     for column in range(load_i64(args, DepthwiseSlot.N_LO), n_hi, block):
@@ -321,7 +321,7 @@ def kernel_floats(args: int) -> None:
     O_h, O_w = load_i64(args, DepthwiseSlot.O_H), load_i64(args, DepthwiseSlot.O_W)
     I_w, stride_x = load_i64(args, DepthwiseSlot.I_W), load_i64(args, DepthwiseSlot.STRIDE_X)
     reach, lines_kernel = load_i64(args, DepthwiseSlot.REACH), load_i64(args, DepthwiseSlot.GATHER)
-    job, tile, places = local(64), local(128), kept + kept_lines * 8
+    job, tile, places = local(64), local(144), kept + kept_lines * 8
     start_rows(args, job, tile)
     store_i64(tile, DepthwiseTile.OUT, words)
     setup(args)
@@ -379,6 +379,7 @@ def start_channels_floats(args: int, job: int, tile: int, column: int, columns: 
     store_i64(tile, DepthwiseTile.WEIGHTS, weights)
     store_i64(tile, DepthwiseTile.OUT_BYTES, panels * REGISTER)
     store_i64(tile, DepthwiseTile.PANELS, panels)
+    store_i64(tile, DepthwiseTile.SIDE, load_i64(args, DepthwiseSlot.SIDE))
 
 
 def bytes_behind(args: int, line: int) -> Any:

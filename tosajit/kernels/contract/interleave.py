@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tosajit.kernels.contract.products import INT8, INT16, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed, panels, put, switched
 from tosajit.kernels.contract.rows import widen_add, widened
-from tosajit.kernels.contract.slots import DepthwiseTile
+from tosajit.kernels.contract.slots import SIDES, DepthwiseTile
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -105,9 +106,13 @@ class _Panel:
     taps: Value
     weights: Value
     initial: Register
+    side: int
+    """Taps side by side, each of which is the tap before it of the next pixel."""
 
     @classmethod
-    def of(cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register) -> _Panel:
+    def of(
+        cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register, side: int = 1
+    ) -> _Panel:
         """The panel of a number, with the start of its sums."""
         step, taps, own = v.isa.register_bytes, job[DepthwiseTile.TAPS], job[DepthwiseTile.PANEL_TAPS]
         source, weights = job[DepthwiseTile.SOURCE], job[DepthwiseTile.WEIGHTS]
@@ -120,22 +125,27 @@ class _Panel:
             taps,
             weights + index * (own * step),
             initial,
+            side,
         )
 
     def sums(self, first: Value, size: int, finish: Finish) -> None:
         """Sum the taps of some pixels."""
-        v, product = self.v, self.product
+        v, product, side = self.v, self.product, self.side
         pixels = [first + pixel for pixel in range(size)]
-        starts = [self.source + pixel * self.pixel_bytes for pixel in pixels]
+        starts = [self.source + (first + column) * self.pixel_bytes for column in range(size + side - 1)]
 
-        def tap(position: Value, totals: Sequence[Value]) -> Sequence[Value]:
-            offset = v.loaded(self.offsets + position * 8)
-            weight = product.operand(v, self.weights + position * v.isa.register_bytes)
-            inputs = [product.operand(v, start + offset) for start in starts]
-            pairs = zip(totals, inputs, strict=True)
-            return [product.multiplied(v, total, value, weight) for total, value in pairs]
+        def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
+            totals, offset = list(before), v.loaded(self.offsets + position * (8 * side))
+            place = self.weights + position * (side * v.isa.register_bytes)
+            weights = [product.operand(v, place + tap * v.isa.register_bytes) for tap in range(side)]
+            for column, start in enumerate(starts):
+                value = product.operand(v, start + offset)
+                for tap, weight in enumerate(weights):
+                    if 0 <= column - tap < size:
+                        totals[column - tap] = product.multiplied(v, totals[column - tap], value, weight)
+            return totals
 
-        totals = v.loop(self.taps, [self.initial] * size, tap)
+        totals = v.loop(self.taps // side, [self.initial] * size, taps)
         finish(pixels, [product.finished(v, total) for total in totals])
 
     def row(self, count: Value, finish: Finish, again: bool) -> None:
@@ -164,15 +174,21 @@ def depthwise(product: Product, v: Vectors, address: Value) -> None:
     )
     count = job[DepthwiseTile.PIXELS]
 
-    def panel(index: Value) -> None:
+    def panel(side: int, index: Value) -> None:
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
             for pixel, total in zip(pixels, totals, strict=True):
                 v.store(total, words + index * step + pixel * word_bytes)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
 
-    v.each(job[DepthwiseTile.PANELS], panel)
+    def all_panels(side: int) -> None:
+        v.each(job[DepthwiseTile.PANELS], partial(panel, side))
+
+    if product.total == "f32":
+        v.switch(job[DepthwiseTile.SIDE], {side: partial(all_panels, side) for side in SIDES})
+    else:
+        all_panels(1)
 
 
 def depthwise_i16(v: Vectors, address: Value) -> None:

@@ -181,6 +181,10 @@ class RescaleJob(Numbered):
     OFFSETS = auto()
 
 
+SIDES = (1, 3)
+"""Taps of a depthwise convolution of float32 that are taken at once, so that pixels share what they load."""
+
+
 class DepthwiseTile(Numbered):
     """The arguments of a row of pixels of a depthwise convolution."""
 
@@ -193,6 +197,8 @@ class DepthwiseTile(Numbered):
     WEIGHTS = auto()
     PANEL_TAPS = auto()
     """Taps that a panel of weights has, of which TAPS are taken."""
+    SIDE = auto()
+    """float32: taps side by side, each of which is the tap before it of the next pixel: one of `SIDES`."""
     INITIAL = auto()
     OUT = auto()
     OUT_BYTES = auto()
@@ -242,6 +248,8 @@ class DepthwiseSlot(Numbered):
     """Entries of the packed weights per channel: groups of vertical taps, times KW, times PARTS."""
     PARTS = auto()
     """int8 numbers that a weight less its zero point is the sum of."""
+    SIDE = auto()
+    """See DepthwiseTile."""
     PAIR_BYTES = auto()
     """Bytes from the packed weights to those shifted down by a tap; with 0, output rows share no input."""
     IN_N = auto()
