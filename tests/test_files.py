@@ -17,7 +17,7 @@ import tosajit as tj
 from tests.raw_files import RawFile, RawOperator, RawShape, RawTensor
 from tosajit import samples
 from tosajit.checks.validation import validate
-from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT48, SHAPE, UINT8
+from tosajit.dtypes import BOOL, FP32, INT4, INT8, INT32, INT48, SHAPE, UINT8, DType
 from tosajit.errors import FileError
 from tosajit.files import from_bytes, save, to_bytes
 from tosajit.files.builder import Builder
@@ -173,6 +173,36 @@ def test_constants_may_be_padded_to_eight_bytes(padding: int) -> None:
         assert data.tolist() == [5, -1]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "shape", "data", "elements"),
+    [
+        (INT8, (1,), b"\xfb" * 16, [-5]),
+        (INT8, (2,), b"\x05" * 3, [5, 5]),
+        (INT4, (1,), b"\xdd" * 9, [-3]),
+        (INT32, (1,), b"\x02\x01\x00\x00" * 2, [258]),
+        (INT48, (1,), b"\x02\x01\x00\x00\x00\x00" * 3, [258]),
+    ],
+)
+def test_a_constant_may_have_one_element_more_often_than_its_shape_says(
+    dtype: DType, shape: tuple[int, ...], data: bytes, elements: list[int]
+) -> None:
+    tensor = RawTensor(type=dtype.number, shape=shape, data=data)
+    found = from_bytes(constant_file(tensor)).main.values["x"].data
+    assert found is not None
+    assert found.tolist() == elements
+
+
+def test_surplus_that_many_constants_share_is_paid_for() -> None:
+    def file(offset: int) -> bytes:
+        tensors = [RawTensor(f"x{place}", shape=(1,), external=(offset, 1 << 17)) for place in range(20)]
+        constants = [RawOperator(NUMBERS["CONST"], (), (tensor.name,)) for tensor in tensors]
+        return RawFile(tuple(tensors), operators=tuple(constants)).bytes()
+
+    data = file(len(file(1))) + bytes(1 << 17)
+    with pytest.raises(FileError, match="its offsets repeat too much"):
+        from_bytes(data)
+
+
 def test_a_shape_without_components_may_be_padded() -> None:
     file = RawFile((), (RawShape("s", 0, bytes(8)),), (RawOperator(NUMBERS["CONST_SHAPE"], (), ("s",)),))
     assert from_bytes(file.bytes()).main.values["s"].shape == (0,)
@@ -287,8 +317,20 @@ UNREADABLE = {
         "expected 2 bytes for INT8[2], found 1",
     ),
     "a constant that is too long": (
-        constant_file(RawTensor(data=bytes(9))),
+        constant_file(RawTensor(data=bytes(8) + b"1")),
         "expected 2 bytes for INT8[2], found 9",
+    ),
+    "surplus elements that differ": (
+        constant_file(RawTensor(shape=(1,), data=bytes(15) + b"1")),
+        "expected 1 bytes for INT8[1], found 16",
+    ),
+    "surplus halves of a byte that differ": (
+        constant_file(RawTensor(type=INT4.number, shape=(1,), data=b"\x21" * 9)),
+        "expected 1 bytes for INT4[1], found 9",
+    ),
+    "surplus that is no whole element": (
+        constant_file(RawTensor(type=INT32.number, shape=(1,), data=bytes(17))),
+        "expected 4 bytes for INT32[1], found 17",
     ),
     "a huge constant": (
         constant_file(RawTensor(shape=((1 << 31) - 1,) * 9, data=b"12")),

@@ -8,7 +8,7 @@ from tosajit.dtypes import SHAPE, DType
 from tosajit.files import schema
 from tosajit.files.attributes import called_regions, construct, field_names, read_attributes
 from tosajit.files.closing import closed_graph
-from tosajit.files.constants import stored_size, unpack
+from tosajit.files.constants import repeats, stored_size, unpack
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.files.variables import VARIABLES, access, declare_variables
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -17,7 +17,7 @@ from tosajit.graph.operator import Operator
 from tosajit.operators import IDENTITY, OPERATORS
 
 _HIGHEST_RANK = 64  # that of NumPy; PAD takes two numbers for each dimension
-_PADDING = 8  # some writers fill constants up to a multiple of this with zeros
+_PADDING = 8  # some writers fill constants up to a multiple of this with zeros, others repeat one element
 
 
 def read_graph(data: Bytes, shapes: Shapes | None = None) -> Graph:
@@ -198,9 +198,13 @@ def _constant(value: Value, table: Table) -> Array:
     size = stored_size(value.dtype, value.shape)
     start, count = _data(table)
     padded = max(size + -size % _PADDING, _PADDING)
-    if not size <= count <= padded:
-        table.fail("data", f"expected {size} bytes for {value.type}, found {count}")
     data = table.source.data[start : start + count]
+    if count > padded:
+        table.charge(count, "data")
+    if 0 < size < count and repeats(data, value.dtype):
+        data = data[:size]
+    elif not size <= count <= padded:
+        table.fail("data", f"expected {size} bytes for {value.type}, found {count}")
     if any(data[size:]):
         table.fail_at(start + size, "data", "expected zeros after the last element")
     if value.dtype.name in ("INT4", "INT48"):
