@@ -6,12 +6,13 @@ import inspect
 from argparse import Action, ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from conftest import GOLDEN
 from tosajit.cli.arguments import parser
 
+GOLDEN = Path(__file__).parent / "golden"
 PACKAGES = ("tosajit", "sim", "sim.events", "sim.report")
 PLAIN = (bool, int, float, str, tuple, type(None))
 Kept = Callable[[str, Iterator[str]], None]
