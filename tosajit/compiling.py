@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiling.target import Target
-from tosajit.compiler.options import Custom
+from tosajit.compiler.options import Custom, Generic
 from tosajit.frontends import load
 from tosajit.graph import Graph
 from tosajit.graph.given import as_graph
@@ -31,6 +31,7 @@ def compile(
     level: str = "8K",
     progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
+    generic: Generic | None = None,
 ) -> Executable:
     """Check a graph in full and compile it for this computer, a `target` or a modelled `machine`.
 
@@ -47,6 +48,8 @@ def compile(
     * `interpret` compiles nothing, but runs the loop nests in plain Python and NumPy, slowly: those of the
       stage `lower`, or those that the stage `precompute`, `fuse` or `simplify` makes. The first stage whose
       bits differ is the one at fault.
+    * `generic` is when the generic kernel, which is slower, runs groups for which kernels of their own would
+      have to be compiled: `always` or `never`. Without it, `TOSAJIT_GENERIC` says so.
 
     Raises `GraphError` with all violations of the graph, `FileError` for a file that cannot be read,
     `PlanError` if the program does not fit, `CompileError` if arguments contradict each other or a CUSTOM
@@ -67,4 +70,5 @@ def compile(
         limits=limits,
         progress=progress,
         interpret=interpret,
+        generic=generic,
     )

@@ -15,6 +15,9 @@ from tosajit.compiler.journal import Journal
 from tosajit.compiler.segment import Groups, Linked, Planned
 from tosajit.display.columns import aligned
 from tosajit.host.reasons import CHECKED, TARGET, Reason
+from tosajit.kernels.generic.code import NAME as GENERIC
+from tosajit.kernels.generic.code import walker
+from tosajit.kernels.objects import digest
 
 WRITTEN = "generated"
 """The kernel of a group that no array kernel does."""
@@ -102,11 +105,16 @@ def _part(planned: Planned, linked: Linked) -> Iterator[GroupKernel]:
             group=number,
             verb=nest.verb,
             nodes=tuple(dict.fromkeys(nest.members)),
-            kernel=WRITTEN if unit is None else unit.name,
+            kernel=_written(linked.image.kernels[number]) if unit is None else unit.name,
             library="" if unit is None else groups.library,
             digest=linked.image.kernels[number],
             reason=None if unit is not None else _reason(groups, section, linked.checked),
         )
+
+
+def _written(kernel: str) -> str:
+    """What a kernel is that is none of the array kernels."""
+    return GENERIC if kernel == digest(walker()) else WRITTEN
 
 
 def _reason(groups: Groups, section: Section, checked: bool) -> Reason:

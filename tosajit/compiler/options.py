@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tiling.target import HOST, Target
 from tosajit import customs
@@ -58,6 +58,10 @@ def register_custom(
     _registered[domain, operator_name] = Custom(function, shape, nnef)
 
 
+Generic = Literal["never", "always"]
+"""When the generic kernel runs what it can: not at all, or always."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What `compile` was asked for."""
@@ -72,6 +76,8 @@ class Options:
     """Profiles, extensions and level that the graph is held to, as `validate` takes them."""
     interpret: str = ""
     """The stage whose nests are interpreted; empty if kernels are compiled."""
+    generic: Generic = "never"
+    """When the generic kernel runs nests that have no array kernel."""
     once: bool = False
     """Whether the program runs once only, so that what makes it faster does not pay."""
     run: bool = True

@@ -29,6 +29,7 @@ from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
+from tosajit.kernels.generic.code import at_once
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import emit_program
 from tosajit.kernels.link import link as linked
@@ -134,11 +135,13 @@ def emit(made: Planned, options: Options) -> Written:
 def link(written: Written, options: Options) -> Linked:
     """Compiled kernels, and the numbers that the driver walks."""
     groups, program = written.planned.groups, written.planned.program
+    generic = options.on_host and options.generic == "always"
+    codes = at_once(program, written.codes) if generic else written.codes
     segment, sections, operands = groups.segment, program.sections, program.operands.values()
     return Linked(
         name=written.name,
         program=program,
-        image=linked(program, slots_of(program), written.codes, options.progress),
+        image=linked(program, slots_of(program), codes, options.progress),
         slots=tuple(Slot(o.name, o.kind, o.bytes, o.offset, o.place == "scratchpad") for o in operands),
         written=frozenset(write.access.operand for section in sections for write in section.nest.writes),
         members=tuple(Members(one.nest.members, tuple(a.name for a in one.nest.axes)) for one in sections),

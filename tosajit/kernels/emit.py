@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiling.expr import BYTES, reads_of, walk
-from tiling.nest import Access, Affine, Nest, nest_exprs
+from tiling.expr import BYTES, Expr, reads_of, walk
+from tiling.nest import Access, Affine, Nest, Write, nest_exprs
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
 from tosajit.kernels.phase import FLOATING, KernelText, Phase, Strided, chooses, literal
 from tosajit.kernels.scalars import requirement, scalar_source
@@ -107,7 +107,7 @@ class Emitter(KernelText):
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
         names = {node.op for node in walk(*nest_exprs(self.nest)) if not node.is_leaf}
-        if reduction is not None and (self._along_rows() or self._combination not in IN_ANY_ORDER):
+        if reduction is not None and (self.along_rows() or self._combination not in IN_ANY_ORDER):
             names.add(self._combination)
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
@@ -117,11 +117,16 @@ class Emitter(KernelText):
         first = len(self.nest.reads)
         for position, write in enumerate(self.nest.writes):
             number, kind = first + position, self.element(write.access.type)
-            source, store = write.value, "put" if kind in NARROW else "store"
-            if source.scalar.family == "cast" and source.type == kind and source.operands[0].type in FLOATING:
-                source, store = source.operands[0], "store"  # which rounds
+            store, source = self.stored(write)
             value = phase.value(source)
             phase.write(f"{store}_{{}}{kind}(p{number}, {phase.index(number)}", value)
+
+    def stored(self, write: Write) -> tuple[str, Expr]:
+        """What stores a result, and of which value: one that was just rounded is rounded as it is stored."""
+        source, kind = write.value, self.element(write.access.type)
+        if source.scalar.family == "cast" and source.type == kind and source.operands[0].type in FLOATING:
+            return "store", source.operands[0]
+        return "put" if kind in NARROW else "store", source
 
     def _reduction(self) -> None:
         """Three phases over each row of accumulators: set them, combine, and make results of them."""
@@ -136,7 +141,7 @@ class Emitter(KernelText):
         self.lines.append(f"{indent}row = row0 + {self._row(shared, inner)}")
         self.lines.append(f"{indent}if flags & {FIRST_PART}:")
         Phase(self, shared, inner, self._start, indent + "    ").emit()
-        if self._along_rows():
+        if self.along_rows():
             Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
         else:
             Phase(self, shared, inner + reduced, self._combine, indent).emit()
@@ -200,7 +205,7 @@ class Emitter(KernelText):
         phase.acc = "total"
         self._write_results(phase)
 
-    def _along_rows(self) -> bool:
+    def along_rows(self) -> bool:
         """Whether to vectorise over the last kept axis rather than over the last reduced one."""
         nest, last = self.nest, self.nest.outer - 1
         if last < 0:

@@ -48,7 +48,9 @@ def name_of(graph: Graph, options: Options) -> str:
         return ""
     isa = instruction_set()
     found = hashlib.sha256(repr((version.VERSION, _sources(), environment(), isa and isa.name)).encode())
-    found.update(repr((options.target, options.checked, sorted(options.limits.items()))).encode())
+    found.update(
+        repr((options.target, options.checked, options.generic, sorted(options.limits.items()))).encode()
+    )
     for part in _graph(graph):
         found.update(part)
     return found.hexdigest()[:32]

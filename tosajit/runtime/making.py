@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from tiling.target import HOST, Target
-from tosajit.compiler.options import INTERPRETED, Custom, Options
+from tosajit.compiler.options import INTERPRETED, Custom, Generic, Options
 from tosajit.errors import CompileError
 from tosajit.graph import Graph
 from tosajit.runtime import kept
@@ -17,6 +18,10 @@ from tosajit.runtime.executable import Executable
 
 if TYPE_CHECKING:
     from sim import Machine
+
+VARIABLE = "TOSAJIT_GENERIC"
+DEFAULT: Generic = "never"
+"""When the generic kernel runs if nobody says."""
 
 
 def executable_of(
@@ -30,13 +35,16 @@ def executable_of(
     limits: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
+    generic: Generic | None = None,
 ) -> Executable:
     """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
     if not isinstance(threads, int) or threads < 1:
         raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
     interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
-    return made(graph, Options(chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted))
+    when = _generic(generic)
+    asked = Options(chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted, when)
+    return made(graph, asked)
 
 
 def made(graph: Graph, options: Options) -> Executable:
@@ -55,6 +63,15 @@ def _built(graph: Graph, options: Options) -> Executable:
     from tosajit.runtime.building import built
 
     return built(graph, options)
+
+
+def _generic(asked: Generic | None) -> Generic:
+    """When the generic kernel is to run: as asked, or as the environment says."""
+    given = asked or os.environ.get(VARIABLE) or DEFAULT
+    if given not in get_args(Generic):
+        where = f"generic is {asked!r}" if asked else f"{VARIABLE} is {given!r}"
+        raise CompileError(f"{where}, but must be one of {', '.join(get_args(Generic))}")
+    return given  # type: ignore[return-value]
 
 
 def _interpreted(asked: bool | str) -> str:
