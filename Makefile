@@ -9,6 +9,7 @@ export TOSAJIT_PEERS ?= $(CURDIR)/.venv-peers
 export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
 export TOSAJIT_ONNX ?= $(CURDIR)/.venv-onnx
+export TOSAJIT_JAX ?= $(CURDIR)/.venv-jax
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
@@ -23,6 +24,7 @@ VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 ONNX := $(TOSAJIT_ONNX)/.ready
+JAX := $(TOSAJIT_JAX)/.ready
 LOWEST := .venv-lowest/.ready
 ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
@@ -31,7 +33,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer onnx clean environments
+.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer onnx jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -44,7 +46,7 @@ demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program a
 test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 	$(RUN) -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-slow: $(READY) $(LITERT) $(FRAMEWORKS)     ## Run the tests that take long or much memory
+test-slow: $(READY) $(LITERT) $(FRAMEWORKS) $(JAX)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
 
 kernels: $(READY)    ## Compile the kernels that come with the package, before the wheel is built
@@ -134,6 +136,9 @@ fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's r
 onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators: ARGS='--only resize --arm'
 	$(RUN) tools/onnx_nodes.py $(ARGS)
 
+jax: $(READY) $(JAX)    ## Drawn cases of JAX's primitives: SEED=42, ARGS='--only dot --cases 100'
+	$(RUN) tools/jax_primitives.py --seed $(SEED) $(ARGS)
+
 nnef: $(READY) $(ARM)    ## All tests of NNEF 2.0, and how many each standard operator has passed
 	$(RUN) tools/nnef.py $(ARGS)
 
@@ -152,7 +157,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -219,6 +224,11 @@ $(FRAMEWORKS):
 $(ONNX):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet onnx==1.23.2
+	touch $@
+
+$(JAX): pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet jax==0.10.2 flax==0.12.8 -e .
 	touch $@
 
 $(NPU_PEERS):

@@ -84,4 +84,5 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "nnef": partial(markdown, "nnef"),
     "onnx": partial(markdown, "onnx"),
     "torch": partial(markdown, "torch"),
+    "jax": partial(markdown, "jax"),
 }

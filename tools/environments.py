@@ -10,3 +10,9 @@ def with_tensorflow() -> Path | None:
     """The Python that has TensorFlow, if it is there: TOSAJIT_FRAMEWORKS says where."""
     found = Path(os.environ.get("TOSAJIT_FRAMEWORKS", ".venv-frameworks")) / "bin" / "python"
     return found if found.is_file() else None
+
+
+def with_jax() -> Path | None:
+    """The Python that has JAX, if it is there: TOSAJIT_JAX says where."""
+    found = Path(os.environ.get("TOSAJIT_JAX", ".venv-jax")) / "bin" / "python"
+    return found if found.is_file() else None

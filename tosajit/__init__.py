@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         Violation,
     )
     from tosajit.files import from_bytes, to_bytes
-    from tosajit.frontends import from_tensorflow, from_torch, load, save
+    from tosajit.frontends import from_jax, from_tensorflow, from_torch, load, save
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.graph.operator import OPERATORS
     from tosajit.npu.explore import explore
@@ -76,7 +76,7 @@ _WHERE = {
     ),
     "tosajit.npu.explore": "explore",
     "tosajit.files": "from_bytes to_bytes",
-    "tosajit.frontends": "from_tensorflow from_torch load save",
+    "tosajit.frontends": "from_jax from_tensorflow from_torch load save",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",
@@ -103,8 +103,8 @@ __all__ = [
     "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
     "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
-    "from_tensorflow", "from_torch", "jit", "load", "load_executable", "machine", "machines", "nnef", "ops",
-    "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
+    "from_jax", "from_tensorflow", "from_torch", "jit", "load", "load_executable", "machine", "machines",
+    "nnef", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ TARGETS = ("host", "tiny")
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
-SOURCES = ("tflite", "tensorflow", "onnx", "torch", "nnef")
+SOURCES = ("tflite", "tensorflow", "onnx", "torch", "jax", "nnef")
 """Formats whose operators can be listed."""
 MODEL = "a .tosa, .tflite, .onnx, .pb or .sknd file, or the folder of a SavedModel or of an NNEF 2.0 model"
 

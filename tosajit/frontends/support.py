@@ -34,6 +34,10 @@ def rows(source: str) -> Iterator[tuple[str, str, str, str]]:
             from tosajit.frontends.torch.operators import DECLARATIONS as TORCH
 
             return columns(TORCH, sorted(TORCH))
+        case "jax":
+            from tosajit.frontends.jax.operators import DECLARATIONS as JAX
+
+            return columns(JAX, sorted(JAX))
     raise ValueError(f"no front end is called {source!r}")
 
 

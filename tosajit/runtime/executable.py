@@ -253,9 +253,15 @@ class Executable:
         from tosajit.runtime.outside import entering
 
         return [
-            _dense(value, entering(value, array, self._outside.get(value.name)))
+            _dense(value, entering(value, _array(array), self._outside.get(value.name)))
             for array, value in zip(arrays, self.interface.inputs, strict=True)
         ]
+
+
+def _array(given: Any) -> Any:
+    """An array of another package, such as JAX's, as one of NumPy: a view, where it lies in this memory."""
+    is_other = hasattr(given, "__array__") and not isinstance(given, np.ndarray | np.generic)
+    return np.asarray(given) if is_other else given
 
 
 def _dense(value: Value, given: Any) -> Array:

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.layout import part, reshaped, sliced
 from tosajit.tracing.tensor import Tensor
 
 Border = tuple[int, int]
@@ -21,6 +21,16 @@ def padded(value: Tensor, borders: Sequence[Border], number: float | bool = 0) -
         return value
     constant = np.array([number], value.dtype.storage)
     return ops.pad(value, [one for border in borders for one in border], constant)
+
+
+def bordered(value: Tensor, borders: Sequence[Border], number: float | bool = 0) -> Tensor:
+    """A tensor with a border of one number; negative borders cut off."""
+    start = [max(0, -low) for low, _ in borders]
+    size = [
+        extent - max(0, -low) - max(0, -high)
+        for extent, (low, high) in zip(value.shape, borders, strict=True)
+    ]
+    return padded(sliced(value, start, size), [(max(0, low), max(0, high)) for low, high in borders], number)
 
 
 def enlarged(value: Tensor, shape: Sequence[int]) -> Tensor:

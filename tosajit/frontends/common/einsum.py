@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import FP32
+from tosajit.dtypes import FP32, DType
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
@@ -21,9 +21,9 @@ _ELLIPSIS = "0123456789"
 """Letters for the dimensions that three dots stand for."""
 
 
-def product(left: Tensor, right: Tensor) -> Tensor:
-    """Products of matrices, whose sums have 32 bits."""
-    dtype = left.dtype
+def product(left: Tensor, right: Tensor, result: DType | None = None) -> Tensor:
+    """Products of matrices, whose sums have 32 bits; `result` is the type of what is given, if another."""
+    dtype = result or left.dtype
 
     def finished(total: Tensor) -> Tensor:
         return total if total.dtype is dtype else ops.cast(total, dtype=dtype)

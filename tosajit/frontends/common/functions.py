@@ -17,6 +17,11 @@ _ARC_TANGENT = (0.9999999994, -0.3333330749, 0.199982108, -0.1423998292, 0.10572
 _ARC_SINE = (0.9999999957, 0.1666678701, 0.07494534269, 0.04553900971, 0.02390936358, 0.04255359912)
 """The same for the arc sine: 5e-9 up to one half."""
 
+_ERROR_LEFT = (
+    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
+    0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
+)  # fmt: skip
+
 
 def log_of_more(value: Tensor) -> Tensor:
     """The natural logarithm of one more: what rounding takes from the sum is made good."""
@@ -25,6 +30,28 @@ def log_of_more(value: Tensor) -> Tensor:
     exact = ops.mul(ops.log(more), quotient_of(value, rounded))
     exact = ops.select(is_not_zero(rounded), exact, value)
     return ops.select(ops.equal(more, number(value, inf)), more, exact)
+
+
+def exponential_less_one(value: Tensor) -> Tensor:
+    """The exponential less one, exact also near zero."""
+    half = ops.tanh(ops.mul(value, number(value, 0.5)))
+    near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
+    far = ops.sub(ops.exp(value), number(value, 1))
+    return ops.select(ops.greater(constant(value, 0.5), ops.abs(value)), near, far)
+
+
+def error_left(value: Tensor) -> Tensor:
+    """One less the error function, exact also where little is left: by a fit of what is left of a size.
+
+    The fit is the one of Numerical Recipes, section 6.2; its relative error is 1.2e-7.
+    """
+    size = ops.abs(value)
+    place = ops.reciprocal(ops.add(ops.mul(size, number(value, 0.5)), number(value, 1)))
+    total = constant(value, _ERROR_LEFT[-1])
+    for factor in reversed(_ERROR_LEFT[:-1]):
+        total = ops.add(ops.mul(total, place), number(value, factor))
+    left = ops.mul(place, ops.exp(ops.sub(total, ops.mul(size, size))))
+    return ops.select(is_negative(value), ops.sub(constant(value, 2), left), left)
 
 
 def soft_plus(value: Tensor) -> Tensor:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, prod
 
-import numpy as np
-
 from tosajit import ops
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.borders import padded
@@ -33,9 +31,20 @@ def running_products(value: Tensor, axis: int, *, exclusive: bool, reverse: bool
     return _running(ops.mul, 1, value, axis, exclusive, reverse)
 
 
+def running_greatest(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The greatest of the elements of a dimension up to each of them, or before it."""
+    return _running(ops.maximum, _least(value), value, axis, exclusive, reverse)
+
+
+def running_least(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The least of the elements of a dimension up to each of them, or before it."""
+    most = inf if value.dtype.is_float else value.dtype.maximum
+    return _running(ops.minimum, most, value, axis, exclusive, reverse)
+
+
 def _running(
     combine: Callable[[Tensor, Tensor], Tensor],
-    nothing: int,
+    nothing: float,
     value: Tensor,
     axis: int,
     exclusive: bool,
@@ -49,7 +58,7 @@ def _running(
     return ops.reverse(value, axis=axis) if reverse else value
 
 
-def _delayed(value: Tensor, axis: int, step: int, nothing: int) -> Tensor:
+def _delayed(value: Tensor, axis: int, step: int, nothing: float) -> Tensor:
     """Elements moved behind by steps, and before them what changes nothing."""
     borders = [(step if place == axis else 0, 0) for place in range(value.ndim)]
     extent = value.shape[axis]
@@ -116,4 +125,4 @@ def _by_rank(value: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _least(value: Tensor) -> float:
-    return -inf if value.dtype is FP32 else np.iinfo(np.int32).min
+    return -inf if value.dtype.is_float else value.dtype.minimum

@@ -11,9 +11,9 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.division import quotient_of
-from tosajit.frontends.common.functions import log_of_more, soft_plus
+from tosajit.frontends.common.functions import error_left, exponential_less_one, log_of_more, soft_plus
 from tosajit.frontends.common.functions import square_root as root
-from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
+from tosajit.frontends.common.numbers import is_negative, nearest_even, number
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
@@ -55,11 +55,7 @@ for _row in _PLAIN:
 @operator("Expm1", types=REAL, fold=folded(np.expm1))
 def expm1(node: Node) -> Tensor:
     """The exponential less one, exact also near zero."""
-    value = node[0].tensor
-    half = ops.tanh(ops.mul(value, number(value, 0.5)))
-    near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
-    far = ops.sub(ops.exp(value), number(value, 1))
-    return ops.select(ops.greater(constant(value, 0.5), ops.abs(value)), near, far)
+    return exponential_less_one(node[0].tensor)
 
 
 @operator("Log1p", types=REAL, fold=folded(np.log1p))
@@ -83,8 +79,7 @@ def tan(node: Node) -> Tensor:
 @operator("Erfc", types=REAL)
 def erfc(node: Node) -> Tensor:
     """One less the error function."""
-    value = ops.erf(node[0].tensor)
-    return ops.sub(constant(value, 1), value)
+    return error_left(node[0].tensor)
 
 
 @operator("Round", types=NUMBERS, fold=folded(lambda value: np.rint(value).astype(value.dtype)))

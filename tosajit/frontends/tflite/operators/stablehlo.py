@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tosajit import ops
 from tosajit.dtypes import BOOL
-from tosajit.frontends.common.borders import padded, spread
-from tosajit.frontends.common.layout import sliced
+from tosajit.frontends.common.borders import bordered, spread
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
@@ -64,7 +63,4 @@ def pad(node: Node, options: StablehloPadOptions) -> Tensor:
         raise Refused(f"its borders or gaps {list(gaps)} are not those of {value.ndim} dimensions")
     for axis, gap in enumerate(gaps):
         value = spread(value, axis, gap + 1, number)
-    start = [max(0, -one) for one in low]
-    ends = [extent - max(0, -one) for extent, one in zip(value.shape, high, strict=True)]
-    value = sliced(value, start, [end - begin for begin, end in zip(start, ends, strict=True)])
-    return padded(value, [(max(0, one), max(0, other)) for one, other in zip(low, high, strict=True)], number)
+    return bordered(value, list(zip(low, high, strict=True)), number)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import get_args
 
-from tosajit.frontends.common.borders import padded, spread
-from tosajit.frontends.common.layout import reshaped, sliced, small, transposed
+from tosajit.frontends.common.borders import bordered, spread
+from tosajit.frontends.common.layout import reshaped, small, transposed
 from tosajit.frontends.common.parts import Combine, Parts
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
@@ -83,18 +83,9 @@ def reduce_window(node: Node, options: StablehloReduceWindowOptions) -> Tensor:
     for axis, gap in enumerate(gaps):
         result = spread(result, axis, gap, number)
     pairs = list(zip(border[::2], border[1::2], strict=True))
-    result = _bordered(result, pairs, number)
+    result = bordered(result, pairs, number)
     result = windowed(result, combine, list(zip(sizes, strides, dilations, strict=True)))
     return combine(result, reshaped(first.tensor, (1,) * rank))
-
-
-def _bordered(value: Tensor, border: Sequence[tuple[int, int]], number: float) -> Tensor:
-    """A tensor with a border of one number; negative borders cut off."""
-    start = [max(0, -low) for low, _ in border]
-    size = [
-        extent - max(0, -low) - max(0, -high) for extent, (low, high) in zip(value.shape, border, strict=True)
-    ]
-    return padded(sliced(value, start, size), [(max(0, low), max(0, high)) for low, high in border], number)
 
 
 def _starts(indices: Operand, axis: int) -> Tensor:

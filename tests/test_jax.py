@@ -1,0 +1,178 @@
+"""Functions of JAX by their records: names, constants, what is refused. JAX is not needed here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit.frontends.jax.lowering import lowered
+from tosajit.frontends.jax.records import Equation, Function, Jaxpr, Parameter, Value
+
+Array = np.ndarray[Any, Any]
+Atom = Value | Array
+
+
+class Sketch:
+    """A jaxpr while it is drawn up."""
+
+    numbers = count()
+
+    def __init__(self) -> None:
+        self.inputs: list[Value] = []
+        self.constants: dict[int, Array] = {}
+        self.equations: list[Equation] = []
+
+    def take(self, *shape: int, type: str = "float32") -> Value:
+        self.inputs.append(self.value(shape, type))
+        return self.inputs[-1]
+
+    def value(self, shape: Sequence[int], type: str = "float32") -> Value:
+        return Value(next(self.numbers), type, tuple(shape))
+
+    def constant(self, array: Array) -> Value:
+        found = self.value(array.shape, array.dtype.name)
+        self.constants[found.number] = array
+        return found
+
+    def add(
+        self,
+        primitive: str,
+        *inputs: Atom,
+        shape: Sequence[int],
+        type: str = "float32",
+        scope: str = "",
+        source: str = "model.py:7 (f)",
+        **parameters: Parameter,
+    ) -> Value:
+        found = self.value(shape, type)
+        parameters = {"shape": tuple(shape), **parameters}
+        self.equations.append(Equation(primitive, inputs, (found,), parameters, scope, source))
+        return found
+
+    def jaxpr(self, *outputs: Atom) -> Jaxpr:
+        return Jaxpr(tuple(self.inputs), self.constants, tuple(self.equations), outputs)
+
+    def graph(self, *outputs: Atom) -> tj.Graph:
+        inputs = [f"x{place}" for place in range(len(self.inputs))]
+        results = [f"y{place}" for place in range(len(outputs))]
+        size = sum(one.nbytes for one in self.constants.values())
+        return lowered(
+            Function(self.jaxpr(*outputs), tuple(inputs), tuple(results), size, len(self.equations))
+        )
+
+
+def opcodes(graph: tj.Graph) -> list[str]:
+    return [node.operator.opcode for node in graph.nodes if not node.operator.opcode.startswith("CONST")]
+
+
+def test_a_node_has_the_names_of_its_modules_and_the_line_of_its_source() -> None:
+    sketch = Sketch()
+    hidden = sketch.add("exp", sketch.take(2, 3), shape=(2, 3), scope="MLP/Dense_0")
+    graph = sketch.graph(sketch.add("neg", hidden, shape=(2, 3)))
+    node = next(one for one in graph.nodes if one.operator.opcode == "EXP")
+    assert node.outputs == ("MLP/Dense_0/exp",)
+    assert node.location == "exp at model.py:7 (f)"
+
+
+def test_everything_that_has_no_form_is_told_at_once_with_its_line() -> None:
+    sketch = Sketch()
+    drawn = sketch.add("random_bits", sketch.take(2, type="uint32"), shape=(2,), source="noise.py:3 (g)")
+    odd = sketch.add("mystery", sketch.add("neg", drawn, shape=(2,)), shape=(2,))
+    with pytest.raises(tj.ModelError) as raised:
+        sketch.graph(sketch.add("fft", odd, shape=(2,)))
+    reasons = {one.operator: (one.reason, one.remedy) for one in raised.value.refusals}
+    assert set(reasons) == {
+        "random_bits at noise.py:3 (g)",
+        "mystery at model.py:7 (f)",
+        "fft at model.py:7 (f)",
+    }
+    assert reasons["mystery at model.py:7 (f)"][0] == "no lowering is written yet"
+    assert all(one[1] for name, one in reasons.items() if not name.startswith("mystery"))
+
+
+def test_what_no_result_needs_is_not_looked_at() -> None:
+    sketch = Sketch()
+    given = sketch.take(2)
+    sketch.add("random_bits", given, shape=(2,))
+    assert opcodes(sketch.graph(sketch.add("neg", given, shape=(2,)))) == ["NEGATE"]
+
+
+def test_called_functions_are_written_in_the_place_of_their_callers() -> None:
+    inner = Sketch()
+    body = inner.jaxpr(inner.add("exp", inner.take(2), shape=(2,)))
+    sketch = Sketch()
+    first = sketch.add("jit", sketch.take(2), shape=(2,), jaxpr=body, name="act")
+    graph = sketch.graph(sketch.add("custom_jvp_call", first, shape=(2,), call_jaxpr=body, name="act"))
+    assert opcodes(graph) == ["EXP", "EXP"]
+    assert [node.name for node in graph.nodes] == ["jit/act/exp", "y0"]
+
+
+def test_constants_are_shared_and_not_copied() -> None:
+    sketch, weights = Sketch(), np.ones((300, 300), np.float32)
+    weights.flags.writeable = False  # as what JAX gives
+    one, other = sketch.constant(weights), sketch.constant(weights)
+    total = sketch.add("add", sketch.take(300, 300), one, shape=(300, 300))
+    graph = sketch.graph(sketch.add("mul", total, other, shape=(300, 300)))
+    large = [
+        value for value in graph.main.values.values() if value.shape == (300, 300) and value.data is not None
+    ]
+    assert len(large) == 1
+    assert large[0].data is not None
+    assert np.shares_memory(large[0].data, weights)
+
+
+def test_a_repeated_operand_is_not_written_out() -> None:
+    sketch = Sketch()
+    row = sketch.add("broadcast_in_dim", sketch.take(3), shape=(5, 3), broadcast_dimensions=(1,))
+    graph = sketch.graph(sketch.add("add", sketch.take(5, 3), row, shape=(5, 3)))
+    assert opcodes(graph) == ["RESHAPE", "ADD"]
+
+
+def test_two_repeated_operands_give_a_repeated_result() -> None:
+    sketch = Sketch()
+    given = sketch.take(3)
+    row = sketch.add("broadcast_in_dim", given, shape=(5, 3), broadcast_dimensions=(1,))
+    run = tj.compile(sketch.graph(sketch.add("add", row, row, shape=(5, 3))), interpret=True)
+    np.testing.assert_array_equal(run(np.arange(3, dtype=np.float32)), [[0, 2, 4]] * 5)
+
+
+@pytest.mark.parametrize(("type", "reason"), [("float64", "float64"), ("key<fry>", "key<fry>")])
+def test_arguments_of_types_that_tosa_lacks_are_refused(type: str, reason: str) -> None:
+    sketch = Sketch()
+    with pytest.raises(tj.ModelError, match=f"x0 \\(argument\\): TOSA has no type for {reason}"):
+        sketch.graph(sketch.take(2, type=type))
+
+
+def test_arguments_without_elements_and_of_many_dimensions_are_refused() -> None:
+    sketch = Sketch()
+    with pytest.raises(tj.ModelError, match=r"x0 .* has no elements(.|\n)*x1 .* has 7 dimensions"):
+        sketch.graph(sketch.take(2, 0), sketch.take(1, 1, 1, 1, 1, 1, 1))
+
+
+def test_results_that_are_arguments_or_numbers_are_outputs_of_their_own() -> None:
+    sketch = Sketch()
+    graph = sketch.graph(sketch.take(2), np.float32(3) * np.ones((2,), np.float32))
+    found = tj.compile(graph, interpret=True)(np.array([1, 2], np.float32))
+    np.testing.assert_array_equal(found, [[1, 2], [3, 3]])
+
+
+def test_arrays_of_other_packages_are_taken() -> None:
+    class Foreign:
+        def __array__(self, dtype: object = None, copy: object = None) -> Array:
+            return np.array([1, 2], np.float32)
+
+    sketch = Sketch()
+    run = tj.compile(sketch.graph(sketch.add("neg", sketch.take(2), shape=(2,))), interpret=True)
+    np.testing.assert_array_equal(run(Foreign()), [-1, -2])
+
+
+def test_without_jax_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(tj.InputError, match=r"JAX is not installed, .*: pip install tosajit\[jax\]"):
+        tj.from_jax(lambda x: x, np.zeros(2, np.float32))

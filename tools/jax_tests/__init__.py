@@ -1,0 +1,1 @@
+"""Drawn cases of JAX's primitives: traced and computed by JAX, lowered and run here without it."""

@@ -1,0 +1,102 @@
+"""Reductions, and what goes through elements in an order."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_tests.cases import NARROW, REAL, Drawn, Random, array, case, shape_of
+
+_FUNCTIONS = {
+    "reduce_sum": jnp.sum, "reduce_prod": jnp.prod, "reduce_max": jnp.max, "reduce_min": jnp.min,
+    "reduce_or": jnp.any, "reduce_and": jnp.all,
+}  # fmt: skip
+
+
+@case(" ".join(_FUNCTIONS))
+def reductions(rng: Random, name: str) -> Drawn:
+    """One number for all along dimensions."""
+    truths = name in ("reduce_or", "reduce_and")
+    kind = "bool" if truths else str(rng.choice(("float32", "int32", "float32", "bfloat16")))
+    value = array(rng, kind, shape_of(rng, 1))
+    axes = tuple(rng.choice(value.ndim, int(rng.integers(1, value.ndim + 1)), replace=False).tolist())
+    keep = bool(rng.random() < 0.5)
+    return Drawn(lambda x: _FUNCTIONS[name](x, axis=axes, keepdims=keep), (value,), name)
+
+
+@case("argmax argmin")
+def places(rng: Random, name: str) -> Drawn:
+    """Where the greatest or least elements are, of many equal ones."""
+    value = array(rng, str(rng.choice((*REAL, "int32", *NARROW, "bool"))), shape_of(rng, 1), -2, 2)
+    axis = int(rng.integers(value.ndim))
+    return Drawn(lambda x: getattr(lax, name)(x, axis, jnp.int32), (value,), name)
+
+
+@case("cumsum cumprod cummax cummin cumlogsumexp")
+def cumulations(rng: Random, name: str) -> Drawn:
+    """Sums and their like up to each element."""
+    kind = str(rng.choice(("float32", "float32", "int32", "int8")))
+    kind = "float32" if name == "cumlogsumexp" else kind
+    value = array(rng, kind, shape_of(rng, 1), -2, 2)
+    axis, reverse = int(rng.integers(value.ndim)), bool(rng.random() < 0.5)
+    return Drawn(lambda x: getattr(lax, name)(x, axis, reverse), (value,), name)
+
+
+@case("sort")
+def sorts(rng: Random, name: str) -> Drawn:
+    """Elements in order, alone, with others, and by two keys."""
+    form, shape = int(rng.integers(3)), shape_of(rng, 1)
+    axis = int(rng.integers(len(shape)))
+    value = array(rng, str(rng.choice((*REAL, "int32", "int8", "uint8"))), shape, -3, 3)
+    if form == 0:
+        return Drawn(lambda x: lax.sort(x, dimension=axis), (value,), name)
+    if form == 1:
+        return Drawn(lambda x: jnp.argsort(x, axis=axis), (value,), name)
+    keys = array(rng, "int32", shape, 0, 2), array(rng, "int32", shape, 0, 2), array(rng, "float32", shape)
+    return Drawn(lambda *given: lax.sort(given, dimension=axis, num_keys=2), keys, name)
+
+
+@case("top_k")
+def top(rng: Random, name: str) -> Drawn:
+    """The greatest elements, and where they are."""
+    value = array(rng, str(rng.choice((*REAL, "int32", "int8"))), shape_of(rng, 1), -4, 4)
+    count = int(rng.integers(1, value.shape[-1] + 1))
+    return Drawn(lambda x: lax.top_k(x, count), (value,), name)
+
+
+@case("reduce_window_sum reduce_window_max reduce_window_min reduce_window")
+def windows(rng: Random, name: str) -> Drawn:
+    """What windows have: pools, with borders, gaps and steps."""
+    value = array(rng, str(rng.choice(("float32", "int32"))), tuple(rng.integers(4, 8, 3).tolist()))
+    sizes = tuple(rng.integers(1, 4, 3).tolist())
+    strides = tuple(rng.integers(1, 3, 3).tolist())
+    border = [tuple(rng.integers(0, 2, 2).tolist()) for _ in range(3)]
+    gaps = tuple(rng.integers(1, 3, 3).tolist()) if rng.random() < 0.3 else (1, 1, 1)
+    functions = {
+        "reduce_window_sum": (lax.add, 0), "reduce_window_max": (lax.max, -jnp.inf),
+        "reduce_window_min": (lax.min, jnp.inf), "reduce_window": (lax.mul, 1),
+    }  # fmt: skip
+    combine, first = functions[name]
+    if value.dtype.kind == "i" and name.endswith(("max", "min")):
+        bounds = jnp.iinfo(value.dtype)
+        first = bounds.min if name.endswith("max") else bounds.max
+    start = value.dtype.type(first)
+    return Drawn(
+        lambda x: lax.reduce_window(x, start, combine, sizes, strides, border, (1, 1, 1), gaps),
+        (value,),
+        name,
+    )
+
+
+@case("softmax log_softmax logsumexp layer_norm gelu silu")
+def networks(rng: Random, name: str) -> Drawn:
+    """What networks are made of."""
+    value = np.append(array(rng, "float32", shape_of(rng, 1, 1)), [1, 2]).astype(np.float32)
+    if name == "layer_norm":
+        return Drawn(
+            lambda x: (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-3), (value,)
+        )
+    function = getattr(jax.nn, name)
+    return Drawn(lambda x: function(x), (value,))

@@ -1,0 +1,76 @@
+"""Draws cases of each primitive and writes them: run by a Python that has JAX.
+
+`generate.py FOLDER [--seeds FIRST COUNT] [--only REGEX]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from jax_tests.cases import CASES, Drawn
+from jax_tests.written import from_array, from_function
+from tosajit.frontends.jax.loading import traced
+from tosajit.frontends.jax.records import Jaxpr
+
+
+def main() -> None:
+    """Write the cases that are asked for."""
+    options = _options()
+    warnings.simplefilter("ignore")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    first, count = options.seeds
+    for name in sorted(CASES):
+        if re.search(options.only, name):
+            for seed in range(first, first + count):
+                rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
+                path = options.folder / f"{name}-{seed}.json"
+                path.write_text(json.dumps(written(name, CASES[name](rng))))
+
+
+def written(name: str, drawn: Drawn) -> dict[str, Any]:
+    """A case with what JAX computes."""
+    import jax
+
+    function = traced(drawn.function, drawn.arguments)
+    if drawn.primitive and drawn.primitive not in set(_primitives(function.body)):
+        raise AssertionError(f"{name}: the case has {sorted(set(_primitives(function.body)))}")
+    results = jax.tree.leaves(jax.jit(drawn.function)(*drawn.arguments))
+    return {
+        "function": from_function(function),
+        "arguments": [from_array(np.asarray(one)) for one in jax.tree.leaves(drawn.arguments)],
+        "results": [from_array(np.asarray(one)) for one in results],
+    }
+
+
+def _primitives(jaxpr: Jaxpr) -> Iterator[str]:
+    for equation in jaxpr.equations:
+        yield equation.primitive
+        for value in equation.parameters.values():
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, Jaxpr):
+                    yield from _primitives(one)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4), metavar=("FIRST", "COUNT"))
+    parser.add_argument("--only", default="", metavar="REGEX", help="only cases of such names")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
