@@ -101,7 +101,8 @@ class Fault:
     line: int
     column: int
     message: str
-    section: str
+    section: str = ""
+    """Of NNEF 2.0, where the rule stands; empty for other languages."""
     remedy: str = ""
     text: str = ""
     """The line, or the part of it that can be shown."""
@@ -114,9 +115,8 @@ class Fault:
         where = f"{plain(self.module)}:{self.line}:{self.column}"
         caret = "".join("\t" if letter == "\t" else " " for letter in self.text[: self.offset])
         caret += "^" * max(1, min(self.width, len(self.text) - self.offset))
-        message = (
-            f"{where}: {plain(self.message, None)}{plain(remedy, None)} [NNEF 2.0 section {self.section}]"
-        )
+        section = f" [NNEF 2.0 section {self.section}]" if self.section else ""
+        message = f"{where}: {plain(self.message, None)}{plain(remedy, None)}{section}"
         return f"{message}\n    {plain(self.text, None)}\n    {caret}"
 
 

@@ -31,13 +31,14 @@ def load(
     signature: str | None = None,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
+    function: str | None = None,
     graph: str | None = None,
     weights: Weights = None,
     stdlib: str | Path | None = None,
     quantized: bool = False,
     **attributes: Attribute,
 ) -> Graph:
-    """Read a model: a `.tosa` file, or a `.tflite`, `.onnx`, TensorFlow `.pb` or NNEF 2.0 one, made a graph.
+    """Read a model: a `.tosa` file, or a `.tflite`, `.onnx`, `.mlir`, TensorFlow `.pb` or NNEF 2.0 one.
 
     The content says which of them it is, and the bytes of one do as well; the folder of a SavedModel is read
     by TensorFlow. `signature` chooses among the functions of a TFLite model or a SavedModel; without one, the
@@ -46,6 +47,8 @@ def load(
 
     `constants` has the elements of inputs of an ONNX model that have to be known when it is read, such as
     axes: they are no inputs of the graph.
+
+    `function` or `signature` chooses a function of an MLIR module: `main` or the only one, if none is named.
 
     An NNEF model is a folder with `main.sknd`, or a `.sknd` file. `graph` or `signature` names one of its
     graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
@@ -62,6 +65,9 @@ def load(
     }  # fmt: skip
     if isinstance(source, bytes | bytearray | memoryview):
         _refuse(nnef)
+        if _is_mlir(bytes(memoryview(source)[:_SEEN])):
+            return _of_mlir(source, function or signature, shapes, "the text")
+        _refuse_function(function)
         return load_bytes(source, signature, shapes, constants=constants)
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
@@ -76,6 +82,9 @@ def load(
     _refuse_folders(Path(source))
     data = read_file(source)
     with file_errors(source):
+        if Path(source).suffix == ".mlir" or _is_mlir(bytes(data[:_SEEN])):
+            return _of_mlir(data, function or signature, shapes, str(source))
+        _refuse_function(function)
         return load_bytes(data, signature, shapes, Path(source).parent, constants)
 
 
@@ -125,6 +134,17 @@ def save(graph: Graph, path: str | Path) -> None:
     save_model(as_graph(graph, error=FileError), path)
 
 
+def _of_mlir(data: Bytes, function: str | None, shapes: Shapes | None, name: str) -> Graph:
+    from tosajit.frontends.mlir.loading import graph_of
+
+    return graph_of(data, function, shapes, name)
+
+
+def _refuse_function(function: str | None) -> None:
+    if function is not None:
+        raise FileError(f"function is {function!r}, but only MLIR modules have functions to choose from")
+
+
 def _is_nnef(path: Path) -> bool:
     return lexists(path / "main.sknd") or path.suffix == ".sknd"
 
@@ -149,8 +169,16 @@ def is_graph_def(head: bytes) -> bool:
     return head[:1] == b"\n" and place > 0 and head[place + 1 : place + 2] == b"\n"
 
 
-def _is_text(head: bytes) -> bool:
-    return not any(byte < 9 or 13 < byte < 32 for byte in head)
+_MLIR = re.compile(
+    rb"""(?:\s|//[^\n]*\n)*(?:(?:builtin\.)?module\b|func\.func\b|ml_program\.|tosa\.
+    |"(?:builtin\.module|func\.func|tosa\.\w+)"|[\#!][\w$.]+\s*=)""",
+    re.VERBOSE,
+)
+
+
+def _is_mlir(head: bytes) -> bool:
+    """Whether a text begins as modules of MLIR do."""
+    return _MLIR.match(head) is not None
 
 
 def _is_onnx(head: bytes) -> bool:
@@ -178,8 +206,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
      "a Python pickle, which can run any code when it is read: tosajit never does"),
     (lambda head: head.startswith(b"ML\xefR"),
      "MLIR bytecode: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
-    (lambda head: _is_text(head) and (b"module" in head or b"func.func" in head) and b"{" in head,
-     "MLIR text: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
     (lambda head: head.startswith(b"\x08\x01\x12"),
      "the saved_model.pb of a TensorFlow SavedModel: give its folder, and have TensorFlow installed"),
 )  # fmt: skip

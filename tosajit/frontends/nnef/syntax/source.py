@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tosajit.errors import Fault, ScriptError
+from tosajit.frontends.text import fault_at
 
 MOST_FAULTS = 50
 """After so many faults a text is read no further."""
-
-_WIDEST = 160
-"""How much of a source line is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +25,10 @@ class Source:
 
     name: str
     text: str
-    _lines: list[int] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        starts = [0] + [place + 1 for place, letter in enumerate(self.text) if letter == "\n"]
-        object.__setattr__(self, "_lines", starts)
 
     def fault(self, span: Span, message: str, section: str = "2.16", remedy: str = "") -> Fault:
         """What is wrong at a place."""
-        row = bisect_right(self._lines, span.start) - 1
-        start = self._lines[row]
-        stop = self._lines[row + 1] - 1 if row + 1 < len(self._lines) else len(self.text)
-        column = span.start - start
-        first = max(0, column - _WIDEST // 2)
-        line = self.text[start:stop].rstrip("\r")[first : first + _WIDEST]
-        width = max(1, min(span.stop, stop) - span.start)
-        return Fault(self.name, row + 1, column + 1, message, section, remedy, line, column - first, width)
+        return fault_at(self.name, self.text, span.start, span.stop, message, remedy, section)
 
 
 class Faults:

@@ -1,0 +1,26 @@
+"""A graph from the text or the bytecode of a module."""
+
+from __future__ import annotations
+
+from tosajit.errors import FileError
+from tosajit.files.cursor import Bytes
+from tosajit.frontends.mlir.lowering import lowered
+from tosajit.frontends.mlir.syntax.parser import parse
+from tosajit.graph import Graph
+from tosajit.graph.extents import Shapes
+
+BYTECODE = b"ML\xefR"
+
+
+def graph_of(
+    data: Bytes, function: str | None = None, shapes: Shapes | None = None, name: str = "the text"
+) -> Graph:
+    """The graph of a function of a module: of `main`, or of the only one, if none is named."""
+    return lowered(parse(_text(data), name), function, shapes)
+
+
+def _text(data: Bytes) -> str:
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError(f"byte {error.start}: expected a text in UTF-8") from None
