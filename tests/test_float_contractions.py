@@ -25,8 +25,9 @@ from tests.test_contract_kernels import (
     run,
     seeds,
 )
-from tosajit import accuracy
+from tosajit import accuracy, ops
 from tosajit.arrays import Array
+from tosajit.dtypes import FP32, INT32
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking
 from tosajit.kernels.contract.geometry import Geometry
@@ -301,3 +302,22 @@ def test_the_data_sets_of_the_specification(type_: str, library: str, number: in
     ksb = accuracy.kernel_size_bound(64, result, tj.FP32)
     checked = accuracy.check_dot_product(found, left @ right, bounds, result, ksb, number)
     assert checked, str(checked)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16])
+def test_sums_of_integers_become_real_numbers_that_are_chosen(kind: type[np.int8 | np.int16]) -> None:
+    @tj.jit
+    def layer(x: Any, weights: Any) -> Any:
+        total = ops.conv2d(x, weights)
+        if kind is np.int16:
+            zero = np.array([0])
+            total = ops.rescale(
+                total, np.array([1 << 14], np.int16), np.array([14], np.int8), zero, zero.astype(np.int32),
+                dtype=INT32, scale32=False,
+            )  # fmt: skip
+        return ops.clamp(ops.mul(ops.cast(total, dtype=FP32), np.full((1,) * 4, 0.5, np.float32)), -3.0, 9.0)
+
+    x = np.arange(-8, 8).astype(kind).reshape(1, 2, 2, 4)
+    weights = np.arange(-6, 6).astype(np.int8).reshape(3, 1, 1, 4)
+    wanted = np.clip(x.astype(np.float32) @ weights.reshape(3, 4).T.astype(np.float32) / 2, -3, 9)
+    np.testing.assert_array_equal(layer(x, weights), wanted)

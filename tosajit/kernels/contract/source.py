@@ -94,7 +94,7 @@ def _module(
     used, stem = called_names(module, name), module.__name__.rpartition(".")[2]
     stems = {"tile": f"tile_{spec.left}", "depthwise": f"depthwise_{spec.left}"}
     imports = vector_imports(spec.isa, sorted(used & VECTORS), stems)
-    if spec.accumulator == "f32":
+    if spec.accumulator == "f32" or epilogue.computes_floats:
         imports = f"from tosajit.kernels.floats import *\n{imports}"
     everything = {**_values(spec), **(values or {})}
     numbers = ", ".join(f"{key}={value}" for key, value in everything.items() if key in used)

@@ -27,6 +27,11 @@ class Epilogue:
     rescale: bool = False
 
     @property
+    def computes_floats(self) -> bool:
+        """Whether sums become floating-point numbers."""
+        return "np.float" in self.functions + self.body + self.setup
+
+    @property
     def ends(self) -> Mapping[str, str]:
         """Return the functions of `structure` that the texts replace, by their signatures."""
         return {"setup(args)": self.setup, "epilogue(acc, channel, index)": self.body}
