@@ -249,7 +249,7 @@ def test_sums_more_by_known_numbers() -> None:
     make = dense(None, np.eye(16, 4, dtype=np.int8), np.array([0.5]), np.zeros(1))
     terms = np.array([1.0, -2.5, 0.25, 100.0], np.float32)
     source, result = affine(0.5), affine(1.0)
-    found, _ = run(lambda one: some(plus(make(Held.of(one, source)), terms, never)).onto(result), x)
+    found, _ = run(lambda one: some(plus(make(Held.of(one, source)), terms)).onto(result), x)
     np.testing.assert_array_equal(found, nearest(real(x, source)[:, :4] * 0.5 + terms, result))
 
 
@@ -266,7 +266,10 @@ def test_means_of_windows(counts: Array | None) -> None:
         wide = np.pad(real(x, source), [(0, 0), (0, 0), (1, 1)])
         wanted = np.stack([wide[..., place : place + 3].sum(-1) for place in range(4)], -1) / counts
     found, _ = run(
-        lambda one: some(averaged(Held.of(one, source), [side], counts, shape, never)).onto(result), x
+        lambda one: some(
+            averaged(Held.of(one, source), [side], np.full((1, 1, 1), 2) if counts is None else counts, shape)
+        ).onto(result),
+        x,
     )
     steps = np.abs(found - nearest(wanted, result))
     is_half = np.abs(wanted / 0.5 % 1 - 0.5) < 1e-5  # a third of a half is no number of TOSA's multipliers

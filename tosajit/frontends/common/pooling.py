@@ -156,7 +156,7 @@ def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]
     sums = total(value, sides)
     if counted is None or not bordered:
         return ops.mul(sums, number(sums, 1 / prod(one.size for one in sides)))
-    return ops.mul(sums, (1 / _counts(value, sides, border)).astype(value.dtype.storage))
+    return ops.mul(sums, (1 / counts_of(value, sides, border)).astype(value.dtype.storage))
 
 
 def is_dense(side: Side) -> bool:
@@ -164,7 +164,7 @@ def is_dense(side: Side) -> bool:
     return side.dilation == 1 and max(side.span.before, side.span.after) < side.size
 
 
-def _counts(value: Tensor, sides: Sequence[Side], border: Sequence[tuple[int, int]]) -> Array:
+def counts_of(value: Tensor, sides: Sequence[Side], border: Sequence[tuple[int, int]]) -> Array:
     """How many elements of each window are there, with those of the border that count."""
     counts = np.ones((1,) * value.ndim, np.float32)
     for one, (before, behind) in zip(sides, border, strict=True):

@@ -20,6 +20,7 @@ def folded(function: Callable[..., Any]) -> Callable[[Any], Array | None]:
         shape = np.broadcast_shapes(*(one.shape for one in arrays))
         if not small(shape) and prod(shape) > max(one.size for one in arrays):
             return None
-        return np.asarray(function(*arrays))
+        found = function(*arrays)
+        return None if found is None else np.asarray(found)
 
     return fold

@@ -58,22 +58,28 @@ class Operand:
     @property
     def is_constant(self) -> bool:
         """Whether its elements are known."""
-        return isinstance(self.value, np.ndarray)
+        return self._known is not None
 
     @property
     def is_foldable(self) -> bool:
         """Whether it is a constant that has its elements in memory, or few."""
-        value = self.value
-        return isinstance(value, np.ndarray) and (any(value.strides) or small(value.shape))
+        value = self._known
+        return value is not None and (any(value.strides) or small(value.shape))
 
     @property
     def raw(self) -> Array:
         """The elements of a constant as the file has them."""
-        if not isinstance(self.value, np.ndarray):
+        found = self._known
+        if found is None:
             raise Refused(
                 f"{self.name} is computed when the model runs, but must be a constant", self._known_by
             )
-        return self.value
+        return found
+
+    @property
+    def _known(self) -> Array | None:
+        """The elements of a constant."""
+        return self.value if isinstance(self.value, np.ndarray) else None
 
     @property
     def _known_by(self) -> str:

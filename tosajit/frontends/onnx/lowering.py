@@ -15,18 +15,20 @@ from numpy.typing import ArrayLike
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError, InputError
 from tosajit.files.cursor import Bytes
-from tosajit.frontends.common.bytes import WIDE
+from tosajit.frontends.common.bytes import UNSIGNED, WIDE
 from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
+from tosajit.frontends.onnx.integers import on_integers
 from tosajit.frontends.onnx.node import Node, Operand, Value, dtype_of, kind_of
 from tosajit.frontends.onnx.operators import DECLARATIONS
 from tosajit.frontends.onnx.reader import read_model
 from tosajit.frontends.onnx.records import Attribute, Graph, Model, Parameter
 from tosajit.frontends.onnx.schema import NEWEST, OLDEST, STORAGE, Type
+from tosajit.frontends.scaled import Held, Scaled, Unsigned
 from tosajit.graph import Graph as Lowered
 from tosajit.graph.extents import Shapes, check_names, closed
 from tosajit.log import LOG
@@ -34,7 +36,6 @@ from tosajit.profiles import LEVELS
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
-_INSIDE, _OUTSIDE = {Type.UINT8: WIDE}, {Type.UINT8: INT8}
 _HIGHEST_RANK = LEVELS["8K"].MAX_RANK
 
 
@@ -75,6 +76,8 @@ def lowered(model: Model, shapes: Shapes, constants: Constants) -> Lowered:
             walk.take(one, _named(one, known), shapes.get(one.name), ends)
         walk.run(model.graph.nodes, [one.name for one in model.graph.outputs])
         lowering.refusals.settle()
+        for one in model.graph.outputs:
+            walk.write(one.name)
         for one in model.graph.outputs:
             walk.give(one.name, ends)
     lowering.refusals.settle()
@@ -142,9 +145,11 @@ class Walk:
             if 0 in found:
                 self._leave_out(given, found)
                 return
-            dtype = _OUTSIDE.get(given.type) or dtype_of(given.type)
-            tensor = ends.take(given.name, dtype, found, given.type.label, _INSIDE.get(given.type))
-            self.values[given.name] = Operand(self.trace, tensor, given.type, given.name)
+            is_byte = given.type is Type.UINT8
+            dtype = INT8 if is_byte else dtype_of(given.type)
+            tensor = ends.take(given.name, dtype, found, given.type.label, UNSIGNED if is_byte else None)
+            value = Unsigned.of(tensor) if is_byte else tensor
+            self.values[given.name] = Operand(self.trace, value, given.type, given.name)
             self.refused.discard(given.name)
 
     def fix(self, given: records.Value, elements: ArrayLike) -> None:
@@ -167,13 +172,24 @@ class Walk:
         self.values[given.name] = Operand(self.trace, empty, given.type, given.name)
         self.refused.discard(given.name)
 
+    def write(self, name: str) -> None:
+        """Write a result that has been put off: tensors are called otherwise when they become outputs."""
+        with self.lowering.refusals.collecting(name, "output"):
+            found = self.operand(name)
+            if found.scaled is not None and not found.is_constant:
+                self.values[name] = replace(found, value=found.tensor)
+
     def give(self, name: str, ends: Ends) -> None:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
             found = self.operand(name)
             if 0 in found.shape:
                 raise Refused(f"its shape {list(found.shape)} has no elements, and TOSA's tensors have some")
-            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
+            if isinstance(found.value, Unsigned) and found.type is Type.UINT8:
+                ends.give(found.value.tensor, name, found.type.label, UNSIGNED)
+            else:
+                inside = WIDE if found.type is Type.UINT8 else None
+                ends.give(found.tensor, name, found.type.label, inside)
 
     def run(self, nodes: Sequence[records.Node], wanted: Iterable[str]) -> None:
         """Lower the nodes that results need; what uses a refused one is looked at as well."""
@@ -238,7 +254,9 @@ class Walk:
         node = Node(record, operands, self.trace, version, Inside(self, name))
         foldable = all(one is None or one.is_foldable for one in operands)
         with np.errstate(all="ignore"):
-            found = declared.results(node, foldable)
+            found = on_integers(node, declared) if not record.domain else None
+            if found is None:
+                found = declared.results(node, foldable)
         raw = (one.value if isinstance(one, Operand) else one for one in found)
         self.lowering.proportion.fold([one for one in raw if isinstance(one, np.ndarray)])
         return found
@@ -249,10 +267,12 @@ class Walk:
             return value
         found, kind = (value.value, value.type) if isinstance(value, Operand) else (value, None)
         if isinstance(found, Tensor):
-            if found.ndim > _HIGHEST_RANK:
-                raise Refused(f"{label} has {found.ndim} dimensions, but TOSA allows {_HIGHEST_RANK}")
-            found = Tensor(found.trace, found.trace.builder.value(rename(found.name, label)))
-        else:
+            found = _renamed(found, label, rename)
+        elif isinstance(found, Unsigned):
+            found = Unsigned.of(_renamed(found.held, label, rename))
+        elif isinstance(found, Held):
+            found = found.moved(_renamed(found.held, label, rename))
+        elif not isinstance(found, Scaled):
             found = np.asarray(found)
         return Operand(self.trace, found, kind or kind_of(found, likely), label)
 
@@ -304,6 +324,12 @@ class Walk:
         if any(map(self._is_refused, names)):
             raise Unlowered
         return tuple(map(self.operand, names))
+
+
+def _renamed(tensor: Tensor, label: str, rename: Any) -> Tensor:
+    if tensor.ndim > _HIGHEST_RANK:
+        raise Refused(f"{label} has {tensor.ndim} dimensions, but TOSA allows {_HIGHEST_RANK}")
+    return Tensor(tensor.trace, tensor.trace.builder.value(rename(tensor.name, label)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tosajit.frontends.frame import Refused, operand
 from tosajit.frontends.frame.attributes import Attributes, declared
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.frontends.scaled import Scaled, Unsigned, Weights
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
@@ -30,7 +31,7 @@ DTYPES = {
 
 _KINDS = {storage: kind for kind, storage in STORAGE.items()}
 
-Value: TypeAlias = "Tensor | Array"
+Value: TypeAlias = "Tensor | Array | Scaled | Unsigned"
 
 
 T = TypeVar("T", bound=Attributes)
@@ -57,6 +58,34 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
+    def scaled(self) -> Scaled | None:
+        """What its real numbers are known by, if they are not written."""
+        return self.value if isinstance(self.value, Scaled) else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return self.value.shape
+
+    @property
+    def _known(self) -> Array | None:
+        if isinstance(self.value, Weights):
+            return self.value.reals
+        return self.value if isinstance(self.value, np.ndarray) else None
+
+    @property
+    def _dense(self) -> Tensor | Array:
+        match self.value:
+            case Weights() as known:
+                return known.reals
+            case Scaled() as lazy:
+                return lazy.real()
+            case Unsigned() as narrow:
+                return narrow.numbers()
+            case value:
+                return value
+
+    @property
     def _known_by(self) -> str:
         """How it can become known when the model is read."""
         if self.trace.builder.is_input(self.name):
@@ -66,6 +95,7 @@ class Operand(operand.Operand):
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:
     """The type of a result: that of its elements; where TOSA's stands for several, the first likely one."""
+    assert not isinstance(value, Scaled | Unsigned)
     if isinstance(value, Tensor):
         found = next((kind for kind in likely if DTYPES.get(kind) is value.dtype), None)
         return found or next(kind for kind in _PLAIN if DTYPES[kind] is value.dtype)

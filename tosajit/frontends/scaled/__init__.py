@@ -6,6 +6,7 @@ numbers, `real` writes them. Begin with `value.py`. It knows no format.
 """
 
 from tosajit.frontends.scaled.affine import Affine
+from tosajit.frontends.scaled.unsigned import Unsigned
 from tosajit.frontends.scaled.value import Function, Held, Joined, Scaled, Sum, Weights
 
-__all__ = ["Affine", "Function", "Held", "Joined", "Scaled", "Sum", "Weights"]
+__all__ = ["Affine", "Function", "Held", "Joined", "Scaled", "Sum", "Unsigned", "Weights"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import lcm, prod
 from typing import TypeAlias
 
@@ -26,6 +25,7 @@ from tosajit.tracing.tensor import Tensor
 Shape: TypeAlias = tuple[int, ...]
 _MOST = (1 << 31) - 1
 _MOST_BIAS = 1 << 30
+_MOST_WEIGHTS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _is_rescaled(one: Held) -> bool:
     return one.dtype is INT8 or (one.dtype is INT16 and not one.zero_point)
 
 
-def plus(total: Scaled, terms: Array, plain: Callable[[], Tensor]) -> Sum | None:
+def plus(total: Scaled, terms: Array) -> Sum | None:
     """Sums more by known numbers of channels, or one for all."""
     if not isinstance(total, Sum) or total.is_clipped or total.depth:
         return None
@@ -201,32 +201,25 @@ def plus(total: Scaled, terms: Array, plain: Callable[[], Tensor]) -> Sum | None
     return replace(total, write=write, most=most, deep=1)
 
 
-def averaged(
-    value: Scaled, sides: Sequence[Side], counts: Array | None, shape: Shape, plain: Callable[[], Tensor]
-) -> Sum | None:
+def averaged(value: Scaled, sides: Sequence[Side], counts: Array, shape: Shape) -> Sum | None:
     """The means of windows along up to two dimensions; `counts` says how many elements each has."""
-    if not isinstance(value, Held) or value.dtype is not INT8 or not 1 <= len(sides) <= 2:
+    if not isinstance(value, Held) or value.dtype is not INT8 or not 1 <= len(sides) <= 2 or not counts.all():
         return None
-    size = prod(one.size for one in sides)
-    whole = size if counts is None else lcm(*(int(one) for one in np.unique(counts)))
-    most = whole * value.farthest
-    if most * size > _MOST:
+    size, axes = prod(one.size for one in sides), [one.axis for one in sides]
+    channels = prod(extent for place, extent in enumerate(value.shape) if place not in axes)
+    whole = lcm(*(int(one) for one in np.unique(counts)))
+    if whole * size * value.farthest > _MOST or size * channels > _MOST_WEIGHTS:
         return None
+    factors = (whole // counts.astype(np.int64)).astype(np.int32)
 
     def write(finish: Finish) -> Tensor:
         image = image_of(value.tensor, sides)
-        back = partial(_back, image)
         total = _windows(image, value.affine)
-        if counts is not None and whole != size:
-            factors = (whole // counts.astype(np.int64)).astype(np.int32)
-            return finish(ops.mul(back(total), factors), slice(None))
-        return back(finish(total, slice(None)))
+        if np.all(factors == 1):
+            return image.back(finish(total, slice(None)))
+        return finish(ops.mul(image.back(total), factors), slice(None))
 
-    return Sum(shape, write, np.array([value.scale / whole]), most * size, plain=plain)
-
-
-def _back(image: Image, pixels: Tensor) -> Tensor:
-    return image.back(pixels)
+    return Sum(shape, write, np.array([value.scale / whole]), size * whole * value.farthest)
 
 
 def _windows(image: Image, affine: Affine) -> Tensor:

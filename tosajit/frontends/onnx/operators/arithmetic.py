@@ -51,13 +51,16 @@ def mul(node: Node) -> Tensor:
     return ops.mul(first, second)
 
 
-def _divided(first: Array, second: Array) -> Array:
-    if first.dtype.kind in "iu":
-        return np.trunc(first.astype(np.float64) / second).astype(first.dtype)
-    return np.divide(first, second)
+def divided(first: Array, second: Array) -> Array:
+    """A quotient; that of integers without its fraction, and exact."""
+    if first.dtype.kind not in "iu":
+        return np.divide(first, second)
+    below = np.floor_divide(first, second)
+    is_up = ((first < 0) != (second < 0)) & (below * second != first)
+    return np.asarray(below + is_up, first.dtype)
 
 
-@operator("Div", types=_ALL, fold=folded(_divided))
+@operator("Div", types=_ALL, fold=folded(divided))
 @widened
 def div(node: Node) -> Tensor:
     """The quotient of two tensors; of integers without its fraction."""
@@ -182,7 +185,16 @@ class ClipAttributes(Attributes):
     max: float | None = None
 
 
-@operator("Clip", ClipAttributes, types=_ALL)
+def _clipped(node: Node) -> Array:
+    options, value = node.attributes(ClipAttributes), node[0].raw
+    low, high = node.optional(1), node.optional(2)
+    least = options.min if low is None else low.raw
+    most = options.max if high is None else high.raw
+    value = value if least is None else np.maximum(value, least)
+    return np.asarray(value if most is None else np.minimum(value, most), node[0].raw.dtype)
+
+
+@operator("Clip", ClipAttributes, types=_ALL, fold=_clipped)
 @widened
 def clip(node: Node, options: ClipAttributes) -> Tensor:
     """Elements inside of two bounds, others as the nearest of them."""

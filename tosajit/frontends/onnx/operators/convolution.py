@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tosajit.frontends.common.convolution import Operands, convolved, transposed_convolved
+from tosajit.frontends.common.convolution import REAL as SUMS_OF_REALS
+from tosajit.frontends.common.convolution import Operands, Sums, convolved, transposed_convolved
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
@@ -97,7 +98,9 @@ def conv(node: Node, options: ConvAttributes) -> Tensor:
     return convolution(node[0].tensor, node[1].tensor, None if bias is None else bias.tensor, options)
 
 
-def convolution(image: Tensor, kernels: Tensor, bias: Tensor | None, options: ConvAttributes) -> Tensor:
+def convolution(
+    image: Tensor, kernels: Tensor, bias: Tensor | None, options: ConvAttributes, sums: Sums = SUMS_OF_REALS
+) -> Tensor:
     """A convolution whose channels are first."""
     rank = image.ndim
     if not 3 <= rank <= 5 or kernels.ndim != rank:
@@ -106,7 +109,7 @@ def convolution(image: Tensor, kernels: Tensor, bias: Tensor | None, options: Co
     image, found = inside(image, options.spans(image.shape[1:-1], kernels.shape[1:-1]), 1)
     given = Operands(
         image, kernels, bias, options.group,
-        each(options.strides, rank - 2), each(options.dilations, rank - 2),
+        each(options.strides, rank - 2), each(options.dilations, rank - 2), sums,
     )  # fmt: skip
     return transposed(convolved(given, found), first(rank))
 
@@ -123,43 +126,55 @@ class TransposeAttributes(Attributes):
     pads: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
 
+    def extents(
+        self, extents: Sequence[int], steps: Sequence[int], reaches: Sequence[int]
+    ) -> tuple[list[int], list[int]]:
+        """The extents of the result, and how much of the windows is before them."""
+        count = len(extents)
+        more = each(self.output_padding, count, 0)
+        whole = [
+            (extent - 1) * step + reach + extra
+            for extent, step, reach, extra in zip(extents, steps, reaches, more, strict=True)
+        ]
+        if self.output_shape is not None:
+            wanted = list(self.output_shape[-count:])
+        elif self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            wanted = [extent * step for extent, step in zip(extents, steps, strict=True)]
+        else:
+            pads = each(self.pads, 2 * count, 0)
+            before, behind = pads[:count], pads[count:]
+            sizes = zip(whole, before, behind, strict=True)
+            return [size - one - other for size, one, other in sizes], list(before)
+        totals = [max(size - one, 0) for size, one in zip(whole, wanted, strict=True)]
+        is_upper = self.auto_pad == "SAME_UPPER"
+        return wanted, [total // 2 if is_upper else total - total // 2 for total in totals]
+
 
 @operator("ConvTranspose", TransposeAttributes, types=REAL)
 def conv_transpose(node: Node, options: TransposeAttributes) -> Tensor:
     """Transposed convolution along one to three dimensions, also by groups of channels."""
-    image, kernels, bias = node[0].tensor, node[1].tensor, node.optional(2)
+    bias = node.optional(2)
+    return transposed_convolution(
+        node[0].tensor, node[1].tensor, None if bias is None else bias.tensor, options
+    )
+
+
+def transposed_convolution(
+    image: Tensor,
+    kernels: Tensor,
+    bias: Tensor | None,
+    options: TransposeAttributes,
+    sums: Sums = SUMS_OF_REALS,
+) -> Tensor:
+    """A transposed convolution whose channels are first."""
     rank, count = image.ndim, image.ndim - 2
     if not 1 <= count <= 3:
         raise Refused(f"its windows have {count} dimensions, but TOSA's have 1 to 3")
     steps, gaps = each(options.strides, count), each(options.dilations, count)
     reaches = [(size - 1) * gap + 1 for size, gap in zip(kernels.shape[2:], gaps, strict=True)]
-    extents, before = _extents(options, image.shape[2:], steps, reaches)
+    extents, before = options.extents(image.shape[2:], steps, reaches)
     given = Operands(
         transposed(image, last(rank)), transposed(kernels, last(rank)),
-        None if bias is None else bias.tensor, options.group, steps, gaps,
+        bias, options.group, steps, gaps, sums,
     )  # fmt: skip
     return transposed(transposed_convolved(given, extents, before), first(rank))
-
-
-def _extents(
-    options: TransposeAttributes, extents: Sequence[int], steps: Sequence[int], reaches: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """The extents of the result, and how much of the windows is before them."""
-    count = len(extents)
-    more = each(options.output_padding, count, 0)
-    whole = [
-        (extent - 1) * step + reach + extra
-        for extent, step, reach, extra in zip(extents, steps, reaches, more, strict=True)
-    ]
-    if options.output_shape is not None:
-        wanted = list(options.output_shape[-count:])
-    elif options.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = [extent * step for extent, step in zip(extents, steps, strict=True)]
-    else:
-        pads = each(options.pads, 2 * count, 0)
-        before, behind = pads[:count], pads[count:]
-        sizes = zip(whole, before, behind, strict=True)
-        return [size - one - other for size, one, other in sizes], list(before)
-    totals = [max(size - one, 0) for size, one in zip(whole, wanted, strict=True)]
-    is_upper = options.auto_pad == "SAME_UPPER"
-    return wanted, [total // 2 if is_upper else total - total // 2 for total in totals]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, pi, sqrt
+from typing import TypeVar
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common import functions
+from tosajit.frontends.common import elementary, functions
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.frame import Refused
@@ -22,7 +23,8 @@ from tosajit.frontends.onnx.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
 Function = Callable[[Tensor], Tensor]
-_PLAIN: tuple[tuple[str, Function, Callable[[Array], Array] | None, str], ...] = (
+T = TypeVar("T", bound=Attributes)
+_PLAIN: tuple[tuple[str, Function, Callable[[Array], Array | None], str], ...] = (
     ("Exp", ops.exp, np.exp, "The exponential."),
     ("Log", ops.log, np.log, "The natural logarithm."),
     ("Reciprocal", ops.reciprocal, np.reciprocal, "One over a number."),
@@ -38,22 +40,27 @@ _PLAIN: tuple[tuple[str, Function, Callable[[Array], Array] | None, str], ...] =
     ("Asinh", functions.asinh, np.arcsinh, "The inverse of the hyperbolic sine."),
     ("Acosh", functions.acosh, np.arccosh, "The inverse of the hyperbolic cosine."),
     ("Atanh", functions.atanh, np.arctanh, "The inverse of the hyperbolic tangent."),
-    ("Sigmoid", ops.sigmoid, None, "One over one plus the exponential of the opposite."),
-    ("Erf", ops.erf, None, "The error function."),
+    ("Sigmoid", ops.sigmoid, elementary.sigmoid, "One over one plus the exponential of the opposite."),
+    ("Erf", ops.erf, elementary.erf, "The error function."),
     ("Floor", ops.floor, np.floor, "The next whole number downwards."),
     ("Ceil", ops.ceil, np.ceil, "The next whole number upwards."),
     ("Round", nearest_even, np.rint, "The nearest whole number, the even one of two."),
-    ("Softplus", functions.soft_plus, None, "The logarithm of one more than the exponential."),
+    (
+        "Softplus",
+        functions.soft_plus,
+        elementary.soft_plus,
+        "The logarithm of one more than the exponential.",
+    ),
 )
 """Operators of one tensor: names, what writes them, what folds them, and what they do."""
 
 
-def _declare(name: str, write: Function, fold: Callable[[Array], Array] | None, summary: str) -> None:
+def _declare(name: str, write: Function, fold: Callable[[Array], Array | None], summary: str) -> None:
     def plain(node: Node) -> Tensor:
         return write(node[0].tensor)
 
     plain.__doc__ = summary
-    operator(name, types=REAL, fold=None if fold is None else folded(fold))(plain)
+    operator(name, types=REAL, fold=folded(fold))(plain)
 
 
 for _row in _PLAIN:
@@ -66,7 +73,17 @@ def tan(node: Node) -> Tensor:
     return quotient_of(ops.sin(node[0].tensor), ops.cos(node[0].tensor))
 
 
-@operator("Relu", types=f"{NUMBERS} {NARROW}")
+def _with(kind: type[T], function: Callable[[Array, T], Array | None]) -> Callable[[Node], Array | None]:
+    """Compute with NumPy what follows from a constant and attributes."""
+
+    def fold(node: Node) -> Array | None:
+        found = function(node[0].raw, node.attributes(kind))
+        return None if found is None else found.astype(node[0].raw.dtype)
+
+    return fold
+
+
+@operator("Relu", types=f"{NUMBERS} {NARROW}", fold=folded(lambda value: np.maximum(value, 0)))
 @widened
 def relu(node: Node) -> Tensor:
     """Elements from 0 on, others as 0."""
@@ -83,14 +100,22 @@ class LeakyAttributes(Attributes):
     alpha: float = 0.01
 
 
-@operator("LeakyRelu", LeakyAttributes, types=REAL)
+def _leaky(value: Array, options: LeakyAttributes) -> Array:
+    return np.where(value < 0, value * np.float32(options.alpha), value)
+
+
+@operator("LeakyRelu", LeakyAttributes, types=REAL, fold=_with(LeakyAttributes, _leaky))
 def leaky_relu(node: Node, options: LeakyAttributes) -> Tensor:
     """Elements from 0 on, others times a factor."""
     value = node[0].tensor
     return ops.select(is_negative(value), ops.mul(value, number(value, options.alpha)), value)
 
 
-@operator("PRelu", types=f"{NUMBERS} {NARROW}")
+@operator(
+    "PRelu",
+    types=f"{NUMBERS} {NARROW}",
+    fold=folded(lambda value, slope: np.where(value < 0, value * slope, value)),
+)
 @widened
 def prelu(node: Node) -> Tensor:
     """Elements from 0 on, others times factors."""
@@ -105,7 +130,12 @@ class OneAttributes(Attributes):
     alpha: float = 1.0
 
 
-@operator("Elu", OneAttributes, types=REAL)
+@operator(
+    "Elu",
+    OneAttributes,
+    types=REAL,
+    fold=_with(OneAttributes, lambda value, options: elementary.elu(value, options.alpha)),
+)
 def elu(node: Node, options: OneAttributes) -> Tensor:
     """Elements from 0 on, others as their exponential less one, times a factor."""
     value = node[0].tensor
@@ -116,7 +146,12 @@ def _less_one(value: Tensor, factor: float) -> Tensor:
     return ops.mul(ops.sub(ops.exp(value), number(value, 1)), number(value, factor))
 
 
-@operator("Celu", OneAttributes, types=REAL)
+def _celu(value: Array, options: OneAttributes) -> Array:
+    below = options.alpha * np.expm1(np.minimum(value, 0) / options.alpha)
+    return np.where(value < 0, below, value)
+
+
+@operator("Celu", OneAttributes, types=REAL, fold=_with(OneAttributes, _celu))
 def celu(node: Node, options: OneAttributes) -> Tensor:
     """Elements from 0 on, others as an exponential whose slope is one at zero."""
     value = node[0].tensor
@@ -132,7 +167,12 @@ class SeluAttributes(Attributes):
     gamma: float = 1.05070102214813232421875
 
 
-@operator("Selu", SeluAttributes, types=REAL)
+@operator(
+    "Selu",
+    SeluAttributes,
+    types=REAL,
+    fold=_with(SeluAttributes, lambda value, options: elementary.elu(value, options.alpha) * options.gamma),
+)
 def selu(node: Node, options: SeluAttributes) -> Tensor:
     """Elements times a factor, negative ones as their exponential less one times another factor."""
     value, gamma = node[0].tensor, options.gamma
@@ -140,7 +180,12 @@ def selu(node: Node, options: SeluAttributes) -> Tensor:
     return ops.select(is_negative(value), below, ops.mul(value, number(value, gamma)))
 
 
-@operator("ThresholdedRelu", OneAttributes, types=REAL)
+@operator(
+    "ThresholdedRelu",
+    OneAttributes,
+    types=REAL,
+    fold=_with(OneAttributes, lambda value, options: np.where(value > options.alpha, value, 0)),
+)
 def thresholded_relu(node: Node, options: OneAttributes) -> Tensor:
     """Elements above a bound, others as 0."""
     value = node[0].tensor
@@ -155,7 +200,12 @@ class HardAttributes(Attributes):
     beta: float = 0.5
 
 
-@operator("HardSigmoid", HardAttributes, types=REAL)
+@operator(
+    "HardSigmoid",
+    HardAttributes,
+    types=REAL,
+    fold=_with(HardAttributes, lambda value, options: elementary.line(value, options.alpha, options.beta)),
+)
 def hard_sigmoid(node: Node, options: HardAttributes) -> Tensor:
     """A line from 0 to 1."""
     return _line(node[0].tensor, options.alpha, options.beta)
@@ -166,14 +216,21 @@ def _line(value: Tensor, slope: float, middle: float) -> Tensor:
     return ops.clamp(line, min_val=0.0, max_val=1.0)
 
 
-@operator("HardSwish", types=REAL)
+@operator("HardSwish", types=REAL, fold=folded(lambda value: value * elementary.line(value, 1 / 6, 0.5)))
 def hard_swish(node: Node) -> Tensor:
     """Elements times a line from 0 to 1."""
     value = node[0].tensor
     return ops.mul(value, _line(value, 1 / 6, 0.5))
 
 
-@operator("Swish", OneAttributes, types=REAL)
+@operator(
+    "Swish",
+    OneAttributes,
+    types=REAL,
+    fold=_with(
+        OneAttributes, lambda value, options: value * elementary.sigmoid(value * np.float32(options.alpha))
+    ),
+)
 def swish(node: Node, options: OneAttributes) -> Tensor:
     """Elements times their sigmoid."""
     value = node[0].tensor
@@ -181,7 +238,7 @@ def swish(node: Node, options: OneAttributes) -> Tensor:
     return ops.mul(value, ops.sigmoid(inner))
 
 
-@operator("Mish", types=REAL)
+@operator("Mish", types=REAL, fold=folded(lambda value: value * np.tanh(elementary.soft_plus(value))))
 def mish(node: Node) -> Tensor:
     """Elements times the hyperbolic tangent of their softplus."""
     value = node[0].tensor
@@ -195,7 +252,12 @@ class GeluAttributes(Attributes):
     approximate: str = "none"
 
 
-@operator("Gelu", GeluAttributes, types=REAL)
+def _gelu(value: Array, options: GeluAttributes) -> Array | None:
+    known = options.approximate in ("tanh", "none")
+    return elementary.gelu(value, options.approximate == "tanh") if known else None
+
+
+@operator("Gelu", GeluAttributes, types=REAL, fold=_with(GeluAttributes, _gelu))
 def gelu(node: Node, options: GeluAttributes) -> Tensor:
     """Elements times how probable smaller ones are."""
     value = node[0].tensor
@@ -211,7 +273,7 @@ def gelu(node: Node, options: GeluAttributes) -> Tensor:
     return ops.mul(half, ops.add(share, number(value, 1)))
 
 
-@operator("Softsign", types=REAL)
+@operator("Softsign", types=REAL, fold=folded(lambda value: value / (1 + np.abs(value))))
 def softsign(node: Node) -> Tensor:
     """A number over one more than its absolute value."""
     value = node[0].tensor
@@ -226,7 +288,12 @@ class ShrinkAttributes(Attributes):
     lambd: float = 0.5
 
 
-@operator("Shrink", ShrinkAttributes, types=REAL)
+def _shrunk(value: Array, options: ShrinkAttributes) -> Array:
+    low = np.where(value < -options.lambd, value + options.bias, 0)
+    return np.where(value > options.lambd, value - options.bias, low)
+
+
+@operator("Shrink", ShrinkAttributes, types=REAL, fold=_with(ShrinkAttributes, _shrunk))
 def shrink(node: Node, options: ShrinkAttributes) -> Tensor:
     """Small elements as 0, others moved towards it."""
     value = node[0].tensor

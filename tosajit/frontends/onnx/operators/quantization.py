@@ -67,18 +67,19 @@ def _row(axis: int, rank: int) -> list[int]:
     return [-1 if place == axis else 1 for place in range(rank)]
 
 
-def _grid_type(node: Node, options: GridAttributes) -> Type:
+def grid_type(node: Node, options: GridAttributes) -> Type:
+    """The type of the integers that a node gives."""
     zero = node.optional(2)
     if zero is not None:
         return zero.type
-    return Type(options.output_dtype) if options.output_dtype in Type._value2member_map_ else Type.UNDEFINED
+    known = options.output_dtype and options.output_dtype in Type._value2member_map_
+    return Type(options.output_dtype) if known else Type.UINT8
 
 
 @operator("QuantizeLinear", GridAttributes, types="float32 float16 bfloat16 int32")
 def quantize(node: Node, options: GridAttributes) -> Operand:
     """Real numbers over a scale, rounded to the even one of two, more by a zero point, and saturated."""
-    kind = _grid_type(node, options)
-    kind = Type.UINT8 if kind is Type.UNDEFINED else kind
+    kind = grid_type(node, options)
     if kind not in _BOUNDS:
         if not dtype_of(kind).is_float:
             raise Refused(f"TOSA has no grid of {kind.label}")

@@ -34,7 +34,8 @@ class ReductionAttributes(Attributes):
     noop_with_empty_axes: bool = False
 
 
-def _axes(node: Node) -> tuple[int, ...]:
+def axes_reduced(node: Node) -> tuple[int, ...]:
+    """The dimensions along which there is one number left."""
     given = axes_given(node)
     if not given:
         is_idle = node.attributes(ReductionAttributes).noop_with_empty_axes
@@ -47,13 +48,13 @@ def folded(function: Callable[..., Any]) -> Callable[[Node], Array]:
 
     def fold(node: Node) -> Array:
         keeps = node.attributes(ReductionAttributes).keepdims
-        return np.asarray(function(node[0].raw, axis=_axes(node), keepdims=keeps), node[0].raw.dtype)
+        return np.asarray(function(node[0].raw, axis=axes_reduced(node), keepdims=keeps), node[0].raw.dtype)
 
     return fold
 
 
 def _reduced(node: Node, value: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
-    return reduced(reduce, value, _axes(node), node.attributes(ReductionAttributes).keepdims)
+    return reduced(reduce, value, axes_reduced(node), node.attributes(ReductionAttributes).keepdims)
 
 
 def _sum(value: Tensor, axis: int) -> Tensor:
@@ -87,7 +88,7 @@ def reduce_sum(node: Node) -> Tensor:
 def reduce_mean(node: Node) -> Tensor:
     """The mean along dimensions."""
     total = _total(node)
-    count = max(prod(node[0].shape[axis] for axis in _axes(node)), 1)
+    count = max(prod(node[0].shape[axis] for axis in axes_reduced(node)), 1)
     if total.dtype is INT32:
         return ops.intdiv(total, number(total, count))
     return ops.mul(total, number(total, 1 / count))
@@ -152,7 +153,7 @@ def reduce_log_sum(node: Node) -> Tensor:
 def reduce_log_sum_exp(node: Node) -> Tensor:
     """The logarithm of the sum of exponentials along dimensions, each less the greatest."""
     value = node[0].tensor
-    axes = _axes(node)
+    axes = axes_reduced(node)
     most = reduced(_most, value, axes, True)
     finite = ops.select(ops.equal(ops.sub(most, most), number(most, 0)), most, number(most, 0))
     total = reduced(_sum, ops.exp(ops.sub(value, finite)), axes, True)
