@@ -58,8 +58,7 @@ def _exported(module: Any, inputs: Any, keywords: Mapping[str, Any] | None) -> A
     training = [one for one in module.modules() if one.training]
     try:
         module.eval()
-        with torch.no_grad():
-            return torch.export.export(module, given, dict(keywords or {}))
+        return torch.export.export(module, given, dict(keywords or {}))
     except Exception as error:
         text = str(error).strip() or type(error).__name__
         raise InputError(

@@ -218,7 +218,9 @@ class Walk:
             value = np.asarray(value)
         if output.type is None:
             raise Refused("its result is no tensor")
-        if value.shape != output.shape:
+        if len(value.shape) != len(output.shape) or any(
+            one not in (-1, found) for one, found in zip(output.shape, value.shape, strict=True)
+        ):
             raise Refused(f"its result is {list(value.shape)}, but {list(output.shape)} in the program")
         if isinstance(value, np.ndarray):
             value = value.astype(output.type.storage, copy=False)

@@ -75,7 +75,8 @@ class Operand(operand.Operand):
             return self
         if isinstance(self.value, np.ndarray):
             return replace(self, value=self.value.astype(kind.storage), type=kind)
-        return replace(self, value=converted(self.tensor, kind, dtype_of(kind)), type=kind)
+        found = converted(self.tensor, kind, dtype_of(kind))
+        return replace(self, value=found, type=kind, name="")
 
 
 def promoted(operands: Sequence[Operand]) -> Type:

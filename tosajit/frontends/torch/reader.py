@@ -159,8 +159,14 @@ def _target(target: Any) -> str:
 
 def _value(name: str, value: Any) -> Value:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return Value(name, type_of(value.dtype), tuple(int(_hint(one) or one) for one in value.shape))
+        return Value(name, type_of(value.dtype), tuple(map(_extent, value.shape)))
     return Value(name)
+
+
+def _extent(value: Any) -> int:
+    """An extent; -1 is one that depends on elements."""
+    found = value if isinstance(value, int) else _hint(value)
+    return -1 if found is None else int(found)
 
 
 def _hint(value: Any) -> int | float | bool | None:

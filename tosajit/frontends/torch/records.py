@@ -72,7 +72,7 @@ Arguments: TypeAlias = "tuple[Argument, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor: its type and shape are None for what is none, such as a size."""
+    """A tensor: its type is None for what is none, such as a size; -1 is an extent that depends on elements."""
 
     name: str
     type: Type | None = None

@@ -10,8 +10,11 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common import functions
+from tosajit.frontends.common.angles import angle
+from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.division import quotient_of
-from tosajit.frontends.common.numbers import constant, nearest_even, number, towards_zero
+from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number, towards_zero
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NARROW, NUMBERS, REAL, operator
@@ -113,3 +116,122 @@ def gelu(node: Node, self: Operand, approximate: str = "none") -> Tensor:
     else:
         raise Refused(f"its approximation {approximate!r} is not known")
     return ops.mul(half, ops.add(share, number(value, 1)))
+
+
+@operator("aten.leaky_relu.default", types=REAL)
+def leaky_relu(node: Node, self: Operand, negative_slope: float = 0.01) -> Tensor:
+    """Elements from 0 on, others times a factor."""
+    value = self.tensor
+    return ops.select(is_negative(value), ops.mul(value, number(value, negative_slope)), value)
+
+
+@operator("aten.rrelu.default", types=REAL, ignored="generator")
+def rrelu(
+    node: Node, self: Operand, lower: float = 0.125, upper: float = 1 / 3, training: bool = False
+) -> Tensor:
+    """Elements from 0 on, others times the mean of two factors."""
+    if training:
+        raise Refused("it draws random factors, as in training", "module.eval()")
+    return leaky_relu(node, self, (lower + upper) / 2)
+
+
+@operator("aten.prelu.default aten._prelu_kernel.default", types=REAL)
+def prelu(node: Node, self: Operand, weight: Operand) -> Tensor:
+    """Elements from 0 on, others times the factor of their channel."""
+    value = self.tensor
+    slope = weight.tensor
+    if weight.rank == 1 and value.ndim > 1:
+        slope = reshaped(slope, (1, -1, *(1,) * (value.ndim - 2)))
+    value_, slope = aligned(value, slope)
+    return ops.select(is_negative(value_), ops.mul(value_, slope), value_)
+
+
+@operator("aten.elu.default", types=REAL)
+def elu(node: Node, self: Operand, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    """Elements from 0 on, others as their exponential less one, times factors."""
+    value = self.tensor
+    inner = value if input_scale == 1 else ops.mul(value, number(value, input_scale))
+    above = value if scale == 1 else ops.mul(value, number(value, scale))
+    return ops.select(is_negative(value), _less_one(inner, alpha * scale), above)
+
+
+def _less_one(value: Tensor, factor: float) -> Tensor:
+    """The exponential less one, times a factor: near zero by the tangent of the half."""
+    half = ops.tanh(ops.mul(value, number(value, 0.5)))
+    near = quotient_of(ops.add(half, half), ops.sub(constant(value, 1), half))
+    return ops.mul(near, number(value, factor))
+
+
+@operator("aten.celu.default", types=REAL)
+def celu(node: Node, self: Operand, alpha: float = 1) -> Tensor:
+    """Elements from 0 on, others as an exponential whose slope is one at zero."""
+    return elu(node, self, alpha, 1, 1 / alpha)
+
+
+@operator("aten.selu.default", types=REAL)
+def selu(node: Node, self: Operand) -> Tensor:
+    """Elements times a factor, negative ones as their exponential less one times another factor."""
+    return elu(node, self, 1.6732632423543772, 1.0507009873554805)
+
+
+@operator("aten.softplus.default", types=REAL)
+def softplus(node: Node, self: Operand, beta: float = 1, threshold: float = 20) -> Tensor:
+    """The logarithm of one more than the exponential; great elements as they are."""
+    value = self.tensor
+    inner = value if beta == 1 else ops.mul(value, number(value, beta))
+    found = functions.soft_plus(inner)
+    found = found if beta == 1 else ops.mul(found, number(value, 1 / beta))
+    return ops.select(ops.greater(inner, number(value, threshold)), value, found)
+
+
+@operator("aten.threshold.default", types=f"{NUMBERS} {NARROW}")
+def threshold_(node: Node, self: Operand, threshold: float, value: float) -> Tensor:
+    """Elements above a bound, others as a number."""
+    given = self.tensor
+    return ops.select(ops.greater(given, number(given, threshold)), given, number(given, value))
+
+
+@operator("aten.hardshrink.default", types=REAL)
+def hardshrink(node: Node, self: Operand, lambd: float = 0.5) -> Tensor:
+    """Small elements as 0."""
+    value = self.tensor
+    return ops.select(ops.greater(ops.abs(value), number(value, lambd)), value, number(value, 0))
+
+
+@operator("aten.softshrink.default", types=REAL)
+def softshrink(node: Node, self: Operand, lambd: float = 0.5) -> Tensor:
+    """Small elements as 0, others moved towards it."""
+    value = self.tensor
+    return ops.sub(value, ops.clamp(value, min_val=-float(lambd), max_val=float(lambd)))
+
+
+@operator("aten.glu.default", types=REAL)
+def glu(node: Node, self: Operand, dim: int = -1) -> Tensor:
+    """The first half of a dimension times the sigmoid of the second."""
+    axis = dim % self.rank
+    half = self.shape[axis] // 2
+    first, second = (part(self.tensor, axis, start, half) for start in (0, half))
+    return ops.mul(first, ops.sigmoid(second))
+
+
+@operator("aten.logit.default", types=REAL)
+def logit(node: Node, self: Operand, eps: float | None = None) -> Tensor:
+    """The inverse of the sigmoid."""
+    value = self.tensor if eps is None else clamped(self.tensor, eps, 1 - eps)
+    return ops.log(quotient_of(value, ops.sub(constant(value, 1), value)))
+
+
+@elementwise("aten.atan2.default aten.arctan2.default", np.arctan2, types=NUMBERS)
+def atan2(node: Node) -> Tensor:
+    """The angle of points by their ordinates and abscissae."""
+    first, second = node.aligned
+    return angle(*(ops.add(one, number(one, 0)) for one in (first, second)))
+
+
+@operator("aten.dropout.default aten.feature_dropout.default aten.alpha_dropout.default", ignored="p")
+@operator("aten.native_dropout.default", ignored="p")
+def dropout(node: Node, input: Operand, train: bool | None = False) -> Operand:
+    """The same tensor."""
+    if train:
+        raise Refused("it draws random numbers, as in training", "module.eval()")
+    return input

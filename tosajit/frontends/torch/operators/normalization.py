@@ -8,13 +8,15 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import FP32
+from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NUMBERS, REAL, operator
-from tosajit.frontends.torch.operators.reduction import averaged
+from tosajit.frontends.torch.operators.reduction import averaged, summed
 from tosajit.frontends.torch.records import Type
 from tosajit.tracing.tensor import Tensor
 
@@ -104,3 +106,93 @@ def group_norm(
     rows = reshaped(typed(value, FP32), (value.shape[0], num_groups, -1))
     found = reshaped(typed(_normalized(rows, (2,), eps), value.dtype), value.shape)
     return affine(found, weight, bias, (value.shape[1], *(1,) * (value.ndim - 2)))
+
+
+@operator("aten.native_layer_norm.default", types=REAL)
+def native_layer_norm(
+    node: Node,
+    input: Operand,
+    normalized_shape: Sequence[int],
+    weight: Operand | None,
+    bias: Operand | None,
+    eps: float,
+) -> tuple[Tensor]:
+    """The same, for one who does not ask for the statistics."""
+    return (layer_norm(node, input, normalized_shape, weight, bias, eps),)
+
+
+@operator("aten.native_group_norm.default", types=REAL, ignored="N C HxW")
+def native_group_norm(
+    node: Node, input: Operand, weight: Operand | None, bias: Operand | None, group: int, eps: float
+) -> tuple[Tensor]:
+    """Elements normalised by the statistics of groups of channels."""
+    return (group_norm(node, input, group, weight, bias, eps),)
+
+
+@operator("aten._native_batch_norm_legit_no_training.default", types=REAL, ignored="momentum")
+def native_batch_norm(
+    node: Node,
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand,
+    running_var: Operand,
+    eps: float,
+) -> tuple[Tensor]:
+    """Elements normalised by known statistics of channels."""
+    return (batch_norm(node, input, weight, bias, running_mean, running_var, False, eps),)
+
+
+@operator("aten.instance_norm.default", types=REAL, ignored="momentum cudnn_enabled")
+def instance_norm(
+    node: Node,
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    use_input_stats: bool,
+    eps: float,
+) -> Tensor:
+    """Elements normalised by the statistics of each channel of each image, or by known ones."""
+    if not use_input_stats:
+        return batch_norm(node, input, weight, bias, running_mean, running_var, False, eps)
+    value = input.tensor
+    found = typed(_normalized(typed(value, FP32), range(2, value.ndim), eps), value.dtype)
+    return affine(found, weight, bias, (value.shape[1], *(1,) * (value.ndim - 2)))
+
+
+@operator("aten.rms_norm.default", types=REAL)
+def rms_norm(
+    node: Node,
+    input: Operand,
+    normalized_shape: Sequence[int],
+    weight: Operand | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Elements over the root of the mean of their squares, times a scale."""
+    value = typed(input.tensor, FP32)
+    axes = range(value.ndim - len(normalized_shape), value.ndim)
+    little = float(np.finfo(np.float32).eps) if eps is None else eps
+    squares = averaged(ops.mul(value, value), axes, True)
+    found = ops.mul(value, ops.rsqrt(ops.add(squares, number(squares, little))))
+    return affine(typed(found, input.dtype), weight, None, normalized_shape)
+
+
+@operator("aten._weight_norm.default", types=REAL)
+def weight_norm(node: Node, v: Operand, g: Operand, dim: int = 0) -> Tensor:
+    """Directions times sizes."""
+    axes = [place for place in range(v.rank) if place != dim % v.rank]
+    squares = summed(ops.mul(v.tensor, v.tensor), axes, True)
+    return ops.mul(ops.mul(v.tensor, ops.rsqrt(squares)), g.tensor)
+
+
+@operator("aten.cosine_similarity.default", types=REAL)
+def cosine_similarity(node: Node, x1: Operand, x2: Operand, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along a dimension."""
+    first, second = aligned(x1.tensor, x2.tensor)
+    axis = dim % first.ndim
+    dot = summed(ops.mul(first, second), [axis], False)
+    sizes = (square_root(summed(ops.mul(one, one), [axis], False)) for one in (first, second))
+    over = ops.mul(*(ops.maximum(one, number(one, eps)) for one in sizes))
+    return ops.mul(dot, ops.reciprocal(over))
