@@ -10,6 +10,7 @@ export TOSAJIT_VELA ?= $(CURDIR)/.venv-vela
 export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
 export TOSAJIT_ONNX ?= $(CURDIR)/.venv-onnx
 export TOSAJIT_JAX ?= $(CURDIR)/.venv-jax
+export TOSAJIT_TORCH ?= $(CURDIR)/.venv-torch
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
@@ -25,6 +26,7 @@ NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
 FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 ONNX := $(TOSAJIT_ONNX)/.ready
 JAX := $(TOSAJIT_JAX)/.ready
+TORCH := $(TOSAJIT_TORCH)/.ready
 LOWEST := .venv-lowest/.ready
 ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
@@ -46,7 +48,7 @@ demo: $(INSTALLED)      ## Simulate, compile and run a model; show its program a
 test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 	$(RUN) -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-slow: $(READY) $(LITERT) $(FRAMEWORKS) $(JAX)     ## Run the tests that take long or much memory
+test-slow: $(READY) $(LITERT) $(FRAMEWORKS) $(JAX) $(TORCH)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
 
 kernels: $(READY)    ## Compile the kernels that come with the package, before the wheel is built
@@ -157,7 +159,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) $(TORCH) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -224,6 +226,11 @@ $(FRAMEWORKS):
 $(ONNX):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet onnx==1.23.2
+	touch $@
+
+$(TORCH): pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet torch==2.13.0 torchvision==0.28.0 transformers==5.23.0 -e .
 	touch $@
 
 $(JAX): pyproject.toml

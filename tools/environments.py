@@ -16,3 +16,9 @@ def with_jax() -> Path | None:
     """The Python that has JAX, if it is there: TOSAJIT_JAX says where."""
     found = Path(os.environ.get("TOSAJIT_JAX", ".venv-jax")) / "bin" / "python"
     return found if found.is_file() else None
+
+
+def with_torch() -> Path | None:
+    """The Python that has PyTorch, if it is there: TOSAJIT_TORCH says where."""
+    found = Path(os.environ.get("TOSAJIT_TORCH", ".venv-torch")) / "bin" / "python"
+    return found if found.is_file() else None

@@ -34,9 +34,16 @@ def truths(*shape: int) -> Any:
 def cases() -> dict[str, Case]:
     """All of them, by name."""
     return {
-        **arithmetic(), **functions(), **comparisons(), **shapes(), **indices(), **reductions(),
-        **windows(), **layers(), **places(),
-    }  # fmt: skip
+        **arithmetic(),
+        **functions(),
+        **comparisons(),
+        **shapes(),
+        **indices(),
+        **reductions(),
+        **windows(),
+        **layers(),
+        **places(),
+    }
 
 
 def arithmetic() -> dict[str, Case]:
@@ -44,11 +51,17 @@ def arithmetic() -> dict[str, Case]:
     i, j = whole(3, 4), whole(3, 4, low=1)
     small, byte = whole(5, low=-128, high=127, dtype=torch.int8), whole(5, low=0, high=255, dtype=torch.uint8)
     pairs: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b, "floor_div": lambda a, b: a // b, "mod": lambda a, b: a % b,
-        "fmod": torch.fmod, "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
-        "maximum": torch.maximum, "minimum": torch.minimum,
-    }  # fmt: skip
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "floor_div": lambda a, b: a // b,
+        "mod": lambda a, b: a % b,
+        "fmod": torch.fmod,
+        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        "maximum": torch.maximum,
+        "minimum": torch.minimum,
+    }
     found: dict[str, Case] = {f"{name}_real": (one, (x, y)) for name, one in pairs.items()}
     found |= {f"{name}_whole": (one, (i, j)) for name, one in pairs.items()}
     found |= {f"{name}_mixed": (one, (i, y[0])) for name, one in pairs.items() if name not in ("mod", "fmod")}
@@ -57,22 +70,33 @@ def arithmetic() -> dict[str, Case]:
     return found | {
         "add_alpha": (lambda a, b: torch.add(a, b, alpha=3), (x, row)),
         "sub_alpha": (lambda a, b: torch.sub(a, b, alpha=0.5), (x, row)),
-        "rsub": (lambda a: 2 - a, (x,)), "radd_int": (lambda a: a + 2.5, (i,)),
-        "rdiv": (lambda a: 1 / a, (y,)), "bool_add": (lambda a: a + 1, (truths(3),)),
+        "rsub": (lambda a: 2 - a, (x,)),
+        "radd_int": (lambda a: a + 2.5, (i,)),
+        "rdiv": (lambda a: 1 / a, (y,)),
+        "bool_add": (lambda a: a + 1, (truths(3),)),
         "bool_mul": (lambda a, b: a * b, (truths(3, 4), x)),
-        "pow_2": (lambda a: a**2, (x,)), "pow_half": (lambda a: a**0.5, (y,)),
-        "pow_3": (lambda a: a**3, (x,)), "pow_minus": (lambda a: a**-1.5, (y,)),
-        "pow_base": (lambda a: 2**a, (x,)), "pow_tensor": (torch.pow, (y, row)),
+        "pow_2": (lambda a: a**2, (x,)),
+        "pow_half": (lambda a: a**0.5, (y,)),
+        "pow_3": (lambda a: a**3, (x,)),
+        "pow_minus": (lambda a: a**-1.5, (y,)),
+        "pow_base": (lambda a: 2**a, (x,)),
+        "pow_tensor": (torch.pow, (y, row)),
         "pow_whole": (lambda a: a**3, (i,)),
-        "clamp": (lambda a: a.clamp(-0.5, 0.7), (x,)), "clamp_min": (lambda a: a.clamp(min=0.1), (x,)),
+        "clamp": (lambda a: a.clamp(-0.5, 0.7), (x,)),
+        "clamp_min": (lambda a: a.clamp(min=0.1), (x,)),
         "clamp_whole": (lambda a: a.clamp(-3, 3), (i,)),
         "clamp_tensor": (lambda a, b: torch.clamp(a, min=b), (x, row)),
-        "abs": (torch.abs, (x,)), "neg": (torch.neg, (i,)), "sign": (torch.sign, (x,)),
-        "square": (torch.square, (x,)), "addcmul": (lambda a, b: torch.addcmul(a, a, b, value=2), (x, y)),
+        "abs": (torch.abs, (x,)),
+        "neg": (torch.neg, (i,)),
+        "sign": (torch.sign, (x,)),
+        "square": (torch.square, (x,)),
+        "addcmul": (lambda a, b: torch.addcmul(a, a, b, value=2), (x, y)),
         "addcdiv": (lambda a, b: torch.addcdiv(a, a, b, value=2), (x, y)),
-        "lerp": (lambda a, b: torch.lerp(a, b, 0.3), (x, y)), "half": (lambda a: a + a * 2, (x.half(),)),
-        "bfloat": (lambda a: a + a * 2, (x.bfloat16(),)), "scalar_tensor": (lambda a, b: a * b, (x, real())),
-    }  # fmt: skip
+        "lerp": (lambda a, b: torch.lerp(a, b, 0.3), (x, y)),
+        "half": (lambda a: a + a * 2, (x.half(),)),
+        "bfloat": (lambda a: a + a * 2, (x.bfloat16(),)),
+        "scalar_tensor": (lambda a, b: a * b, (x, real())),
+    }
 
 
 def functions() -> dict[str, Case]:
@@ -89,15 +113,22 @@ def functions() -> dict[str, Case]:
     )
     found |= {one: (getattr(F, one), (x,)) for one in names.split()}
     return found | {
-        "acosh": (torch.acosh, (y + 1,)), "gelu_tanh": (lambda a: F.gelu(a, approximate="tanh"), (x,)),
-        "elu_alpha": (lambda a: F.elu(a, 0.4), (x,)), "celu_alpha": (lambda a: F.celu(a, 0.4), (x,)),
-        "softplus_beta": (lambda a: F.softplus(a, 2, 1), (x,)), "glu": (lambda a: F.glu(a, 0), (real(4, 3),)),
-        "threshold": (lambda a: F.threshold(a, 0.2, 7.0), (x,)), "prelu": (nn.PReLU(3), (real(2, 3, 4),)),
-        "rrelu": (nn.RReLU(), (x,)), "logit": (lambda a: torch.logit(a, 1e-3), (torch.rand(4),)),
-        "atan2": (torch.atan2, (x, real(3, 5))), "dropout": (nn.Dropout(0.5), (x,)),
-        "relu_whole": (F.relu, (whole(5),)), "floor_whole": (torch.floor, (whole(5),)),
+        "acosh": (torch.acosh, (y + 1,)),
+        "gelu_tanh": (lambda a: F.gelu(a, approximate="tanh"), (x,)),
+        "elu_alpha": (lambda a: F.elu(a, 0.4), (x,)),
+        "celu_alpha": (lambda a: F.celu(a, 0.4), (x,)),
+        "softplus_beta": (lambda a: F.softplus(a, 2, 1), (x,)),
+        "glu": (lambda a: F.glu(a, 0), (real(4, 3),)),
+        "threshold": (lambda a: F.threshold(a, 0.2, 7.0), (x,)),
+        "prelu": (nn.PReLU(3), (real(2, 3, 4),)),
+        "rrelu": (nn.RReLU(), (x,)),
+        "logit": (lambda a: torch.logit(a, 1e-3), (torch.rand(4),)),
+        "atan2": (torch.atan2, (x, real(3, 5))),
+        "dropout": (nn.Dropout(0.5), (x,)),
+        "relu_whole": (F.relu, (whole(5),)),
+        "floor_whole": (torch.floor, (whole(5),)),
         "exp_whole": (torch.exp, (whole(5),)),
-    }  # fmt: skip
+    }
 
 
 def comparisons() -> dict[str, Case]:
@@ -112,58 +143,85 @@ def comparisons() -> dict[str, Case]:
         if "bitwise" in name:
             found[f"{name}_whole"] = getattr(torch, name), (i, i + 5)
     return found | {
-        "not": (torch.logical_not, (b,)), "bitwise_not": (torch.bitwise_not, (i,)),
+        "not": (torch.logical_not, (b,)),
+        "bitwise_not": (torch.bitwise_not, (i,)),
         "logical_and_whole": (torch.logical_and, (i, i - 1)),
-        "where": (torch.where, (b, x, y)), "where_scalar": (lambda a, b: torch.where(a, b, 2.0), (b, x)),
+        "where": (torch.where, (b, x, y)),
+        "where_scalar": (lambda a, b: torch.where(a, b, 2.0), (b, x)),
         "masked_fill": (lambda a, b: a.masked_fill(b, -1e9), (x, b)),
         "masked_fill_row": (lambda a, b: a.masked_fill(b, float("-inf")), (x, truths(4))),
-        "isnan": (lambda a: torch.isnan(a / a.round()), (x,)), "isinf": (lambda a: torch.isinf(a / 0), (x,)),
+        "isnan": (lambda a: torch.isnan(a / a.round()), (x,)),
+        "isinf": (lambda a: torch.isinf(a / 0), (x,)),
         "isfinite": (lambda a: torch.isfinite(a / a.round()), (x,)),
-        "any": (lambda a: a.any(1), (b,)), "all": (lambda a: a.all(0, keepdim=True), (b,)),
-        "any_all": (lambda a: a.any(), (i,)), "to_whole": (lambda a: (a * 9).to(torch.int32), (x,)),
-        "to_bool": (lambda a: a.to(torch.bool), (i,)), "to_real": (lambda a: a.float(), (b,)),
-        "to_half": (lambda a: a.half(), (x,)), "type_as": (lambda a, b: a.type_as(b), (i, x)),
+        "any": (lambda a: a.any(1), (b,)),
+        "all": (lambda a: a.all(0, keepdim=True), (b,)),
+        "any_all": (lambda a: a.any(), (i,)),
+        "to_whole": (lambda a: (a * 9).to(torch.int32), (x,)),
+        "to_bool": (lambda a: a.to(torch.bool), (i,)),
+        "to_real": (lambda a: a.float(), (b,)),
+        "to_half": (lambda a: a.half(), (x,)),
+        "type_as": (lambda a, b: a.type_as(b), (i, x)),
         "to_int8": (lambda a: (a * 100).to(torch.int8), (i,)),
         "shift": (lambda a: (a << 2) + (a >> 1), (whole(5, low=0),)),
-    }  # fmt: skip
+    }
 
 
 def shapes() -> dict[str, Case]:
     x = real(2, 3, 4)
     return {
-        "view": (lambda a: a.view(4, -1), (x,)), "reshape": (lambda a: a.transpose(0, 1).reshape(6, 4), (x,)),
-        "flatten": (lambda a: a.flatten(1), (x,)), "unflatten": (lambda a: a.unflatten(2, (2, 2)), (x,)),
-        "unsqueeze": (lambda a: a.unsqueeze(-1), (x,)), "squeeze": (lambda a: a[:1].squeeze(0), (x,)),
-        "permute": (lambda a: a.permute(2, 0, 1), (x,)), "transpose": (lambda a: a.transpose(-1, 0), (x,)),
-        "t": (lambda a: a.t(), (real(2, 3),)), "mT": (lambda a: a.mT, (x,)),
-        "movedim": (lambda a: a.movedim(0, -1), (x,)), "expand": (lambda a: a.expand(2, 3, 4), (real(3, 1),)),
-        "repeat": (lambda a: a.repeat(2, 1, 3), (real(3, 2),)), "tile": (lambda a: a.tile(2), (x,)),
+        "view": (lambda a: a.view(4, -1), (x,)),
+        "reshape": (lambda a: a.transpose(0, 1).reshape(6, 4), (x,)),
+        "flatten": (lambda a: a.flatten(1), (x,)),
+        "unflatten": (lambda a: a.unflatten(2, (2, 2)), (x,)),
+        "unsqueeze": (lambda a: a.unsqueeze(-1), (x,)),
+        "squeeze": (lambda a: a[:1].squeeze(0), (x,)),
+        "permute": (lambda a: a.permute(2, 0, 1), (x,)),
+        "transpose": (lambda a: a.transpose(-1, 0), (x,)),
+        "t": (lambda a: a.t(), (real(2, 3),)),
+        "mT": (lambda a: a.mT, (x,)),
+        "movedim": (lambda a: a.movedim(0, -1), (x,)),
+        "expand": (lambda a: a.expand(2, 3, 4), (real(3, 1),)),
+        "repeat": (lambda a: a.repeat(2, 1, 3), (real(3, 2),)),
+        "tile": (lambda a: a.tile(2), (x,)),
         "repeat_interleave": (lambda a: a.repeat_interleave(2, dim=1), (x,)),
         "cat": (lambda a, b: torch.cat([a, b], -1), (x, real(2, 3, 1))),
         "cat_mixed": (lambda a, b: torch.cat([a, b], 0), (x, whole(1, 3, 4))),
-        "stack": (lambda a: torch.stack([a, a * 2], 1), (x,)), "hstack": (lambda a: torch.hstack([a, a]), (x,)),
-        "vstack": (lambda a: torch.vstack([a, a]), (real(3),)), "split": (lambda a: a.split(2, 2), (x,)),
-        "split_uneven": (lambda a: a.split(3, -1), (x,)), "split_sizes": (lambda a: a.split([1, 3], 2), (x,)),
-        "chunk": (lambda a: a.chunk(3, 2), (x,)), "unbind": (lambda a: a.unbind(1), (x,)),
+        "stack": (lambda a: torch.stack([a, a * 2], 1), (x,)),
+        "hstack": (lambda a: torch.hstack([a, a]), (x,)),
+        "vstack": (lambda a: torch.vstack([a, a]), (real(3),)),
+        "split": (lambda a: a.split(2, 2), (x,)),
+        "split_uneven": (lambda a: a.split(3, -1), (x,)),
+        "split_sizes": (lambda a: a.split([1, 3], 2), (x,)),
+        "chunk": (lambda a: a.chunk(3, 2), (x,)),
+        "unbind": (lambda a: a.unbind(1), (x,)),
         "tensor_split": (lambda a: a.tensor_split(3, 2), (x,)),
-        "slice": (lambda a: a[:, 1:, :-1], (x,)), "slice_step": (lambda a: a[..., ::2], (x,)),
-        "slice_step_odd": (lambda a: a[..., 1::3], (real(2, 11),)), "select": (lambda a: a[:, -1], (x,)),
-        "narrow": (lambda a: a.narrow(2, 1, 2), (x,)), "flip": (lambda a: a.flip(0, -1), (x,)),
-        "roll": (lambda a: a.roll((1, -2), (1, 2)), (x,)), "roll_flat": (lambda a: a.roll(3), (x,)),
+        "slice": (lambda a: a[:, 1:, :-1], (x,)),
+        "slice_step": (lambda a: a[..., ::2], (x,)),
+        "slice_step_odd": (lambda a: a[..., 1::3], (real(2, 11),)),
+        "select": (lambda a: a[:, -1], (x,)),
+        "narrow": (lambda a: a.narrow(2, 1, 2), (x,)),
+        "flip": (lambda a: a.flip(0, -1), (x,)),
+        "roll": (lambda a: a.roll((1, -2), (1, 2)), (x,)),
+        "roll_flat": (lambda a: a.roll(3), (x,)),
         "meshgrid": (lambda a, b: torch.meshgrid(a, b, indexing="ij"), (real(2), real(3))),
         "meshgrid_xy": (lambda a, b: torch.meshgrid(a, b, indexing="xy"), (real(2), real(3))),
-        "unfold": (lambda a: a.unfold(2, 2, 1), (x,)), "pixel_shuffle": (nn.PixelShuffle(2), (real(1, 8, 2, 3),)),
+        "unfold": (lambda a: a.unfold(2, 2, 1), (x,)),
+        "pixel_shuffle": (nn.PixelShuffle(2), (real(1, 8, 2, 3),)),
         "pixel_unshuffle": (nn.PixelUnshuffle(2), (real(1, 2, 4, 6),)),
         "channel_shuffle": (nn.ChannelShuffle(2), (real(1, 4, 2, 3),)),
-        "diagonal": (lambda a: a.diagonal(1, 1, 2), (x,)), "tril": (lambda a: a.tril(-1), (x,)),
-        "triu": (lambda a: a.triu(1), (x,)), "contiguous": (lambda a: a.transpose(0, 1).contiguous(), (x,)),
+        "diagonal": (lambda a: a.diagonal(1, 1, 2), (x,)),
+        "tril": (lambda a: a.tril(-1), (x,)),
+        "triu": (lambda a: a.triu(1), (x,)),
+        "contiguous": (lambda a: a.transpose(0, 1).contiguous(), (x,)),
         "pad": (lambda a: F.pad(a, (1, 2, -1, 0), value=3.0), (x,)),
         "pad_reflect": (lambda a: F.pad(a, (2, 1), mode="reflect"), (x,)),
         "pad_replicate": (lambda a: F.pad(a, (2, 1), mode="replicate"), (x,)),
         "pad_circular": (lambda a: F.pad(a, (2, 1), mode="circular"), (x,)),
-        "in_place_slice": (in_place_slice, (x,)), "in_place_view": (in_place_view, (x,)),
-        "in_place_select": (in_place_select, (x,)), "in_place_chunk": (in_place_chunk, (x,)),
-    }  # fmt: skip
+        "in_place_slice": (in_place_slice, (x,)),
+        "in_place_view": (in_place_view, (x,)),
+        "in_place_select": (in_place_select, (x,)),
+        "in_place_chunk": (in_place_chunk, (x,)),
+    }
 
 
 def in_place_slice(a: Any) -> Any:
@@ -203,23 +261,30 @@ def indices() -> dict[str, Case]:
     return {
         "embedding": (nn.Embedding(7, 3), (whole(2, 4, low=0, high=7),)),
         "embedding_padded": (nn.Embedding(7, 3, padding_idx=0), (whole(2, 4, low=0, high=7),)),
-        "index": (lambda a, b: a[b], (x, i)), "index_middle": (lambda a, b: a[:, b % 3], (x, i)),
-        "index_two": (lambda a, b: a[b, b % 3], (x, i)), "index_apart": (lambda a, b: a[b, :, b], (x, i)),
-        "index_broadcast": (lambda a, b: a[b[:, :1], b[:1] % 3], (x, i)), "index_negative": (lambda a, b: a[b - 2], (x, i)),
+        "index": (lambda a, b: a[b], (x, i)),
+        "index_middle": (lambda a, b: a[:, b % 3], (x, i)),
+        "index_two": (lambda a, b: a[b, b % 3], (x, i)),
+        "index_apart": (lambda a, b: a[b, :, b], (x, i)),
+        "index_broadcast": (lambda a, b: a[b[:, :1], b[:1] % 3], (x, i)),
+        "index_negative": (lambda a, b: a[b - 2], (x, i)),
         "index_constant": (lambda a: a[:, torch.tensor([2, 0])], (x,)),
         "index_mask_constant": (lambda a: a[:, torch.tensor([True, False, True])], (x,)),
         "index_select": (lambda a, b: a.index_select(1, b), (x, whole(2, low=0, high=3))),
-        "gather": (lambda a, b: a.gather(1, b), (x, along)), "take_along": (lambda a, b: a.take_along_dim(b, 1), (x, along)),
+        "gather": (lambda a, b: a.gather(1, b), (x, along)),
+        "take_along": (lambda a, b: a.take_along_dim(b, 1), (x, along)),
         "scatter": (lambda a, b: torch.zeros_like(a).scatter(1, b[:, :1], a), (x, along)),
         "scatter_value": (lambda a, b: a.scatter(1, b[:, :1], 2.5), (x, along)),
         "scatter_add": (lambda a, b: a.scatter_add(1, b, a), (x, along)),
-        "index_put": (index_put, (x, torch.tensor([0, 2]))), "index_put_mask": (index_put_mask, (x,)),
+        "index_put": (index_put, (x, torch.tensor([0, 2]))),
+        "index_put_mask": (index_put_mask, (x,)),
         "index_add": (lambda a, b, c: a.index_add(0, b, c), (x, torch.tensor([1, 3, 1]), real(3, 3, 5))),
         "index_copy": (lambda a, b, c: a.index_copy(1, b, c), (x, torch.tensor([2, 0]), real(4, 2, 5))),
-        "one_hot": (lambda a: F.one_hot(a, 5), (i,)), "topk": (lambda a: a.topk(2, dim=-1), (x,)),
-        "topk_least": (lambda a: a.topk(2, dim=1, largest=False), (x,)), "sort": (lambda a: a.sort(-1), (x,)),
+        "one_hot": (lambda a: F.one_hot(a, 5), (i,)),
+        "topk": (lambda a: a.topk(2, dim=-1), (x,)),
+        "topk_least": (lambda a: a.topk(2, dim=1, largest=False), (x,)),
+        "sort": (lambda a: a.sort(-1), (x,)),
         "argsort": (lambda a: a.argsort(0, descending=True), (x,)),
-    }  # fmt: skip
+    }
 
 
 def index_put(a: Any, b: Any) -> Any:
@@ -238,24 +303,40 @@ def index_put_mask(a: Any) -> Any:
 def reductions() -> dict[str, Case]:
     x, i = real(2, 3, 4), whole(3, 4)
     return {
-        "sum": (lambda a: a.sum((0, 2)), (x,)), "sum_all": (lambda a: a.sum(), (x,)),
-        "sum_whole": (lambda a: a.sum(1), (i,)), "sum_bool": (lambda a: a.sum(-1), (truths(3, 4),)),
-        "mean": (lambda a: a.mean(-1, keepdim=True), (x,)), "mean_all": (torch.mean, (x,)),
-        "prod": (lambda a: a.prod(1), (x,)), "amax": (lambda a: a.amax((0, 1)), (x,)),
-        "amin": (lambda a: a.amin(-1), (x,)), "max": (torch.max, (x,)), "min": (torch.min, (i,)),
-        "max_dim": (lambda a: a.max(1), (x,)), "min_dim": (lambda a: a.min(-1, keepdim=True), (x,)),
-        "argmax": (lambda a: a.argmax(1), (x,)), "argmin": (lambda a: a.argmin(), (x,)),
-        "cumsum": (lambda a: a.cumsum(1), (x,)), "cumprod": (lambda a: a.cumprod(1), (x,)),
-        "cumsum_bool": (lambda a: a.cumsum(1), (truths(2, 5),)), "var": (lambda a: a.var(1), (x,)),
-        "var_all": (lambda a: a.var(unbiased=False), (x,)), "std": (lambda a: a.std((0, 2)), (x,)),
-        "var_mean": (lambda a: torch.var_mean(a, 1), (x,)), "norm": (lambda a: a.norm(), (x,)),
-        "norm_dim": (lambda a: a.norm(dim=-1, keepdim=True), (x,)), "norm_1": (lambda a: torch.linalg.vector_norm(a, 1, 1), (x,)),
+        "sum": (lambda a: a.sum((0, 2)), (x,)),
+        "sum_all": (lambda a: a.sum(), (x,)),
+        "sum_whole": (lambda a: a.sum(1), (i,)),
+        "sum_bool": (lambda a: a.sum(-1), (truths(3, 4),)),
+        "mean": (lambda a: a.mean(-1, keepdim=True), (x,)),
+        "mean_all": (torch.mean, (x,)),
+        "prod": (lambda a: a.prod(1), (x,)),
+        "amax": (lambda a: a.amax((0, 1)), (x,)),
+        "amin": (lambda a: a.amin(-1), (x,)),
+        "max": (torch.max, (x,)),
+        "min": (torch.min, (i,)),
+        "max_dim": (lambda a: a.max(1), (x,)),
+        "min_dim": (lambda a: a.min(-1, keepdim=True), (x,)),
+        "argmax": (lambda a: a.argmax(1), (x,)),
+        "argmin": (lambda a: a.argmin(), (x,)),
+        "cumsum": (lambda a: a.cumsum(1), (x,)),
+        "cumprod": (lambda a: a.cumprod(1), (x,)),
+        "cumsum_bool": (lambda a: a.cumsum(1), (truths(2, 5),)),
+        "var": (lambda a: a.var(1), (x,)),
+        "var_all": (lambda a: a.var(unbiased=False), (x,)),
+        "std": (lambda a: a.std((0, 2)), (x,)),
+        "var_mean": (lambda a: torch.var_mean(a, 1), (x,)),
+        "norm": (lambda a: a.norm(), (x,)),
+        "norm_dim": (lambda a: a.norm(dim=-1, keepdim=True), (x,)),
+        "norm_1": (lambda a: torch.linalg.vector_norm(a, 1, 1), (x,)),
         "norm_3": (lambda a: torch.linalg.vector_norm(a, 3, (0, 1)), (x,)),
-        "norm_inf": (lambda a: torch.linalg.vector_norm(a, float("inf")), (x,)), "normalize": (lambda a: F.normalize(a, dim=1), (x,)),
-        "logsumexp": (lambda a: a.logsumexp((1, 2)), (x,)), "softmax": (lambda a: a.softmax(1), (x,)),
-        "log_softmax": (lambda a: a.log_softmax(-1), (x,)), "softmin": (lambda a: F.softmin(a, 0), (x,)),
+        "norm_inf": (lambda a: torch.linalg.vector_norm(a, float("inf")), (x,)),
+        "normalize": (lambda a: F.normalize(a, dim=1), (x,)),
+        "logsumexp": (lambda a: a.logsumexp((1, 2)), (x,)),
+        "softmax": (lambda a: a.softmax(1), (x,)),
+        "log_softmax": (lambda a: a.log_softmax(-1), (x,)),
+        "softmin": (lambda a: F.softmin(a, 0), (x,)),
         "cosine": (lambda a, b: F.cosine_similarity(a, b), (x, real(2, 3, 4))),
-    }  # fmt: skip
+    }
 
 
 def windows() -> dict[str, Case]:
@@ -264,14 +345,20 @@ def windows() -> dict[str, Case]:
         "avg_pool_ceil": (nn.AvgPool2d(3, 2, 1, ceil_mode=True), (image,)),
         "avg_pool_uncounted": (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (image,)),
         "avg_pool_divisor": (nn.AvgPool2d(3, 2, divisor_override=5), (image,)),
-        "avg_pool_1d": (nn.AvgPool1d(3, 2), (row,)), "avg_pool_3d": (nn.AvgPool3d(2), (volume,)),
-        "max_pool_1d": (nn.MaxPool1d(3, 2, 1), (row,)), "max_pool_3d": (nn.MaxPool3d(2, 1), (volume,)),
+        "avg_pool_1d": (nn.AvgPool1d(3, 2), (row,)),
+        "avg_pool_3d": (nn.AvgPool3d(2), (volume,)),
+        "max_pool_1d": (nn.MaxPool1d(3, 2, 1), (row,)),
+        "max_pool_3d": (nn.MaxPool3d(2, 1), (volume,)),
         "max_pool_ceil": (nn.MaxPool2d(3, 2, ceil_mode=True), (image,)),
-        "max_pool_gaps": (nn.MaxPool2d(3, 2, 1, dilation=2), (image,)), "max_pool_unbatched": (nn.MaxPool2d(2), (image[0],)),
-        "adaptive_avg": (nn.AdaptiveAvgPool2d((5, 4)), (image,)), "adaptive_one": (nn.AdaptiveAvgPool2d(1), (image,)),
-        "adaptive_wide": (nn.AdaptiveAvgPool2d((20, 15)), (image,)), "adaptive_max": (nn.AdaptiveMaxPool2d((5, 5)), (image,)),
+        "max_pool_gaps": (nn.MaxPool2d(3, 2, 1, dilation=2), (image,)),
+        "max_pool_unbatched": (nn.MaxPool2d(2), (image[0],)),
+        "adaptive_avg": (nn.AdaptiveAvgPool2d((5, 4)), (image,)),
+        "adaptive_one": (nn.AdaptiveAvgPool2d(1), (image,)),
+        "adaptive_wide": (nn.AdaptiveAvgPool2d((20, 15)), (image,)),
+        "adaptive_max": (nn.AdaptiveMaxPool2d((5, 5)), (image,)),
         "adaptive_1d": (nn.AdaptiveAvgPool1d(4), (row,)),
-        "conv1d": (nn.Conv1d(3, 4, 3, 2, 1), (row,)), "conv3d": (nn.Conv3d(2, 3, 2, padding=1), (volume,)),
+        "conv1d": (nn.Conv1d(3, 4, 3, 2, 1), (row,)),
+        "conv3d": (nn.Conv3d(2, 3, 2, padding=1), (volume,)),
         "conv2d": (nn.Conv2d(3, 4, (3, 2), (2, 1), (1, 0), dilation=2), (image,)),
         "conv2d_groups": (nn.Conv2d(4, 6, 3, groups=2), (real(1, 4, 8, 8),)),
         "conv2d_depthwise": (nn.Conv2d(4, 8, 3, 2, 1, groups=4, bias=False), (real(1, 4, 8, 8),)),
@@ -282,20 +369,25 @@ def windows() -> dict[str, Case]:
         "conv2d_weights": (lambda a, b: F.conv2d(a, b, padding=1), (image, real(4, 3, 3, 3))),
         "conv_transpose1d": (nn.ConvTranspose1d(3, 2, 3, 2, 1), (row,)),
         "conv_transpose2d": (nn.ConvTranspose2d(3, 4, 3, 2, 1, 1), (image,)),
-        "conv_transpose2d_groups": (nn.ConvTranspose2d(4, 4, 2, 2, groups=2, bias=False), (real(1, 4, 5, 5),)),
+        "conv_transpose2d_groups": (
+            nn.ConvTranspose2d(4, 4, 2, 2, groups=2, bias=False),
+            (real(1, 4, 5, 5),),
+        ),
         "conv_transpose2d_gaps": (nn.ConvTranspose2d(3, 4, 3, dilation=2), (image,)),
         "conv_transpose3d": (nn.ConvTranspose3d(2, 2, 2, 2), (volume,)),
-    }  # fmt: skip
+    }
     for mode, given in (("nearest", image), ("bilinear", image), ("bicubic", image), ("nearest-exact", image),
                         ("linear", row), ("trilinear", volume)):  # fmt: skip
         for factor in (2, 0.6, 1.7):
             found[f"{mode}_{factor}"] = (
-                lambda a, mode=mode, factor=factor: F.interpolate(a, scale_factor=factor, mode=mode)
-            ), (given,)
+                (lambda a, mode=mode, factor=factor: F.interpolate(a, scale_factor=factor, mode=mode)),
+                (given,),
+            )
     for mode in ("bilinear", "bicubic"):
         found[f"{mode}_corners"] = (
-            lambda a, mode=mode: F.interpolate(a, (20, 9), mode=mode, align_corners=True)
-        ), (image,)
+            (lambda a, mode=mode: F.interpolate(a, (20, 9), mode=mode, align_corners=True)),
+            (image,),
+        )
         found[f"{mode}_size"] = (lambda a, mode=mode: F.interpolate(a, (26, 40), mode=mode)), (image,)
     return found
 
@@ -311,42 +403,66 @@ def layers() -> dict[str, Case]:
     blind = truths(2, 1, 5, 7)
     blind[0, 0, 1] = False
     return {
-        "linear": (nn.Linear(8, 3), (rows,)), "linear_plain": (nn.Linear(8, 3, bias=False), (real(8),)),
-        "linear_weights": (F.linear, (rows, real(3, 8), real(3))), "bilinear": (nn.Bilinear(3, 4, 5), (real(2, 3), real(2, 4))),
-        "matmul": (torch.matmul, (real(2, 1, 3, 4), real(5, 4, 2))), "mm": (torch.mm, (real(2, 3), real(3, 4))),
-        "bmm": (torch.bmm, (real(2, 3, 4), real(2, 4, 5))), "mv": (torch.mv, (real(2, 3), real(3))),
-        "dot": (torch.dot, (real(4), real(4))), "vector_matrix": (torch.matmul, (real(3), real(2, 3, 4))),
+        "linear": (nn.Linear(8, 3), (rows,)),
+        "linear_plain": (nn.Linear(8, 3, bias=False), (real(8),)),
+        "linear_weights": (F.linear, (rows, real(3, 8), real(3))),
+        "bilinear": (nn.Bilinear(3, 4, 5), (real(2, 3), real(2, 4))),
+        "matmul": (torch.matmul, (real(2, 1, 3, 4), real(5, 4, 2))),
+        "mm": (torch.mm, (real(2, 3), real(3, 4))),
+        "bmm": (torch.bmm, (real(2, 3, 4), real(2, 4, 5))),
+        "mv": (torch.mv, (real(2, 3), real(3))),
+        "dot": (torch.dot, (real(4), real(4))),
+        "vector_matrix": (torch.matmul, (real(3), real(2, 3, 4))),
         "addmm": (lambda a, b, c: torch.addmm(a, b, c, beta=0.5, alpha=2), (real(4), real(2, 3), real(3, 4))),
         "baddbmm": (torch.baddbmm, (real(2, 3, 5), real(2, 3, 4), real(2, 4, 5))),
-        "einsum": (lambda a, b: torch.einsum("bij,bkj->bik", a, b), (rows, rows)), "outer": (torch.outer, (real(3), real(4))),
-        "batch_norm": (norm, (image,)), "batch_norm_plain": (nn.BatchNorm2d(4, affine=False), (image,)),
-        "layer_norm": (nn.LayerNorm(8), (rows,)), "layer_norm_two": (nn.LayerNorm((5, 8), elementwise_affine=False), (rows,)),
-        "group_norm": (nn.GroupNorm(2, 4), (image,)), "instance_norm": (nn.InstanceNorm2d(4), (image,)),
-        "instance_norm_known": (known, (image,)), "rms_norm": (nn.RMSNorm(8), (rows,)),
+        "einsum": (lambda a, b: torch.einsum("bij,bkj->bik", a, b), (rows, rows)),
+        "outer": (torch.outer, (real(3), real(4))),
+        "batch_norm": (norm, (image,)),
+        "batch_norm_plain": (nn.BatchNorm2d(4, affine=False), (image,)),
+        "layer_norm": (nn.LayerNorm(8), (rows,)),
+        "layer_norm_two": (nn.LayerNorm((5, 8), elementwise_affine=False), (rows,)),
+        "group_norm": (nn.GroupNorm(2, 4), (image,)),
+        "instance_norm": (nn.InstanceNorm2d(4), (image,)),
+        "instance_norm_known": (known, (image,)),
+        "rms_norm": (nn.RMSNorm(8), (rows,)),
         "local_response": (nn.LocalResponseNorm(3), (image,)),
-        "attention": (attend, heads), "attention_causal": (lambda a, b, c: attend(a, b, c, is_causal=True), heads),
+        "attention": (attend, heads),
+        "attention_causal": (lambda a, b, c: attend(a, b, c, is_causal=True), heads),
         "attention_mask": (lambda a, b, c, m: attend(a, b, c, attn_mask=m), (*heads, real(5, 7))),
         "attention_truths": (lambda a, b, c, m: attend(a, b, c, attn_mask=m), (*heads, blind)),
-        "attention_shared": (lambda a, b, c: attend(a, b, c, enable_gqa=True, scale=0.3), (real(1, 4, 5, 4), *heads[1:])) if False
-        else (lambda a, b, c: attend(a, b[:1], c[:1], enable_gqa=True, scale=0.3), (real(1, 4, 5, 4), *heads[1:])),
-        "multihead": (lambda a, m=nn.MultiheadAttention(8, 2, batch_first=True): m(a, a, a), (rows,)),
-        "encoder": (encoder, (rows,)), "encoder_masked": (encoder, (rows, torch.zeros(5, 5).masked_fill(truths(5, 5).tril(-1), -1e4))),
-        "lstm": (nn.LSTM(8, 3, 2, bidirectional=True), (rows,)), "lstm_first": (nn.LSTM(8, 3, batch_first=True, bias=False), (rows,)),
-        "gru": (nn.GRU(8, 3, bidirectional=True), (rows,)), "rnn": (nn.RNN(8, 3), (rows,)),
-        "rnn_relu": (nn.RNN(8, 3, nonlinearity="relu"), (rows[0],)), "lstm_cell": (nn.LSTMCell(8, 3), (rows[0],)),
-        "gru_cell": (nn.GRUCell(8, 3), (rows[0],)), "rnn_cell": (nn.RNNCell(8, 3), (rows[0],)),
+        "attention_shared": (
+            lambda a, b, c: attend(a, b[:1], c[:1], enable_gqa=True, scale=0.3),
+            (real(1, 4, 5, 4), *heads[1:]),
+        ),
+        "multihead": (nn.MultiheadAttention(8, 2, batch_first=True), (rows, rows, rows)),
+        "encoder": (encoder, (rows,)),
+        "encoder_masked": (encoder, (rows, torch.zeros(5, 5).masked_fill(truths(5, 5).tril(-1), -1e4))),
+        "lstm": (nn.LSTM(8, 3, 2, bidirectional=True), (rows,)),
+        "lstm_first": (nn.LSTM(8, 3, batch_first=True, bias=False), (rows,)),
+        "gru": (nn.GRU(8, 3, bidirectional=True), (rows,)),
+        "rnn": (nn.RNN(8, 3), (rows,)),
+        "rnn_relu": (nn.RNN(8, 3, nonlinearity="relu"), (rows[0],)),
+        "lstm_cell": (nn.LSTMCell(8, 3), (rows[0],)),
+        "gru_cell": (nn.GRUCell(8, 3), (rows[0],)),
+        "rnn_cell": (nn.RNNCell(8, 3), (rows[0],)),
         "weight_norm": (nn.utils.parametrizations.weight_norm(nn.Linear(8, 3)), (rows,)),
-    }  # fmt: skip
+    }
 
 
 def places() -> dict[str, Case]:
     x = real(3, 4)
     return {
-        "arange": (lambda a: a + torch.arange(4), (x,)), "arange_step": (lambda a: a * torch.arange(1, 2.9, 0.5), (x,)),
-        "zeros": (lambda a: torch.zeros(3, 4) + a, (x,)), "ones_like": (lambda a: torch.ones_like(a) - a, (x,)),
-        "full": (lambda a: a + torch.full((4,), 2.5), (x,)), "full_like": (lambda a: a + torch.full_like(a, 2), (x,)),
-        "new_zeros": (lambda a: torch.cat([a, a.new_zeros(1, 4)]), (x,)), "eye": (lambda a: a + torch.eye(3, 4), (x,)),
-        "linspace": (lambda a: a + torch.linspace(0, 1, 4), (x,)), "outer_sum": (lambda a: a + torch.arange(3)[:, None], (x,)),
+        "arange": (lambda a: a + torch.arange(4), (x,)),
+        "arange_step": (lambda a: a * torch.arange(1, 2.9, 0.5), (x,)),
+        "zeros": (lambda a: torch.zeros(3, 4) + a, (x,)),
+        "ones_like": (lambda a: torch.ones_like(a) - a, (x,)),
+        "full": (lambda a: a + torch.full((4,), 2.5), (x,)),
+        "full_like": (lambda a: a + torch.full_like(a, 2), (x,)),
+        "new_zeros": (lambda a: torch.cat([a, a.new_zeros(1, 4)]), (x,)),
+        "eye": (lambda a: a + torch.eye(3, 4), (x,)),
+        "linspace": (lambda a: a + torch.linspace(0, 1, 4), (x,)),
+        "outer_sum": (lambda a: a + torch.arange(3)[:, None], (x,)),
         "causal": (lambda a: a.masked_fill(torch.ones(3, 4).triu(1).bool(), 0.0), (x,)),
-        "tensor": (lambda a: a * torch.tensor([1.0, 2, 3, 4]), (x,)), "fill": (lambda a: (a * 1).fill_(3.0) + a, (x,)),
-    }  # fmt: skip
+        "tensor": (lambda a: a * torch.tensor([1.0, 2, 3, 4]), (x,)),
+        "fill": (lambda a: (a * 1).fill_(3.0) + a, (x,)),
+    }

@@ -1,4 +1,4 @@
-"""Whole networks with random weights, by name: torchvision's and Hugging Face's, narrow or on small inputs."""
+"""Whole networks with random weights: torchvision's and Hugging Face's, narrow or on small inputs."""
 
 from __future__ import annotations
 
@@ -183,7 +183,9 @@ class Cache(nn.Module):  # type: ignore[misc]
         self.keys[:, :, place] = keys * angles.cos() + turned * angles.sin()
         self.values.index_copy_(2, place, values)
         seen = torch.arange(16) <= place
-        return nn.functional.scaled_dot_product_attention(queries, self.keys, self.values, seen[None, None, None])
+        return nn.functional.scaled_dot_product_attention(
+            queries, self.keys, self.values, seen[None, None, None]
+        )
 
 
 def cache() -> tuple[Any, tuple[Any, ...]]:

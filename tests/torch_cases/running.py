@@ -1,6 +1,6 @@
 """Runs cases, or models, in the environment that has `torch`, and prints as JSON how each compares.
 
-    python running.py cases SEED [NAME …]
+python running.py cases SEED [NAME …]
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def differences(found: Any, expected: Any) -> Iterator[str]:
 
 def far(one: Any, wanted: Any, size: int) -> Iterator[str]:
     """How real numbers differ: those that are finite by a bound, others in kind."""
-    if not np.array_equal(np.isnan(one), np.isnan(wanted)) or not np.array_equal(np.isinf(one), np.isinf(wanted)):
+    if not np.array_equal(np.isnan(one), np.isnan(wanted)) or not np.array_equal(
+        np.isinf(one), np.isinf(wanted)
+    ):
         yield "other numbers are not finite"
     finite = np.isfinite(wanted) & np.isfinite(one)
     most = np.abs(wanted[finite]).max(initial=1e-6)

@@ -72,7 +72,7 @@ Arguments: TypeAlias = "tuple[Argument, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor: its type is None for what is none, such as a size; -1 is an extent that depends on elements."""
+    """A tensor; what is none, such as a size, has no type. An extent that depends on elements is -1."""
 
     name: str
     type: Type | None = None

@@ -69,3 +69,13 @@ def outer(node: Node) -> Tensor:
     """The products of the elements of two vectors."""
     first, second = node.operands
     return ops.mul(reshaped(first.tensor, (-1, 1)), reshaped(second.tensor, (1, -1)))
+
+
+@operator("aten.bilinear.default", types=REAL)
+def bilinear(
+    node: Node, input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None
+) -> Tensor:
+    """Products of the elements of two vectors, times weights, more by a bias."""
+    given = [one.tensor for one in (input1, weight, input2)]
+    found = product_of("...i,oij,...j->...o", given)
+    return found if bias is None else ops.add(*aligned(found, bias.tensor))
