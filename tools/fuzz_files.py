@@ -1,4 +1,4 @@
-"""Damages valid .tosa, .tflite, .pb, .onnx, .npy, .sknd and .dat files, and reads them.
+"""Damages valid .tosa, .tflite, .pb, .onnx, .pt2, .npy, .sknd and .dat files, and reads them.
 
 Each ends in an error of ours or a graph. A case is a number: with the seed it names the file and the damage,
 so that it can be played again by --case.
@@ -24,6 +24,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from archive_mutations import MUTATIONS as ARCHIVES
 from file_edits import edit
 from file_mutations import MUTATIONS, damage
 from file_seeds import seeds
@@ -50,7 +51,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
-KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat", "onnx")
+KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat", "onnx", "pt2")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -158,7 +159,7 @@ def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
     match kind:
         case "tosa":
             return read_tosa(data, run)
-        case "tflite" | "pb" | "onnx":
+        case "tflite" | "pb" | "onnx" | "pt2":
             return read_foreign(data)
         case "sknd":
             return read_text(data)
@@ -252,14 +253,16 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def kind_of(seed: int, case: int) -> tuple[str, Random]:
     """The kind of a case's file, and what draws the rest."""
     random = Random(f"{seed}/{case}")
-    return random.choices(KINDS, (0.3, 0.17, 0.17, 0.1, 0.11, 0.03, 0.12))[0], random
+    return random.choices(KINDS, (0.3, 0.16, 0.16, 0.08, 0.1, 0.03, 0.1, 0.07))[0], random
 
 
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
     kind, random = kind_of(job.seed, job.case)
     files = _FILES[kind]()
-    mutations = {"tosa": MUTATIONS | {"edit": edit, "edit again": edit}, "sknd": TEXTS}.get(kind, MUTATIONS)
+    mutations = {"tosa": MUTATIONS | {"edit": edit, "edit again": edit}, "sknd": TEXTS, "pt2": ARCHIVES}.get(
+        kind, MUTATIONS
+    )
     data, mutation = damage(random, random.choice(files), files, mutations)
     return kind, data, mutation
 
@@ -298,6 +301,12 @@ def onnx_files() -> tuple[bytes, ...]:
 
 
 @cache
+def torch_files() -> tuple[bytes, ...]:
+    """Exported programs of PyTorch."""
+    return tuple(path.read_bytes() for path in sorted((ROOT / "tests" / "data" / "torch").glob("*.pt2")))
+
+
+@cache
 def npy_files() -> tuple[bytes, ...]:
     """Valid arrays of every type, in every version and layout."""
     files = []
@@ -333,7 +342,7 @@ def weight_files() -> tuple[bytes, ...]:
 
 _FILES: dict[str, Callable[[], tuple[bytes, ...]]] = {
     "npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files,
-    "sknd": text_files, "dat": weight_files, "onnx": onnx_files,
+    "sknd": text_files, "dat": weight_files, "onnx": onnx_files, "pt2": torch_files,
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def load(
     quantized: bool = False,
     **attributes: Attribute,
 ) -> Graph:
-    """Read a model: a `.tosa` file, or a `.tflite`, `.onnx`, `.mlir`, TensorFlow `.pb` or NNEF 2.0 one.
+    """Read a model: a `.tosa` file, or a `.tflite`, `.onnx`, `.pt2`, `.mlir`, `.pb` or NNEF 2.0 one.
 
     The content says which of them it is, and the bytes of one do as well; the folder of a SavedModel is read
     by TensorFlow. `signature` chooses among the functions of a TFLite model or a SavedModel; without one, the
@@ -111,6 +111,11 @@ def load_bytes(
         from tosajit.frontends.onnx.lowering import graph_of as graph_of_onnx
 
         return graph_of_onnx(data, shapes, folder, constants)
+    if head.startswith(b"PK\x03\x04"):
+        _refuse_signature(signature)
+        from tosajit.frontends.torch.saved import graph_of as graph_of_torch
+
+        return graph_of_torch(data, shapes)
     if constants is not None:
         raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
@@ -187,9 +192,6 @@ def _is_onnx(head: bytes) -> bool:
 
 
 _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
-    (lambda head: head.startswith(b"PK\x03\x04"),
-     "a zip archive, as PyTorch (.pt, .pt2) and Keras (.keras) write: load it there; for a Keras model, "
-     "tj.from_tensorflow(model)"),
     (lambda head: head.startswith(b"\x89HDF\r\n"),
      "an HDF5 file, as Keras writes: load it with Keras, then tj.from_tensorflow(model)"),
     (lambda head: head[4:6] == b"ET" and head[6:8].isdigit(),
@@ -216,7 +218,7 @@ def _seems(head: bytes) -> str | None:
     """What a file seems to be that is none of those that can be read."""
     for fits, text in _FORMATS:
         if fits(head):
-            known = "a .tosa, .tflite, .onnx or .pb file, or an NNEF folder"
+            known = "a .tosa, .tflite, .onnx, .pt2 or .pb file, or an NNEF folder"
             return f"expected {known}, but this seems to be {text}"
     return None
 
