@@ -48,8 +48,9 @@ def compile(
     * `interpret` compiles nothing, but runs the loop nests in plain Python and NumPy, slowly: those of the
       stage `lower`, or those that the stage `precompute`, `fuse` or `simplify` makes. The first stage whose
       bits differ is the one at fault.
-    * `generic` is when the generic kernel, which is slower, runs groups for which kernels of their own would
-      have to be compiled: `always` or `never`. Without it, `TOSAJIT_GENERIC` says so.
+    * `generic` is when the generic kernel runs groups, slower but at once: `meanwhile`, until kernels of
+      their own that are missing have been compiled in the background (`executable.wait()` waits for them), or
+      `never` or `always`. Without it, `TOSAJIT_GENERIC` says so.
 
     Raises `GraphError` with all violations of the graph, `FileError` for a file that cannot be read,
     `PlanError` if the program does not fit, `CompileError` if arguments contradict each other or a CUSTOM

@@ -12,6 +12,7 @@ from tosajit.cli.run import inputs_of
 def run(options: Namespace) -> int:
     """Compile a model, time its groups, and print them."""
     executable = built(options.model, options)
+    executable.wait()
     inputs = inputs_of(executable, options)
     arrays = [inputs[value.name] for value in executable.graph.inputs]
     profile = executable.profile(*arrays, runs=options.runs)

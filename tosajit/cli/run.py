@@ -24,6 +24,8 @@ def run(options: Namespace) -> int:
     """Compile a model, run it, and write or print what comes out."""
     started = perf_counter()
     executable = built(options.model, options)
+    if options.repeat > 1:
+        executable.wait()
     ready = perf_counter() - started
     inputs = inputs_of(executable, options)
     files = dict(_files(executable, options))

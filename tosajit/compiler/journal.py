@@ -46,6 +46,12 @@ class Journal(Mapping[str, Made]):
         if self.dump is not None and stage in self.dump.stages:
             self.dump.write(stage, text_of(value) if before else str(made))
 
+    def amend(self, stage: str, value: Any) -> None:
+        """Keep what has taken the place of what a stage had made."""
+        made = self.made[stage]
+        values = MappingProxyType({**made.values, value.name: value})
+        self.made[stage] = Made(stage, made.summary, values)
+
     def __getitem__(self, stage: str) -> Made:
         if stage not in self.made:
             raise KeyError(f"no stage {stage!r} ran; the stages were {', '.join(self.made)}")

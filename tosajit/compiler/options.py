@@ -58,8 +58,8 @@ def register_custom(
     _registered[domain, operator_name] = Custom(function, shape, nnef)
 
 
-Generic = Literal["never", "always"]
-"""When the generic kernel runs what it can: not at all, or always."""
+Generic = Literal["never", "meanwhile", "always"]
+"""When the generic kernel runs what it can: not at all, until missing kernels are compiled, or always."""
 
 
 @dataclass(frozen=True)

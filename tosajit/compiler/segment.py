@@ -139,6 +139,8 @@ class Linked(Runnable):
     """A program whose kernels are compiled, with what it was made of (`link`)."""
 
     program: Program
+    own: Written | None = None
+    """What the sections of the generic kernel are linked with once it is compiled."""
 
 
 def slots_of(program: Program) -> dict[str, int]:

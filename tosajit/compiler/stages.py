@@ -29,9 +29,9 @@ from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
-from tosajit.kernels.generic.code import at_once
+from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
-from tosajit.kernels.link import emit_program
+from tosajit.kernels.link import Code, emit_program
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
 from tosajit.kernels.runnable import Members, Slot
@@ -135,8 +135,7 @@ def emit(made: Planned, options: Options) -> Written:
 def link(written: Written, options: Options) -> Linked:
     """Compiled kernels, and the numbers that the driver walks."""
     groups, program = written.planned.groups, written.planned.program
-    generic = options.on_host and options.generic == "always"
-    codes = at_once(program, written.codes) if generic else written.codes
+    codes = _codes(written, options)
     segment, sections, operands = groups.segment, program.sections, program.operands.values()
     return Linked(
         name=written.name,
@@ -152,7 +151,16 @@ def link(written: Written, options: Options) -> Linked:
         arena_bytes=program.arena_bytes,
         threads=program.target.cores if any(section.shared for section in sections) else 1,
         checked=options.checked,
+        own=written if options.generic == "meanwhile" and codes != written.codes else None,
     )
+
+
+def _codes(written: Written, options: Options) -> tuple[Code, ...]:
+    """What does each section: a kernel of its own, or the generic one."""
+    if not options.on_host or options.generic == "never":
+        return written.codes
+    chosen = everywhere if options.generic == "always" else meanwhile
+    return chosen(written.planned.program, written.codes)
 
 
 STAGES = (

@@ -13,10 +13,16 @@ from tosajit.kernels.sets.registry import VARIABLE
 
 def serve() -> None:
     """Compile what standard input asks for, `[name, source, folder, cpu]` a line; print a line when ready."""
-    print(flush=True)
+    _tell()
     for line in sys.stdin:
         with contextlib.suppress(Exception):  # the process that asked will see the same, and say it
             name, source, folder, os.environ[VARIABLE] = json.loads(line)
             if digest(source) == name:  # else the choice of a CPU has changed since it was named
                 compile_into_cache(name, source, Path(folder))
+        _tell()
+
+
+def _tell() -> None:
+    """Be ready for more, if the process is still there that asks."""
+    with contextlib.suppress(OSError):
         print(flush=True)

@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,14 +67,36 @@ def compile_kernels(
         return tuple(_loaded[d] for d in digests)
 
 
+def is_there(source: str) -> bool:
+    """Whether a kernel need not be compiled, unless it is found to be damaged."""
+    name = digest(source)
+    return name in _loaded or cache.has(f"{name}.o") or _ready(name, source)
+
+
 def prepare(sources: Sequence[str]) -> None:
     """Begin to compile what the cache lacks, in another process; `compile_kernels` will want it soon."""
     from tosajit.kernels import helpers
 
-    names = {digest(source): source for source in sources}
-    missing = {n: s for n, s in names.items() if not (n in _loaded or cache.has(f"{n}.o") or _ready(n, s))}
+    missing = {digest(source): source for source in sources if not is_there(source)}
     if missing and cores() > 1 and not cache.cache_fault():
         helpers.offer(missing, _weight, 1)
+
+
+def compile_beside(sources: Sequence[str], stopped: Callable[[], bool]) -> None:
+    """Compile what is missing in another process, and load it; what that leaves is compiled here.
+
+    Others may compile at the same time, as nothing is locked meanwhile.
+    """
+    from tosajit.kernels import helpers
+
+    missing = {digest(source): source for source in sources if not is_there(source)}
+    if missing and not cache.cache_fault():
+        helpers.offer(missing, _weight, 1, lasting=True)
+        helpers.wait(missing, stopped)
+    for source in sources:
+        if stopped():
+            return
+        compile_kernels((source,), False)
 
 
 def digest(source: str) -> str:

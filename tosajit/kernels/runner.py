@@ -19,8 +19,9 @@ from tosajit.kernels.workspace import Workspace
 class Runner:
     """A compiled program: `run` takes arrays for the inputs and gives arrays for the outputs."""
 
-    def __init__(self, program: Runnable) -> None:
-        self.program, self.constants = program, program.constants
+    def __init__(self, program: Runnable, waits: bool = False) -> None:
+        """`waits`: other kernels will take the place of the program's."""
+        self.program, self.constants, self._waits = program, program.constants, waits
         self.inputs, self.outputs = program.inputs, program.outputs
         self._checked, self._new, self.threads = program.checked, program.results, program.threads
         self._free: list[Workspace] = []
@@ -41,25 +42,48 @@ class Runner:
 
     def run(self, arrays: Sequence[Array], into: list[Array] | None = None) -> list[Array]:
         """Run on dense arrays of the right types and shapes; results are new ones, or those of `into`."""
+        free = self._free
         try:
             results = [np.empty(shape, storage) for shape, storage in self._new] if into is None else into
-            workspace = self._free.pop() if self._free else self._workspace()
+            workspace = free.pop() if free else self._workspace()
         except IndexError:  # another thread has taken it
             workspace = self._workspace()
         except MemoryError:
             raise self._too_large() from None
         workspace.place((*arrays, *results))
         self._work(workspace, arrays, results)
-        self._free.append(workspace)
+        free.append(workspace)
         return results
+
+    def replace(self, program: Runnable) -> None:
+        """Run the same program by other kernels from the next call on."""
+        self.program, self._waits = program, False
+        self._free = []  # after the program: what a call finds here was made for the present one
 
     def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
         """What runs on these arrays each time that it is called."""
         workspace = self._workspace()
         workspace.place((*arrays, *results))
+        if self._waits:
+            return self._latest(workspace, arrays, results)
         if self._checked or self._brought or self._taken or self._passed:
             return lambda: self._work(workspace, arrays, results)
         return workspace.run
+
+    def _latest(
+        self, workspace: Workspace, arrays: Sequence[Array], results: Sequence[Array]
+    ) -> Callable[[], None]:
+        """What runs on these arrays with the kernels that are there when it is called."""
+        program = self.program
+
+        def run() -> None:
+            nonlocal workspace, program
+            if self.program is not program:
+                program, workspace = self.program, self._workspace()
+                workspace.place((*arrays, *results))
+            self._work(workspace, arrays, results)
+
+        return run
 
     def _work(self, workspace: Workspace, arrays: Sequence[Array], results: Sequence[Array]) -> None:
         """Run on the arrays that the workspace has been told."""

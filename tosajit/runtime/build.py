@@ -15,10 +15,13 @@ from tosajit.kernels.runner import Runner
 from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE_WRITE, WHILE_LOOP
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.called import CheckLate, custom_call
+from tosajit.runtime.meanwhile import Meanwhile
 from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
 
 
-def build(graph: Graph, options: Options, journal: Journal | None = None) -> Body:
+def build(
+    graph: Graph, options: Options, journal: Journal | None = None, meanwhile: Meanwhile | None = None
+) -> Body:
     """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
     blocks = {region.name: region.blocks[0] for region in graph.regions}
     bodies: dict[str, Body] = {}
@@ -31,8 +34,8 @@ def build(graph: Graph, options: Options, journal: Journal | None = None) -> Bod
             continue
         waiting.pop()
         if name not in bodies:
-            bodies[name] = _Builder(name, blocks[name], options, bodies, journal).body()
-    return _Builder("main", graph.main, options, bodies, journal).body()
+            bodies[name] = _Builder(name, blocks[name], options, bodies, journal, meanwhile).body()
+    return _Builder("main", graph.main, options, bodies, journal, meanwhile).body()
 
 
 class _Builder:
@@ -45,9 +48,11 @@ class _Builder:
         options: Options,
         regions: Mapping[str, Body],
         journal: Journal | None,
+        meanwhile: Meanwhile | None,
     ) -> None:
         self._name, self._block = name, distinct(block)
         self._options, self._regions, self._journal = options, regions, journal
+        self._meanwhile = meanwhile
         self._constants = constants_of(self._block)
 
     def body(self) -> Body:
@@ -72,7 +77,13 @@ class _Builder:
             nests = through(until(options.interpret), part, options, journal)
             return Run(interpreter_of(nests, options.checked))
         groups = through(FRONT, part, options, journal)
-        return Compute(groups, Runner(through(BACK, groups, options, journal)) if options.run else None)
+        if not options.run:
+            return Compute(groups, None)
+        linked = through(BACK, groups, options, journal)
+        runner = Runner(linked, waits=linked.own is not None)
+        if self._meanwhile is not None:
+            self._meanwhile.add(runner, linked)
+        return Compute(groups, runner)
 
     def _executed(self, part: Part) -> Step:
         (node,), values = part.nodes, self._block.values

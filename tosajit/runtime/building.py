@@ -13,6 +13,7 @@ from tosajit.log import LOG
 from tosajit.runtime.build import build
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.interface import Interface
+from tosajit.runtime.meanwhile import Meanwhile
 
 
 def built(graph: Graph, options: Options) -> Executable:
@@ -22,8 +23,10 @@ def built(graph: Graph, options: Options) -> Executable:
         prepare((driver_text(),))
     journal = new_journal()
     graph = through(WHOLE, graph, options, journal)
-    body = build(graph, options, journal)
-    found = Executable(interface_of(graph, options), body, graph, lambda: journal)
+    meanwhile = Meanwhile(options, journal)
+    body = build(graph, options, journal, meanwhile)
+    meanwhile.start()
+    found = Executable(interface_of(graph, options), body, graph, lambda: journal, meanwhile)
     LOG.info("%r compiled in %.0f ms", found, 1000 * (perf_counter() - began))
     return found
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tiling.program import Program
     from tosajit.compiler.explain import Explanation
     from tosajit.compiler.journal import Journal
+    from tosajit.runtime.meanwhile import Meanwhile
     from tosajit.runtime.profile import Profile
 
 
@@ -52,11 +53,16 @@ class Executable:
     """
 
     def __init__(
-        self, interface: Interface, body: Body, graph: Graph | None, journal: Callable[[], Journal]
+        self,
+        interface: Interface,
+        body: Body,
+        graph: Graph | None,
+        journal: Callable[[], Journal],
+        meanwhile: Meanwhile | None = None,
     ) -> None:
         self.interface, self.body = interface, body
         self.own_context = Context()
-        self._graph, self._journal = graph, journal
+        self._graph, self._journal, self.meanwhile = graph, journal, meanwhile
         self._whole = body.whole
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in interface.inputs)
         self._outside = dict(interface.outside)
@@ -135,6 +141,13 @@ class Executable:
         """Memory for intermediate results."""
         return sum(runner.program.arena_bytes for runner in self.body.runners)
 
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until kernels that are compiled in the background run the groups; return whether they do.
+
+        Until then, the generic kernel runs some of them. If kernels cannot be compiled, it stays.
+        """
+        return self.meanwhile is None or self.meanwhile.wait(seconds)
+
     def explain(self) -> Explanation:
         """Which kernel runs each group, from which library, and why it is not an array kernel."""
         from tosajit.compiler.explain import explain
@@ -152,6 +165,7 @@ class Executable:
         """
         from tosajit.runtime.artifact import write
 
+        self.wait()
         write(self.interface, self.body, path)
 
     def context(self) -> Context:
@@ -171,8 +185,12 @@ class Executable:
             raise InputError(f"{what} has no profile")
         if runs < 1:
             raise InputError(f"runs is {runs}, but must be at least 1")
-        times = self._whole.profile(self._checked(arrays), runs)
-        return profile_of(self.graph, self.program, self.explain(), times)
+        while True:
+            program = self._whole.program
+            times = self._whole.profile(self._checked(arrays), runs)
+            explained = self.explain()
+            if program is self._whole.program:  # else other kernels have taken their places meanwhile
+                return profile_of(self.graph, self.program, explained, times)
 
     def __reduce__(self) -> NoReturn:
         text = "an executable holds addresses of this process, and cannot be pickled or copied"

@@ -53,8 +53,9 @@ def made(graph: Graph, options: Options) -> Executable:
     if name and (found := kept.find(name)):
         return Executable(*found, graph, lambda: _built(graph, options).stages)
     executable = _built(graph, options)
-    if name and perf_counter() - began > kept.WORTH_SECONDS:
-        kept.keep(name, executable.interface, executable.body)
+    meanwhile = executable.meanwhile
+    if name and meanwhile and (meanwhile.waits or perf_counter() - began > kept.WORTH_SECONDS):
+        meanwhile.then(lambda: kept.keep(name, executable.interface, executable.body))
     return executable
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tiling.nest import Nest
 from tiling.program import Program, Section
+from tiling.text import members_text
 from tosajit.kernels import layout
 from tosajit.kernels.emit import Emitted
 from tosajit.kernels.generic import words as at
@@ -20,9 +21,10 @@ from tosajit.kernels.generic.program import (
     UnsuitedError,
     instructions,
 )
-from tosajit.kernels.generic.steps import step_of
+from tosajit.kernels.generic.steps import libraries, library, step_of
 from tosajit.kernels.layout import Layout
-from tosajit.kernels.link import Code, Unit
+from tosajit.kernels.link import Code, Unit, sources_of
+from tosajit.kernels.objects import is_there
 from tosajit.log import LOG
 
 LANES = 256
@@ -53,18 +55,36 @@ def walker() -> str:
     return Path(__file__).with_name("walker.py").read_text(encoding="utf-8")
 
 
-def at_once(program: Program, codes: Sequence[Code]) -> tuple[Code, ...]:
+def texts() -> tuple[str, ...]:
+    """The texts that have to be compiled before the generic kernel can run any nest."""
+    return walker(), *map(library, libraries())
+
+
+def everywhere(program: Program, codes: Sequence[Code]) -> tuple[Code, ...]:
     """What does each section, with the generic kernel wherever it can for a kernel of the section's own."""
     pairs = zip(program.sections, codes, strict=True)
-    return tuple(_generic(section, code) if isinstance(code, Emitted) else code for section, code in pairs)
+    return tuple(_generic(section, code) or code for section, code in pairs)
 
 
-def _generic(section: Section, own: Emitted) -> Code:
+def meanwhile(program: Program, codes: Sequence[Code]) -> tuple[Code, ...]:
+    """What does each section at once: the generic kernel in place of one that would have to be compiled."""
+    there = cache(is_there)
+    made: list[Code] = []
+    for section, code in zip(program.sections, codes, strict=True):
+        unit = None if there(code.source) else _generic(section, code)
+        made.append(unit if unit and all(map(there, sources_of(unit))) else code)
+    return tuple(made)
+
+
+def _generic(section: Section, own: Code) -> Unit | None:
+    """How the generic kernel does a section in place of its own one, if it can."""
+    if not isinstance(own, Emitted):
+        return None
     try:
         return generic(section)
     except UnsuitedError as error:
-        LOG.debug("%s: not by the generic kernel, %s", ", ".join(section.nest.members), error)
-        return own
+        LOG.debug("%s: not by the generic kernel, %s", members_text(section.nest.members), error)
+        return None
 
 
 def generic(section: Section) -> Unit:
