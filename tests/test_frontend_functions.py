@@ -12,7 +12,7 @@ import pytest
 import tosajit as tj
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common import numbers
+from tosajit.frontends.common import fixed, numbers
 from tosajit.frontends.common.blocks import batch_to_space, depth_to_space, space_to_batch, space_to_depth
 from tosajit.frontends.common.borders import enlarged, mirrored, padded, replicated, spread
 from tosajit.frontends.common.channels import convolved
@@ -26,6 +26,7 @@ from tosajit.frontends.common.reduce import product as product_of
 from tosajit.frontends.common.scale import allowed, multipliers_of, rounded_twice
 from tosajit.frontends.common.slices import Masks, Range, masked, strided
 from tosajit.frontends.common.windows import Span, padding, transposed_padding
+from tosajit.frontends.onnx.operators.pooling import PoolAttributes
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 HALVES = np.array([-2.5, -2, -1.5, -0.75, -0.5, 0, 0.25, 0.5, 1.5, 2.5, 3], np.float32)
@@ -358,3 +359,70 @@ def refused(value: Any, bias: Array) -> Any:
     assert convolved(value, np.array([2.0]), bias) is None
     assert convolved(value, None, np.zeros(2)) is None
     return value
+
+
+POWERS = [max(0, (1 << bits) + near) for bits in range(31) for near in (-1, 0, 1)]
+POSITIVE = np.array(sorted({*POWERS, 7, 1000, 123_456_789, (1 << 31) - 1}), np.int32)
+
+
+def test_roots_in_fixed_point_are_near_those_of_real_numbers() -> None:
+    root, bits = run(fixed.inverse_root, POSITIVE)
+    some = POSITIVE > 1
+    found = root[some] / 2.0**31 / 2.0 ** bits[some]
+    np.testing.assert_allclose(found, 1 / np.sqrt(POSITIVE[some]), rtol=1.5e-6)
+    assert root[~some].tolist() == [(1 << 31) - 1] * 2  # there is no root of zero, and one is the greatest
+    assert bits[~some].tolist() == [0, 0]
+
+
+def test_reciprocals_in_fixed_point_are_near_those_of_real_numbers() -> None:
+    halves = np.linspace(1 << 30, (1 << 31) - 1, 50).astype(np.int64).astype(np.int32)
+    found = run(fixed.reciprocal, halves) / 2.0**30
+    np.testing.assert_allclose(found, 1 / (2 * (halves / 2.0**31)), rtol=5e-9)
+
+
+@pytest.mark.parametrize(("integer_bits", "result_bits"), [(15, 4), (20, 5), (10, 4)])
+def test_logarithms_in_fixed_point_are_near_those_of_real_numbers(
+    integer_bits: int, result_bits: int
+) -> None:
+    given = np.unique(np.geomspace(1 << (31 - integer_bits), (1 << 31) - 1, 60).astype(np.int64)).astype(
+        np.int32
+    )
+    found = run(lambda value: fixed.logarithm(value, integer_bits, result_bits), given)
+    exact = np.log(given / 2.0 ** (31 - integer_bits))
+    np.testing.assert_allclose(found / 2.0 ** (31 - result_bits), exact, atol=2e-8 * 2**result_bits)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 5, 30])
+def test_quotients_by_powers_of_two_round_halves_away(bits: int) -> None:
+    given = np.array([-(1 << 30), -97, -48, -16, -3, -1, 0, 1, 2, 16, 48, 97, 1 << 30], np.int32)
+    exact = [int(np.sign(one)) * ((abs(int(one)) + ((1 << bits) >> 1)) >> bits) for one in given]
+    assert not bits or run(lambda value: fixed.divided(value, bits), given).tolist() == exact
+    shifts = np.full(given.shape, bits, np.int32)
+    assert run(lambda value, by: fixed.divided(value, by), given, shifts).tolist() == exact
+
+
+def test_numbers_are_raised_to_the_greatest_one_at_most() -> None:
+    given = np.array([0, 1, (1 << 26) - 1, (1 << 26), (1 << 31) - 1], np.int32)
+    exact = [min(int(one) << 5, (1 << 31) - 1) for one in given]
+    assert run(lambda value: fixed.raised(value, 5), given).tolist() == exact
+
+
+def counted(extent: int, reach: int, step: int, border: tuple[int, int], ceil: bool) -> int:
+    """Windows within the border; with `ceil` one that takes what is left too, if it begins in front of it."""
+    before, behind = border
+    starts = range(-before, extent + behind + 1, step)
+    inside = [start for start in starts if start + reach <= extent + behind]
+    left = inside[-1] + reach < extent + behind
+    return len(inside) + int(ceil and left and inside[-1] + step < extent)
+
+
+@pytest.mark.parametrize("ceil", [False, True])
+def test_windows_of_pools_may_reach_beyond_the_border(ceil: bool) -> None:
+    for extent, reach, step, before, behind in product(
+        range(1, 8), range(1, 5), range(1, 5), (0, 1), (0, 1, 2)
+    ):
+        if extent + before + behind >= reach:
+            span = PoolAttributes((reach,), ceil_mode=ceil)._span(extent, reach, step, (before, behind))
+            assert span.before == before
+            assert span.count == counted(extent, reach, step, (before, behind), ceil)
+            assert span.after == (span.count - 1) * step - before + reach - extent

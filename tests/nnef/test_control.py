@@ -118,6 +118,11 @@ def test_a_tensor_that_was_left_out_chooses_before_data_do() -> None:
     assert called(body("y = if ?v then add(x, v) else scale(x, 1.0);").steps) == ["scale"]
 
 
+def test_a_truth_that_is_known_turns_round_before_data_choose() -> None:
+    assert called(body("y = if !?v then add(x, x) else scale(x, 1.0);").steps) == ["add"]
+    assert called(body("y = if !!?v then add(x, x) else scale(x, 1.0);").steps) == ["scale"]
+
+
 def test_a_test_for_null_leaves_the_rest_of_a_condition() -> None:
     inner = """operator op { @input { x: real[n]; c: bool[]; v: optional real[n]; } @output { y: real[n]; }
         @compose { y = if ?v && c then add(x, v) else x; } }"""

@@ -339,18 +339,36 @@ def test_windows_that_are_outside() -> None:
     )
 
 
+@pytest.mark.parametrize("epsilon", [1e-5, 0.5])
 @pytest.mark.parametrize("known", [True, False])
-def test_batch_normalization(known: bool) -> None:
+def test_batch_normalization(known: bool, epsilon: float) -> None:
     value, mean, bias, scale = drawn(2, 4, 3, 3), drawn(4), drawn(4, seed=1), drawn(4, seed=2)
     variance = np.abs(drawn(4, seed=3)) + 0.5
     column = (1, 4, 1, 1)
-    expected = (value - mean.reshape(column)) / np.sqrt(variance.reshape(column) + 1e-5)
+    expected = (value - mean.reshape(column)) / np.sqrt(variance.reshape(column) + epsilon)
     expected = expected * scale.reshape(column) + bias.reshape(column)
     given = {"mean": mean, "variance": variance, "bias": bias, "scale": scale}
     operands: dict[str, Operand] = {
         "input": value, **{name: Constant(one) if known else one for name, one in given.items()}
     }  # fmt: skip
-    check("nn.batch_norm", operands, {"output": expected}, epsilon=1e-5, channel_axis=1)
+    check("nn.batch_norm", operands, {"output": expected}, epsilon=epsilon, channel_axis=1)
+
+
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_parts_are_replaced_at_indices_behind_shared_dimensions(shared: int) -> None:
+    """Two places of each batch get others, for each way to divide dimensions among batches and indices."""
+    data, extents = drawn(2, 3, 4, 5), (2, 3, 4, 5)
+    batches, rank = extents[:shared], 2
+    generator = np.random.default_rng(shared)
+    flat = np.array([generator.permutation(int(np.prod(extents[shared : shared + rank])))[:2]
+                     for _ in range(int(np.prod(batches)))])  # fmt: skip
+    places = np.stack(np.unravel_index(flat, extents[shared : shared + rank]), -1).reshape(*batches, 2, rank)
+    updates = drawn(*batches, 2, *extents[shared + rank :], seed=7)
+    expected = data.copy()
+    for at in np.ndindex(*batches, 2):
+        expected[(*at[:-1], *places[at])] = updates[at]
+    operands = {"data": data, "indices": Constant(places.astype(np.int32)), "updates": updates}
+    check("layout.scatter_nd", operands, {"output": expected}, batch_dims=shared)
 
 
 def test_responses_of_neighbours() -> None:
