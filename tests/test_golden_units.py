@@ -24,8 +24,11 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY
 from tosajit.compiler.segment import Segment
 from tosajit.compiler.stages import emit, fuse, plan, prepare, simplify
+from tosajit.host.unit import Prepared
+from tosajit.host.widen import widened
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.cpus import host, known
+from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.registry import VARIABLE, available_sets
 from tosajit.runtime.body import Compute
 from tosajit.runtime.build import build
@@ -182,3 +185,28 @@ def brief(nest: Nest) -> str:
     used = [part.op for part in walk(*nest_exprs(nest)) if not part.is_leaf]
     operands = " ".join(f"{access.type}{list(access.shape)}" for access in nest.accesses)
     return f"{nest.verb} {nest.extents} of {operands}: {' '.join(used)}"
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+@pytest.mark.parametrize("kind", [tj.BF16, tj.FP16], ids=str)
+@pytest.mark.parametrize("depth", [1, 4, 6, 9])
+def test_narrow_numbers_are_made_wide_unless_pairs_of_them_are_multiplied(
+    pairs: bool, kind: tj.DType, depth: int
+) -> None:
+    random = np.random.default_rng(1)
+    weights = random.standard_normal((1, depth, 5)).astype(kind.storage)
+    zero = np.zeros(1, kind.storage)
+    value = tj.Value("x", kind, (1, 3, depth))
+    graph = tj.trace(
+        lambda x: ops.matmul(x, ops.const(weights), ops.const(zero), ops.const(zero), dtype=tj.FP32), value
+    )
+    (step,) = build(graph, Options(ROOMY, run=False)).steps
+    assert isinstance(step, Compute)
+    groups = fuse(step.groups.segment, HOST)
+    (nest,) = [one for one in groups.nests if one.verb == "contract"]
+    isa = InstructionSet("drawn", 16, (1, 2), 2, (1, 2), (3, 1), 4, (2, 5), bf16_pairs=pairs)
+    made = Prepared()
+    found = widened(nest, made, set(groups.segment.constants), isa)
+    as_it_is = pairs and kind is tj.BF16 and depth % 2 == 0
+    assert (found is nest) == as_it_is
+    assert [one.writes[0].access.type for one in made.groups] == ([] if as_it_is else ["f32"])

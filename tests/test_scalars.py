@@ -342,6 +342,11 @@ def test_every_requirement_belongs_to_a_scalar_with_the_same_arguments() -> None
     assert requirement("max_i32") is None
 
 
+def test_requirements_are_told_with_the_bits_of_their_types(golden: Callable[[str, str], None]) -> None:
+    names = sorted(name.removesuffix("_ok") for name in scalars() if name.endswith("_ok"))
+    golden("requirements", "\n".join(map(requirement_text, names)))
+
+
 def test_the_text_holds_callees_first_and_once() -> None:
     text = scalar_source(["rescale_32", "apply_scale_32", "rescale_32"])
     assert [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)] == [

@@ -68,7 +68,7 @@ def steps(view: Striped, fleet: Fleet, worked: Units, moved: Moved) -> Steps:
     constants, constants_price = common.reaching(True)
     nothing, nothing_price = common.reaching(False)
     price = np.where(moved.values + moved.written > 0, price, np.inf)
-    best = np.where(constants_price <= nothing_price, constants_price, nothing_price)
+    best = np.minimum(constants_price, nothing_price)
     ways = [direct & (best < price), direct & (best < price) & (nothing_price < constants_price)]
     found = []
     for pair in zip(_fields(boxed), _fields(constants), _fields(nothing), strict=True):
