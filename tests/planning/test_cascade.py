@@ -17,7 +17,7 @@ from tests.planning.running import check_program
 from tests.planning.test_cascade_stripes import described, networks
 from tests.planning.test_fuse import arrays
 from tiling.cascade import MOST_STRIPES, choose, weighed
-from tiling.expr import acc, read
+from tiling.expr import acc, call, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, identity
 from tiling.plan import plan
 from tiling.program import Operand, Program
@@ -115,3 +115,33 @@ def chosen() -> Iterator[str]:
                 buffers = sum(known[name].bytes for name in known.keys() - operands.keys())
                 runs = " ".join(map(str, times)) + " surely" * surely
                 yield f"{count} of {rows} {place} {eighths}/8: {runs}; {buffers} bytes"
+
+
+def skipping(count: int, rows: int, lanes: int) -> tuple[list[Nest], dict[str, Operand]]:
+    """Layers over rows, each third one the sum of what came before and of what is behind two layers."""
+    nests, operands = layers(count, rows, lanes=lanes)
+    for number in range(2, count, 3):
+        nest = nests[number]
+        reads = tuple(
+            Access(f"v{source}", "i32", (rows, lanes), identity(2)) for source in (number, number - 2)
+        )
+        value = call("add_i32", read(0, "i32"), read(1, "i32"))
+        write = Write(Access(f"v{number + 1}", "i32", (rows, lanes), identity(2)), value)
+        nests[number] = replace(
+            nest, verb="map", axes=nest.axes[:2], reads=reads, writes=(write,), reduction=None
+        )
+    return nests, operands
+
+
+def test_chains_with_sums_of_earlier_values_are_cut_as_they_were(golden: Callable[[str, str], None]) -> None:
+    lines = []
+    for count, rows, lanes in ((4, 40, 32), (9, 120, 8), (12, 60, 64)):
+        nests, operands = skipping(count, rows, lanes)
+        for eighths in range(1, 40, 2):
+            target = Target("npu", operands["v0"].bytes * eighths // 8, values="scratchpad")
+            found, known, surely = weighed(nests, operands, target)
+            times = [sum(one.members == nest.members for one in found) for nest in nests]
+            buffers = sum(known[name].bytes for name in known.keys() - operands.keys())
+            runs = " ".join(map(str, times)) + " surely" * surely
+            lines.append(f"{count} of {rows} {eighths}/8: {runs}; {buffers} bytes")
+    golden("stripes_skipping", "\n".join(lines))

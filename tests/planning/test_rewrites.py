@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from tests.planning.drawing import Chain, chains
 from tests.planning.interpreter import interpret
 from tests.planning.test_fuse import arrays
+from tests.planning.tiles import at
 from tiling.expr import Expr, apply, const, read, rewrite, walk
-from tiling.nest import Nest, along, nest_exprs, split_axis, with_axes
-from tiling.substitute import reshape_read
+from tiling.nest import Access, Affine, Nest, along, nest_exprs, split_axis, with_axes
+from tiling.substitute import is_permutation, reshape_read
 
 
 def computes_the_same(chain: Chain, number: int, other: Nest) -> bool:
@@ -130,3 +132,22 @@ def test_expressions_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         value.op = "const"
     assert value.op == "read"
+
+
+@given(st.data())
+def test_a_permutation_meets_each_element_once_and_each_dimension_by_one_axis(data: st.DataObject) -> None:
+    extents = tuple(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
+    steps = st.sampled_from([0, 0, 0, 1, 1, 2, -1])
+    rank = data.draw(st.integers(1, 3))
+    index = tuple(
+        Affine(data.draw(st.tuples(*[steps] * len(extents))), data.draw(st.sampled_from([0, 0, 0, 1])))
+        for _ in range(rank)
+    )
+    shape = data.draw(st.tuples(*[st.sampled_from([*extents, 1])] * rank))
+    places = [tuple(at(one, point) for one in index) for point in product(*map(range, extents))]
+    once = sorted(places) == list(product(*map(range, shape)))
+    long = [axis for axis, extent in enumerate(extents) if extent > 1]
+    alone = all(
+        [one.coefficients[axis] for axis in long if one.coefficients[axis]] in ([], [1]) for one in index
+    )
+    assert is_permutation(Access("x", "i32", shape, index), extents) == (once and alone)
