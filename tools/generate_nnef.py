@@ -20,6 +20,7 @@ from tosajit.frontends.nnef.library import MODULES, text_of
 from tosajit.frontends.nnef.lowering import graph_of
 from tosajit.frontends.nnef.model import Argument, Tensor, tensors_of
 from tosajit.frontends.nnef.operators import DECLARATIONS
+from tosajit.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "reference" / "nnef-operators.md"
@@ -85,13 +86,18 @@ def becomes(operator: str) -> str:
 
 def opcodes(case: Case) -> Sequence[str]:
     """The operators in the graph of a call; none where the call is not one of TOSA's."""
-    operation = composed(case)
-    inputs, outputs = (_tensors(part) for part in (operation.inputs, operation.outputs))
     try:
-        graph = graph_of(model(inputs, [operation], outputs))
+        graph = graph_of_case(case)
     except TosaError:
         return ()
     return [node.operator.opcode for node in graph.nodes if node.operator.opcode not in SILENT]
+
+
+def graph_of_case(case: Case) -> Graph:
+    """The graph of a call."""
+    operation = composed(case)
+    inputs, outputs = (_tensors(part) for part in (operation.inputs, operation.outputs))
+    return graph_of(model(inputs, [operation], outputs))
 
 
 def _tensors(arguments: Mapping[str, Argument]) -> list[Tensor]:

@@ -113,6 +113,7 @@ OPERATORS = (
     "tests/test_conformance_sample.py",
 )
 TFLITE = (
+    "tests/test_golden_frontends.py",
     "tests/test_frontends.py",
     "tests/test_tflite_reader.py",
     "tests/test_tflite_schema.py",
@@ -143,6 +144,7 @@ NNEF = tuple(
 )  # fmt: skip
 """The others compute for longer, so they come behind these: there may be no time for all."""
 TENSORFLOW = (
+    "tests/test_golden_frontends.py",
     "tests/test_tensorflow_edges.py",
     "tests/test_tensorflow_folding.py",
     "tests/test_tensorflow_operators.py",
@@ -217,6 +219,7 @@ SUITES = {
         "tests/test_large_graphs.py",
     ),
     "tosajit/frontends/": (
+        "tests/test_golden_frontends.py",
         "tests/test_turns.py",
         "tests/test_frontends.py",
         "tests/test_tensorflow.py",
@@ -226,6 +229,7 @@ SUITES = {
         *TFLITE,
     ),
     "tosajit/frontends/common/": (
+        "tests/test_golden_frontends.py",
         "tests/test_frontend_parts.py",
         "tests/test_frontend_functions.py",
         "tests/nnef/test_tosa_operators.py",
@@ -235,6 +239,7 @@ SUITES = {
     ),
     "tosajit/frontends/nnef/": (*NNEF, "tests/nnef"),
     "tosajit/frontends/nnef/operators/": (
+        "tests/test_golden_frontends.py",
         "tests/nnef/test_tosa_operators.py",
         "tests/nnef/test_library_lowered.py",
         *NNEF,
@@ -251,10 +256,17 @@ SUITES = {
         "tests/nnef/test_integers_arm.py",
     ),
     "tosajit/frontends/nnef/windows.py": (
+        "tests/test_golden_frontends.py",
         "tests/nnef/test_tosa_operators.py",
         "tests/nnef/test_library_lowered.py",
     ),
-    "tosajit/frontends/onnx/": ("tests/test_onnx.py", "tests/test_onnx_sample.py", "tests/test_frontends.py"),
+    "tosajit/frontends/onnx/": (
+        "tests/test_golden_frontends.py",
+        "tests/test_onnx_numbers.py",
+        "tests/test_onnx.py",
+        "tests/test_onnx_sample.py",
+        "tests/test_frontends.py",
+    ),
     "tosajit/frontends/tensorflow/": TENSORFLOW,
     "tosajit/frontends/tflite/": TFLITE,
     "tosajit/conformance/": ("tests/test_conformance_tools.py", "tests/test_conformance_sample.py"),
