@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -365,3 +366,94 @@ def test_integers_of_64_bits_are_divided_exactly() -> None:
     held = {"a": large, "b": divisors, "near": np.array(wanted) - 1}
     data = model(RawGraph(nodes, [RawValue("x", (5,), Type.INT64)], [RawValue("y", None)], held))
     np.testing.assert_array_equal(tj.compile(tj.load(data))(np.zeros(5, np.int64)), np.ones(5))
+
+
+def grid(network: Network, name: str, scale: Any, point: Any, kind: Any) -> list[str]:
+    """The operands that a grid is, constants."""
+    return [
+        network.const(np.array(scale, np.float32), f"{name}s"),
+        network.const(np.array(point, kind), f"{name}z"),
+    ]
+
+
+def plain(**given: Array) -> Network:
+    network = Network()
+    network.given = given
+    return network
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_a_convolution_that_has_grids_is_one_of_integers(kind: Any) -> None:
+    x, w, b = numbers((1, 3, 6, 5), kind), numbers((4, 3, 3, 3)), numbers((4,), np.int16)
+    scales = np.array([0.5, 0.25, 0.125, 1.0])
+    network = plain(x=x)
+    operands = [
+        "x",
+        *grid(network, "x", 0.5, 7, kind),
+        network.const(w, "w"),
+        *grid(network, "w", scales, [0] * 4, np.int8),
+    ]
+    operands += [*grid(network, "y", 64.0, 3, kind), network.const(b.astype(np.int32), "b")]
+    output = network.op("QLinearConv", *operands, strides=[2, 1])
+    reals = slid((x.astype(float) - 7) * 0.5, w * scales.reshape(-1, 1, 1, 1))[:, :, ::2]
+    wanted = nearest(reals + (b * 0.5 * scales).reshape(1, -1, 1, 1), 64.0, 3, kind)
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
+def test_matrices_that_have_grids_are_multiplied_as_integers() -> None:
+    x, y = numbers((2, 3, 40), np.uint8), numbers((2, 40, 5), np.uint8)
+    network = plain(x=x, y=y)
+    operands = ["x", *grid(network, "x", 0.5, 7, np.uint8), "y", *grid(network, "y", 0.25, 9, np.uint8)]
+    output = network.op("QLinearMatMul", *operands, *grid(network, "z", 128.0, 100, np.uint8))
+    wanted = nearest((x - 7.0) @ (y - 9.0) * 0.125, 128.0, 100, np.uint8)
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("point", [np.array(200), np.array([1, 200, 100])])
+def test_products_of_integers_are_exact_however_long(is_known: bool, point: Array) -> None:
+    x, w = numbers((3, 3000), np.uint8), numbers((3000, 4))
+    x[:2], w[:, :2] = 255, 127
+    network = plain(x=x, **({} if is_known else {"p": point.astype(np.uint8)}))
+    operands = ["x", network.const(w, "w"), network.const(point.astype(np.uint8), "p") if is_known else "p"]
+    output = network.op("MatMulInteger", *operands, network.const(np.int8(-100), "wz"))
+    wanted = (x.astype(np.int64) - point.reshape(-1, 1)) @ (w.astype(np.int64) + 100)
+    assert np.abs(wanted).max() > 1 << 24
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_convolutions_of_integers_are_exact(is_known: bool) -> None:
+    x, w = numbers((1, 3, 6, 5), np.uint8), numbers((4, 3, 3, 3), np.uint8)
+    network = plain(x=x, **({} if is_known else {"p": np.array(77, np.uint8)}))
+    point = network.const(np.array(77, np.uint8), "p") if is_known else "p"
+    output = network.op("ConvInteger", "x", network.const(w, "w"), point, network.const(np.uint8(128), "wz"))
+    np.testing.assert_array_equal(network.run(output), slid(x - 77.0, w - 128.0))
+    assert floats(network.graph(output)) == []
+
+
+def test_operators_of_onnx_runtime_have_grids() -> None:
+    x, y = numbers((2, 3, 4, 4), np.uint8), numbers((2, 3, 4, 4), np.uint8)
+    network = plain(x=x, y=y)
+    first, second = grid(network, "x", 0.5, 7, np.uint8), grid(network, "y", 0.25, 9, np.uint8)
+
+    def runtime(op: str, *operands: str, **attributes: Any) -> str:
+        found = network.op(op, *operands, **attributes)
+        network.nodes[-1] = replace(network.nodes[-1], domain="com.microsoft")
+        return found
+
+    total = grid(network, "t", 1.0, 50, np.uint8)
+    added = runtime("QLinearAdd", "x", *first, "y", *second, *total)
+    both = runtime("QLinearConcat", *total, added, *total, "y", *second, axis=1)
+    means = runtime("QLinearGlobalAveragePool", both, *total, *total)
+    gate = runtime("QLinearSigmoid", means, *total, *grid(network, "g", 1 / 256, 0, np.uint8))
+    real_x, real_y = (x - 7.0) * 0.5, (y - 9.0) * 0.25
+    inner = nearest(real_x + real_y, 1.0, 50, np.uint8)
+    joined = np.concatenate([inner, nearest(real_y, 1.0, 50, np.uint8)], 1)
+    mean = nearest((joined - 50.0).mean((2, 3), keepdims=True), 1.0, 50, np.uint8)
+    wanted = nearest(1 / (1 + np.exp(50.0 - mean)), 1 / 256, 0, np.uint8)
+    np.testing.assert_array_equal(network.run(gate), wanted)
+    assert floats(network.graph(gate)) == []

@@ -209,9 +209,9 @@ class Walk:
         """Write one node; whether its operands were there."""
         record = self._completed(record)
         function = self.lowering.model.functions.get((record.domain, record.op))
-        if function is None and record.domain:
+        if function is None and record.domain and _operator(record) not in DECLARATIONS:
             raise Refused(f"its domain {record.domain} is not known")
-        declared = None if function is not None else DECLARATIONS.find(record.op)
+        declared = None if function is not None else DECLARATIONS.find(_operator(record))
         version = self.opsets.get(record.domain, NEWEST)
         if any(map(self._is_refused, record.inputs)):
             if declared is not None:

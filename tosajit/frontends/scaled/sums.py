@@ -53,7 +53,7 @@ def products(
     `write` writes them by operands, whose `sums` say what becomes of totals, and `plain` as floating point.
     `channel` is the dimension of weights whose indices may have scales of their own.
     """
-    found = _weights(right, channel) if isinstance(right, Weights) else None
+    found = bytes_of(right, channel) if isinstance(right, Weights) else None
     held = right if isinstance(right, Held) else None if found is None else found[0]
     if not isinstance(left, Held) or held is None or not _multiplied(left, held):
         return None
@@ -82,7 +82,7 @@ def _multiplied(left: Held, right: Held) -> bool:
     return left.dtype is INT8 and right.dtype is INT8
 
 
-def _weights(given: Weights, channel: int) -> tuple[Held, Array] | None:
+def bytes_of(given: Weights, channel: int) -> tuple[Held, Array] | None:
     """Weights as bytes, and their scales: zero points are taken from them where bytes are enough for that."""
     is_single = given.scales.size == 1
     if not is_single and given.axis != channel % given.integers.ndim:

@@ -6,7 +6,6 @@ a zero point, times a scale.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +15,12 @@ from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.layout import part, reshaped
-from tosajit.frontends.common.matrices import multiplied
 from tosajit.frontends.common.numbers import nearest_even, number, typed
 from tosajit.frontends.common.reduce import axes_of, reduced
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of
 from tosajit.frontends.onnx.operators import operator
-from tosajit.frontends.onnx.operators.convolution import ConvAttributes, convolution
 from tosajit.frontends.onnx.schema import STORAGE, Type
 from tosajit.tracing.tensor import Tensor
 
@@ -155,90 +152,3 @@ def dynamic_quantize(node: Node) -> tuple[Operand, Operand, Operand]:
         node.of(scale, Type.FLOAT32),
         node.of(ops.cast(point, dtype=INT32), Type.UINT8),
     )
-
-
-def _centred(value: Operand, zero: Operand | None, axis: int) -> Tensor:
-    """Integers less a zero point as INT16, which products of matrices take."""
-    tensor = value.tensor
-    wide = tensor if tensor.dtype is INT32 else ops.cast(tensor, dtype=INT32)
-    if zero is not None:
-        point = zero.tensor if zero.dtype is INT32 else ops.cast(zero.tensor, dtype=INT32)
-        if point.ndim == 0 or point.shape == (1,):
-            point = reshaped(point, (1,) * wide.ndim)
-        elif point.ndim == 1:
-            point = reshaped(point, _row(axis % wide.ndim, wide.ndim))
-        wide = ops.sub(wide, point)
-    return wide
-
-
-def _product(left: Tensor, right: Tensor) -> Tensor:
-    """Products of matrices of integers up to 511, exact in float32 while sums are below 2 ** 24."""
-    if left.shape[-1] * 511 * 511 > 1 << 24:
-        raise Refused(f"its sums of {left.shape[-1]} products of bytes with zero points are too large")
-    rows = reshaped(left, (1, -1)) if left.ndim == 1 else left
-    columns = reshaped(right, (-1, 1)) if right.ndim == 1 else right
-    found = multiplied(ops.cast(rows, dtype=FP32), ops.cast(columns, dtype=FP32))
-    return ops.cast(found, dtype=INT32)
-
-
-@operator("MatMulInteger", types=_BYTES)
-def mat_mul_integer(node: Node) -> Operand:
-    """The products of matrices of bytes less zero points, as int32."""
-    left = _centred(node[0], node.optional(2), -2)
-    right = _centred(node[1], node.optional(3), -1)
-    return node.of(_product(left, right), Type.INT32)
-
-
-@operator("ConvInteger", ConvAttributes, types=_BYTES)
-def conv_integer(node: Node, options: ConvAttributes) -> Operand:
-    """Convolution of bytes less zero points, as int32."""
-    left = _centred(node[0], node.optional(2), 1)
-    right = _centred(node[1], node.optional(3), 0)
-    return node.of(_convolved(left, right, options), Type.INT32)
-
-
-def _convolved(image: Tensor, kernels: Tensor, options: ConvAttributes) -> Tensor:
-    depth = int(np.prod(kernels.shape[1:]))
-    if depth * 511 * 511 > 1 << 24:
-        raise Refused(f"its sums of {depth} products of bytes with zero points are too large")
-    found = convolution(ops.cast(image, dtype=FP32), ops.cast(kernels, dtype=FP32), None, options)
-    return ops.cast(found, dtype=INT32)
-
-
-def _requantized(total: Tensor, scale: Tensor, zero: Operand, node: Node) -> Operand:
-    """Sums times a scale, rounded to even, on the grid of a zero point."""
-    real = ops.cast(total, dtype=FP32)
-    found = ops.add(nearest_even(ops.mul(real, scale)), reshaped(typed(zero.tensor, FP32), (1,) * total.ndim))
-    low, high = _BOUNDS[zero.type]
-    inside = ops.clamp(found, min_val=float(low), max_val=float(high))
-    return node.of(ops.cast(inside, dtype=dtype_of(zero.type)), zero.type)
-
-
-def _scale(operands: Sequence[Operand], rank: int, axis: int) -> Tensor:
-    """The product of the first scales over the last one."""
-    first, second, result = (_by_axis(typed(one.tensor, FP32), rank, axis) for one in operands)
-    return quotient_of(ops.mul(first, second), result)
-
-
-def _by_axis(value: Tensor, rank: int, axis: int) -> Tensor:
-    if value.ndim < 2:
-        return reshaped(value, _row(axis % rank, rank))
-    return value
-
-
-@operator("QLinearMatMul", types=_BYTES)
-def qlinear_mat_mul(node: Node) -> Operand:
-    """The products of matrices on grids, on another grid."""
-    left, right = _centred(node[0], node[2], -2), _centred(node[3], node[5], -1)
-    total = _product(left, right)
-    return _requantized(total, _scale((node[1], node[4], node[6]), total.ndim, -1), node[7], node)
-
-
-@operator("QLinearConv", ConvAttributes, types=_BYTES)
-def qlinear_conv(node: Node, options: ConvAttributes) -> Operand:
-    """Convolution of images on grids, on another grid."""
-    left, right = _centred(node[0], node[2], 1), _centred(node[3], node[5], 0)
-    total, bias = _convolved(left, right, options), node.optional(8)
-    if bias is not None:
-        total = ops.add(total, reshaped(bias.tensor, (1, -1, *(1,) * (total.ndim - 2))))
-    return _requantized(total, _scale((node[1], node[4], node[6]), total.ndim, 1), node[7], node)
