@@ -51,7 +51,7 @@ test: $(READY) $(ARM) $(LITERT) programs   ## Run the tests
 test-slow: $(READY) $(LITERT) $(FRAMEWORKS) $(JAX) $(TORCH)     ## Run the tests that take long or much memory
 	$(RUN) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
 
-kernels: $(READY)    ## Compile the kernels that come with the package, before the wheel is built
+kernels: $(READY)    ## Compile the kernels that a wheel has, for an editable install: ARGS='--cpu all model.tosa'
 	$(RUN) tools/ready_kernels.py $(ARGS)
 
 test-packages: $(READY) ## Build the sdist and the wheel, and test their contents

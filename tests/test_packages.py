@@ -16,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("sim", "tiling", "tosajit")
+COMPILED = "tosajit/kernels/compiled/"
 MADE_BY_SETUPTOOLS = ("PKG-INFO", "setup.cfg", "tosajit.egg-info/")
 WHEEL_BYTES = 6_000_000
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -105,12 +106,19 @@ def test_the_sdist_has_the_files_of_the_repository(unpacked: Path) -> None:
 
 def test_the_wheel_has_the_files_of_the_packages(packages: Packages) -> None:
     found = names(packages.wheel)
-    assert {name for name in found if ".dist-info/" not in name} == {
+    assert {name for name in found if ".dist-info/" not in name and not name.startswith(COMPILED)} == {
         name for name in tracked() if name.startswith(tuple(f"{package}/" for package in PACKAGES))
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= found
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in found)
     assert packages.wheel.stat().st_size < WHEEL_BYTES
+
+
+def test_the_wheel_has_kernels_for_this_machine_and_its_name_says_so(packages: Packages) -> None:
+    compiled = [name for name in names(packages.wheel) if name.startswith(COMPILED)]
+    assert len(compiled) > 50
+    assert all(name.startswith(f"{COMPILED}native/") for name in compiled)
+    assert not packages.wheel.name.endswith("-any.whl")
 
 
 def test_the_metadata_are_valid_and_complete(metadata: bytes) -> None:
@@ -139,6 +147,28 @@ def test_the_wheel_is_used_far_from_the_repository(elsewhere: Elsewhere) -> None
     files = elsewhere.run("python", "-W", "error", program).splitlines()
     assert len(files) == 3
     assert all(Path(file).is_relative_to(elsewhere.binaries.parent) for file in files)
+
+
+NOTHING_COMPILED = """
+import numpy as np, tosajit as tj
+from tosajit.kernels import native, objects
+native.compile_object = None  # would fail
+objects.helpers = None
+for name in tj.samples.names():
+    graph, case = tj.samples.load(name), tj.samples.cases(name)[0]
+    outputs = tj.compile(graph)(*case.inputs)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    assert all(map(np.array_equal, outputs, case.outputs))
+"""
+
+
+def test_the_samples_compile_nothing_where_the_wheel_is_installed(
+    elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path))
+    (program := elsewhere.folder / "nothing.py").write_text(NOTHING_COMPILED)
+    elsewhere.run("python", "-W", "error", program)
+    assert not list(tmp_path.glob("*.o"))
 
 
 def test_the_command_works_far_from_the_repository(elsewhere: Elsewhere) -> None:

@@ -1,7 +1,8 @@
 """Compile the kernels that come with the package: those of the samples, and of models that are given.
 
-One process for each CPU compiles into an empty cache; the objects are copied to `tosajit/kernels/compiled`.
-Only CPUs whose code this machine runs can be done.
+For each CPU, processes share the models and an empty cache; the objects go to `tosajit/kernels/compiled`, and
+what lay there before is deleted. Only CPUs whose code this machine runs can be done. The wheel's build does
+the same (`package_build.py`).
 """
 
 from __future__ import annotations
@@ -13,18 +14,33 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from threading import Timer
+from time import perf_counter
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tosajit" / "kernels" / "compiled"
-CPUS = ("haswell", "skylake-avx512", "icelake-server", "znver4")
-"""A CPU of each kind that kernels differ for."""
+VARIABLE = "TOSAJIT_KERNELS"
+WORDS = {
+    "none": (),
+    "host": ("native",),
+    "all": ("x86-64-v2", "haswell", "skylake-avx512", "icelake-server", "znver4"),
+}
+"""What `TOSAJIT_KERNELS` may say beside names of CPUs; `all`: a CPU of each kind that kernels differ for."""
+WORKERS = os.cpu_count() or 1
+MINUTES = 10.0
+"""How long compiling for a CPU may take; the wheel then has the kernels that are done."""
 COMPILE = """
 import sys
+from pathlib import Path
 import tosajit as tj
+from tosajit.kernels import objects, ready
+objects.cores = lambda: 1  # there is a process for each core already
+ready.FOLDER = Path(sys.executable)  # which has no kernels
 for path in sys.argv[1:]:
     for threads in (1, 2):
-        tj.compile(path, threads=threads)
+        tj.compile(path, threads=threads, progress=False)
+    print(path, flush=True)
 """
 
 
@@ -32,34 +48,72 @@ def main() -> int:
     """Compile for each CPU in turn; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", type=Path, help="models whose kernels to add")
-    parser.add_argument("--cpu", action="append", help=f"a CPU (default: {', '.join(CPUS)}; can be repeated)")
+    parser.add_argument(
+        "--cpu", action="append", help=f"a CPU, or {', '.join(WORDS)} (default: host; can be repeated)"
+    )
     options = parser.parse_args()
-    sys.path.insert(0, str(ROOT))
-    from tosajit import samples
-
-    models = [samples.path(name) for name in samples.names()] + options.models
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    for cpu in options.cpu or CPUS:
-        count = compiled(cpu, models)
-        print(f"{cpu}: {f'{count} kernels' if count else 'this machine cannot run its code'}", flush=True)
+    make(cpus(",".join(options.cpu or ["host"])), options.models)
     return 0
+
+
+def cpus(text: str) -> tuple[str, ...]:
+    """Return the CPUs that a list of words and names with commas between them means, each once."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    return tuple(dict.fromkeys(name for word in words for name in WORDS.get(word, (word,))))
+
+
+def make(names: Sequence[str], models: Sequence[Path] = ()) -> int:
+    """Compile the kernels for some CPUs, and delete all others; returns how many there are."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    samples = sorted((ROOT / "tosajit" / "samples").glob("*/model.tosa"))
+    return sum(compiled(name, [*samples, *models]) for name in names)
 
 
 def compiled(cpu: str, models: Sequence[Path]) -> int:
     """Compile the kernels of models for a CPU; returns how many there are."""
+    began = perf_counter()
     with TemporaryDirectory() as cache:
-        environment = {**os.environ, "TOSAJIT_CACHE": cache, "TOSAJIT_CPU": cpu}
-        command = [sys.executable, "-c", COMPILE, *map(str, models)]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        if "cannot run code for" in done.stderr:
-            return 0
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        (FOLDER / cpu).mkdir(parents=True)
+        fault = _run(cpu, models, cache)
         objects = sorted(Path(cache).glob("*.o"))
+        if "cannot run code for" in fault:
+            print(f"kernels for {cpu}: this machine cannot run its code", flush=True)
+            return 0
+        if fault:
+            raise SystemExit(f"kernels for {cpu}: {fault}")
+        (FOLDER / cpu).mkdir(parents=True)
         for path in objects:
             shutil.copyfile(path, FOLDER / cpu / path.name)
+    print(f"kernels for {cpu}: {len(objects)} in {perf_counter() - began:.0f} s", flush=True)
     return len(objects)
+
+
+def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
+    """Compile in a process for each core, and tell how far that is; returns what went wrong."""
+    environment = {**os.environ, "TOSAJIT_CACHE": cache, "TOSAJIT_CPU": cpu, "PYTHONPATH": str(ROOT)}
+    reading, writing = os.pipe()
+    with open(reading, encoding="utf-8") as told, TemporaryFile("w+", encoding="utf-8") as faults:
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", COMPILE, *map(str, models[first::WORKERS])],
+                cwd=ROOT, env=environment, stdout=writing, stderr=faults,
+            )
+            for first in range(min(WORKERS, len(models)))
+        ]  # fmt: skip
+        os.close(writing)
+        end = Timer(60 * MINUTES, _kill, [processes])
+        end.start()
+        for done, line in enumerate(told, 1):
+            print(f"kernels for {cpu}: {done} of {len(models)} models, {line.strip()}", flush=True)
+        codes = [process.wait() for process in processes]
+        timely = end.is_alive()
+        end.cancel()
+        faults.seek(0)
+        return faults.read() if any(codes) and timely else ""
+
+
+def _kill(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.kill()
 
 
 if __name__ == "__main__":
