@@ -37,9 +37,12 @@ def kernel(args):
 
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(objects, "_loaded", {})
+    yield
+    ready.shelves.cache_clear()
+    objects._library_digest.cache_clear()
 
 
 def folder() -> Path:
@@ -196,20 +199,25 @@ def test_a_file_of_locks_that_others_could_have_made_is_not_used() -> None:
     assert not (folder() / "elsewhere").exists()
 
 
+def ship(place: Path, cpu: str) -> Path:
+    """Compile a kernel into a folder of kernels of the package, and forget it; returns its file."""
+    objects.compile_kernel(SOURCE)
+    path = place / cpu / f"{objects.digest(SOURCE)}.o"
+    path.parent.mkdir(parents=True)
+    path.write_bytes((folder() / path.name).read_bytes())
+    (path.parent / ready.COMPILER).write_text(objects.compiler().hex())
+    cache.clear_cache()
+    objects._loaded.clear()
+    ready.shelves.cache_clear()
+    return path
+
+
 @pytest.fixture
-def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A kernel that came with the package, for a CPU of some years ago, and an empty cache."""
     monkeypatch.setattr(ready, "FOLDER", tmp_path / "compiled")
     monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v2")
-    objects.compile_kernel(SOURCE)
-    place = tmp_path / "compiled" / "x86-64-v2" / f"{objects.digest(SOURCE)}.o"
-    place.parent.mkdir(parents=True)
-    place.write_bytes((folder() / place.name).read_bytes())
-    cache.clear_cache()
-    objects._loaded.clear()
-    ready.cpus.cache_clear()
-    yield place
-    ready.cpus.cache_clear()
+    return ship(tmp_path / "compiled", "x86-64-v2")
 
 
 def test_kernels_that_came_with_the_package_are_compiled_by_nobody(
@@ -224,9 +232,83 @@ def test_kernels_that_came_with_the_package_are_compiled_by_nobody(
 
 def test_kernels_for_a_better_cpu_are_not_for_this_one(shipped: Path) -> None:
     shipped.parent.rename(shipped.parent.with_name("x86-64-v3"))
-    assert ready.cpus(cpu()) == ()
+    assert ready.shelves(cpu(), ready.FOLDER) == ()
     objects.compile_kernel(SOURCE)
     assert len(cache.cached_objects()) == 1
+
+
+def test_kernels_for_a_lesser_cpu_are_not_in_the_way_of_better_ones(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shipped.parent.with_name("x86-64-v3")
+    other.mkdir()
+    (other / ready.COMPILER).write_text(objects.compiler().hex())
+    monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v3")
+    assert [shelf.cpu.name for shelf in ready.shelves(cpu(), ready.FOLDER)] == ["x86-64-v3"]
+    objects.compile_kernel(SOURCE)
+    assert len(cache.cached_objects()) == 1
+
+
+def test_kernels_that_were_compiled_on_this_machine_come_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ready, "FOLDER", tmp_path / "compiled")
+    ship(ready.FOLDER, "native")
+    monkeypatch.setattr(objects, "_compile", None)  # would fail
+    assert run(objects.compile_kernel(SOURCE), 1) == 2
+
+
+def test_kernels_of_the_package_are_used_whatever_compiles_here(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "compiler", lambda: b"another version of Numba")
+    monkeypatch.setattr(objects, "_compile", None)  # would fail
+    assert run(objects.compile_kernel(SOURCE), 1) == 2
+
+
+def test_kernels_of_another_library_are_stale(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = objects._module_text
+    monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == "native" else b""))
+    objects._library_digest.cache_clear()
+    objects.compile_kernel(SOURCE)
+    assert len(cache.cached_objects()) == 1
+
+
+def test_kernels_that_others_could_have_written_are_compiled(shipped: Path) -> None:
+    shipped.chmod(0o666)
+    with pytest.warns(cache.CacheWarning, match="is writable by other users"):
+        objects.compile_kernel(SOURCE)
+    assert len(cache.cached_objects()) == 1
+
+
+def test_kernels_behind_a_link_are_compiled(shipped: Path) -> None:
+    shipped.rename(shipped.with_suffix(".elsewhere"))
+    shipped.symlink_to(shipped.with_suffix(".elsewhere"))
+    objects.compile_kernel(SOURCE)
+    assert len(cache.cached_objects()) == 1
+
+
+def test_kernels_of_a_stranger_are_compiled(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = os.fstat
+
+    def strange(handle: int) -> os.stat_result:
+        return os.stat_result([*about(handle)[:4], 12345, *about(handle)[5:]])
+
+    monkeypatch.setattr(os, "fstat", strange)
+    with pytest.warns(cache.CacheWarning, match="belongs to another user"):
+        assert ready.shelves(cpu(), ready.FOLDER) == ()
+
+
+def test_two_processes_that_find_kernels_of_the_package_compile_nothing(shipped: Path) -> None:
+    code = f"""
+from pathlib import Path
+from tosajit.kernels import objects, ready
+ready.FOLDER = Path({str(ready.FOLDER)!r})
+objects._compile = None
+print(objects.compile_kernel({SOURCE!r}).digest)
+"""
+    assert python(code).split() == python(code).split() == [shipped.stem]
+    assert cache.cached_objects() == ()
 
 
 def test_damaged_kernels_of_the_package_are_compiled(shipped: Path) -> None:
@@ -266,6 +348,7 @@ def test_the_name_depends_on_the_text() -> None:
 def test_the_name_depends_on_the_library(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     name, text = objects.digest(SOURCE), objects._module_text
     monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
+    objects._library_digest.cache_clear()
     assert objects.digest(SOURCE) != name
 
 

@@ -31,12 +31,14 @@ WORKERS = os.cpu_count() or 1
 MINUTES = 10.0
 """How long compiling for a CPU may take; the wheel then has the kernels that are done."""
 COMPILE = """
+import os
 import sys
 from pathlib import Path
 import tosajit as tj
 from tosajit.kernels import objects, ready
 objects.cores = lambda: 1  # there is a process for each core already
 ready.FOLDER = Path(sys.executable)  # which has no kernels
+Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(objects.compiler().hex())
 for path in sys.argv[1:]:
     for threads in (1, 2):
         tj.compile(path, threads=threads, progress=False)
@@ -81,7 +83,7 @@ def compiled(cpu: str, models: Sequence[Path]) -> int:
         if fault:
             raise SystemExit(f"kernels for {cpu}: {fault}")
         (FOLDER / cpu).mkdir(parents=True)
-        for path in objects:
+        for path in (*objects, *Path(cache).glob("compiler")):
             shutil.copyfile(path, FOLDER / cpu / path.name)
     print(f"kernels for {cpu}: {len(objects)} in {perf_counter() - began:.0f} s", flush=True)
     return len(objects)

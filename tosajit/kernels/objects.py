@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,13 +101,12 @@ def compile_beside(sources: Sequence[str], stopped: Callable[[], bool]) -> None:
 
 def digest(source: str) -> str:
     """Name a kernel by all that its machine code depends on."""
-    return _digest(source, cpu())
+    return _digest(source, cpu(), compiler())
 
 
-def _digest(source: str, cpu: Cpu) -> str:
-    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment(cpu))
-    for module in sorted(_library(source)):
-        text.update(_module_text(module))
+def _digest(source: str, cpu: Cpu, compiler: bytes) -> str:
+    text = hashlib.blake2b(source.encode(), digest_size=16, key=_environment(cpu, compiler))
+    text.update(_library_digest(frozenset(_imports(source))))
     return text.hexdigest()
 
 
@@ -144,7 +143,7 @@ def platform() -> tuple[str, str, list[str]]:
 
 def environment() -> bytes:
     """Identify what compiles and for which CPU."""
-    return _environment(cpu())
+    return _environment(cpu(), compiler())
 
 
 # Compiling.
@@ -234,19 +233,20 @@ def _footer(code: bytes) -> bytes:
 
 
 @functools.cache
-def _environment(cpu: Cpu) -> bytes:
-    """Identify what compiles and for which CPU, without importing Numba."""
+def compiler() -> bytes:
+    """Identify what compiles by its versions, without importing Numba."""
     specification = importlib.util.find_spec("numba")
     numba = b""
     if specification and specification.origin:
         numba = Path(specification.origin).with_name("_version.py").read_bytes()
-    parts = (
-        numba,
-        llvmlite.__version__,
-        cpu.triple,
-        cpu.name,
-        sorted(cpu.features),
-    )
+    return hashlib.blake2b(repr((numba, llvmlite.__version__)).encode(), digest_size=16).digest()
+
+
+@functools.cache
+def _environment(cpu: Cpu, compiler: bytes) -> bytes:
+    """Identify what compiles and for which CPU; the version of macOS does not matter."""
+    triple = re.sub(r"(darwin|macosx)[\d.]+", r"\1", cpu.triple)
+    parts = (compiler, triple, cpu.name, sorted(cpu.features))
     return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 
 
@@ -254,10 +254,24 @@ _FROM = r"from tosajit\.kernels((?:\.\w+)*) import (\([^)]*\)|[^\n]*)"
 _IMPORT = re.compile(rf"^\s*(?:{_FROM}|import tosajit\.kernels((?:\.\w+)+))", re.MULTILINE)
 
 
+@functools.cache
+def _library_digest(imports: frozenset[str]) -> bytes:
+    """Identify the texts that a kernel with these imports depends on."""
+    text = hashlib.blake2b(digest_size=16)
+    for module in sorted(_needed(imports)):
+        text.update(_module_text(module))
+    return text.digest()
+
+
 def _library(source: str) -> set[str]:
     """Return the modules of this package that a kernel depends on: those that it or the compiler imports."""
+    return _needed(_imports(source))
+
+
+def _needed(modules: Iterable[str]) -> set[str]:
+    """Return modules and the compiler, with all that they import."""
     found: set[str] = set()
-    pending = [*_imports(source), COMPILER]
+    pending = [*modules, COMPILER]
     while pending:
         module = pending.pop()
         if module not in found:
@@ -320,13 +334,13 @@ def _found(name: str, source: str) -> bool:
 
 def _ready(name: str, source: str) -> bool:
     """Load a kernel that came with the package, under its own name and this one."""
-    for one in ready.cpus(cpu()):
-        other = _digest(source, one)
-        if code := _sound(ready.read(one, other)):
+    for shelf in ready.shelves(cpu(), ready.FOLDER):
+        other = _digest(source, shelf.cpu, shelf.compiler)
+        if code := _sound(shelf.read(other)):
             with suppress(ValueError):
                 adopt(other, code)
                 _loaded[name] = _loaded[other]
-                LOG.debug("kernel %s came with the package, for %s", other, one.name)
+                LOG.debug("kernel %s came with the package, for %s", other, shelf.cpu.name)
                 return True
     return False
 

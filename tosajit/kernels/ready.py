@@ -1,35 +1,76 @@
-"""Kernels that were compiled when the package was built (`make ready`), for users whose cache is empty.
+"""Kernels that came with the package, compiled when that was built: for users whose cache is empty.
 
-A folder for each CPU, by LLVM's name, with objects as the cache has them. They are named by all that they
-depend on, as those of the cache, so that one of another version is never found. The folder is part of the
-package.
+A folder for each CPU, by LLVM's name, has objects as the cache has them, and a file that says what compiled
+them. An object is named by all that it depends on, so that one of another version is never found. It is run
+as native code, so it is used only if nobody can have written it who could not have written this module.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import stat
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from tosajit.kernels.sets.cpus import Cpu, cpu_with, known
+from sim.files import AT_ONCE
+from tosajit.kernels.cache import NO_LINKS, OTHERS, CacheWarning
+from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, known
 
 FOLDER = Path(__file__).with_name("compiled")
+COMPILER = "compiler"
+"""The file that identifies what compiled the objects of a folder, in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The kernels for a CPU."""
+
+    folder: Path
+    cpu: Cpu
+    compiler: bytes
+    names: frozenset[str]
+
+    def read(self, name: str) -> bytes:
+        """Return the object of this name; none if there is none that can be trusted."""
+        return _trusted(self.folder / f"{name}.o") if name in self.names else b""
 
 
 @functools.cache
-def cpus(cpu: Cpu) -> tuple[Cpu, ...]:
-    """The CPUs that there are kernels for and whose code this one runs, those first that are most like it."""
+def shelves(cpu: Cpu, folder: Path) -> tuple[Shelf, ...]:
+    """Return the kernels that were made on this machine, and those for the CPU that is most like this one.
+
+    Kernels for lesser CPUs would run, too, but would be in the way of faster ones for ever.
+    """
     try:
-        names = {path.name for path in FOLDER.iterdir()}
+        names = {path.name for path in folder.iterdir()}
     except OSError:
         return ()
     able = [name for name in known() if name in names and known()[name] <= cpu.features]
-    able.sort(key=lambda name: (name != cpu.name, -len(known()[name]), name))
-    return tuple(cpu_with(name, known()[name]) for name in able)
+    best = sorted(set(able) - {NATIVE}, key=lambda name: (name != cpu.name, -len(known()[name]), name))
+    found = [
+        _shelf(folder / name, cpu_with(name, known()[name])) for name in (NATIVE, *best[:1]) if name in able
+    ]
+    return tuple(shelf for shelf in found if shelf.compiler)
 
 
-def read(cpu: Cpu, name: str) -> bytes:
-    """The object of this name for a CPU; none if there is none."""
-    try:
-        return (FOLDER / cpu.name / f"{name}.o").read_bytes()
-    except OSError:
-        return b""
+def _shelf(folder: Path, cpu: Cpu) -> Shelf:
+    compiler = b""
+    with suppress(ValueError):
+        compiler = bytes.fromhex(_trusted(folder / COMPILER).decode("ascii"))
+    return Shelf(folder, cpu, compiler, frozenset(path.stem for path in folder.glob("*.o")))
+
+
+def _trusted(path: Path) -> bytes:
+    """The bytes of a file, of which only that is used which is as safe as this module."""
+    with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS), "rb") as file:
+        about, module = os.fstat(file.fileno()), os.stat(__file__)
+        owners = {module.st_uid, *((os.geteuid(), 0) if hasattr(os, "geteuid") else ())}
+        others = about.st_mode & ~module.st_mode & OTHERS if hasattr(os, "geteuid") else 0
+        if stat.S_ISREG(about.st_mode) and about.st_uid in owners and not others:
+            return file.read()
+        fault = "is writable by other users" if others else "belongs to another user"
+        warnings.warn(f"{path} {fault}, so it is not used: it is compiled again", CacheWarning, stacklevel=2)
+    return b""
