@@ -294,7 +294,7 @@ def test_convert_writes_what_load_reads(tmp_path: Path, capsys: pytest.CaptureFi
 def test_convert_writes_nothing_but_tosa(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tj.samples.path("ds_cnn", "model.tflite")
     assert main(["convert", str(source), str(tmp_path / "model.onnx")]) == 1
-    assert "only .tosa files and .nnef2 folders can be written" in capsys.readouterr().err
+    assert "only .tosa and .mlir files and .nnef2 folders can be written" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -119,7 +119,6 @@ def test_bytes_without_sign_keep_their_bits_outside() -> None:
     ("data", "seems"),
     [
         (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
-        (b"ML\xefR" + bytes(40), "MLIR bytecode"),
         (b"\x08\x01\x12\x07" + bytes(40), "the saved_model.pb of a TensorFlow SavedModel"),
         (b"\x80\x04\x95" + bytes(40), "a Python pickle"),
         (b"\x18\0\0\0ET12" + bytes(40), "an ExecuTorch program"),

@@ -144,7 +144,9 @@ def parser() -> ArgumentParser:
             "machines",
         )
     )
-    _convert(command("convert", "convert a model to a .tosa file, or to an NNEF 2.0 folder", "convert"))
+    _convert(
+        command("convert", "convert a model to a .tosa or .mlir file, or to an NNEF 2.0 folder", "convert")
+    )
     _samples(command("samples", "list the sample models, or write the files of one", "samples"))
     _operators(command("operators", "list the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, fill or clear the cache of kernels and executables", "cache"))
@@ -169,7 +171,8 @@ def _reading(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--signature",
         metavar="NAME",
-        help="signature of a TFLite model or a SavedModel, or graph of an NNEF model (default: the first)",
+        help="signature of a TFLite model or a SavedModel, function of MLIR, or graph of an NNEF model "
+        "(default: the first)",
     )
     parser.add_argument(
         "--shapes",
@@ -389,7 +392,12 @@ def _explore(parser: ArgumentParser) -> None:
 
 def _convert(parser: ArgumentParser) -> None:
     _model(parser)
-    parser.add_argument("output", type=Path, help="the .tosa file, or the .nnef2 folder, to write")
+    parser.add_argument("output", type=Path, help="the .tosa or .mlir file, or the .nnef2 folder, to write")
+    parser.add_argument(
+        "--form",
+        choices=("tosa", "llvm", "generic"),
+        help="the form of MLIR: with attributes in braces (default), as arguments, or what all tools read",
+    )
     _json(parser)
 
 

@@ -10,18 +10,19 @@ from tosajit.checks.validation import check
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
 from tosajit.errors import InputError
-from tosajit.files import save
+from tosajit.frontends import save
 from tosajit.graph import Graph
 
 
 def run(options: Namespace) -> int:
-    """Write a model as a `.tosa` file, or as a folder of NNEF."""
-    if options.output.suffix not in (".tosa", ".nnef2"):
-        raise InputError(
-            f"{options.output}: only .tosa files and .nnef2 folders can be written; name it MODEL.tosa"
-        )
+    """Write a model as a `.tosa` file, as a text of MLIR, or as a folder of NNEF."""
+    if options.output.suffix not in (".tosa", ".mlir", ".nnef2"):
+        known = "only .tosa and .mlir files and .nnef2 folders can be written"
+        raise InputError(f"{options.output}: {known}; name it MODEL.tosa")
+    if options.form is not None and options.output.suffix != ".mlir":
+        raise InputError(f"--form {options.form}: only texts of MLIR have several forms; name it MODEL.mlir")
     graph = check(loaded(options.model, options))
-    size = _written(graph, options.output)
+    size = _written(graph, options.output, options.form)
     nodes = sum(1 for _ in graph.nodes)
     if options.json:
         print_json(
@@ -37,10 +38,10 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _written(graph: Graph, output: Path) -> int:
+def _written(graph: Graph, output: Path, form: str | None) -> int:
     """Write a graph in the format that the name of the output says; how many bytes it takes."""
-    if output.suffix == ".tosa":
-        save(graph, output)
+    if output.suffix != ".nnef2":
+        save(graph, output, form=form)
         return output.stat().st_size
     from tosajit.frontends.nnef.writing import save_model
 

@@ -50,6 +50,7 @@ EXAMPLES = {
     ),
     "convert": (
         ("tosajit convert model.tflite model.tosa", "convert a TFLite model"),
+        ("tosajit convert model.tosa model.mlir", "write a graph as a text of MLIR"),
         ("tosajit convert model.tosa model.nnef2", "write a graph in SkriptND, as a folder of NNEF"),
         ("tosajit convert model.tflite model.tosa --signature decode", "convert one of its signatures"),
     ),

@@ -124,13 +124,23 @@ def load_bytes(
     return from_bytes(data, shapes)
 
 
-def save(graph: Graph, path: str | Path) -> None:
-    """Write a graph as a `.tosa` file; or, where the name ends in `.nnef2`, as a folder of NNEF 2.0.
+def save(graph: Graph, path: str | Path, *, form: str | None = None) -> None:
+    """Write a graph as a `.tosa` file; or, as the name ends, as `.mlir` or as a `.nnef2` folder of NNEF 2.0.
+
+    `form` is that of the text of MLIR: `tosa` has attributes in braces, as Arm's tosa-tools read it, `llvm`
+    as arguments, as IREE and newer LLVM do, and `generic` is what all tools read.
 
     A file is written as a whole or not at all; reading it and writing it again gives the same bytes. Raises
     `FileError` if it cannot be written, or if the graph contains something that files cannot hold, and
     `ModelError` with everything that NNEF lacks.
     """
+    if Path(path).suffix == ".mlir":
+        from tosajit.frontends.mlir.writing import save_module
+
+        save_module(as_graph(graph, error=FileError), path, form)
+        return
+    if form is not None:
+        raise FileError(f"form is {form!r}, but only texts of MLIR have several forms: name it MODEL.mlir")
     if Path(path).suffix != ".nnef2":
         tosa.save(graph, path)
         return
@@ -182,8 +192,8 @@ _MLIR = re.compile(
 
 
 def _is_mlir(head: bytes) -> bool:
-    """Whether a text begins as modules of MLIR do."""
-    return _MLIR.match(head) is not None
+    """Whether a text begins as modules of MLIR do, or a file as their bytecode."""
+    return head.startswith(b"ML\xefR") or _MLIR.match(head) is not None
 
 
 def _is_onnx(head: bytes) -> bool:
@@ -206,8 +216,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (
      "an OpenVINO model: start from the model that it was made from"),
     (lambda head: head.startswith((b"\x80\x02", b"\x80\x04", b"\x80\x05")),
      "a Python pickle, which can run any code when it is read: tosajit never does"),
-    (lambda head: head.startswith(b"ML\xefR"),
-     "MLIR bytecode: `tosa-opt --tosa-serialize` of tosa-tools writes it as a .tosa file"),
     (lambda head: head.startswith(b"\x08\x01\x12"),
      "the saved_model.pb of a TensorFlow SavedModel: give its folder, and have TensorFlow installed"),
 )  # fmt: skip

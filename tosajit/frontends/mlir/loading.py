@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
+from tosajit.frontends.mlir.bytecode import MAGIC, text_of
 from tosajit.frontends.mlir.lowering import lowered
 from tosajit.frontends.mlir.syntax.parser import parse
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
-
-BYTECODE = b"ML\xefR"
 
 
 def graph_of(
     data: Bytes, function: str | None = None, shapes: Shapes | None = None, name: str = "the text"
 ) -> Graph:
     """The graph of a function of a module: of `main`, or of the only one, if none is named."""
+    if bytes(data[: len(MAGIC)]) == MAGIC:
+        data = text_of(bytes(data))
     return lowered(parse(_text(data), name), function, shapes)
 
 
