@@ -294,16 +294,38 @@ def raised(function: Callable[..., Any], *args: Any) -> str:
     ("function", "message"),
     [
         (lambda x: x if x else X, "x: INT32[2, 3]) has no value while it is traced, so Python cannot"),
-        (lambda x: x if x > X else X, "use ops.select, ops.cond_if or ops.while_loop"),
+        (lambda x: x if x > X else X, "use np.where, ops.cond_if or ops.while_loop"),
         (lambda x: range(x), "so it cannot be a Python number"),
-        (lambda x: x[0], "cannot be indexed: use ops.slice"),
-        (lambda x: list(x), "cannot be iterated"),
+        (lambda x: x[2], "Tensor(%x: INT32[2, 3]): index 2 is outside of axis 0, which has 2"),
+        (lambda x: x[0, 0, 0], "has 2 axes, and 3 are indexed"),
+        (lambda x: x["a"], "cannot be indexed by 'a': an integer, a slice, None, `...`, or one array"),
+        (lambda x: x[2:1], "has no elements, which TOSA has no tensors for"),
+        (lambda x: x[[0, 2]], "an index of [0, 2] is outside of axis 0, which has 2"),
+        (lambda x: x[x > 1], "has to be INT32; of a mask, use np.where"),
+        (lambda x: x[[0], [1]], "one index can be an array, beside slices alone"),
+        (lambda x: len(x.sum()), "has no length: it is a single number"),
+        (lambda x: x.reshape(4, -1), "has 6 elements, which have no shape (4, -1)"),
+        (lambda x: x.transpose(0, 0), "each of its axes has to be there once"),
+        (lambda x: x.sum(2), "has no axis 2: it has 2"),
+        (lambda x: x.squeeze(1), "axis 1 has more than one element"),
+        (lambda x: np.broadcast_to(x, (3, 3)), "cannot be broadcast to (3, 3)"),
+        (lambda x: x @ x, "types and inner extents have to be the same"),
+        (lambda x: x.mean(), "has fractions: cast it first, as in x.astype(np.float32)"),
+        (lambda x: x / 2, "use // for integers, or cast first, as in x.astype(np.float32)"),
+        (lambda x: x**-1, "cast first, as in x.astype(np.float32)"),
+        (lambda x: x.astype(float) // 2, "take np.floor(x / y) of floating-point numbers"),
+        (lambda x: x + x.astype(float), "INT32 and FP32 do not mix; cast one of them, as in x.astype(tj"),
+        (lambda x: np.sum(x, where=x), "NumPy's sum of Tensor(%x: INT32[2, 3]): got an unexpected keyword"),
+        (lambda x: np.pad(x, 1, "edge"), "TOSA pads by constants, not by mode 'edge'"),
+        (lambda x: np.split(x, 4), "axis 0 has 2 elements, not 4 equal parts"),
         (lambda x: np.asarray(x), "so it cannot be an array"),
-        (lambda x: np.exp(x), "NumPy's exp cannot be applied to Tensor(%x: INT32[2, 3]): use the"),
-        (lambda x: np.concatenate([x, x]), "NumPy's concatenate cannot be applied"),
+        (lambda x: np.arctan(x), "NumPy's arctan cannot be applied to Tensor(%x: INT32[2, 3]): use the"),
+        (lambda x: np.linalg.norm(x), "NumPy's norm cannot be applied"),
         (lambda x: np.add.reduce(x), "NumPy's add cannot be applied"),
-        (lambda x: x + 1, "the Python number 1 has no TOSA type: write np.int32(1)"),
-        (lambda x: 2.5 * x, "the Python number 2.5 has no TOSA type"),
+        (lambda x: x + 2**31, "2147483648 is no INT32: cast the tensor first"),
+        (lambda x: 2.5 * x, "2.5 is no INT32: cast the tensor first, as in x.astype(np.float32)"),
+        (lambda x: x * True, "True beside INT32: write a number, or an array of that type"),
+        (lambda x: x * [[1], [1, 2]], "is no array: its lists have different lengths"),
         (lambda x: x + "a", "expected a traced tensor or an array, got str"),
         (lambda x: 3, "the Python number 3 has no TOSA type"),
         (lambda x: "text", "returns result: expected a tensor, got str"),
@@ -372,7 +394,7 @@ def test_errors_of_the_graph_come_where_they_are_made() -> None:
     with pytest.raises(
         tj.GraphError, match=re.escape("input2: is INT8, but input1 is INT32 [TOSA 1.0.1 section 2.5.1]")
     ):
-        tj.trace(lambda x: x + np.array([1], np.int8), X)
+        tj.trace(lambda x: ops.add(x, np.array([[1]], np.int8)), X)
 
 
 def test_threads_do_not_see_each_others_traces() -> None:

@@ -56,7 +56,7 @@ from tosajit.operators import (
     RoundingMode,
 )
 from tosajit.tracing.apply import apply
-from tosajit.tracing.call import Type
+from tosajit.tracing.numbers import Type
 from tosajit.tracing.structured import (
     Variable,
     cond_if,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tosajit.graph.operator import Operator
-from tosajit.tracing.call import Type, complete
+from tosajit.tracing.call import complete
 from tosajit.tracing.eager import run
+from tosajit.tracing.numbers import Type
 from tosajit.tracing.recorder import current_trace
 
 

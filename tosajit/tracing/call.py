@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 
 from tosajit.arrays import Array
-from tosajit.dtypes import DTYPES, SHAPE, DType
+from tosajit.dtypes import SHAPE, DType
 from tosajit.errors import TraceError
 from tosajit.graph.attributes import AttributeFaults
 from tosajit.graph.operator import TYPES, Mode, Operand, Operator
 from tosajit.operators.types import AccType
-from tosajit.tracing.numbers import meant, typed, untyped
+from tosajit.tracing.numbers import Type, exactly, type_named, typed, untyped
 from tosajit.tracing.recorder import Trace, recording
 from tosajit.tracing.tensor import Tensor
-
-Type = DType | np.dtype[np.generic] | type[Any] | str
-"""A type of TOSA, its name, or the NumPy type that stands for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,19 +73,6 @@ def complete(
         for (operand, value), found in zip(slots, given, strict=True)
     )
     return Call(_built(operator, derived), filled, chosen)
-
-
-def type_named(dtype: Type | None) -> DType | None:
-    """A type by itself, by its name, or by the NumPy type that stands for it."""
-    if dtype is None or isinstance(dtype, DType):
-        return dtype
-    found = DTYPES.get(str(dtype).upper())
-    if found is not None:
-        return found
-    try:
-        return meant(np.dtype(dtype))
-    except (TypeError, TraceError):
-        raise TraceError(f"there is no type {dtype!r}; there are {', '.join(DTYPES)}") from None
 
 
 def extents(value: Any, where: str) -> tuple[int, ...]:
@@ -149,17 +133,6 @@ def _from_numbers(
     if array is None:
         raise TraceError(f"{where}: {value!r} is not a number that {storage if unsigned else dtype} can hold")
     return Given(np.atleast_1d(array).view(dtype.storage), dtype)
-
-
-def exactly(value: Any, storage: np.dtype[np.generic]) -> Array | None:
-    """Numbers as an array of a type, or None if it does not hold them."""
-    try:
-        numbers = np.asarray(value)
-        with np.errstate(invalid="ignore", over="ignore"):
-            array = numbers.astype(storage)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return array if numbers.dtype.kind in "biuf" and np.array_equal(array, numbers) else None
 
 
 def _only_type(operator: type[Operator], variable: str, known: Mapping[str, DType]) -> DType | None:

@@ -14,7 +14,8 @@ from tosajit.dtypes import DType
 from tosajit.errors import TraceError
 from tosajit.graph.operator import Operator
 from tosajit.tracing.builder import GraphBuilder
-from tosajit.tracing.tensor import Tensor, current
+from tosajit.tracing.tensor import Tensor
+from tosajit.tracing.traced import current
 
 Shape = tuple[int, ...]
 

@@ -13,9 +13,9 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT4, DType
 from tosajit.errors import TraceError
 from tosajit.operators import COND_IF, CUSTOM, WHILE_LOOP
-from tosajit.tracing.call import Type, exactly, extents, type_named
+from tosajit.tracing.call import extents
 from tosajit.tracing.eager import run_recorded
-from tosajit.tracing.numbers import typed
+from tosajit.tracing.numbers import Type, exactly, type_named, typed
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor, number_fault
 from tosajit.tracing.tree import Tree, flatten
