@@ -409,3 +409,26 @@ def test_an_output_that_nothing_gives_is_told() -> None:
     data = model(RawGraph([RawNode("Neg", ["x"], ["y"])], [RawValue("x", (2,))], [RawValue("z")]))
     with pytest.raises(tj.ModelError, match=r"z \(output\): z has no form in TOSA"):
         tj.load(data)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("extents", [(5, 6), (3, 3), (7,)])
+def test_normalisation_moves_into_the_convolution_before_it(groups: int, extents: tuple[int, ...]) -> None:
+    random = np.random.default_rng(7)
+    x = random.normal(size=(2, 4, *extents)).astype(np.float32)
+    w = random.normal(size=(8, 4 // groups, *(3,) * len(extents))).astype(np.float32)
+    held = {
+        name: random.uniform(0.5, 2, 8).astype(np.float32) for name in ("b", "scale", "offset", "mean", "var")
+    }
+    conv = RawNode("Conv", ["x", "w", "b"], ["h"], {"group": groups})
+    norm = RawNode("BatchNormalization", ["h", "scale", "offset", "mean", "var"], ["y"], {"epsilon": 0.5})
+    inputs = [RawValue("x", x.shape)]
+    alone = model(RawGraph([conv], inputs, [RawValue("h", None)], {"w": w, "b": held["b"]}))
+    both = model(RawGraph([conv, norm], inputs, [RawValue("y", None)], {"w": w, **held}))
+    row = {name: one.reshape(1, -1, *(1,) * len(extents)) for name, one in held.items()}
+    wanted = (run(alone, x) - row["mean"]) / np.sqrt(row["var"] + 0.5) * row["scale"] + row["offset"]
+    np.testing.assert_allclose(run(both, x), wanted, rtol=1e-4, atol=1e-5)
+    graph = tj.load(both)
+    assert {"MUL", "ADD"}.isdisjoint(one.operator.opcode for one in graph.nodes)
+    used = model(RawGraph([conv, norm], inputs, [RawValue("h", None), RawValue("y", None)], {"w": w, **held}))
+    np.testing.assert_allclose(run(used, x)[1], wanted, rtol=1e-4, atol=1e-5)

@@ -11,6 +11,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.numbers import number
@@ -67,10 +68,15 @@ def batch_norm(node: Node, options: BatchNormAttributes) -> tuple[Tensor, ...]:
     if all(one.is_constant for one in node.given[1:5]):
         scale, offset, mean, variance = (one.raw.astype(np.float64) for one in node.given[1:5])
         factors = scale / np.sqrt(variance + options.epsilon)
+        bias = offset - mean * factors
+        if node[0].uses == 1 and value.dtype.is_float:
+            folded = convolved(value, factors, bias, axis=1)
+            if folded is not None:
+                return (folded,)
         row = (1, -1, *(1,) * (value.ndim - 2))
         storage = value.dtype.storage
         scaled = ops.mul(value, factors.reshape(row).astype(storage))
-        return (ops.add(scaled, (offset - mean * factors).reshape(row).astype(storage)),)
+        return (ops.add(scaled, bias.reshape(row).astype(storage)),)
     scale_, offset_, mean_, variance_ = (_by_channel(one.tensor, value) for one in node.given[1:5])
     return (_affine(value, mean_, _inverse(variance_, options.epsilon), scale_, offset_),)
 
