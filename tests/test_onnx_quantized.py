@@ -457,3 +457,15 @@ def test_operators_of_onnx_runtime_have_grids() -> None:
     wanted = nearest(1 / (1 + np.exp(50.0 - mean)), 1 / 256, 0, np.uint8)
     np.testing.assert_array_equal(network.run(gate), wanted)
     assert floats(network.graph(gate)) == []
+
+
+@pytest.mark.parametrize("point", [0, -300])
+def test_integers_of_16_bits_are_cut_off_as_integers(point: int) -> None:
+    x = numbers((4, 50), np.int16)
+    network = Network(x=(x, 0.5, point))
+    bounds = network.const(np.float32(-100), "low"), network.const(np.float32(7000), "high")
+    found = network.op("Clip", network.op("Relu", "x_real"), *bounds)
+    output = network.quantize(found, 0.25, point, np.int16)
+    wanted = nearest(np.clip((x.astype(float) - point) * 0.5, 0, 7000), 0.25, point, np.int16)
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []

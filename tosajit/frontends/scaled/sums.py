@@ -15,6 +15,7 @@ from tosajit.dtypes import INT8, INT16, INT32, INT48
 from tosajit.frontends.common import quantized
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.convolution import Sums
+from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.pooling import Image, Side, image_of
 from tosajit.frontends.common.windows import padding
 from tosajit.frontends.scaled.affine import Affine, point_of
@@ -242,3 +243,17 @@ def totalled(
         return finish(reduce(quantized.centred(value)), slice(None))
 
     return Sum(shape, write, np.array([value.scale / (count if is_mean else 1)]), value.farthest * count)
+
+
+def widened(value: Held) -> Sum | None:
+    """Integers of 16 bits as sums of themselves."""
+    if value.dtype is not INT16:
+        return None
+
+    def write(finish: Finish) -> Tensor:
+        wide = ops.cast(value.tensor, dtype=INT32)
+        return finish(
+            ops.sub(wide, number(wide, value.zero_point)) if value.zero_point else wide, slice(None)
+        )
+
+    return Sum(value.shape, write, np.array([value.scale]), value.farthest)

@@ -28,7 +28,7 @@ from tosajit.frontends.onnx.operators.quantization import GridAttributes, grid_t
 from tosajit.frontends.onnx.operators.reduction import ReductionAttributes, axes_reduced
 from tosajit.frontends.onnx.schema import Type
 from tosajit.frontends.scaled import Held, Joined, Scaled, Sum, Unsigned, Weights
-from tosajit.frontends.scaled.sums import added, averaged, multiplied, plus, totalled
+from tosajit.frontends.scaled.sums import added, averaged, multiplied, plus, totalled, widened
 from tosajit.frontends.scaled.value import function_of
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
@@ -188,15 +188,21 @@ def _mul(node: Node, plain: Plain) -> Sum | None:
     return None if first is None or second is None else multiplied(first, second, _shape(node))
 
 
-def _relu(node: Node, plain: Plain) -> Scaled | None:
+def _wide(node: Node) -> Sum | None:
+    """An operand as sums, whose numbers are cut off where they are written."""
     value = _scaled(node, 0)
-    return value.clipped(0.0, inf) if isinstance(value, Sum) else None
+    return widened(value) if isinstance(value, Held) else value if isinstance(value, Sum) else None
+
+
+def _relu(node: Node, plain: Plain) -> Scaled | None:
+    value = _wide(node)
+    return None if value is None else value.clipped(0.0, inf)
 
 
 def _clip(node: Node, plain: Plain) -> Scaled | None:
-    value, options = _scaled(node, 0), node.attributes(ClipAttributes)
+    value, options = _wide(node), node.attributes(ClipAttributes)
     low, high = node.optional(1), node.optional(2)
-    if not isinstance(value, Sum) or not all(one is None or one.is_constant for one in (low, high)):
+    if value is None or not all(one is None or one.is_constant for one in (low, high)):
         return None
     least = options.min if low is None else float(low.number)
     most = options.max if high is None else float(high.number)
