@@ -11,63 +11,11 @@ import pytest
 
 import tosajit as tj
 from tests.onnx_cases.files import RawGraph, RawNode, RawValue, model
+from tests.onnx_cases.quantized import Network, grid, networks, plain
 from tosajit.frontends.onnx.schema import Type
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(5)
-KINDS = {np.dtype(np.int8): Type.INT8, np.dtype(np.uint8): Type.UINT8, np.dtype(np.int16): Type.INT16}
-
-
-class Network:
-    """A model that is written node by node, and what NumPy makes of each: in float64, of exact scales."""
-
-    def __init__(self, **given: tuple[Array, float, int]) -> None:
-        self.nodes: list[RawNode] = []
-        self.held: dict[str, Array] = {}
-        self.given = {name: array for name, (array, _, _) in given.items()}
-        for name, (_, scale, point) in given.items():
-            self.dequantize(name, scale, point, self.given[name].dtype)
-
-    def const(self, array: Any, name: str) -> str:
-        self.held[name] = np.asarray(array)
-        return name
-
-    def dequantize(self, name: str, scale: Any, point: Any, kind: Any, axis: int = 1) -> str:
-        operands = [name, self.const(np.array(scale, np.float32), f"{name}_scale"),
-                    self.const(np.array(point, kind), f"{name}_point")]  # fmt: skip
-        self.nodes.append(
-            RawNode("DequantizeLinear", operands, [f"{name}_real"], {"axis": axis}, f"{name}_dq")
-        )
-        return f"{name}_real"
-
-    def weights(self, array: Array, name: str, scale: Any, point: Any = 0, axis: int = 0) -> str:
-        point = np.zeros(np.shape(scale), np.int64) + point
-        return self.dequantize(self.const(array, name), scale, point, array.dtype, axis)
-
-    def op(self, op: str, *operands: str, **attributes: Any) -> str:
-        name = f"{op.lower()}{len(self.nodes)}"
-        self.nodes.append(RawNode(op, operands, [name], attributes, f"{name}_node"))
-        return name
-
-    def quantize(self, name: str, scale: float, point: int, kind: Any = np.int8) -> str:
-        operands = [
-            name,
-            self.const(np.float32(scale), f"{name}_qs"),
-            self.const(np.array(point, kind), f"{name}_qz"),
-        ]
-        self.nodes.append(RawNode("QuantizeLinear", operands, [f"{name}_q"], {}, f"{name}_quantize"))
-        return f"{name}_q"
-
-    def graph(self, *outputs: str) -> tj.Graph:
-        inputs = [RawValue(name, one.shape, KINDS[one.dtype]) for name, one in self.given.items()]
-        graph = tj.load(
-            model(RawGraph(self.nodes, inputs, [RawValue(one, None) for one in outputs], self.held), 21)
-        )
-        assert tj.validate(graph) == ()
-        return graph
-
-    def run(self, *outputs: str) -> Any:
-        return tj.compile(self.graph(*outputs))(*self.given.values())
 
 
 def opcodes(graph: tj.Graph) -> list[str]:
@@ -368,20 +316,6 @@ def test_integers_of_64_bits_are_divided_exactly() -> None:
     np.testing.assert_array_equal(tj.compile(tj.load(data))(np.zeros(5, np.int64)), np.ones(5))
 
 
-def grid(network: Network, name: str, scale: Any, point: Any, kind: Any) -> list[str]:
-    """The operands that a grid is, constants."""
-    return [
-        network.const(np.array(scale, np.float32), f"{name}s"),
-        network.const(np.array(point, kind), f"{name}z"),
-    ]
-
-
-def plain(**given: Array) -> Network:
-    network = Network()
-    network.given = given
-    return network
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 def test_a_convolution_that_has_grids_is_one_of_integers(kind: Any) -> None:
     x, w, b = numbers((1, 3, 6, 5), kind), numbers((4, 3, 3, 3)), numbers((4,), np.int16)
@@ -469,3 +403,10 @@ def test_integers_of_16_bits_are_cut_off_as_integers(point: int) -> None:
     wanted = nearest(np.clip((x.astype(float) - point) * 0.5, 0, 7000), 0.25, point, np.int16)
     np.testing.assert_array_equal(network.run(output), wanted)
     assert floats(network.graph(output)) == []
+
+
+@pytest.mark.parametrize("number", range(len(networks())))
+def test_small_networks_have_integers_alone_but_for_probabilities(number: int) -> None:
+    graph = tj.load(networks()[number])
+    assert tj.validate(graph) == ()
+    assert {"CONV2D", "DEPTHWISE_CONV2D", "MATMUL"}.isdisjoint(floats(graph))

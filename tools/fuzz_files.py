@@ -35,6 +35,7 @@ from workers import run_jobs
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+from tests.onnx_cases.quantized import networks
 from tests.tensorflow_cases.cases import CASES
 from tests.tflite_cases import draw, drawn
 from tosajit import nnef, samples
@@ -296,8 +297,8 @@ def graph_files() -> tuple[bytes, ...]:
 
 @cache
 def onnx_files() -> tuple[bytes, ...]:
-    """Models of ONNX's own tests."""
-    return onnx_sample.models()
+    """Models of ONNX's own tests, and quantised networks."""
+    return (*onnx_sample.models(), *networks())
 
 
 @cache
