@@ -129,6 +129,31 @@ def test_operands_of_several_types_have_that_of_the_result(kind: str, other: Any
     assert found.dtype == result
 
 
+def normalized(*nodes: Node) -> tj.Graph:
+    """The graph of a convolution and a normalisation, with what else uses it."""
+    image, rows = np.zeros((1, 2, 5, 5), np.float32), np.arange(1, 4, dtype=np.float32)
+    weights = np.arange(3 * 2 * 3 * 3, dtype=np.float32).reshape(3, 2, 3, 3)
+    result = np.zeros((1, 3, 3, 3), np.float32)
+    chain = [
+        node("c", "aten.conv2d.default", result, input="x", weight="w", bias="r"),
+        node("y", "aten.batch_norm.default", result, input="c", weight="r", bias="r", running_mean="r",
+             running_var="r", training=False),
+    ]  # fmt: skip
+    return lowered(program([*chain, *nodes], "z" if nodes else "y", {"x": image}, {"w": weights, "r": rows}))
+
+
+def test_normalisation_moves_into_the_convolution_before() -> None:
+    graph = normalized()
+    assert {"MUL", "ADD"}.isdisjoint(one.operator.opcode for one in graph.nodes)
+    image = np.random.default_rng(1).normal(size=(1, 2, 5, 5)).astype(np.float32)
+    other = normalized(node("z", "aten.add.Tensor", np.zeros((1, 3, 3, 3), np.float32), self="y", other="c"))
+    assert "MUL" in {one.operator.opcode for one in other.nodes}
+    found, both = tj.compile(graph)(image), tj.compile(other)(image)
+    rows = np.arange(1, 4, dtype=np.float32).reshape(1, 3, 1, 1)
+    plain = (found - rows) / rows * np.sqrt(rows + np.float32(1e-5)) + rows
+    np.testing.assert_allclose(both, found + plain, rtol=1e-5)
+
+
 def test_without_torch_the_error_says_how_to_get_it() -> None:
     if "torch" not in sys.modules:
         with pytest.raises(tj.InputError, match=r"pip install tosajit\[torch\]"):

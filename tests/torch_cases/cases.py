@@ -43,6 +43,7 @@ def cases() -> dict[str, Case]:
         **windows(),
         **layers(),
         **places(),
+        **decomposed(),
     }
 
 
@@ -465,4 +466,38 @@ def places() -> dict[str, Case]:
         "causal": (lambda a: a.masked_fill(torch.ones(3, 4).triu(1).bool(), 0.0), (x,)),
         "tensor": (lambda a: a * torch.tensor([1.0, 2, 3, 4]), (x,)),
         "fill": (lambda a: (a * 1).fill_(3.0) + a, (x,)),
+    }
+
+
+def decomposed() -> dict[str, Case]:
+    """Operators without lowerings of their own, which `torch` takes apart."""
+    x, y, image = real(3, 4), real(3, 4), real(1, 2, 6, 6)
+    grid = torch.rand(1, 4, 5, 2) * 2.4 - 1.2
+    return {
+        "huber": (F.huber_loss, (x, y)),
+        "mse": (F.mse_loss, (x, y)),
+        "logaddexp": (torch.logaddexp, (x, y)),
+        "nan_to_num": (lambda a: torch.nan_to_num(a / (a > 0), 1.0, 2.0, 3.0), (x,)),
+        "addr": (torch.addr, (real(3, 4), real(3), real(4))),
+        "im2col": (nn.Unfold(3, padding=1), (image,)),
+        "grid_sample": (lambda a, b: F.grid_sample(a, b, align_corners=False), (image, grid)),
+        "affine_grid": (lambda a: F.affine_grid(a, [1, 2, 4, 5], align_corners=False), (real(1, 2, 3),)),
+        "cdist": (torch.cdist, (x, real(5, 4))),
+        "cross": (torch.linalg.cross, (real(4, 3), real(4, 3))),
+        "heaviside": (torch.heaviside, (x, y)),
+        "frac": (torch.frac, (x,)),
+        "hypot": (torch.hypot, (x, y)),
+        "xlogy": (torch.xlogy, (x, positive(3, 4))),
+        "median": (lambda a: a.median(1), (x,)),
+        "renorm": (lambda a: torch.renorm(a, 2, 0, 1.0), (x,)),
+        "std_mean": (lambda a: torch.std_mean(a, 1), (x,)),
+        "rot90": (lambda a: torch.rot90(a), (x,)),
+        "kron": (torch.kron, (real(2, 2), real(2, 3))),
+        "block_diag": (torch.block_diag, (x, y)),
+        "bucketize": (lambda a: torch.bucketize(a, torch.tensor([-1.0, 0.0, 1.0])), (x,)),
+        "tensordot": (lambda a, b: torch.tensordot(a, b, dims=([1], [1])), (x, y)),
+        "flatten_all": (lambda a: a.ravel(), (x,)),
+        "square_sum": (lambda a: a.square().sum(-1).sqrt(), (x,)),
+        "fold": (nn.Fold((6, 6), 3, padding=1), (real(1, 18, 36),)),
+        "adaptive_pairs": (lambda a: F.adaptive_max_pool1d(a, 3), (real(2, 3, 7),)),
     }

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tosajit.errors import InputError
+from tosajit.frontends.torch.records import Program
 from tosajit.graph import Graph
+
+_ROUNDS = 3
+"""How often operators are taken apart: parts may have parts."""
 
 
 def from_torch(
@@ -25,9 +29,25 @@ def from_torch(
     `ModelError` with everything that has no form in TOSA.
     """
     from tosajit.frontends.torch.lowering import lowered
+
+    return lowered(program_of(_exported(module, example_inputs, example_keywords)))
+
+
+def program_of(exported: Any) -> Program:
+    """The records of an exported program, whose operators are taken apart where they have no lowering."""
+    from tosajit.frontends.torch.lowering import unknown
     from tosajit.frontends.torch.reader import read_program
 
-    return lowered(read_program(_exported(module, example_inputs, example_keywords)))
+    program = read_program(exported)
+    for _ in range(_ROUNDS):
+        missing = unknown(program)
+        known = _torch().export.default_decompositions() if missing else {}
+        table = {one: how for one, how in known.items() if str(one) in missing}
+        if not table:
+            break
+        exported = exported.run_decompositions(table)
+        program = read_program(exported)
+    return program
 
 
 def _torch() -> Any:
@@ -54,16 +74,21 @@ def _exported(module: Any, inputs: Any, keywords: Mapping[str, Any] | None) -> A
         )
     if inputs is None and keywords is None:
         raise InputError("example inputs are missing: tj.from_torch(module, (tensor, …))")
+    if isinstance(inputs, Mapping):
+        raise InputError(
+            "example_inputs is a dictionary: give example_keywords={…} if forward takes its keys, "
+            "or (dictionary,) if it takes the dictionary"
+        )
     given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs or ())
     training = [one for one in module.modules() if one.training]
     try:
         module.eval()
         return torch.export.export(module, given, dict(keywords or {}))
     except Exception as error:
-        text = str(error).strip() or type(error).__name__
+        text = str(error).strip().split("\n\n")[0] or type(error).__name__
         raise InputError(
-            f"torch.export cannot export the module: {text}\n"
-            "Branches and sizes must not depend on elements: torch.export.export(module, inputs) says more"
+            f"torch.export cannot export the module: {text}; "
+            "branches and sizes must not depend on elements; torch.export.export(module, inputs) says more"
         ) from error
     finally:
         for one in training:

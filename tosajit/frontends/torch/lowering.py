@@ -62,6 +62,12 @@ def lowered(program: Program) -> Graph:
     return cancelled(ends.graph())
 
 
+def unknown(program: Program) -> frozenset[str]:
+    """The operators of a program that have no lowering."""
+    nodes = functional(program).graph.nodes
+    return frozenset(node.target for node in nodes if node.outputs and node.target not in DECLARATIONS)
+
+
 def _needed(nodes: Sequence[records.Node], wanted: Sequence[Reference]) -> list[records.Node]:
     """The nodes that results depend on."""
     names, found = {one.name for one in wanted}, []

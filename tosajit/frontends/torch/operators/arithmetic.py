@@ -16,12 +16,12 @@ from tosajit.dtypes import INT32
 from tosajit.frontends.common import numbers
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.division import floored, quotient_of, remainder, truncated
-from tosajit.frontends.common.layout import small
+from tosajit.frontends.common.layout import part, small
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.powers import integer_power, power_of
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.torch.node import Node, Operand, promoted
+from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.frontends.torch.records import Type
 from tosajit.tracing.tensor import Tensor
@@ -273,6 +273,22 @@ def lerp(node: Node, self: Operand, end: Operand, weight: float | Operand) -> Te
     return ops.add(first, ops.mul(ops.sub(last, first), part))
 
 
-def common_type(node: Node) -> Node:
-    """A node whose operands have the type that they are compared in."""
-    return in_type(node, promoted(node.operands))
+@operator("aten.diff.default", types=f"{NUMBERS} {NARROW} bool")
+def diff(
+    node: Node,
+    self: Operand,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Tensor:
+    """The differences of neighbours along a dimension."""
+    given = [one.typed(self.type).tensor for one in (prepend, self, append) if one is not None]
+    value, axis = given[0], dim % self.rank
+    if len(given) > 1:
+        value = ops.concat(given, axis=axis)
+    for _ in range(n):
+        extent = value.shape[axis] - 1
+        later, earlier = part(value, axis, 1, extent), part(value, axis, 0, extent)
+        value = ops.logical_xor(later, earlier) if self.type is Type.BOOL else ops.sub(later, earlier)
+    return value

@@ -109,6 +109,13 @@ def is_inf(node: Node, self: Operand) -> Tensor:
     return ops.equal(size, number(size, inf))
 
 
+@operator("aten.isposinf.default aten.isneginf.default", types=REAL)
+def is_one_inf(node: Node, self: Operand) -> Tensor:
+    """Whether elements are infinite, with one sign."""
+    value = self.tensor
+    return ops.equal(value, number(value, -inf if ".isneginf." in node.record.target else inf))
+
+
 @operator("aten.isfinite.default", types=REAL)
 def is_finite(node: Node, self: Operand) -> Tensor:
     """Whether elements are finite numbers."""

@@ -228,6 +228,13 @@ def atan2(node: Node) -> Tensor:
     return angle(*(ops.add(one, number(one, 0)) for one in (first, second)))
 
 
+@elementwise("aten.hypot.default", np.hypot, types=REAL)
+def hypot(node: Node) -> Tensor:
+    """The root of the sum of squares."""
+    first, second = node.aligned
+    return functions.square_root(ops.add(ops.mul(first, first), ops.mul(second, second)))
+
+
 @operator(
     "aten.dropout.default aten.feature_dropout.default aten.alpha_dropout.default aten.native_dropout.default"
 )

@@ -264,3 +264,13 @@ def diagonal(node: Node, self: Operand, offset: int = 0, dim1: int = 0, dim2: in
     start = offset if offset >= 0 else -offset * columns
     places = start + np.arange(node.shape[-1], dtype=np.int32) * (columns + 1)
     return gathered(flat, ops.const(places.astype(np.int32)), flat.ndim - 1)
+
+
+@operator("aten.bucketize.Tensor", types=NUMBERS, ignored="out_int32")
+def bucketize(node: Node, self: Operand, boundaries: Operand, right: bool = False) -> Operand:
+    """How many boundaries are below elements."""
+    value = reshaped(self.tensor, (*self.shape, 1))
+    bounds = reshaped(boundaries.typed(self.type).tensor, (*(1,) * self.rank, -1))
+    above = ops.greater_equal(value, bounds) if right else ops.greater(value, bounds)
+    total = ops.reduce_sum(ops.cast(above, dtype=INT32), axis=self.rank)
+    return node.of(reshaped(total, node.shape), node.type)

@@ -12,6 +12,7 @@ from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import REAL, operator
+from tosajit.frontends.torch.operators.reduction import norm_of
 from tosajit.tracing.tensor import Tensor
 
 
@@ -79,3 +80,12 @@ def bilinear(
     given = [one.tensor for one in (input1, weight, input2)]
     found = product_of("...i,oij,...j->...o", given)
     return found if bias is None else ops.add(*aligned(found, bias.tensor))
+
+
+@operator("aten._cdist_forward.default aten.cdist.default", types=REAL, ignored="compute_mode")
+def distances(node: Node, x1: Operand, x2: Operand, p: float = 2) -> Tensor:
+    """How far the rows of two matrices are from each other."""
+    first = reshaped(x1.tensor, (*x1.shape[:-1], 1, x1.shape[-1]))
+    second = reshaped(x2.tensor, (*x2.shape[:-2], 1, *x2.shape[-2:]))
+    apart = ops.sub(*aligned(first, second))
+    return reshaped(norm_of(apart, [apart.ndim - 1], False, p), node.shape)

@@ -7,17 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.functions import square_root
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NUMBERS, REAL, operator
+from tosajit.frontends.torch.operators.convolution import first
 from tosajit.frontends.torch.operators.reduction import averaged, summed
 from tosajit.frontends.torch.records import Type
+from tosajit.operators import TRANSPOSE
 from tosajit.tracing.tensor import Tensor
 
 
@@ -56,9 +60,30 @@ def batch_norm(
     mean, variance = (one.raw.astype(np.float64) for one in (running_mean, running_var))
     factors = (1 if weight is None else weight.raw.astype(np.float64)) / np.sqrt(variance + eps)
     offsets = (0 if bias is None else bias.raw.astype(np.float64)) - mean * factors
+    folded = _folded(
+        input, np.broadcast_to(factors, value.shape[1]), np.broadcast_to(offsets, value.shape[1])
+    )
+    if folded is not None:
+        return folded
     row = (1, -1, *(1,) * (value.ndim - 2))
     scale, offset = (one.reshape(row).astype(value.dtype.storage) for one in (factors, offsets))
     return ops.add(ops.mul(value, scale), offset)
+
+
+def _folded(input: Operand, factors: Array, offsets: Array) -> Tensor | None:
+    """The convolution before, which nothing else uses, whose weights take it in; None without one."""
+    if input.uses != 1 or input.is_constant:
+        return None
+    value = input.tensor
+    if value.ndim == 2:
+        return convolved(value, factors, offsets)
+    made = value.trace.builder.producer(value.name)
+    order = first(value.ndim)
+    if made is None or not isinstance(made.operator, TRANSPOSE) or tuple(made.operator.perms) != order:
+        return None
+    inner = Tensor(value.trace, value.trace.builder.value(made.inputs[0]))
+    found = convolved(inner, factors, offsets)
+    return None if found is None else transposed(found, order)
 
 
 @operator("aten.layer_norm.default", types=REAL, ignored="cudnn_enable")

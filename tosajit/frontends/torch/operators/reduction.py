@@ -8,7 +8,7 @@ from math import inf, prod
 from tosajit import ops
 from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common.functions import square_root
-from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_not_zero, number
 from tosajit.frontends.common.ordering import greatest as greatest_of
 from tosajit.frontends.common.ordering import running_products, running_sums
@@ -230,6 +230,30 @@ def var_mean(
     return _variance(node, self, dim, unbiased, correction, keepdim)
 
 
+@operator("aten.std_mean.correction aten.std_mean.dim aten.std_mean.default", types=REAL)
+def std_mean(
+    node: Node,
+    self: Operand,
+    dim: Dims = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The deviation along dimensions, and the mean."""
+    variance, average = _variance(node, self, dim, unbiased, correction, keepdim)
+    return square_root(variance), average
+
+
+@operator("aten.median.dim", types=f"{REAL} {WHOLE}")
+def median(node: Node, self: Operand, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower one of the middle elements of a dimension, and where it is."""
+    axis = dim % self.rank
+    middle = (self.shape[axis] - 1) // 2
+    found = ordered(self.tensor, middle + 1, axis, False)
+    values, places = (reshaped(part(one, axis, middle, 1), node.shape) for one in found)
+    return values, places
+
+
 @operator(
     "aten.linalg_vector_norm.default aten.norm.ScalarOpt_dim aten.norm.Scalar aten.norm.ScalarOpt_dim_dtype",
     types=REAL,
@@ -240,10 +264,11 @@ def norm(node: Node) -> Tensor:
     axes, keep = along(node.given("dim"), value.ndim), node.given("keepdim", False)
     if not isinstance(power, float | int):
         raise Refused("its order is no number")
-    return reshaped(_norm(value, axes, keep, power), node.shape)
+    return reshaped(norm_of(value, axes, keep, power), node.shape)
 
 
-def _norm(value: Tensor, axes: Sequence[int], keep: bool, power: float) -> Tensor:
+def norm_of(value: Tensor, axes: Sequence[int], keep: bool, power: float) -> Tensor:
+    """A norm along dimensions: the greatest size, or a root of a sum of powers."""
     size = ops.abs(value)
     if abs(power) == inf:
         return (greatest if power > 0 else least)(size, axes, keep)

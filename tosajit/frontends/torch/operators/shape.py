@@ -28,7 +28,8 @@ def _reshaped(node: Node) -> Array:
 @operator(
     "aten.view.default aten.reshape.default aten._unsafe_view.default aten.flatten.using_ints "
     "aten.unflatten.int aten.unsqueeze.default aten.squeeze.default aten.squeeze.dim aten.squeeze.dims "
-    "aten.view_as.default aten.reshape_as.default aten.atleast_1d.default",
+    "aten.view_as.default aten.reshape_as.default aten.atleast_1d.default "
+    "aten.ravel.default",
     types=ANY,
     fold=_reshaped,
 )
