@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tosajit as tj
 from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.indices import numbered
-from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame import Refused, proportion
+from tosajit.frontends.frame.proportion import Proportion
+from tosajit.tracing.recorder import Trace
 
 
 def places(sampling: Sampling) -> list[float]:
@@ -37,3 +40,31 @@ def test_as_many_elements_are_numbered_as_a_constant_may_have() -> None:
     assert numbered(1 << 24, 0, 1).shape == (1 << 24,)
     with pytest.raises(Refused, match="16777217 elements along dimension 2 are too many to be numbered"):
         numbered((1 << 24) + 1, 2, 3)
+
+
+def test_a_model_may_become_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("_FREE_LOWERINGS", 3), ("_REPEATED", 2), ("_FREE_BYTES", 100), ("_BYTES", 3)):
+        monkeypatch.setattr(proportion, name, number)
+    left = Proportion(Trace(), operators=4, size=10)
+    for _ in range(3 + 2 * 4):
+        left.spend()
+    with pytest.raises(tj.FileError, match="its functions call too much"):
+        left.spend()
+    repeated = np.broadcast_to(np.zeros((), np.int32), (1000,))
+    left.fold([np.zeros(100, np.int8), repeated, np.zeros(7, np.int32)])
+    left.fold([np.zeros((), np.int16)])
+    with pytest.raises(tj.FileError, match="its constants grow too much"):
+        left.fold([np.zeros(1, np.int8)])
+
+
+@pytest.mark.parametrize(("size", "nodes"), [(0, 20_600), (4000, 21_600), (1 << 30, 50_600)])
+def test_nodes_are_in_proportion_to_operators_and_to_bytes_up_to_an_end(size: int, nodes: int) -> None:
+    trace = Trace()
+    Proportion(trace, operators=3, size=size)
+    assert trace.builder.budget.nodes == nodes
+
+
+def test_functions_call_each_other_to_a_depth() -> None:
+    assert [proportion.below(depth) for depth in (0, 31)] == [1, 32]
+    with pytest.raises(tj.FileError, match="to a depth of 32"):
+        proportion.below(32)

@@ -7,6 +7,7 @@ from argparse import Action, ArgumentParser, _SubParsersAction
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
@@ -88,3 +89,22 @@ def taken(action: Action) -> str:
         "required": action.required or None,
     }
     return ", ".join(f"{key} {value!r}" for key, value in told.items() if value is not None)
+
+
+LIMITED = ("files", "frontends.common", "frontends.frame", "frontends.nnef", "frontends.onnx",
+           "frontends.tensorflow", "frontends.tflite")  # fmt: skip
+
+
+def test_limits_of_what_strangers_may_ask_for_are_what_they_were(kept: Kept) -> None:
+    kept("limits", limits())
+
+
+def limits() -> Iterator[str]:
+    """Every number with a name of the packages that read files."""
+    for package in LIMITED:
+        top = import_module(f"tosajit.{package}")
+        names = [one.name for one in walk_packages(top.__path__, f"{top.__name__}.")]
+        for module in map(import_module, sorted(names)):
+            for name, value in sorted(vars(module).items()):
+                if name.isupper() and type(value) is int:
+                    yield f"{module.__name__} {name}={value}"

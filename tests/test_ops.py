@@ -20,6 +20,7 @@ from tosajit import ops
 from tosajit.checks.validation import validate
 from tosajit.graph import Node, Value
 from tosajit.operators import OPERATORS, RoundingMode
+from tosajit.operators.types import ACCUMULATORS, Accumulating
 from tosajit.tracing import TraceError
 
 ROOT = Path(__file__).parents[1]
@@ -253,3 +254,21 @@ def test_a_second_call_of_the_same_kind_compiles_nothing(monkeypatch: pytest.Mon
     ops.clamp(IMAGE, min_val=-3, max_val=3)
     monkeypatch.setattr(eager, "_compiled", lambda call: pytest.fail("compiled again"))
     assert ops.clamp(-IMAGE, min_val=-3, max_val=3).min() == -3
+
+
+ADDING = [name for name, operator in OPERATORS.items() if issubclass(operator, Accumulating)]
+
+
+@pytest.mark.parametrize("name", ADDING)
+def test_sums_are_of_the_first_type_that_all_operands_leave(name: str) -> None:
+    operator: Any = OPERATORS[name]
+    for mode in operator.modes:
+        types = {
+            place: type for place, type in mode.types.items() if place in ("in_t", "weight_t", "in_out_t")
+        }
+        fitting = [one for one in operator.modes if all(one.types[place] is types[place] for place in types)]
+        order = [one.dtype for one in ACCUMULATORS]
+        first = min({one.types["acc_t"] for one in fitting}, key=order.index)
+        attributes, chosen = operator.completed({"acc_type": None}, types, {})
+        assert attributes["acc_type"].dtype is first
+        assert chosen == {"acc_t": first}

@@ -105,6 +105,7 @@ OPERATORS = (
     "tests/test_golden_declarations.py",
     "tests/test_resize.py",
     "tests/test_operators.py",
+    "tests/test_ops.py",
     "tests/test_validate.py",
     "tests/test_validate_rules.py",
     "tests/test_lowering.py",
@@ -114,6 +115,7 @@ OPERATORS = (
 )
 TFLITE = (
     "tests/test_golden_frontends.py",
+    "tests/test_golden_interfaces.py",
     "tests/test_frontends.py",
     "tests/test_tflite_reader.py",
     "tests/test_tflite_schema.py",
@@ -145,6 +147,7 @@ NNEF = tuple(
 """The others compute for longer, so they come behind these: there may be no time for all."""
 TENSORFLOW = (
     "tests/test_golden_frontends.py",
+    "tests/test_golden_interfaces.py",
     "tests/test_tensorflow_edges.py",
     "tests/test_tensorflow_folding.py",
     "tests/test_tensorflow_operators.py",
@@ -220,6 +223,7 @@ SUITES = {
     ),
     "tosajit/frontends/": (
         "tests/test_golden_frontends.py",
+        "tests/test_golden_interfaces.py",
         "tests/test_turns.py",
         "tests/test_frontends.py",
         "tests/test_tensorflow.py",
@@ -230,6 +234,7 @@ SUITES = {
     ),
     "tosajit/frontends/common/": (
         "tests/test_golden_frontends.py",
+        "tests/test_golden_interfaces.py",
         "tests/test_frontend_parts.py",
         "tests/test_frontend_functions.py",
         "tests/nnef/test_tosa_operators.py",
@@ -237,9 +242,10 @@ SUITES = {
         "tests/test_tensorflow_edges.py",
         *TFLITE,
     ),
-    "tosajit/frontends/nnef/": (*NNEF, "tests/nnef"),
+    "tosajit/frontends/nnef/": ("tests/test_golden_interfaces.py", *NNEF, "tests/nnef"),
     "tosajit/frontends/nnef/operators/": (
         "tests/test_golden_frontends.py",
+        "tests/test_golden_interfaces.py",
         "tests/nnef/test_tosa_operators.py",
         "tests/nnef/test_library_lowered.py",
         *NNEF,
@@ -257,11 +263,13 @@ SUITES = {
     ),
     "tosajit/frontends/nnef/windows.py": (
         "tests/test_golden_frontends.py",
+        "tests/test_golden_interfaces.py",
         "tests/nnef/test_tosa_operators.py",
         "tests/nnef/test_library_lowered.py",
     ),
     "tosajit/frontends/onnx/": (
         "tests/test_golden_frontends.py",
+        "tests/test_golden_interfaces.py",
         "tests/test_onnx_numbers.py",
         "tests/test_onnx.py",
         "tests/test_onnx_sample.py",
@@ -273,6 +281,7 @@ SUITES = {
     "tosajit/customs/": ("tests/test_customs.py", "tests/test_tflite_operators.py"),
     "tosajit/display/": ("tests/test_text.py", "tests/test_cli.py", "tests/test_names.py"),
     "tosajit/files/": (
+        "tests/test_golden_interfaces.py",
         "tests/test_golden_files.py",
         "tests/test_files.py",
         "tests/test_files_npy.py",
