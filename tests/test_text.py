@@ -156,3 +156,26 @@ def test_an_executable_shows_inputs_outputs_and_groups(executable: tj.Executable
     assert "output %clamp_" in text
     assert text.splitlines()[-1].split()[1] in ("map", "move")
     assert repr(executable).startswith("<Executable (INT8[3, 4]) -> (INT8[3, 4]): ")
+
+
+EXECUTABLE = """\
+Executable (INT32[12, 3000], INT32[]) -> (INT32[12, 1], INT32[]): 2 groups on tiny, 1 thread, arena 0 bytes
+  input  %x: INT32[12, 3000]
+  input  %y: INT32[]
+  output %reduce_sum_3: INT32[12, 1]
+  output %abs_4: INT32[]
+
+group  verb     points  tiles  nodes
+    0  reduce  12×3000     96  reduce_sum_3, add_2
+    1  map           1      1  abs_4"""
+
+
+def test_an_executable_is_shown_with_its_groups() -> None:
+    graph = tj.trace(
+        lambda x, y: (tj.ops.reduce_sum(x + x, axis=1), tj.ops.abs(y)),
+        np.zeros((12, 3000), np.int32),
+        np.zeros((), np.int32),
+    )
+    made = tj.compile(graph, target=tj.TINY)
+    assert str(made) == EXECUTABLE
+    assert repr(made) == f"<{EXECUTABLE.splitlines()[0]}>"

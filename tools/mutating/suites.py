@@ -354,6 +354,8 @@ SUITES = {
     ),
     "tosajit/operators/": OPERATORS,
     "tosajit/runtime/": (
+        "tests/test_archive.py",
+        "tests/test_text.py",
         "tests/test_golden_interfaces.py",
         "tests/test_memory.py",
         "tests/test_moving.py",
