@@ -20,7 +20,7 @@ from tosajit.frontends.nnef.model import (
 )
 
 HEAD = """graph main { @attrib { k: int = 3; yes: bool = true; w: optional int; }
-    @input { x: real[6]; c: bool[]; p: int[]; q: int[]; v: optional real[6]; }
+    @input { x: real[6]; c: bool[]; m: bool[2,1]; o: bool[1,1]; p: int[]; q: int[]; v: optional real[6]; }
     @variable { xs: real[6]..(3); ragged: real[2]; }
     @output { y: real; } """
 INT, PACK = "y: int[];", "y: real..;"
@@ -121,6 +121,10 @@ def test_a_tensor_that_was_left_out_chooses_before_data_do() -> None:
 def test_a_truth_that_is_known_turns_round_before_data_choose() -> None:
     assert called(body("y = if !?v then add(x, x) else scale(x, 1.0);").steps) == ["add"]
     assert called(body("y = if !!?v then add(x, x) else scale(x, 1.0);").steps) == ["scale"]
+
+
+def test_a_condition_may_have_any_rank() -> None:
+    assert len(branches("y = if o then add(x, x) else scale(x, 1.0);").cases) == 1
 
 
 def test_a_test_for_null_leaves_the_rest_of_a_condition() -> None:
@@ -249,6 +253,7 @@ def test_steps_of_an_unrolled_loop_share_their_variables() -> None:
 REFUSED = [
     ("y = if x then x else x;", "a condition is one bool, not real[…]"),
     ("y = if p then x else x;", "a condition is one bool, not int[…]"),
+    ("y = if m then x else x;", "a condition is one bool, not bool[2, 1]"),
     ("y = if c then x else p;", "the same tensor would be real[6] and int[]"),
     ("y = if c then { yield x, x; } else x;", "the branches give 1 and 2 results"),
     ("y = if c then v else x;", "what is done by data cannot give null"),
