@@ -93,7 +93,7 @@ class Local:
     def __init__(self, count: int) -> None:
         self.ahead = 2 * count
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._closed = False
+        self._stopped = False
         self._workers = [_Worker() for _ in range(count)]
         self._threads: list[threading.Thread] = []
 
@@ -114,7 +114,7 @@ class Local:
 
     def close(self, at_once: bool = False) -> None:
         """End the workers: when their chunks are done, or at once."""
-        self._closed = True
+        self._stopped = at_once
         for worker in self._workers if at_once else ():
             worker.kill()
         for _ in self._threads:
@@ -142,7 +142,7 @@ class Local:
     def _done(self, worker: _Worker, data: bytes, task: Task) -> Outcomes:
         death = ""
         for _ in range(TRIES):
-            if self._closed:
+            if self._stopped:
                 break
             try:
                 worker.prepare(data)

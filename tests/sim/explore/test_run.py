@@ -136,6 +136,21 @@ def ended(number: int, seconds: float = 10.0) -> bool:
     return False
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_is_under_way_is_finished_unless_workers_end_at_once(at_once: bool) -> None:
+    asked = question()
+    pool = Local(1)
+    pool.begin(Evaluator(asked.space, asked.works, asked.objectives))
+    generator = np.random.default_rng(0)
+    chunks = [asked.space.at(generator.random((3, len(asked.space.axes)))) for _ in range(2)]
+    futures = [pool.submit(chunk, "analytic") for chunk in chunks]
+    pool.close(*[True] * at_once)
+    for future in futures:
+        reasons = future.result(timeout=30).reasons
+        assert all("ends workers" in reason for reason in reasons) == at_once
+    assert all(ended(number) for number in pool.processes)
+
+
 def test_a_worker_that_is_killed_costs_nothing_but_time(whole: Exploration, tmp_path: Path) -> None:
     assert same(whole, explore(question(Deadly(folder=lives(tmp_path, 1))), Local(2)))
     assert not list(tmp_path.iterdir())
