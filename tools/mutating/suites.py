@@ -333,7 +333,7 @@ SUITES = {
         "tests/test_bound.py",
         "tests/test_artifacts.py",
     ),
-    "tosajit/kernels/peaks.py": ("tests/test_profile.py",),
+    "tosajit/kernels/peaks.py": ("tests/test_peaks.py", "tests/test_profile.py"),
     "tosajit/kernels/showing.py": ("tests/test_showing.py", "tests/test_log.py"),
     "tosajit/kernels/translation.py": ("tests/test_translation.py", *KERNELS),
     "tosajit/kernels/sets/": (
