@@ -8,6 +8,7 @@ from math import inf, prod
 from tosajit import ops
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.functions import log_of_more
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import part, reshaped, transposed
@@ -17,7 +18,7 @@ from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
-_FEW, _PAIRS = 16, 1 << 26
+_FEW, PAIRS = 16, 1 << 26
 """How many of the greatest elements are looked for one by one; how many pairs are compared otherwise."""
 
 
@@ -40,6 +41,15 @@ def running_least(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -
     """The least of the elements of a dimension up to each of them, or before it."""
     most = inf if value.dtype.is_float else value.dtype.maximum
     return _running(ops.minimum, most, value, axis, exclusive, reverse)
+
+
+def running_log_sums(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The logarithms of sums of exponentials of the elements of a dimension up to each of them."""
+    return _running(_log_sum, -inf, value, axis, exclusive, reverse)
+
+
+def _log_sum(one: Tensor, other: Tensor) -> Tensor:
+    return ops.add(ops.maximum(one, other), log_of_more(ops.exp(-ops.abs(ops.sub(one, other)))))
 
 
 def _running(
@@ -85,7 +95,7 @@ def greatest(value: Tensor, count: int) -> tuple[Tensor, Tensor]:
         raise Refused(f"it takes {count} of {extent} elements")
     numbers = value if value.dtype in (FP32, INT32) else wide(value)
     rows = reshaped(numbers, (prod(shape[:-1]), extent))
-    by_rank = count > _FEW and prod(rows.shape) * extent <= _PAIRS
+    by_rank = count > _FEW and prod(rows.shape) * extent <= PAIRS
     values, places = _by_rank(rows, count) if by_rank else _one_by_one(rows, count)
     narrow = values if values.dtype is value.dtype else saturated(values, value.dtype)
     return reshaped(narrow, shape), reshaped(places, shape)

@@ -68,8 +68,17 @@ def _check_shape(shape: Sequence[int]) -> None:
 class Walk:
     """One jaxpr on its way into a trace."""
 
-    def __init__(self, lowering: Lowering[Function], trace: Trace, prefix: str = "", depth: int = 0) -> None:
+    def __init__(
+        self,
+        lowering: Lowering[Function],
+        trace: Trace,
+        prefix: str = "",
+        depth: int = 0,
+        is_mapped: bool = False,
+    ) -> None:
         self.lowering, self.trace, self.prefix, self.depth = lowering, trace, prefix, depth
+        self.is_mapped = is_mapped
+        """Whether tensors stand for the numbers that it speaks of."""
         self.values: dict[int, Operand] = {}
         self.uses: Counter[int] = Counter()
 
@@ -121,7 +130,7 @@ class Walk:
             constant = np.asarray(value, kind.storage)
             return Operand(self.trace, np.broadcast_to(constant, wanted.shape), kind, label)
         _check_shape(wanted.shape)
-        if value.shape != wanted.shape:
+        if value.shape != wanted.shape and not self.is_mapped:
             value = expanded(value, wanted.shape)
         if value.dtype is not dtype_of(kind):
             raise Refused(f"its result is {wanted.type}, but what stands for it is {value.dtype}")
@@ -136,11 +145,13 @@ class Walk:
     def _constant(self, array: Array, name: str) -> Operand:
         return Operand(self.trace, array, type_of(array.dtype.name), name)
 
-    def inside(self, jaxpr: Jaxpr, operands: Sequence[Operand], prefix: str) -> tuple[Operand, ...]:
+    def inside(
+        self, jaxpr: Jaxpr, operands: Sequence[Operand], prefix: str, is_mapped: bool
+    ) -> tuple[Operand, ...]:
         """Lower a jaxpr of an equation on operands, into the trace that is being recorded."""
         trace = current_trace()
         assert trace is not None
-        walk = Walk(self.lowering, trace, f"{prefix}/", below(self.depth))
+        walk = Walk(self.lowering, trace, f"{prefix}/", below(self.depth), is_mapped)
         if len(jaxpr.inputs) != len(operands):
             raise Refused(f"its jaxpr takes {len(jaxpr.inputs)} tensors, not {len(operands)}")
         pairs = zip(jaxpr.inputs, operands, strict=True)
@@ -157,7 +168,11 @@ class _Inside:
 
     def inside(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str = "", /) -> tuple[Operand, ...]:
         """Lower a jaxpr on operands, into the trace that is being recorded."""
-        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}" if part else self.caller)
+        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}" if part else self.caller, False)
+
+    def mapped(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str, /) -> tuple[Operand, ...]:
+        """Lower a jaxpr of numbers on each element of tensors."""
+        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}", True)
 
 
 def _label(equation: Equation) -> str:

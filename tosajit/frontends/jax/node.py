@@ -77,6 +77,9 @@ class Walks(Protocol):
     ) -> tuple[Operand, ...]:
         """Lower a jaxpr on operands, into the trace that is being recorded."""
 
+    def mapped(self, jaxpr: records.Jaxpr, operands: Sequence[Operand], part: str, /) -> tuple[Operand, ...]:
+        """Lower a jaxpr of numbers on each element of tensors."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:

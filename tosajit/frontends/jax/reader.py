@@ -97,8 +97,11 @@ class _Reader:
                 return value.name
             case None | bool() | int() | float() | str():
                 return value
-            case np.ndarray() | np.generic():
-                return np.asarray(value)
+            case np.bool_() | np.integer() | np.floating():
+                found: bool | int | float = value.item()
+                return found
+            case np.ndarray():
+                return value
             case self.core.ClosedJaxpr():
                 return self.closed(value)
             case self.core.Jaxpr():
@@ -107,8 +110,8 @@ class _Reader:
                 return {str(name): self._parameter(one) for name, one in value.items()}
             case tuple() | list():
                 names = getattr(value, "_fields", None)
-                found = tuple(map(self._parameter, value))
-                return found if names is None else dict(zip(names, found, strict=True))
+                each = tuple(map(self._parameter, value))
+                return each if names is None else dict(zip(names, each, strict=True))
         return str(value) if isinstance(value, np.dtype) or _is_type(value) else None
 
     def _source(self, traceback: Any) -> str:

@@ -12,7 +12,13 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8, INT32
 from tosajit.frontends.common.numbers import typed
-from tosajit.frontends.common.ordering import running_greatest, running_least, running_products, running_sums
+from tosajit.frontends.common.ordering import (
+    running_greatest,
+    running_least,
+    running_log_sums,
+    running_products,
+    running_sums,
+)
 from tosajit.frontends.common.reduce import place_of_greatest, product, reduced
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
@@ -120,4 +126,5 @@ def _cumulate(name: str, run: Callable[..., Tensor], summary: str) -> None:
 _cumulate("cumsum", running_sums, "The sums of the elements of a dimension up to each of them.")
 _cumulate("cumprod", running_products, "The products of the elements of a dimension up to each of them.")
 _cumulate("cummax", running_greatest, "The greatest of the elements of a dimension up to each of them.")
+_cumulate("cumlogsumexp", running_log_sums, "The logarithms of running sums of exponentials.")
 _cumulate("cummin", running_least, "The least of the elements of a dimension up to each of them.")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import get_args
 
+from tosajit.frontends.common.addressed import Addresses, gathered_parts, scattered_parts
 from tosajit.frontends.common.borders import bordered, spread
-from tosajit.frontends.common.layout import reshaped, small, transposed
-from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.common.layout import reshaped, small
+from tosajit.frontends.common.parts import Combine
+from tosajit.frontends.common.taps import windowed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
-from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.operators.windows import windowed
 from tosajit.frontends.tflite.options import (
     StablehloGatherOptions,
     StablehloReduceWindowOptions,
@@ -33,30 +32,23 @@ _COMBINES: dict[str, Combine] = {
 )
 def gather(node: Node, options: StablehloGatherOptions) -> Tensor:
     """Parts of one size that begin at indices."""
-    value, starts = node[0], _starts(node[1], options.index_vector_dim)
-    parts = Parts(value.shape, options.slice_sizes, options.start_index_map)
-    places = _places(node[1].shape, options.index_vector_dim)
-    kept = [size for axis, size in enumerate(options.slice_sizes) if axis not in options.collapsed_slice_dims]
-    found = reshaped(parts.gathered(value.tensor, starts), (*places, *kept))
-    return transposed(found, _order(options.offset_dims, len(places), len(kept)))
+    at = Addresses(
+        options.offset_dims, options.collapsed_slice_dims, options.start_index_map, options.index_vector_dim
+    )
+    return gathered_parts(node[0].tensor, node[1].tensor, at, options.slice_sizes)
 
 
 @operator("STABLEHLO_SCATTER", StablehloScatterOptions, types="float32 int32 int64")
 def scatter(node: Node, options: StablehloScatterOptions) -> Tensor:
     """A tensor with parts that begin at indices replaced, or combined with others."""
-    value, updates, inserted = node[0], node[2], options.inserted_window_dims
-    places = _places(node[1].shape, options.index_vector_dim)
-    order = _order(options.update_window_dims, len(places), updates.rank - len(places))
-    windows = [axis for axis in range(value.rank) if axis not in inserted]
-    extents = dict(zip(windows, (updates.shape[axis] for axis in options.update_window_dims), strict=True))
-    sizes = tuple(extents.get(axis, 1) for axis in range(value.rank))
-    parts = Parts(value.shape, sizes, options.scatter_dims_to_operand_dims)
-    whole = [*range(len(places)), *(len(places) + axis for axis in windows)]
-    order = [*(len(places) + axis for axis in inserted), *(whole[one] for one in order)]
-    given = reshaped(updates.tensor, (*(1 for _ in inserted), *updates.shape))
+    at = Addresses(
+        options.update_window_dims,
+        options.inserted_window_dims,
+        options.scatter_dims_to_operand_dims,
+        options.index_vector_dim,
+    )
     combine = _combine(node, options.update_computation_subgraph_index)
-    starts = _starts(node[1], options.index_vector_dim)
-    return parts.scattered(value.tensor, starts, given, order, combine)
+    return scattered_parts(node[0].tensor, node[1].tensor, node[2].tensor, at, combine)
 
 
 @operator("STABLEHLO_REDUCE_WINDOW", StablehloReduceWindowOptions, types="float32 int32 int64")
@@ -86,28 +78,6 @@ def reduce_window(node: Node, options: StablehloReduceWindowOptions) -> Tensor:
     result = bordered(result, pairs, number)
     result = windowed(result, combine, list(zip(sizes, strides, dilations, strict=True)))
     return combine(result, reshaped(first.tensor, (1,) * rank))
-
-
-def _starts(indices: Operand, axis: int) -> Tensor:
-    """Indices as rows with one for each dimension that parts move along."""
-    rank = indices.rank
-    if axis == rank:
-        return reshaped(indices.tensor, (-1, 1))
-    order = [*(place for place in range(rank) if place != axis), axis]
-    return reshaped(transposed(indices.tensor, order), (-1, indices.shape[axis]))
-
-
-def _places(shape: Sequence[int], axis: int) -> tuple[int, ...]:
-    """The extents of indices that say which part is meant."""
-    return (*shape[:axis], *shape[axis + 1 :])
-
-
-def _order(of_parts: Sequence[int], places: int, extents: int) -> list[int]:
-    """For each dimension of a result, that of parts behind each other, where their places are first."""
-    if len(of_parts) != extents:
-        raise Refused(f"its parts have {extents} dimensions, but {list(of_parts)} are said to be theirs")
-    inner, outer = iter(range(places, places + extents)), iter(range(places))
-    return [next(inner) if axis in of_parts else next(outer) for axis in range(places + extents)]
 
 
 def _combine(node: Node, number: int) -> Combine:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable
 from math import prod
 
 from tosajit import ops
@@ -11,7 +10,7 @@ from tosajit.dtypes import BOOL, INT8, INT16, INT32
 from tosajit.frontends.common.borders import spread
 from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.scale import number_like, wide
-from tosajit.frontends.common.slices import Range, strided
+from tosajit.frontends.common.taps import windowed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import ReduceFunction
 from tosajit.frontends.tflite.node import Node
@@ -61,25 +60,6 @@ def reduce_window(node: Node, options: ReduceWindowOptions) -> Tensor:
     if not narrow:
         return result
     return ops.cast(ops.add(result, number_like(result, zero)), dtype=value.dtype)
-
-
-def windowed(value: Tensor, combine: Combine, windows: Sequence[tuple[int, int, int]]) -> Tensor:
-    """What combines all elements of each window: along each dimension a size, a stride and a dilation."""
-    for axis, (size, stride, dilation) in enumerate(windows):
-        value = reduce(combine, _taps(value, axis, size, stride, dilation))
-    return value
-
-
-def _taps(value: Tensor, axis: int, size: int, stride: int, dilation: int) -> list[Tensor]:
-    """The first elements of all windows along a dimension, the second ones, and so on."""
-    extent = value.shape[axis]
-    count = (extent - (size - 1) * dilation - 1) // max(stride, 1) + 1
-    if min(size, stride, dilation, count) < 1:
-        raise Refused(f"windows of {size} elements {dilation} apart do not fit into {extent}")
-    whole = [Range(0, one) for one in value.shape]
-    starts = (place * dilation for place in range(size))
-    places = [Range(start, start + (count - 1) * stride + 1, stride) for start in starts]
-    return [strided(value, [*whole[:axis], place, *whole[axis + 1 :]]) for place in places]
 
 
 def _wrapping(combine: Combine, kind: Type) -> Combine:
