@@ -14,6 +14,9 @@ export TOSAJIT_TORCH ?= $(CURDIR)/.venv-torch
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
+# These judge the kernels that are written for each group, however much of the generic one the cache has.
+conformance fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends onnx: export TOSAJIT_GENERIC := never
+
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs

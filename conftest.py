@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tosajit.conformance.suite import Test
 
 os.environ.setdefault("TOSAJIT_VERIFY", "1")
+os.environ.setdefault("TOSAJIT_GENERIC", "never")  # whatever the cache has, the same kernels run
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

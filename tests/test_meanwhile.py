@@ -262,3 +262,29 @@ def test_the_environment_says_when(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_GENERIC", "always")
     assert generic_groups(tj.compile(network(1013))) == 1
     assert generic_groups(tj.compile(network(1013), generic="never")) == 0
+
+
+def test_meanwhile_is_what_happens_if_nobody_says(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOSAJIT_GENERIC")
+    executable = tj.compile(network(1014))
+    assert generic_groups(executable) == 1
+    gate.open.set()
+    assert executable.wait(60)
+
+
+def test_what_is_computed_from_constants_waits_for_no_kernel(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = inputs()
+    graph = tj.GraphBuilder()
+    x, y = (graph.const(array, tj.INT32) for array in given)
+    value = graph.add(ADD(), [x, y])
+    for bit in f"{1015:b}":
+        value = graph.add(BITWISE_XOR() if bit == "1" else SUB(), [value, y])
+    graph.output(graph.add(BITWISE_XOR(), [value, graph.input("z", tj.INT32, (50, 7))]))
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "_compile_missing", None)
+        executable = tj.compile(graph.build(), generic="meanwhile")
+        np.testing.assert_array_equal(executable(given[0]), expected(1015, *given) ^ given[0])
+    gate.open.set()
+    assert executable.wait(60)

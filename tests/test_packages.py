@@ -171,6 +171,32 @@ def test_the_samples_compile_nothing_where_the_wheel_is_installed(
     assert not list(tmp_path.glob("*.o"))
 
 
+NEW = """
+import numpy as np
+import tosajit as tj
+from tosajit.kernels import native
+from tosajit.operators import ADD, BITWISE_XOR, SUB
+native.compile_object = None  # would fail
+graph = tj.GraphBuilder()
+x, y = (graph.input(name, tj.INT32, (9, 5)) for name in "xy")
+for operator in (ADD(), BITWISE_XOR(), SUB(), SUB(), BITWISE_XOR(), ADD(), BITWISE_XOR()):
+    x = graph.add(operator, [x, y])
+graph.output(x)
+a, b = np.arange(45, dtype=np.int32).reshape(9, 5), np.full((9, 5), 11, np.int32)
+found = tj.compile(graph.build(), generic="always")(a, b)
+assert np.array_equal(found, (((((a + b) ^ b) - b - b) ^ b) + b) ^ b)
+"""
+
+
+def test_a_group_that_nobody_has_compiled_runs_where_the_wheel_is_installed(
+    elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CACHE", str(tmp_path))
+    (program := elsewhere.folder / "new.py").write_text(NEW)
+    elsewhere.run("python", "-W", "error", program)
+    assert not list(tmp_path.glob("*.o"))
+
+
 def test_the_command_works_far_from_the_repository(elsewhere: Elsewhere) -> None:
     assert elsewhere.run("tosajit", "--version").startswith("tosajit 0.1.0")
     elsewhere.run("tosajit", "samples", "resnet8")

@@ -1,4 +1,4 @@
-"""Compile the kernels that come with the package: those of the samples, and of models that are given.
+"""Compile the kernels that come with the package: generic ones, those of the samples, and of given models.
 
 For each CPU, processes share the models and an empty cache; the objects go to `tosajit/kernels/compiled`, and
 what lay there before is deleted. Only CPUs whose code this machine runs can be done. The wheel's build does
@@ -36,12 +36,14 @@ import sys
 from pathlib import Path
 import tosajit as tj
 from tosajit.kernels import objects, ready
+from tosajit.kernels.generic.code import texts
 objects.cores = lambda: 1  # there is a process for each core already
 ready.FOLDER = Path(sys.executable)  # which has no kernels
 Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(objects.compiler().hex())
+objects.compile_kernels(texts(), False)  # with which any elementwise group runs
 for path in sys.argv[1:]:
     for threads in (1, 2):
-        tj.compile(path, threads=threads, progress=False)
+        tj.compile(path, threads=threads, progress=False, generic="never")
     print(path, flush=True)
 """
 

@@ -25,7 +25,7 @@ def main() -> None:
         graph = tj.load(path if path.suffix else own_file(model_files(name)))
         random = np.random.default_rng(1)
         inputs = [drawn_for(value, random) for value in graph.inputs]
-        profile = tj.compile(graph).profile(*inputs, runs=options.runs)
+        profile = tj.compile(graph, generic="never").profile(*inputs, runs=options.runs)
         print(f"{name}\n{profile.table(options.top, options.in_order)}\n")
 
 

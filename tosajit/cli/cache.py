@@ -52,7 +52,7 @@ def _warm(options: Namespace) -> None:
     compiled = {}
     for model in options.models:
         before = len(cached_objects())
-        built(model, options)
+        built(model, options).wait()
         compiled[str(model)] = len(cached_objects()) - before
         if not options.json:
             print(f"{model}: {compiled[str(model)]} kernels compiled")

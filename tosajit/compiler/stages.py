@@ -56,16 +56,16 @@ def validate(graph: Graph, options: Options) -> Graph:
 
 def precompute(segment: Segment, options: Options) -> Segment:
     """The segment with results of constants as constants; checked kernels must see every operator."""
-    interpret = bool(options.interpret)
-    return segment if options.checked else precomputed(segment, lambda part: _evaluated(part, interpret))
+    return segment if options.checked else precomputed(segment, lambda part: _evaluated(part, options))
 
 
-def _evaluated(segment: Segment, interpret: bool) -> Mapping[str, Array]:
-    """What a segment of constants computes, on the host."""
-    if interpret:
+def _evaluated(segment: Segment, options: Options) -> Mapping[str, Array]:
+    """What a segment of constants computes, on the host; nobody waits for better kernels."""
+    if options.interpret:
         results = interpreter_of(segment).run(())
     else:
-        results = Runner(through(since("fuse"), segment, Options(HOST, once=True))).run(())
+        once = Options(HOST, generic=options.generic, once=True)
+        results = Runner(through(since("fuse"), segment, once)).run(())
     return dict(zip(segment.outputs, results, strict=True))
 
 

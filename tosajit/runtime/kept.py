@@ -49,7 +49,9 @@ def name_of(graph: Graph, options: Options) -> str:
     isa = instruction_set()
     found = hashlib.sha256(repr((version.VERSION, _sources(), environment(), isa and isa.name)).encode())
     found.update(
-        repr((options.target, options.checked, options.generic, sorted(options.limits.items()))).encode()
+        repr(
+            (options.target, options.checked, options.generic == "always", sorted(options.limits.items()))
+        ).encode()
     )
     for part in _graph(graph):
         found.update(part)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sim import Machine
 
 VARIABLE = "TOSAJIT_GENERIC"
-DEFAULT: Generic = "never"
+DEFAULT: Generic = "meanwhile"
 """When the generic kernel runs if nobody says."""
 
 
