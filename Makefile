@@ -38,7 +38,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frontends-sample mutants notebooks docs newcomer onnx jax clean environments
+.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -106,11 +106,14 @@ conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the samples
 sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz again
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
-frontends: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SEED=1, ARGS='--only conv --minutes 10'
-	$(RUN) tools/frontends.py --seed $(SEED) $(ARGS)
+frontends: $(READY) $(ARM) $(FRAMEWORKS) $(ONNX) $(TORCH) $(JAX)    ## The tests of all front ends, in one table: ARGS='jax onnx'
+	$(RUN) tools/frontends.py $(ARGS)
 
-frontends-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
-	$(RUN) tools/frontends.py --seed $(SEED) --pack $(ARGS)
+frameworks: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SEED=1, ARGS='--only conv --minutes 10'
+	$(RUN) tools/framework_operators.py --seed $(SEED) $(ARGS)
+
+frameworks-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
+	$(RUN) tools/framework_operators.py --seed $(SEED) --pack $(ARGS)
 
 bench: $(READY) $(ARM) $(PEERS) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)

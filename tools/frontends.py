@@ -1,4 +1,4 @@
-"""Runs Arm's framework tests through the front ends, and compares with what the frameworks gave."""
+"""Runs the tests of all front ends, each against what it reads from, and prints one table of them."""
 
 from __future__ import annotations
 
@@ -6,130 +6,134 @@ import argparse
 import re
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+TOOLS = Path(__file__).parent
+LOGS = Path("build") / "frontends"
 
-from environments import with_tensorflow
-from framework_tests import sample
-from framework_tests.generate import AGAIN
-from framework_tests.judge import Outcome, judge
-from framework_tests.suite import DOORS, Test, tests
-from workers import run_jobs
 
-import tosajit as tj
-from tests.tflite_cases.running import by_arm
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A front end: what it is tested with, and the command whose last counts say what became of that."""
 
-GENERATOR = Path(__file__).parent / "framework_tests" / "generate.py"
-SECONDS = 300.0
+    name: str
+    tests: str
+    command: tuple[str, ...]
+    """Arguments of Python. It ends in a line such as `7 of 9 passed, 2 refused, 0 failed`, or as pytest does,
+    and has lines such as `refused 2: reason` before it."""
+
+
+def _tool(name: str, *arguments: str) -> tuple[str, ...]:
+    return str(TOOLS / name), *arguments
+
+
+def _pytest(*files: str) -> tuple[str, ...]:
+    """Tests of a front end that are the project's own, the slow ones too."""
+    found = sorted(str(path.relative_to(TOOLS.parent)) for one in files for path in TOOLS.parent.glob(one))
+    return "-m", "pytest", "-q", "--no-header", "-m", "slow or not slow", *found
+
+
+DOORS = (
+    Door("TFLite", "Arm's, by LiteRT", _tool("framework_operators.py", "--door", "tflite")),
+    Door("TensorFlow", "Arm's, by TensorFlow", _tool("framework_operators.py", "--door", "tensorflow")),
+    Door("ONNX", "ONNX's own", _tool("onnx_nodes.py")),
+    Door("PyTorch", "ours, by PyTorch", _pytest("tests/test_torch*.py", "tests/test_executorch.py")),
+    Door("MLIR", "ours, by tosa-opt", _pytest("tests/test_mlir*.py")),
+    Door("JAX", "drawn, by JAX", _tool("jax_primitives.py", "--seed", "1000", "--cases", "16")),
+    Door("NNEF", "ours, by its formulas", _tool("nnef.py")),
+)
+"""All of them: one declaration each."""
+
+_COUNT = re.compile(r"([\d,]+) (?:of [\d,]+ )?(passed|refused|failed|skipped|not run|errors?)\b")
+_REASON = re.compile(r"^refused +([\d,]+): (.+)$", re.MULTILINE)
+_COLUMNS = {"skipped": "not run", "error": "failed", "errors": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of the tests of a front end."""
+
+    door: Door
+    counts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    code: int = 0
+
+    @property
+    def is_good(self) -> bool:
+        """Whether there were tests, and none failed."""
+        return self.code == 0 and self.counts["passed"] > 0 and not self.counts["failed"]
 
 
 def main() -> int:
-    """Generate what is missing, run it, and say what became of it; 1 if anything failed."""
-    options = _options()
-    root = options.suite or Path("build") / "frameworks" / str(options.seed)
-    if not options.suite:
-        generate(root, options)
-    chosen = re.compile(options.only)
-    found = [
-        one
-        for one in tests(root)
-        if chosen.search(one.name) and one.door.name in (options.door or [one.door.name])
+    """Run the doors that are asked for, print the table; 1 if one of them has failed."""
+    known = {one.name.lower(): one for one in DOORS}
+    options = _options(known)
+    rows = [run(known[name]) for name in options.doors or known]
+    print("\n".join(["", *table(rows), "", *reasons(rows), summary(rows)]))
+    return int(not all(one.is_good for one in rows))
+
+
+def run(door: Door) -> Row:
+    """Run the tests of a front end; all that they say is kept in a file."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{door.name.lower()}.log"
+    print(f"{door.name}: running, messages in {log}", flush=True)
+    with log.open("w") as written:
+        done = subprocess.run([sys.executable, *door.command], stdout=written, stderr=written, check=False)
+    return read(door, log.read_text(errors="replace"), done.returncode)
+
+
+def read(door: Door, text: str, code: int) -> Row:
+    """What the messages of a front end's tests say: the last line with counts, and reasons of refusals."""
+    last = next((found for line in reversed(text.splitlines()) if (found := _COUNT.findall(line))), [])
+    counts: Counter[str] = Counter()
+    for number, name in last:
+        counts[_COLUMNS.get(name, name)] += _number(number)
+    told = Counter({reason: _number(number) for number, reason in _REASON.findall(text)})
+    return Row(door, counts, told, code)
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """A line for each front end."""
+    columns = ("passed", "refused", "failed", "not run")
+    lines = [f"{'door':12}{'tests are':24}{'tests':>8}" + "".join(f"{one:>9}" for one in columns)]
+    for row in rows:
+        numbers = "".join(f"{row.counts[one]:9,}" for one in columns)
+        broken = "" if row.counts else f"  no result (exit code {row.code})"
+        lines.append(f"{row.door.name:12}{row.door.tests:24}{row.counts.total():8,}{numbers}{broken}")
+    return lines
+
+
+def reasons(rows: Iterable[Row], most: int = 8) -> list[str]:
+    """The most frequent reasons of refusals."""
+    return [
+        f"{row.door.name}: refused {count:,}: {reason}"
+        for row in rows
+        for reason, count in row.reasons.most_common(most)
     ]
-    if options.pack:
-        return sample.pack(found, root)
-    started = time.perf_counter()
-    outcomes: list[Outcome] = []
-    for outcome in run_all(found, options):
-        outcomes.append(outcome)
-        if outcome.became == "failed":
-            print(f"FAILED {outcome.test.door.name} {outcome.test.name}: {outcome.reasons[0]}", flush=True)
-    print("\n".join([*table(outcomes), "", *refusals(outcomes)]))
-    counts = Counter(one.became for one in outcomes)
-    print(
-        f"frontends: {counts['passed']:,} of {len(found):,} passed, {counts['refused']:,} refused,"
-        f" {counts['failed']:,} failed, {len(found) - len(outcomes):,} not run"
-        f" ({time.perf_counter() - started:.0f} s)"
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """One line for all."""
+    total = sum((one.counts for one in rows), Counter[str]())
+    bad = [one.door.name for one in rows if not one.is_good]
+    end = f"not good: {', '.join(bad)}" if bad else "all good"
+    return (
+        f"frontends: {len(rows)} doors, {total['passed']:,} of {total.total():,} passed, "
+        f"{total['refused']:,} refused, {total['failed']:,} failed, {total['not run']:,} not run: {end}"
     )
-    return int(not outcomes or counts["failed"] > 0 or len(outcomes) < len(found))
 
 
-def generate(root: Path, options: argparse.Namespace) -> None:
-    """Have Arm's generator write the tests that are missing, in processes of its own environment."""
-    python = with_tensorflow()
-    if python is None:
-        sys.exit("there is no TensorFlow: TOSAJIT_FRAMEWORKS says where, `make frontends` installs it")
-    root.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + 60 * options.minutes
-    log = root.with_name(f"{root.name}.log")
-
-    def start(part: int) -> subprocess.Popen[bytes]:
-        left = max(deadline - time.monotonic(), 0.0) / 60
-        command = [str(python), str(GENERATOR), str(root), "--seed", str(options.seed)]
-        command += ["--only", options.only, "--minutes", f"{left:.2f}"]
-        command += ["--part", str(part), "--parts", str(options.workers)]
-        with log.open("ab") as written:
-            return subprocess.Popen(command, stdout=written, stderr=written)
-
-    print(f"generating {root} with seed {options.seed}, messages in {log}", flush=True)
-    working = {part: start(part) for part in range(options.workers)}
-    while working:
-        for part, process in list(working.items()):
-            if (
-                process.wait() == AGAIN or process.returncode < 0
-            ):  # a test has ended the process: go on behind
-                working[part] = start(part)
-            else:
-                del working[part]
-
-
-def run_all(found: Sequence[Test], options: argparse.Namespace) -> Iterator[Outcome]:
-    """Judge tests in worker processes, until the time is over."""
-    deadline = time.monotonic() + 60 * options.minutes
-    waiting = (one for one in found if time.monotonic() < deadline)
-    run = by_arm if options.arm else tj.compile
-    return run_jobs(partial(judge, run=run), waiting, lost, options.workers, lambda _: SECONDS)
-
-
-def lost(test: Test, reason: str) -> Outcome:
-    """What becomes of a test that its process did not finish."""
-    return Outcome(test, "failed", (reason,))
-
-
-def table(outcomes: Sequence[Outcome]) -> list[str]:
-    """How many tests of each family and type passed, were refused, and failed."""
-    counts = Counter((one.test.kind, one.became) for one in outcomes)
-    rows = [f"{'door':12}{'family':28}{'type':8}{'tests':>8}{'passed':>8}{'refused':>8}{'failed':>8}"]
-    for kind in sorted({one.test.kind for one in outcomes}):
-        numbers = [counts[kind, became] for became in ("passed", "refused", "failed")]
-        door, family, element = kind
-        rows.append(
-            f"{door:12}{family:28}{element:8}" + "".join(f"{one:8,}" for one in (sum(numbers), *numbers))
-        )
-    return rows
-
-
-def refusals(outcomes: Sequence[Outcome]) -> list[str]:
-    """Why models were refused, or passed by an exception, and how often."""
-    reasons = Counter((one.became, reason) for one in outcomes for reason in one.reasons)
-    kept = [(found, count) for found, count in reasons.most_common() if found[0] != "failed"]
-    return [f"{became} {count:,}: {reason}" for (became, reason), count in kept]
-
-
-def _options() -> argparse.Namespace:
+def _options(known: Iterable[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--suite", type=Path, help="run this generated suite as it is")
-    parser.add_argument("--only", default="", metavar="REGEX", help="only tests of such names")
-    parser.add_argument("--door", action="append", choices=[one.name for one in DOORS])
-    parser.add_argument("--minutes", type=float, default=1e6, help="of generating, and of running")
-    parser.add_argument("--arm", action="store_true", help="run what is written by Arm's reference model")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--pack", action="store_true", help="pack the sample that the tests run")
+    parser.add_argument("doors", nargs="*", type=str.lower, choices=list(known), metavar="DOOR")
     return parser.parse_args()
 
 
