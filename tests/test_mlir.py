@@ -340,3 +340,15 @@ def test_every_type_has_a_name() -> None:
     from tosajit.frontends.mlir.kinds import NAMES
 
     assert set(NAMES) == set(DTYPES.values())
+
+
+def test_what_several_tools_write_stands_in_one_module() -> None:
+    graph = tj.load(Path(__file__).parent / "data" / "module.mlir")
+    assert tj.validate(graph) == ()
+    image, condition, turns = np.full((3, 2), 5, np.float32), np.array(False), np.array(4, np.int32)
+    given = image, condition, turns, np.array([[2, 0]]), np.zeros(2, np.uint8)
+    twice, branch, last, gathered = tj.compile(graph)(*given)
+    assert twice.tolist() == [[6, 6]] * 3
+    assert branch.tolist() == [1 ^ 7, 2 ^ -2]
+    assert last == 4
+    assert gathered.ravel().tolist() == [-20, 1.5]

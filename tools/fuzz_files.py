@@ -1,4 +1,4 @@
-"""Damages valid .tosa, .tflite, .pb, .onnx, .pt2, .npy, .sknd and .dat files, and reads them.
+"""Damages valid .tosa, .tflite, .pb, .onnx, .pt2, .mlir, .npy, .sknd and .dat files, and reads them.
 
 Each ends in an error of ours or a graph. A case is a number: with the seed it names the file and the damage,
 so that it can be played again by --case.
@@ -44,6 +44,8 @@ from tosajit.dtypes import DTYPES
 from tosajit.errors import FileError, ModelError, ScriptError, TosaError
 from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
 from tosajit.frontends import load
+from tosajit.frontends.mlir.loading import graph_of as graph_of_module
+from tosajit.frontends.mlir.writing import FORMS, module_text
 from tosajit.frontends.nnef.weights import read_dat, written_dat
 from tosajit.graph import Graph
 
@@ -52,7 +54,7 @@ LARGEST_MODEL = 100_000
 SECONDS = 10.0
 MEMORY = 1 << 30
 RUN_ELEMENTS = 200_000
-KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat", "onnx", "pt2")
+KINDS = ("tosa", "tflite", "pb", "npy", "sknd", "dat", "onnx", "pt2", "mlir")
 ENDS = ("refused", "faulty", "valid", "run", "failed")
 
 
@@ -164,6 +166,8 @@ def read(kind: str, data: bytes, run: bool) -> tuple[str, str]:
             return read_foreign(data)
         case "sknd":
             return read_text(data)
+        case "mlir":
+            return read_module(data)
         case "dat":
             return read_weights(data)
     return read_npy(data)
@@ -177,6 +181,16 @@ def read_foreign(data: bytes) -> tuple[str, str]:
 def read_text(data: bytes) -> tuple[str, str]:
     """The same with a text in SkriptND."""
     return read_model(lambda: nnef.parse(data.decode("utf-8", "replace"), weights=0.0))
+
+
+def read_module(data: bytes) -> tuple[str, str]:
+    """Read a module of MLIR, and write it as one."""
+    end, message = read_model(lambda: graph_of_module(data))
+    if end != "refused":
+        with contextlib.suppress(FileError):
+            text = "".join(module_text(graph_of_module(data))).encode()
+            graph_of_module(text)
+    return end, message
 
 
 def read_weights(data: bytes) -> tuple[str, str]:
@@ -254,16 +268,15 @@ def read_npy(data: bytes) -> tuple[str, str]:
 def kind_of(seed: int, case: int) -> tuple[str, Random]:
     """The kind of a case's file, and what draws the rest."""
     random = Random(f"{seed}/{case}")
-    return random.choices(KINDS, (0.3, 0.16, 0.16, 0.08, 0.1, 0.03, 0.1, 0.07))[0], random
+    return random.choices(KINDS, (0.3, 0.16, 0.16, 0.08, 0.08, 0.03, 0.08, 0.05, 0.06))[0], random
 
 
 def damaged(job: Job) -> tuple[str, bytes, str]:
     """Kind and bytes of a case's file, and the name of its damage."""
     kind, random = kind_of(job.seed, job.case)
     files = _FILES[kind]()
-    mutations = {"tosa": MUTATIONS | {"edit": edit, "edit again": edit}, "sknd": TEXTS, "pt2": ARCHIVES}.get(
-        kind, MUTATIONS
-    )
+    own = {"tosa": MUTATIONS | {"edit": edit, "edit again": edit}, "sknd": TEXTS, "pt2": ARCHIVES}
+    mutations = {**own, "mlir": MUTATIONS | TEXTS}.get(kind, MUTATIONS)
     data, mutation = damage(random, random.choice(files), files, mutations)
     return kind, data, mutation
 
@@ -333,6 +346,13 @@ def text_files() -> tuple[bytes, ...]:
 
 
 @cache
+def module_files() -> tuple[bytes, ...]:
+    """Modules of MLIR, in every form, and one with what only other tools write."""
+    written = ["".join(module_text(graph, form)).encode() for graph in seeds().values() for form in FORMS]
+    return (*written, (ROOT / "tests" / "data" / "module.mlir").read_bytes())
+
+
+@cache
 def weight_files() -> tuple[bytes, ...]:
     """Elements of every type, and some whose bits are packed."""
     whole = [written_dat(np.ones((2, 3), code)) for code in "f2 f4 f8 u1 u4 i1 i2 i4 i8 ?".split()]
@@ -344,6 +364,7 @@ def weight_files() -> tuple[bytes, ...]:
 _FILES: dict[str, Callable[[], tuple[bytes, ...]]] = {
     "npy": npy_files, "tosa": tosa_files, "tflite": tflite_files, "pb": graph_files,
     "sknd": text_files, "dat": weight_files, "onnx": onnx_files, "pt2": torch_files,
+    "mlir": module_files,
 }  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from tosajit.frontends.mlir.syntax.records import Span
 _PIECE = 1 << 20
 """Letters that are decoded at a time."""
 _HEX = re.compile(r"-?0x[0-9A-Fa-f]+")
-_HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 _KEPT = {ord(letter): None for letter in " \t\r\n[]"}
 _BRACKETS = {code: None for code in range(128) if chr(code) not in "[,]"}
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?)|true|false")
@@ -116,9 +115,12 @@ def _of_list(
 ) -> Array:
     if not shape:
         raise ValueError("there is a list, but the shape is that of one element")
-    array, filled, brackets = np.empty(prod(shape), stored), 0, []
+    array, filled = np.empty(prod(shape), stored), 0
+    nested, seen, is_nested = _nested(shape), 0, True
     for piece in _pieces(text, start, stop):
-        brackets.append(piece.translate(_BRACKETS))
+        brackets = piece.translate(_BRACKETS)
+        is_nested &= nested.startswith(brackets, seen)
+        seen += len(brackets)
         numbers = _numbers(piece.translate(_KEPT), dtype, stored)
         if filled + numbers.size > array.size:
             raise ValueError(f"there are more elements than {array.size}, which the shape {list(shape)} has")
@@ -126,7 +128,7 @@ def _of_list(
         filled += numbers.size
     if filled != array.size:
         raise ValueError(f"there are {filled} elements, but the shape {list(shape)} has {array.size}")
-    if "".join(brackets) != _nested(shape):
+    if not is_nested or seen != len(nested):
         raise ValueError(f"the lists are not nested as the shape {list(shape)} has it")
     return array.reshape(shape)
 
@@ -144,7 +146,7 @@ def _nested(shape: tuple[int, ...]) -> str:
     """The brackets and commas of nested lists."""
     inner = ""
     for extent in reversed(shape):
-        inner = "[" + ",".join([inner] * extent) + "]"
+        inner = "[" + (inner + ",") * (extent - 1) + (inner if extent else "") + "]"
     return inner
 
 
@@ -236,9 +238,13 @@ def _bytes(text: str, start: int, stop: int) -> Array:
     for place in range(start, stop, _PIECE):
         end = min(place + _PIECE, stop)
         digits = text[place:end]
-        if _HEXADECIMAL.fullmatch(digits) is None:
+        try:
+            data = bytes.fromhex(digits)
+        except ValueError:
+            data = b""
+        if 2 * len(data) != end - place:  # spaces between the digits are not counted
             raise ValueError("expected hexadecimal digits, two for each byte")
-        found[(place - start) // 2 : (end - start) // 2] = np.frombuffer(bytes.fromhex(digits), np.uint8)
+        found[(place - start) // 2 : (end - start) // 2] = np.frombuffer(data, np.uint8)
     return found
 
 
