@@ -9,6 +9,7 @@ from tosajit.frontends.mlir.syntax.records import Extents, Function, Plain, Span
 
 _HIGHEST_RANK = 64
 _EXTENTS = re.compile(r"\s*(\*\s*x|(?:(?:\?|[0-9]{1,18})\s*x\s*)*)")
+_SIMPLE = re.compile(r"tensor<[0-9x?]*[A-Za-z][A-Za-z0-9]*>")
 _ANGLES = re.compile(r'->|[<>]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
@@ -18,9 +19,22 @@ class Types:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.aliases: dict[str, Type] = {}
+        self._seen: dict[str, Type] = {}
+        """Types of tensors as they are written: most of a text are types, and few of them differ."""
 
     def type(self) -> Type:
         """A type."""
+        cursor = self.cursor
+        simple = _SIMPLE.match(cursor.text, cursor.token.start)
+        if simple is None:
+            return self._parsed()
+        if simple.group() not in self._seen:
+            self._seen[simple.group()] = self._parsed()
+        else:
+            cursor.go_to(simple.end())
+        return self._seen[simple.group()]
+
+    def _parsed(self) -> Type:
         cursor = self.cursor
         with cursor.nested():
             if cursor.token.text == "(":
