@@ -303,6 +303,15 @@ class Joined(Scaled):
         write = Once(lambda: joined([one.real() for one in parts], axis))
         return cls(tuple(shape), tuple(parts), axis, write)
 
+    @staticmethod
+    def behind(parts: Sequence[Scaled], axis: int) -> Scaled:
+        """The same as integers, where all have one grid."""
+        held = [one.held() if isinstance(one, Weights) else one for one in parts]
+        same = [one for one in held if isinstance(one, Held)]
+        if len(same) == len(parts) and len({one.affine for one in same}) == 1:
+            return Held.of(joined([one.tensor for one in same], axis), same[0].affine)
+        return Joined.of(parts, axis)
+
     def onto(self, affine: Affine) -> Tensor:
         """The integers of each."""
         return self.written.anew(lambda: joined([one.onto(affine) for one in self.parts], self.axis))

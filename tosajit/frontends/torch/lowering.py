@@ -12,7 +12,7 @@ import numpy as np
 
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
-from tosajit.frontends.common.bytes import WIDE
+from tosajit.frontends.common.bytes import UNSIGNED, WIDE
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Declaration, Refused
@@ -20,8 +20,10 @@ from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion
 from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.frame.walk import Lowering, Unlowered
+from tosajit.frontends.scaled import Held, Scaled, Unsigned
 from tosajit.frontends.torch import records
 from tosajit.frontends.torch.functional import functional
+from tosajit.frontends.torch.integers import on_integers
 from tosajit.frontends.torch.node import Node, Operand, Value, dtype_of
 from tosajit.frontends.torch.operators import DECLARATIONS
 from tosajit.frontends.torch.records import Argument, Program, Reference, Type
@@ -56,6 +58,7 @@ def lowered(program: Program) -> Graph:
         walk.run(needed)
         walk.lowering.refusals.settle()
         walk.write()
+        walk.settle(wanted)
         for place, name in program.results.items():
             walk.give(program.graph.outputs[place], name, ends)
     walk.lowering.refusals.settle()
@@ -150,6 +153,14 @@ class Walk:
             with self.lowering.refusals.collecting(self.program.held[name].label, "buffer"):
                 kept.write(reshaped(self.operand(result.name).tensor, kept.shape))
 
+    def settle(self, results: Sequence[Argument]) -> None:
+        """Write results that have been put off: tensors are called otherwise when they become outputs."""
+        for one in results:
+            if isinstance(one, Reference) and one.name in self.values:
+                found = self.values[one.name]
+                if found.scaled is not None and not found.is_constant:
+                    self.values[one.name] = replace(found, value=found.tensor)
+
     def give(self, result: Argument, name: str, ends: Ends) -> None:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
@@ -158,7 +169,10 @@ class Walk:
             found = self.operand(result.name)
             if 0 in found.shape:
                 raise Refused(f"its shape {list(found.shape)} has no elements, and TOSA's tensors have some")
-            ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
+            if isinstance(found.value, Unsigned) and found.type is Type.UINT8:
+                ends.give(found.value.tensor, name, found.type.label, UNSIGNED)
+            else:
+                ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
 
     def run(self, nodes: Sequence[records.Node]) -> None:
         """Lower nodes; what uses a refused one is looked at as well."""
@@ -205,7 +219,7 @@ class Walk:
         declared.check(1, node.operands[0].type.label if node.operands else None)
         foldable = all(one.is_foldable for one in node.operands)
         with np.errstate(all="ignore"):
-            found = declared.results(node, foldable)
+            found = on_integers(node, declared) or declared.results(node, foldable)
         raw = (one.value if isinstance(one, Operand) else one for one in found)
         self.lowering.proportion.fold([one for one in raw if isinstance(one, np.ndarray)])
         return found
@@ -216,12 +230,7 @@ class Walk:
             if value.name and not value.is_number:
                 return value
             value = value.value
-        if isinstance(value, Tensor):
-            if value.ndim > _HIGHEST_RANK:
-                raise Refused(f"{label} has {value.ndim} dimensions, but TOSA allows {_HIGHEST_RANK}")
-            value = Tensor(value.trace, value.trace.builder.value(rename(value.name, label)))
-        else:
-            value = np.asarray(value)
+        value = _named(value, label, rename)
         if output.type is None:
             raise Refused("its result is no tensor")
         if len(value.shape) != len(output.shape) or any(
@@ -230,7 +239,7 @@ class Walk:
             raise Refused(f"its result is {list(value.shape)}, but {list(output.shape)} in the program")
         if isinstance(value, np.ndarray):
             value = value.astype(output.type.storage, copy=False)
-        elif value.dtype is not dtype_of(output.type):
+        elif isinstance(value, Tensor) and value.dtype is not dtype_of(output.type):
             raise Refused(f"its result is {value.dtype}, but {output.type.label} in the program")
         return Operand(self.trace, value, output.type, label)
 
@@ -240,6 +249,26 @@ class Walk:
         if found is None:
             raise Refused(f"{name} has no form in TOSA, or is computed behind it")
         return replace(found, uses=self.uses[name])
+
+
+def _named(value: Value, label: str, rename: Any) -> Value:
+    """A value whose tensor has the name of its node."""
+    match value:
+        case Tensor():
+            return _renamed(value, label, rename)
+        case Unsigned():
+            return Unsigned.of(_renamed(value.held, label, rename))
+        case Held():
+            return value.moved(_renamed(value.held, label, rename))
+        case Scaled():
+            return value
+    return np.asarray(value)
+
+
+def _renamed(value: Tensor, label: str, rename: Any) -> Tensor:
+    if value.ndim > _HIGHEST_RANK:
+        raise Refused(f"{label} has {value.ndim} dimensions, but TOSA allows {_HIGHEST_RANK}")
+    return Tensor(value.trace, value.trace.builder.value(rename(value.name, label)))
 
 
 def _operands(argument: Any) -> Iterator[Operand]:

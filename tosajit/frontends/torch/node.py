@@ -15,6 +15,7 @@ from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.frame import Refused, operand
+from tosajit.frontends.scaled import Scaled, Unsigned, Weights
 from tosajit.frontends.torch import records
 from tosajit.frontends.torch.conversion import converted
 from tosajit.frontends.torch.records import Type
@@ -39,7 +40,7 @@ _WIDTHS = {
     Type.FLOAT32: 12, Type.FLOAT64: 13,
 }  # fmt: skip
 
-Value: TypeAlias = "Tensor | Array"
+Value: TypeAlias = "Tensor | Array | Scaled | Unsigned"
 
 
 def dtype_of(kind: Type) -> DType:
@@ -65,6 +66,34 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
+    def scaled(self) -> Scaled | None:
+        """What its real numbers are known by, if they are not written."""
+        return self.value if isinstance(self.value, Scaled) else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return self.value.shape
+
+    @property
+    def _known(self) -> Array | None:
+        if isinstance(self.value, Weights):
+            return self.value.reals
+        return self.value if isinstance(self.value, np.ndarray) else None
+
+    @property
+    def _dense(self) -> Tensor | Array:
+        match self.value:
+            case Weights() as known:
+                return known.reals
+            case Scaled() as lazy:
+                return lazy.real()
+            case Unsigned() as narrow:
+                return narrow.numbers()
+            case value:
+                return value
+
+    @property
     def _known_by(self) -> str:
         """How it can become known when the model is read."""
         return "make it a constant of the module"
@@ -73,8 +102,9 @@ class Operand(operand.Operand):
         """The same in another type."""
         if kind is self.type:
             return self
-        if isinstance(self.value, np.ndarray):
-            return replace(self, value=self.value.astype(kind.storage), type=kind)
+        known = self._known
+        if known is not None:
+            return replace(self, value=known.astype(kind.storage), type=kind)
         found = converted(self.tensor, kind, dtype_of(kind))
         return replace(self, value=found, type=kind, name="")
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common.layout import joined
 from tosajit.frontends.common.pooling import counts_of
 from tosajit.frontends.common.reduce import axes_of, reduced, shape_without
 from tosajit.frontends.frame import Declaration
@@ -27,7 +26,7 @@ from tosajit.frontends.onnx.operators.pooling import AveragePoolAttributes
 from tosajit.frontends.onnx.operators.quantization import GridAttributes, grid_type
 from tosajit.frontends.onnx.operators.reduction import ReductionAttributes, axes_reduced
 from tosajit.frontends.onnx.schema import Type
-from tosajit.frontends.scaled import Held, Joined, Scaled, Sum, Unsigned, Weights
+from tosajit.frontends.scaled import Held, Joined, Scaled, Sum, Unsigned
 from tosajit.frontends.scaled.sums import added, averaged, multiplied, plus, totalled, widened
 from tosajit.frontends.scaled.value import function_of
 from tosajit.tracing.recorder import current_trace
@@ -216,11 +215,7 @@ def _concat(node: Node, plain: Plain) -> Scaled | None:
     parts = [one for one in values if one is not None and not isinstance(one, Joined)]
     if len(parts) != len(values):
         return None
-    held = [one.held() if isinstance(one, Weights) else one for one in parts]
-    same = [one for one in held if isinstance(one, Held)]
-    if len(same) == len(parts) and len({one.affine for one in same}) == 1:
-        return Held.of(joined([one.tensor for one in same], axis), same[0].affine)
-    return Joined.of(parts, axis)
+    return Joined.behind(parts, axis)
 
 
 def _average_pool(node: Node, plain: Plain) -> Sum | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tosajit.frontends.common.convolution import Operands, convolved, transposed_convolved
+from tosajit.frontends.common.convolution import REAL as SUMS_OF_REALS
+from tosajit.frontends.common.convolution import Operands, Sums, convolved, transposed_convolved
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
@@ -53,6 +54,7 @@ def conv(
     padding: Ints | str = 0,
     dilation: Ints = 1,
     groups: int = 1,
+    sums: Sums = SUMS_OF_REALS,
 ) -> Tensor:
     """Convolution along one to three dimensions, also by groups of channels."""
     count = weight.rank - 2
@@ -69,7 +71,7 @@ def conv(
         )
     ]
     image, found = inside(image, spans, 1)
-    given = Operands(image, kernels, None if bias is None else bias.tensor, groups, steps, gaps)
+    given = Operands(image, kernels, None if bias is None else bias.tensor, groups, steps, gaps, sums)
     result = transposed(convolved(given, found), first(image.ndim))
     return result if is_batched else reshaped(result, result.shape[1:])
 
@@ -96,6 +98,7 @@ def conv_transpose(
     output_padding: Ints = 0,
     groups: int = 1,
     dilation: Ints = 1,
+    sums: Sums = SUMS_OF_REALS,
 ) -> Tensor:
     """Transposed convolution along one to three dimensions, also by groups of channels."""
     count = weight.rank - 2
@@ -105,6 +108,7 @@ def conv_transpose(
     given = Operands(
         transposed(image, last(image.ndim)), transposed(weight.tensor, last(weight.rank)),
         None if bias is None else bias.tensor, groups, each(stride, count), each(dilation, count),
+        sums,
     )  # fmt: skip
     result = transposed(transposed_convolved(given, extents, before), first(image.ndim))
     return result if is_batched else reshaped(result, result.shape[1:])
