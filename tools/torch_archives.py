@@ -56,18 +56,56 @@ class Sums(torch.nn.Module):  # type: ignore[misc]
         return self.sum * 2
 
 
+class Quantized(torch.nn.Module):  # type: ignore[misc]
+    """Convolutions, a sum, pools and a dense layer, which PT2E quantizes by channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.second = torch.nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.norm, self.pool, self.dense = (
+            torch.nn.BatchNorm2d(8),
+            torch.nn.MaxPool2d(2),
+            torch.nn.Linear(8, 5),
+        )
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """Five numbers for each image."""
+        one = torch.relu(self.first(image))
+        other = torch.nn.functional.hardswish(self.norm(self.second(one)))
+        found: torch.Tensor = self.dense(self.pool(one + other).mean((2, 3)))
+        return found
+
+
+def quantized(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> torch.nn.Module:
+    """A module with quantizers and dequantizers, whose grids come from one run."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.testing.pt2e._xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
+
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    program = torch.export.export(module.eval(), inputs)
+    prepared = prepare_pt2e(program.module(check_guards=False), quantizer)
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
 def main() -> None:
     """Export, save and run each module."""
     torch.manual_seed(0)
     x = torch.randn(2, 2, 4, 4)
-    write("images", Images(), (x,), {"image": {0: torch.export.Dim("batch", min=1, max=8)}})
-    write("nested", Nested(), (torch.randn(5, 4), {"by": torch.randn(1)}), None)
-    write("sums", Sums(), (torch.randn(3),), None)
+    write("images", Images().eval(), (x,), {"image": {0: torch.export.Dim("batch", min=1, max=8)}})
+    write("nested", Nested().eval(), (torch.randn(5, 4), {"by": torch.randn(1)}), None)
+    images = (torch.randn(2, 3, 8, 8),)
+    write("quantized", quantized(Quantized(), images), images, None)
+    write("sums", Sums().eval(), (torch.randn(3),), None)
 
 
 def write(name: str, module: torch.nn.Module, inputs: tuple[object, ...], shapes: object) -> None:
     """One archive, with its inputs and outputs."""
-    program = torch.export.export(module.eval(), inputs, dynamic_shapes=shapes)
+    program = torch.export.export(module, inputs, dynamic_shapes=shapes)
     torch.export.save(program, FOLDER / f"{name}.pt2")
     leaves = [one for one in torch.utils._pytree.tree_leaves(inputs) if isinstance(one, torch.Tensor)]
     found = torch.utils._pytree.tree_leaves(program.module()(*inputs))
