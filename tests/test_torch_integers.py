@@ -192,6 +192,16 @@ def test_sums_are_cut_where_they_are_scaled(low: float, high: float, monkeypatch
     assert "MINIMUM" not in opcodes(graph)
 
 
+def test_integers_of_16_bits_are_cut_as_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        *rounded("x", "i", IMAGE, 0.0021, 0, "int16"),
+        node("m", "aten.relu.default", IMAGE, self="x"),
+        *rounded("y", "m", IMAGE, 0.0037, 0, "int16"),
+    ]
+    graph = compared(program(nodes, "y", {"i": IMAGE}), [IMAGE], 0.0037, monkeypatch)
+    assert opcodes(graph)["RESCALE"]
+
+
 def test_a_quantised_file_gives_what_pytorch_gives() -> None:
     with np.load(FILES / "quantized.npz") as arrays:
         given, expected = arrays["in0"], arrays["out0"]

@@ -229,6 +229,7 @@ def _mul(node: Node, plain: Plain) -> Sum | None:
 
 def _clip(node: Node, plain: Plain) -> Scaled | None:
     value, bounds = node[0].scaled, _bounds(node)
+    value = scaled.widened(value) if isinstance(value, Held) else value
     if not isinstance(value, Sum) or bounds is None:
         return None
     return value.clipped(*bounds) if bounds[0] <= bounds[1] else None
