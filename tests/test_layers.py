@@ -61,6 +61,7 @@ ROOMS = {
         {"ops"},
         {"frontends"},
         {"compiling", "samples", "npu", "nnef"},
+        {"modules"},
         {""},
         {"conformance", "cli"},
         {"__main__"},

@@ -1,36 +1,15 @@
-"""`tj.from_torch`: PyTorch is imported only here and in the reader, and exports the module."""
+"""Exported programs: PyTorch is imported here and in the reader, and exports modules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tosajit.errors import InputError
 from tosajit.frontends.torch.records import Program
-from tosajit.graph import Graph
 
 _ROUNDS = 3
 """How often operators are taken apart: parts may have parts."""
-
-
-def from_torch(
-    module: Any,
-    example_inputs: Sequence[Any] | None = None,
-    example_keywords: Mapping[str, Any] | None = None,
-) -> Graph:
-    """Make a graph of a PyTorch module, through `torch.export`, or of an `ExportedProgram`.
-
-    `example_inputs` and `example_keywords` are what `forward` is called with: tensors, and lists, tuples and
-    dictionaries of them; one tensor stands for itself. Shapes are those of the example. Parameters are
-    constants, buffers that `forward` writes are variables. Inputs are called as the arguments of
-    `forward` are, outputs by their places in what it returns: `output`, `output_1`, or their keys.
-
-    Needs PyTorch (`pip install tosajit[torch]`). Raises `InputError` if the module cannot be exported, and
-    `ModelError` with everything that has no form in TOSA.
-    """
-    from tosajit.frontends.torch.lowering import lowered
-
-    return lowered(program_of(_exported(module, example_inputs, example_keywords)))
 
 
 def program_of(exported: Any) -> Program:
@@ -60,7 +39,7 @@ def _torch() -> Any:
     return torch
 
 
-def _exported(module: Any, inputs: Any, keywords: Mapping[str, Any] | None) -> Any:
+def exported_program(module: Any, inputs: Any, keywords: Mapping[str, Any] | None = None) -> Any:
     """The exported program of a module."""
     torch = _torch()
     if isinstance(module, torch.export.ExportedProgram):
