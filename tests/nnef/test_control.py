@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.nnef.composing import BINARY, graph, graph_refusal
+from tosajit.errors import ScriptError
 from tosajit.frontends.nnef.compose import Library, compose, composer
 from tosajit.frontends.nnef.compose.loops import MOST_STEPS
 from tosajit.frontends.nnef.model import (
@@ -295,6 +296,22 @@ def test_blocks_are_nested_only_so_deep() -> None:
     for _ in range(40):
         text = f"{{ t = {text}; yield t; }}"
     assert "nested more than 32 deep" in graph_refusal(f"{HEAD} @compose {{ y = {text}; }} }}").message
+
+
+@pytest.mark.parametrize("before", [0, 1, 9])
+def test_what_stands_side_by_side_is_not_nested(before: int) -> None:
+    found = []
+    for depth in (30, 31, 32, 33):
+        text = "x"
+        for _ in range(depth):
+            text = f"{{ t = {text}; yield t; }}"
+        beside = "".join(f"s{number} = {{ t = x; yield t; }}; " for number in range(before))
+        try:
+            body(f"{beside}y = {text};")
+            found.append(True)
+        except ScriptError:
+            found.append(False)
+    assert found == [True, True, False, False]
 
 
 def test_operators_are_nested_only_so_deep() -> None:

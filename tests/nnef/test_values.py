@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import compress, product
 
 import pytest
 
 from tosajit.frontends.nnef.syntax.parser import parse
 from tosajit.frontends.nnef.syntax.source import Source
+from tosajit.frontends.nnef.values import packs
+from tosajit.frontends.nnef.values.arithmetic import NoValue
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate
 from tosajit.frontends.nnef.values.value import LONGEST_PACK, LONGEST_TEXT, Value, ValueFault, type_of
 
@@ -362,3 +365,27 @@ def test_a_fault_is_told_of_where_it_is() -> None:
         evaluate(operator.using[0].value, SCOPE)
     span = caught.value.span
     assert text[span.start : span.stop] == "p[7]"
+
+
+@pytest.mark.parametrize("length", range(4))
+def test_subscripts_and_ranges_are_those_of_python(length: int) -> None:
+    pack: packs.Pack = tuple(range(10, 10 + length))
+    for place in range(-length - 2, length + 3):
+        for index in (place, (place, place)):
+            if -length <= place < length:
+                expected = pack[place] if isinstance(index, int) else (pack[place],) * 2
+                assert packs.item_at(pack, index) == expected
+            else:
+                with pytest.raises(NoValue, match=f"index {place} is outside of a pack of {length} items"):
+                    packs.item_at(pack, index)
+    ends = (None, *range(-length - 1, length + 2))
+    for first, last, stride in product(ends, ends, (None, 1, 2, -1, -2)):
+        assert packs.part(pack, first, last, stride) == pack[slice(first, last, stride)]
+
+
+@pytest.mark.parametrize("mask", list(product((False, True), repeat=3)))
+def test_masks_take_what_they_are_true_for(mask: tuple[bool, ...]) -> None:
+    assert packs.item_at((7, 8, 9), mask) == tuple(compress((7, 8, 9), mask))
+    assert packs.item_at("abc", mask) == "".join(compress("abc", mask))
+    with pytest.raises(NoValue, match="a mask of 3 items does not go with a pack of 2"):
+        packs.item_at((7, 8), mask)
