@@ -5,6 +5,7 @@ A graph that gives the same results with more nodes is a change too, and so is o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,6 +27,8 @@ from tosajit.arrays import Array
 
 Golden = Callable[[str, str], None]
 SEEDS = range(2)
+QUANTIZED = re.compile("qlinear|integer|quantize")
+"""What `test_onnx_quantized.py` is about."""
 FEW = 8
 """Calls of an operator of NNEF, or a few more."""
 
@@ -57,8 +60,9 @@ def of_tensorflow(case: OpCase) -> tj.Graph:
 
 @pytest.fixture(scope="module")
 def tests(tmp_path_factory: pytest.TempPathFactory) -> list[Test]:
-    """The sample of ONNX's tests."""
-    return sorted(sample.unpack(tmp_path_factory.mktemp("onnx")), key=lambda test: test.name)
+    """The sample of ONNX's tests, without those of quantised networks."""
+    every = sample.unpack(tmp_path_factory.mktemp("onnx"))
+    return sorted((one for one in every if not QUANTIZED.search(one.name)), key=lambda test: test.name)
 
 
 def test_graphs_of_onnx_tests(golden: Golden, tests: list[Test]) -> None:
