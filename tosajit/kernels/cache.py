@@ -20,9 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-if sys.platform != "win32":
-    import fcntl
-
 from sim.files import AT_ONCE, PART, is_own, replacing
 
 OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx)|{re.escape(PART)}.*"
@@ -138,14 +135,14 @@ def write(name: str, data: bytes | Iterable[bytes | memoryview], folder: Path | 
 def claim(name: str, folder: Path | None = None) -> bool:
     """Whether this process may make what is called so: no other one that lives is at it. `release` ends it.
 
-    Without a cache that works, or on systems without locks of this kind, everyone may.
+    Without a cache that works, or on a file system without locks, everyone may.
     """
     handle = _locks(folder or cache_folder())
-    if sys.platform == "win32" or handle is None:
+    if handle is None:
         return True
     try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
-    except BlockingIOError:
+        _lock(handle, _place(name), True)
+    except (BlockingIOError, PermissionError):  # systems say either
         return False
     except OSError:  # the file system has no locks
         return True
@@ -155,20 +152,33 @@ def claim(name: str, folder: Path | None = None) -> bool:
 def release(name: str, folder: Path | None = None) -> None:
     """End what `claim` began; the end of a process does so, too."""
     handle = _locks(folder or cache_folder())
-    if sys.platform != "win32" and handle is not None:
+    if handle is not None:
         with suppress(OSError):
-            fcntl.lockf(handle, fcntl.LOCK_UN, 1, _place(name))
+            _lock(handle, _place(name), False)
 
 
 def _place(name: str) -> int:
-    """The byte of the file of locks that stands for a name."""
-    return int(name[:15], 16)
+    """The byte of the file of locks that stands for a name; Windows counts them with 31 bits."""
+    return int(name[:7], 16)
+
+
+def _lock(handle: int, place: int, on: bool) -> None:
+    """Lock a byte of a file, or no longer; raises OSError if another process has it locked."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, place, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK if on else msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB if on else fcntl.LOCK_UN, 1, place)
 
 
 @functools.cache
 def _locks(folder: Path | None) -> int | None:
     """The file of locks, which stays open: to close it would end all that this process has."""
-    if folder is None or sys.platform == "win32":
+    if folder is None:
         return None
     with suppress(OSError):
         _make(folder)
