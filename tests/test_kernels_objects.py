@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,35 @@ def test_a_process_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Mon
     cache.release(name)
 
 
+class Msvcrt(types.ModuleType):
+    """Locks as Windows has them: of the byte where a file stands, which is refused if anyone has it."""
+
+    LK_NBLCK, LK_UNLCK = 2, 0
+
+    def __init__(self) -> None:
+        super().__init__("msvcrt")
+        self.locked: set[int] = set()
+
+    def locking(self, handle: int, mode: int, count: int) -> None:
+        place = os.lseek(handle, 0, os.SEEK_CUR)
+        if count != 1 or place >= 1 << 31 or (mode == self.LK_NBLCK) == (place in self.locked):
+            raise PermissionError(13, "Permission denied")
+        self.locked ^= {place}
+
+
+def test_kernels_are_claimed_on_windows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    windows, name = Msvcrt(), objects.digest(SOURCE)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    assert cache.claim("f" * 32)  # opens the file as this system does
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert cache.claim(name)
+    assert len(windows.locked) == 1
+    assert not cache.claim(name)
+    cache.release(name)
+    assert windows.locked == set()
+    assert cache.claim("f" * 32)
+
+
 def test_a_file_of_locks_that_others_could_have_made_is_not_used() -> None:
     folder().mkdir(mode=0o700, parents=True)
     (folder() / cache.LOCKS).symlink_to(folder() / "elsewhere")
@@ -350,6 +380,25 @@ def test_the_name_depends_on_the_library(monkeypatch: pytest.MonkeyPatch, module
     monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
     objects._library_digest.cache_clear()
     assert objects.digest(SOURCE) != name
+
+
+@pytest.mark.parametrize("module", ["sets/registry", "sets/avx2", "contract/tile", "emit"])
+def test_the_name_does_not_depend_on_what_the_kernel_does_not_use(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    name, text = objects.digest(SOURCE), objects._module_text
+    assert text(module)
+    monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == module else b""))
+    objects._library_digest.cache_clear()
+    assert objects.digest(SOURCE) == name
+
+
+def test_the_name_of_an_array_kernel_depends_on_its_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SOURCE + "\nfrom tosajit.kernels.sets.avx2.vectors import VECTORS\n"
+    name, text = objects.digest(source), objects._module_text
+    monkeypatch.setattr(objects, "_module_text", lambda m: text(m) + (b"#" if m == "sets/avx2" else b""))
+    objects._library_digest.cache_clear()
+    assert objects.digest(source) != name
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Compile the kernels that come with the package: generic ones, those of the samples, and of given models.
+"""Compile the kernels that come with the package: generic ones, those of our models, and of small networks.
 
-For each CPU, processes share the models and an empty cache; the objects go to `tosajit/kernels/compiled`, and
-what lay there before is deleted. Only CPUs whose code this machine runs can be done. The wheel's build does
-the same (`package_build.py`).
+The networks are of all common kinds (`kernel_networks.py`), so that others need few more kernels. For each
+CPU, processes share the models and an empty cache; the objects go to `tosajit/kernels/compiled`, and what lay
+there before is deleted. Only CPUs whose code this machine runs can be done. The wheel's build does the same
+(`package_build.py`).
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Timer
 from time import perf_counter
 
+import archives
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tosajit" / "kernels" / "compiled"
+MODELS, NETWORKS = ("tosajit/samples", "tests/data"), Path(__file__).with_name("kernel_networks.tar.xz")
 VARIABLE = "TOSAJIT_KERNELS"
 WORDS = {
     "none": (),
     "host": ("native",),
-    "all": ("x86-64-v2", "haswell", "skylake-avx512", "icelake-server", "znver4"),
+    "all": ("x86-64-v2", "x86-64-v3", "x86-64-v4", "cascadelake", "icelake-server", "znver4"),
 }
-"""What `TOSAJIT_KERNELS` may say beside names of CPUs; `all`: a CPU of each kind that kernels differ for."""
+"""What `TOSAJIT_KERNELS` may say beside names of CPUs; `all`: each set of features that kernels use."""
 WORKERS = os.cpu_count() or 1
 MINUTES = 10.0
 """How long compiling for a CPU may take; the wheel then has the kernels that are done."""
@@ -69,8 +73,11 @@ def cpus(text: str) -> tuple[str, ...]:
 def make(names: Sequence[str], models: Sequence[Path] = ()) -> int:
     """Compile the kernels for some CPUs, and delete all others; returns how many there are."""
     shutil.rmtree(FOLDER, ignore_errors=True)
-    samples = sorted((ROOT / "tosajit" / "samples").glob("*/model.tosa"))
-    return sum(compiled(name, [*samples, *models]) for name in names)
+    ours = [path for folder in MODELS for path in sorted((ROOT / folder).glob("*/model.tosa"))]
+    with TemporaryDirectory() as place:
+        archives.unpack(NETWORKS, Path(place))
+        networks = sorted(Path(place).iterdir())
+        return sum(compiled(name, [*ours, *networks, *models]) for name in names)
 
 
 def compiled(cpu: str, models: Sequence[Path]) -> int:
@@ -94,6 +101,7 @@ def compiled(cpu: str, models: Sequence[Path]) -> int:
 def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
     """Compile in a process for each core, and tell how far that is; returns what went wrong."""
     environment = {**os.environ, "TOSAJIT_CACHE": cache, "TOSAJIT_CPU": cpu, "PYTHONPATH": str(ROOT)}
+    began = perf_counter()
     reading, writing = os.pipe()
     with open(reading, encoding="utf-8") as told, TemporaryFile("w+", encoding="utf-8") as faults:
         processes = [
@@ -106,8 +114,11 @@ def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
         os.close(writing)
         end = Timer(60 * MINUTES, _kill, [processes])
         end.start()
-        for done, line in enumerate(told, 1):
-            print(f"kernels for {cpu}: {done} of {len(models)} models, {line.strip()}", flush=True)
+        for done, _ in enumerate(told, 1):
+            print(
+                f"kernels for {cpu}: {done} of {len(models)} models, {perf_counter() - began:.0f} s",
+                flush=True,
+            )
         codes = [process.wait() for process in processes]
         timely = end.is_alive()
         end.cancel()

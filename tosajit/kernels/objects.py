@@ -152,7 +152,7 @@ HELPER_WORTH = 4
 """Kernels for which one more process pays: it needs most of a second to start."""
 PATIENCE_SECONDS, LOOK_SECONDS = 60.0, 0.02
 """How long a kernel is waited for that another process compiles, and how often one looks."""
-COMPILER = "native"
+COMPILER, CHOICE = "native", "sets/registry"
 LIBRARY = Path(__file__).parent
 
 
@@ -246,7 +246,7 @@ def compiler() -> bytes:
 def _environment(cpu: Cpu, compiler: bytes) -> bytes:
     """Identify what compiles and for which CPU; the version of macOS does not matter."""
     triple = re.sub(r"(darwin|macosx)[\d.]+", r"\1", cpu.triple)
-    parts = (compiler, triple, cpu.name, sorted(cpu.features))
+    parts = (compiler, triple, cpu.name, cpu.switches)
     return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 
 
@@ -269,15 +269,15 @@ def _library(source: str) -> set[str]:
 
 
 def _needed(modules: Iterable[str]) -> set[str]:
-    """Return modules and the compiler, with all that they import."""
-    found: set[str] = set()
+    """Return modules and the compiler, with all that they import; the CPU, which `CHOICE` gives, is named."""
+    found = {CHOICE}
     pending = [*modules, COMPILER]
     while pending:
         module = pending.pop()
         if module not in found:
             found.add(module)
             pending += _module_imports(module)
-    return found
+    return found - {CHOICE}
 
 
 def _imports(text: str) -> list[str]:

@@ -1,0 +1,83 @@
+"""Which kernels a wheel brings along, and what building it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import archives
+import package_build
+import pytest
+import ready_kernels
+from setuptools import build_meta
+
+from tosajit.kernels import ready
+from tosajit.kernels.sets.cpus import named
+from tosajit.kernels.sets.registry import SETS
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("host", ("native",)),
+        ("none", ()),
+        ("", ()),
+        ("x86-64-v3, host,x86-64-v3", ("x86-64-v3", "native")),
+        ("all", ready_kernels.WORDS["all"]),
+    ],
+)
+def test_words_and_names_say_which_cpus(text: str, names: tuple[str, ...]) -> None:
+    assert ready_kernels.cpus(text) == names
+
+
+def test_all_has_every_set_of_this_architecture_that_machines_without_avxvnni_run() -> None:
+    features = [named("x86_64")[name] for name in ready_kernels.WORDS["all"]]
+    best = {next(name for name, made in SETS.items() if made(one)) for one in features}
+    assert best == set(SETS) - {"neon", "avxvnni"}
+
+
+def test_kernels_are_put_where_they_are_looked_for() -> None:
+    assert Path(ready.__file__).with_name("compiled") == ready_kernels.FOLDER
+
+
+def test_the_networks_whose_kernels_come_along_are_there(tmp_path: Path) -> None:
+    archives.unpack(ready_kernels.NETWORKS, tmp_path)
+    kinds = {path.stem.rpartition("_")[2] for path in tmp_path.iterdir()}
+    assert kinds == {"f32", "i8", "i16x8"}
+
+
+@pytest.mark.parametrize(("value", "needed"), [("none", False), ("host", True), (None, True)])
+def test_only_a_build_that_compiles_needs_what_compiles(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, needed: bool
+) -> None:
+    monkeypatch.setattr(build_meta, "get_requires_for_build_wheel", lambda settings: ["wheel"])
+    monkeypatch.delenv(ready_kernels.VARIABLE, raising=False)
+    if value is not None:
+        monkeypatch.setenv(ready_kernels.VARIABLE, value)
+    found = package_build.get_requires_for_build_wheel()
+    assert found[0] == "wheel"
+    assert any(name.startswith("numba") for name in found[1:]) == needed
+
+
+def built(monkeypatch: pytest.MonkeyPatch, count: int, settings: package_build.Settings) -> object:
+    """What setuptools is asked for, where so many kernels have been compiled."""
+    asked: list[object] = []
+
+    def build(folder: str, settings: object, metadata: str | None) -> str:
+        asked.append(settings)
+        return "name.whl"
+
+    monkeypatch.setattr(ready_kernels, "make", lambda names: count)
+    monkeypatch.setattr(build_meta, "build_wheel", build)
+    assert package_build.build_wheel("folder", settings) == "name.whl"
+    return asked[0]
+
+
+def test_a_wheel_with_kernels_is_one_of_a_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sysconfig.get_platform", lambda: "amiga-68k")
+    assert built(monkeypatch, 0, None) == {}
+    assert built(monkeypatch, 9, None) == {"--build-option": ["--plat-name=amiga-68k"]}
+    assert built(monkeypatch, 9, {"--build-option": "-v"}) == {
+        "--build-option": ["-v", "--plat-name=amiga-68k"]
+    }
+    own = {"--build-option": ["--plat-name=manylinux_2_28_x86_64"]}
+    assert built(monkeypatch, 9, own) == own
