@@ -17,6 +17,7 @@ from tosajit.cli import main
 from tosajit.cli.output import Bar, bytes_text, seconds_text
 from tosajit.cli.run import drawn_for
 from tosajit.dtypes import DTYPES
+from tosajit.kernels import ready
 from tosajit.operators import OPERATORS
 from tosajit.operators.lowering import Lowering
 
@@ -244,10 +245,20 @@ def test_operators_of_an_extension(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(said(capsys, "operators", "--profile", "EXT-FFT", "--markdown").splitlines()) == 4
 
 
+WITHOUT_PACKAGED = """
+import sys
+from pathlib import Path
+from tosajit.cli import main
+from tosajit.kernels import ready
+ready.FOLDER = Path(sys.executable)
+sys.exit(main(["cache", *sys.argv[1:]]))
+"""
+
+
 def test_the_cache_is_warmed_and_cleared(small: Path, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
         environment = {**os.environ, "TOSAJIT_CACHE": str(tmp_path / "cache")}
-        command = [sys.executable, "-m", "tosajit", "cache", *arguments]
+        command = [sys.executable, "-c", WITHOUT_PACKAGED, *arguments]
         done = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True)
         assert done.stderr == ""
         return done.stdout
@@ -258,6 +269,17 @@ def test_the_cache_is_warmed_and_cleared(small: Path, tmp_path: Path) -> None:
     assert run("warm", str(small)).endswith(": 0 kernels compiled\n")
     assert "kernels deleted" in run("clear")
     assert run("show").endswith("cache: 0 kernels, 0 executables, 0 bytes\n")
+
+
+def test_kernels_of_the_package_are_told_of(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ready, "FOLDER", tmp_path)
+    (folder := tmp_path / "native").mkdir()
+    (folder / ready.COMPILER).write_text("00")
+    (folder / f"{'0' * 32}.o").touch()
+    assert said(capsys, "cache").endswith(f"{folder}: 1 kernel of the package\n")
+    assert json.loads(said(capsys, "cache", "--json"))["packaged"] == {str(folder): 1}
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tosajit.cli.output import bytes_text, print_json
+from tosajit.kernels import ready
 from tosajit.kernels.cache import (
     cache_bytes,
     cache_fault,
@@ -13,6 +14,7 @@ from tosajit.kernels.cache import (
     cached_objects,
     clear_cache,
 )
+from tosajit.kernels.sets.registry import cpu
 
 
 def run(options: Namespace) -> int:
@@ -34,8 +36,9 @@ def run(options: Namespace) -> int:
 
 def _show(options: Namespace) -> None:
     count, size, fault = len(cached_objects()), cache_bytes(), cache_fault()
+    packaged = {str(one.folder): len(one.names) for one in ready.shelves(cpu(), ready.FOLDER)}
     if options.json:
-        figures = {"kernels": count, "executables": cached_executables(), "bytes": size}
+        figures = {"kernels": count, "executables": cached_executables(), "bytes": size, "packaged": packaged}
         print_json({"folder": _folder(), **figures, "fault": fault or None})
     elif fault:
         print(f"kernels are not cached: {fault}")
@@ -44,6 +47,8 @@ def _show(options: Namespace) -> None:
         kernels = f"{count} kernel{'' if count == 1 else 's'}"
         executables = f"{whole} executable{'' if whole == 1 else 's'}"
         print(f"{cache_folder()}: {kernels}, {executables}, {bytes_text(size)}")
+    for folder, number in () if options.json else packaged.items():
+        print(f"{folder}: {number} kernel{'' if number == 1 else 's'} of the package")
 
 
 def _warm(options: Namespace) -> None:
