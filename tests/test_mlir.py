@@ -295,6 +295,8 @@ FAULTS = {
         ("3:14", "expected a type, but found the end of the text"),
     'func.func @f(%x: tensor<2xf32) {}':
         ("1:30", "expected `>` behind the type of the elements, but found `)`"),
+    'func.func @f(%x: tensor<2xf6E2M3FN>, %i: index) { return }':
+        ("1:14", "%x: TOSA 1.0.1 has no type tensor<2xf6E2M3FN>"),
     'func.func @f() { ~ }': ("1:18", "'~' begins nothing in this language"),
     'func.func @f() {\n  return': ("1:16", "this is not closed; close it with `}`"),
 }  # fmt: skip

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from tiling.words import plain
 from tosajit.errors import FileError
 from tosajit.files.closing import closed_graph
 from tosajit.frontends.mlir.block import Building
-from tosajit.frontends.mlir.context import Context, Faults
+from tosajit.frontends.mlir.context import Context, Faults, Refused
 from tosajit.frontends.mlir.kinds import kind_of, scale_of
 from tosajit.frontends.mlir.syntax.records import (
     Argument,
@@ -92,8 +93,12 @@ def _graph(context: Context, function: Operation) -> Graph:
     block = function.regions[0].blocks[0]
     names = _given(function.attributes.get("arg_attrs"), len(block.arguments))
     main = Building(context, "main")
-    for argument, name in zip(block.arguments, names, strict=True):
-        main.take(argument, name or _given_to(argument))
+    taken = [
+        _takes(main, context, argument, name or _given_to(argument))
+        for argument, name in zip(block.arguments, names, strict=True)
+    ]
+    if not all(taken):
+        context.faults.settle()
     main.variables()
     results = main.run(
         function.regions[0], ("func.return", "return", "ml_program.return", "ml_program.output")
@@ -107,6 +112,16 @@ def _graph(context: Context, function: Operation) -> Graph:
     types = {**dict(zip(done.outputs, given, strict=False)), **dict(zip(done.inputs, inputs, strict=True))}
     graph = Graph((Region("main", (done,)), *context.regions))
     return replace(graph, outside=_outside(types), scales=_scales(types))
+
+
+def _takes(main: Building, context: Context, argument: Argument, name: str) -> bool:
+    """Add an input; whether TOSA has its type."""
+    try:
+        main.take(argument, name)
+    except Refused as fault:
+        context.faults.add(fault.span, f"%{plain(argument.name)}: {fault.message}", fault.remedy)
+        return False
+    return True
 
 
 def _given(names: Attribute | None, count: int) -> list[str]:
