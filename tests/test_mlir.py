@@ -354,3 +354,34 @@ def test_what_several_tools_write_stands_in_one_module() -> None:
     assert branch.tolist() == [1 ^ 7, 2 ^ -2]
     assert last == 4
     assert gathered.ravel().tolist() == [-20, 1.5]
+
+
+def test_integers_without_a_sign_are_only_moved_and_rescaled() -> None:
+    text = """func.func @f(%x: tensor<2xui8>) -> tensor<1x2xTYPE> {
+      %s = tosa.const_shape {values = dense<[1, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
+      %0 = tosa.reshape %x, %s : (tensor<2xui8>, !tosa.shape<2>) -> tensor<1x2xui8>
+      %1 = OPERATOR : (tensor<1x2xui8>) -> tensor<1x2xTYPE>
+      return %1 : tensor<1x2xTYPE>
+    }"""
+    graph = load(text.replace("OPERATOR", "tosa.identity %0").replace("TYPE", "ui8"))
+    given = np.array([3, 200], np.uint8)
+    assert tj.compile(graph)(given).tolist() == [[3, 200]]
+    with pytest.raises(ScriptError, match=r"%1 \(tosa.cast\) computes with integers without a sign"):
+        load(text.replace("OPERATOR", "tosa.cast %0").replace("TYPE", "i32"))
+
+
+def test_constants_that_are_too_wide_stay_so_in_regions() -> None:
+    text = """func.func @f(%c: tensor<i1>) -> tensor<1xi64> {
+      %big = "tosa.const"() <{values = dense<5000000000> : tensor<1xi64>}> : () -> tensor<1xi64>
+      %0 = tosa.cond_if %c : tensor<i1> -> tensor<1xi64> {
+        tosa.yield %big : tensor<1xi64>
+      } else {
+        %1 = tosa.identity %big : (tensor<1xi64>) -> tensor<1xi64>
+        tosa.yield %1 : tensor<1xi64>
+      }
+      return %0 : tensor<1xi64>
+    }"""
+    with pytest.raises(ScriptError) as caught:
+        load(text)
+    assert "%1 (tosa.identity) computes in i64, which TOSA 1.0.1 lacks" in str(caught.value)
+    assert "%big: its elements are more than TOSA 1.0.1 can hold" in str(caught.value)

@@ -36,6 +36,11 @@ _MOVING = frozenset(
     "RESHAPE REVERSE SCATTER SELECT SLICE TILE TRANSPOSE".split()
 )
 """Operators whose results are elements of their inputs, or comparisons: narrower types make no difference."""
+_UNSIGNED = frozenset(
+    "CONCAT CUSTOM EQUAL GATHER IDENTITY PAD RESCALE RESHAPE REVERSE SCATTER SELECT SLICE TILE "
+    "TRANSPOSE".split()
+)
+"""Operators that look at no sign, but for RESCALE, whose attributes say it."""
 
 
 class Building:
@@ -216,6 +221,12 @@ class Building:
         """Refuse to compute in narrower types what may give other results."""
         kinds = [self._kinds[name] for name in inputs]
         results = [self.context.value("", type, operation.span)[1] for type in operation.type.results]
+        if any(kind.unsigned for kind in (*kinds, *results)) and cls.opcode not in _UNSIGNED:
+            raise Refused(
+                operation.span,
+                "computes with integers without a sign, which TOSA 1.0.1 has only in RESCALE",
+                "rescale them first, or use tosa-convert-integer-type-to-signless",
+            )
         wide = next((kind.wide for kind in (*kinds, *results) if kind.wide), "")
         if not wide:
             return
@@ -292,6 +303,8 @@ class Building:
         name, value = self._free(around), self._parent.values[around]
         self.values[name] = replace(value, name=name)
         self._known[key], self._kinds[name] = name, self._parent._kinds[around]
+        if around in self._parent._wide:
+            self._wide[name] = self._parent._wide[around]
         if value.data is None:
             self.captured[key] = name
         else:

@@ -46,6 +46,7 @@ class Kind:
     """The type of NumPy that arrays of inputs and outputs have, if it is another one."""
     wide: str = ""
     """The name of a type with more bits than TOSA has: `i64` or `f64`."""
+    unsigned: bool = False
 
 
 _WIDE = {
@@ -66,7 +67,7 @@ def kind_of(name: str) -> Kind | None:
     plain = name.removeprefix("u").removeprefix("s") if re.fullmatch(r"[us]i[0-9]+", name) else name
     if plain not in _TYPES:
         return None
-    return Kind(_TYPES[plain], "uint8" if name == "ui8" else "")
+    return Kind(_TYPES[plain], "uint8" if name == "ui8" else "", unsigned=name.startswith("u"))
 
 
 def scale_of(type: Type) -> tuple[float, int] | None:
