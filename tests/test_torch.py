@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,27 @@ def test_a_write_to_a_view_is_seen_in_the_tensor_and_in_other_views() -> None:
     found = run(program(nodes, "def", {"x": X}), X)
     for one, expected in zip(found, (-3 * X.T, 1 - 3 * X, 2 - 3 * X.reshape(6)), strict=True):
         np.testing.assert_array_equal(one, expected)
+
+
+def test_views_of_views_that_are_written_again_and_again_are_bounded() -> None:
+    letters = "abcdefghijklmnopqrstuvw"
+    nodes = [node("a", "aten.neg.default", X, self="x")]
+    nodes += [node(new, "aten.view.default", X, self=old, size=(2, 3)) for old, new in pairwise(letters)]
+    write = node("w", "aten.relu_.default", X, self="w")
+    nodes += [replace(write, outputs=(Value(f"w{one}", Type.FLOAT32, X.shape),)) for one in range(900)]
+    with pytest.raises(tj.FileError, match="its views are written too often"):
+        lowered(program(nodes, "a", {"x": X}))
+
+
+@pytest.mark.parametrize("dims", [None, (0, "x"), (0,)])
+def test_arguments_that_make_no_sense_are_told(dims: Argument) -> None:
+    nodes = [
+        node("a", "aten.neg.default", X, self="x"),
+        node("b", "aten.permute.default", X.T, self="a", dims=dims),
+        node("c", "aten.relu_.default", X.T, self="b"),
+    ]
+    with pytest.raises(tj.TosaError, match=r"expected arguments that its operators take|make no sense"):
+        lowered(program(nodes, "a", {"x": X}))
 
 
 def test_a_buffer_that_is_written_is_a_variable() -> None:

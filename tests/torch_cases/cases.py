@@ -44,6 +44,7 @@ def cases() -> dict[str, Case]:
         **layers(),
         **places(),
         **decomposed(),
+        **core(),
     }
 
 
@@ -472,7 +473,6 @@ def places() -> dict[str, Case]:
 def decomposed() -> dict[str, Case]:
     """Operators without lowerings of their own, which `torch` takes apart."""
     x, y, image = real(3, 4), real(3, 4), real(1, 2, 6, 6)
-    grid = torch.rand(1, 4, 5, 2) * 2.4 - 1.2
     return {
         "huber": (F.huber_loss, (x, y)),
         "mse": (F.mse_loss, (x, y)),
@@ -480,7 +480,6 @@ def decomposed() -> dict[str, Case]:
         "nan_to_num": (lambda a: torch.nan_to_num(a / (a > 0), 1.0, 2.0, 3.0), (x,)),
         "addr": (torch.addr, (real(3, 4), real(3), real(4))),
         "im2col": (nn.Unfold(3, padding=1), (image,)),
-        "grid_sample": (lambda a, b: F.grid_sample(a, b, align_corners=False), (image, grid)),
         "affine_grid": (lambda a: F.affine_grid(a, [1, 2, 4, 5], align_corners=False), (real(1, 2, 3),)),
         "cdist": (torch.cdist, (x, real(5, 4))),
         "cross": (torch.linalg.cross, (real(4, 3), real(4, 3))),
@@ -501,3 +500,55 @@ def decomposed() -> dict[str, Case]:
         "fold": (nn.Fold((6, 6), 3, padding=1), (real(1, 18, 36),)),
         "adaptive_pairs": (lambda a: F.adaptive_max_pool1d(a, 3), (real(2, 3, 7),)),
     }
+
+
+def core() -> dict[str, Case]:
+    """Operators that `torch` itself calls, as programs have them that were taken apart."""
+    aten = torch.ops.aten
+    x, row, image, volume, i = real(3, 4), real(2, 3, 7), real(1, 4, 5, 6), real(1, 2, 3, 4, 3), whole(3, 4)
+    scale, offset, mean, variance = real(4), real(4), real(4), positive(4)
+    along = whole(3, 4, low=0, high=3)
+    return {
+        "clamp_max": (lambda a: a.clamp_max(0.3), (x,)),
+        "diff": (lambda a, b: torch.diff(a, dim=0, prepend=b), (x, real(1, 4))),
+        "aminmax": (lambda a: torch.aminmax(a, dim=1), (x,)),
+        "count_nonzero": (lambda a: torch.count_nonzero(a, 1), (whole(3, 4, low=-1, high=2),)),
+        "and": (lambda a: (a > 0) & (a < 1), (x,)),
+        "or": (lambda a: (a < 0) | (a > 1), (x,)),
+        "and_whole": (lambda a: a & 5, (i,)),
+        "exp2": (torch.exp2, (x,)),
+        "nearest_row": (lambda a: F.interpolate(a, 10, mode="nearest"), (row,)),
+        "nearest_exact_row": (lambda a: F.interpolate(a, 10, mode="nearest-exact"), (row,)),
+        "nearest_volume": (lambda a: F.interpolate(a, scale_factor=2, mode="nearest"), (volume,)),
+        "nearest_exact_volume": (lambda a: F.interpolate(a, (2, 5, 4), mode="nearest-exact"), (volume,)),
+        "scatter_reduce": (lambda a, b: a.scatter_reduce(0, b, a * 2, "amax"), (x, along)),
+        "index_fill": (lambda a, b: a.index_fill(1, b, 2.5), (x, torch.tensor([3, 0]))),
+        "rnn_relu_cell": (nn.RNNCell(4, 3, nonlinearity="relu"), (x,)),
+        "core_softmax": (lambda a: aten._softmax.default(a, 1, False), (x,)),
+        "core_log_softmax": (lambda a: aten._log_softmax.default(a, 0, False), (x,)),
+        "core_layer_norm": (
+            lambda a, b: aten.native_layer_norm.default(a, [4], b, None, 1e-5)[0],
+            (x, scale),
+        ),
+        "core_group_norm": (
+            lambda a: aten.native_group_norm.default(a, None, None, 1, 4, 30, 2, 1e-5)[0],
+            (image,),
+        ),
+        "core_batch_norm": (normalized, (image, scale, offset, mean, variance)),
+        "core_pad": (lambda a: aten.constant_pad_nd.default(a, [1, 2, 0, -1], 2.5), (x,)),
+        "core_reflection": (lambda a: aten.reflection_pad2d.default(a, [1, 2, 0, 1]), (image,)),
+        "core_replication": (lambda a: aten.replication_pad2d.default(a, [1, 2, 0, 1]), (image,)),
+        "core_convolution": (convolved, (image, real(2, 4, 3, 3))),
+        "core_transposed": (lambda a, b: convolved(a, b, True), (image, real(4, 2, 3, 3))),
+        "core_scalar": (lambda a: a + aten.scalar_tensor.default(2.5), (x,)),
+    }
+
+
+def normalized(image: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+    function = torch.ops.aten._native_batch_norm_legit_no_training.default
+    return function(image, scale, offset, mean, variance, 0.1, 1e-5)[0]
+
+
+def convolved(image: Any, kernels: Any, is_transposed: bool = False) -> Any:
+    function = torch.ops.aten.convolution.default
+    return function(image, kernels, None, [2, 1], [1, 0], [1, 1], is_transposed, [0, 0], 1)

@@ -88,11 +88,42 @@ def far(one: Any, wanted: Any, size: int) -> Iterator[str]:
         yield f"off by {error:.2e} of the greatest"
 
 
+def golden() -> None:
+    """Keep the first case of each operator."""
+    from tests.torch_cases.cases import cases
+    from tests.torch_cases.golden import Golden, save
+    from tosajit.frontends.torch.functional import functional
+    from tosajit.frontends.torch.loading import program_of
+
+    seen: set[str] = set()
+    found: list[Golden] = []
+    for name, (function, inputs) in cases().items():
+        module = module_of(function)
+        exported = torch.export.export(module, inputs)
+        program = program_of(exported)
+        targets = {one.target for one in functional(program).graph.nodes}
+        if targets <= seen:
+            continue
+        seen |= targets
+        with torch.no_grad():
+            given, expected = (
+                tuple(
+                    array_of(one).copy() for one in torch.utils._pytree.tree_leaves(tree) if one is not None
+                )
+                for tree in (inputs, module(*inputs))
+            )
+        found.append(Golden(name, program, given, expected))
+    save(found)
+
+
 def main() -> None:
     """Print how each case compares."""
     kind, seed, *names = sys.argv[1:]
     logging.getLogger("tosajit").setLevel(logging.ERROR)
     torch.manual_seed(int(seed))
+    if kind == "golden":
+        golden()
+        return
     if kind == "cases":
         from tests.torch_cases.cases import cases
 

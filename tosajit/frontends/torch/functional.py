@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from tosajit.errors import FileError
 from tosajit.frontends.frame.proportion import below
 from tosajit.frontends.torch.records import Argument, Graph, Node, Program, Reference, Value
 
+_FREE_NODES, _NODES = 10_000, 4
+"""How many nodes may be put between the others, and how many more for each of them."""
 _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 """Operators that run a graph as it is, with the place of that graph among their arguments."""
 _SHAPED = frozenset(
@@ -27,9 +30,11 @@ _VIEWS = _SHAPED | frozenset(
 
 def functional(program: Program) -> Program:
     """The program without writes in place: what they write to buffers are outputs."""
-    nodes = tuple(inlined(program.graph.nodes))
-    found = _Walk(program, nodes)
-    return found.program()
+    try:
+        return _Walk(program, tuple(inlined(program.graph.nodes))).program()
+    except (LookupError, TypeError, ValueError) as error:
+        text = f"expected arguments that its operators take ({type(error).__name__}: {error})"
+        raise FileError(text) from None
 
 
 def inlined(nodes: Iterable[Node], depth: int = 0) -> Iterable[Node]:
@@ -163,7 +168,7 @@ class _Walk:
 
     def _scattered(self, view: _View, before: str, new: str) -> str:
         """The tensor that another one is a view of, with the elements of that one."""
-        name = f"{view.source}/written_{next(self.numbers)}"
+        name = f"{view.source}/written_{self._number()}"
         whole = replace(self.values[view.source], name=name)
         target, more = _inverse(view, whole.shape)
         first = {"self": Reference(before), "src": Reference(new)} if "_scatter" in target else {}
@@ -171,6 +176,15 @@ class _Walk:
         self.nodes.append(Node(name, target, arguments, (whole,), view.node.module, view.node.place))
         self.values[name] = whole
         return name
+
+    def _number(self) -> int:
+        """The number of a node that is put between the others."""
+        number = next(self.numbers)
+        if number > _FREE_NODES + _NODES * len(self.source):
+            raise FileError(
+                "expected a program in proportion to its file, but its views are written too often"
+            )
+        return number
 
     def _current(self, argument: Argument) -> Argument:
         if isinstance(argument, tuple):
@@ -194,7 +208,7 @@ class _Walk:
         return self.now.get(name, name)
 
     def _renew(self, name: str, view: _View, storage: _Storage) -> None:
-        suffix = f"/again_{next(self.numbers)}"
+        suffix = f"/again_{self._number()}"
         outputs = tuple(replace(one, name=one.name + suffix) for one in view.node.outputs)
         first = next(iter(view.node.arguments))
         arguments = {**view.node.arguments, first: Reference(self._name(view.source))}
@@ -214,8 +228,7 @@ def _inverse(view: _View, shape: tuple[int, ...]) -> tuple[str, dict[str, Argume
         case "slice" | "select":
             return f"aten.{operator}_scatter.default", given
         case "chunk" | "split" | "split_with_sizes":
-            dim = given.get("dim", 0)
-            assert isinstance(dim, int)
+            dim = _whole(given.get("dim", 0))
             start = sum(one.shape[dim] for one in view.node.outputs[:place])
             end = start + view.output.shape[dim]
             return "aten.slice_scatter.default", {"dim": dim, "start": start, "end": end}
@@ -225,13 +238,17 @@ def _inverse(view: _View, shape: tuple[int, ...]) -> tuple[str, dict[str, Argume
             dims = {"dim0": given.get("dim0", 0), "dim1": given.get("dim1", -1)}
             return "aten.transpose.int", dims
         case "permute":
-            dims_ = given["dims"]
-            assert isinstance(dims_, tuple)
-            places = [one % len(shape) for one in dims_ if isinstance(one, int)]
+            places = [_whole(one) % len(shape) for one in _flat(given["dims"])]
             return "aten.permute.default", {"dims": tuple(places.index(one) for one in range(len(shape)))}
         case _ if operator in _SHAPED:
             return "aten.view.default", {"size": shape}
     return f"{view.node.target} that is written in place", {}
+
+
+def _whole(argument: Argument) -> int:
+    if not isinstance(argument, int):
+        raise TypeError(f"{argument!r:.60} is no integer")
+    return argument
 
 
 def _operator(node: Node) -> str:

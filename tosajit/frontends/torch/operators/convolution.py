@@ -123,11 +123,11 @@ def convolution(
     stride: Ints,
     padding: Ints,
     dilation: Ints,
-    is_transposed: bool,
+    transposed: bool,
     output_padding: Ints,
     groups: int,
 ) -> Tensor:
     """Convolution or its transpose."""
-    if is_transposed:
+    if transposed:
         return conv_transpose(node, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return conv(node, input, weight, bias, stride, padding, dilation, groups)

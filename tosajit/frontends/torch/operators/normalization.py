@@ -56,7 +56,7 @@ def batch_norm(
     value = input.tensor
     given = [one for one in (weight, bias, running_mean, running_var) if one is not None]
     if not all(one.is_constant for one in given):
-        raise Refused("its statistics are computed")
+        return _by_channels(value, weight, bias, running_mean, running_var, eps)
     mean, variance = (one.raw.astype(np.float64) for one in (running_mean, running_var))
     factors = (1 if weight is None else weight.raw.astype(np.float64)) / np.sqrt(variance + eps)
     offsets = (0 if bias is None else bias.raw.astype(np.float64)) - mean * factors
@@ -68,6 +68,16 @@ def batch_norm(
     row = (1, -1, *(1,) * (value.ndim - 2))
     scale, offset = (one.reshape(row).astype(value.dtype.storage) for one in (factors, offsets))
     return ops.add(ops.mul(value, scale), offset)
+
+
+def _by_channels(
+    value: Tensor, scale: Operand | None, offset: Operand | None, mean: Operand, variance: Operand, eps: float
+) -> Tensor:
+    """The same by statistics that are computed."""
+    shape = (value.shape[1], *(1,) * (value.ndim - 2))
+    middle, spread = (reshaped(one.tensor, (1, *shape)) for one in (mean, variance))
+    inverse = ops.rsqrt(ops.add(spread, number(spread, eps)))
+    return affine(ops.mul(ops.sub(value, middle), inverse), scale, offset, shape)
 
 
 def _folded(input: Operand, factors: Array, offsets: Array) -> Tensor | None:
