@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.tflite_cases import draw
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tosajit.arrays import Array
+from tosajit.customs.attributes import numbers
 from tosajit.errors import CompileError
 from tosajit.frontends.tflite.schema import Type
 
@@ -68,3 +70,15 @@ def test_an_operand_that_is_left_out_is_refused() -> None:
 def test_strings_are_refused() -> None:
     with pytest.raises(tj.ModelError, match="which TOSA has no type for"):
         tj.load(model("MyDouble", kind=Type.STRING))
+
+
+def test_detections_are_many_and_not_regular_where_nothing_else_is_said() -> None:
+    said = []
+    for seed in range(25):
+        graph = tj.load(draw("TFLite_Detection_PostProcess", "float32", seed).model)
+        (found,) = [one.operator for one in graph.nodes if isinstance(one.operator, tj.operators.CUSTOM)]
+        options = numbers(found.implementation_attrs)
+        said.append((options["detections_per_class"], bool(options["use_regular_nms"])))
+    assert (100, False) in said
+    assert (100, True) not in said
+    assert max(count for count, _ in said if count != 100) <= 20
