@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from tosajit.errors import FileError
 from tosajit.files import builder as module
+from tosajit.files import cursor
 from tosajit.files.builder import Builder
+from tosajit.files.cursor import Source
 
 FORMS = {
     "bool": "?", "int8": "b", "uint8": "B", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
@@ -121,3 +124,17 @@ def test_a_flatbuffer_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_numbers_that_do_not_fit_are_refused(form: str, value: int) -> None:
     with pytest.raises(ValueError, match=r"format requires|out of range"):
         Builder().table([(form, value)])
+
+
+@pytest.mark.parametrize(("field", "cost"), [([], 64), ([("uint8", 3)], 64)])
+def test_a_table_is_read_as_long_as_the_budget_lasts(field: list[Any], cost: int) -> None:
+    builder = Builder()
+    data = memoryview(builder.finished(builder.table(field), b"TEST"))
+    for spare in (0, 1):
+        source = Source(data, cost + spare, "a test")
+        cursor.root(source, b"TEST", ("one",))
+        assert source.budget == spare
+    with pytest.raises(FileError, match="its offsets repeat too much"):
+        cursor.root(Source(data, cost - 1, "a test"), b"TEST", ("one",))
+    assert Source.of(data).budget == (1 << 20) + 4 * len(data)
+    assert Source.of(bytes(32 << 20)).budget == (1 << 20) + (64 << 20)

@@ -286,6 +286,16 @@ def test_an_input_that_is_left_out_has_its_default_value() -> None:
     assert found.value == 1.0
 
 
+def test_default_values_of_inputs_know_attributes_and_shapes() -> None:
+    """Section 2.6."""
+    text = """operator op { @attrib { k: real; } @input { x: real[n]; s: real[] = k; t: real[n,2] = 2.0 * k; }
+        @output { y: real[n]; } }"""
+    made = operation(text, {"x": tensor(3)}, k=2.5)
+    found = [one for name in "st" for one in tensors_of(made.inputs[name])]
+    assert [one.shape for one in found] == [(), (3, 2)]
+    assert [np.asarray(one.value).tolist() for one in found] == [2.5, [[5.0, 5.0]] * 3]
+
+
 def test_packs_stand_on_both_sides() -> None:
     """Section 2.10."""
     first, second, third = steps("""graph main { @input { x: real[6,2]; } @output { y: real[4,2]; z: real; }

@@ -305,6 +305,7 @@ SUITES = {
     "tosajit/files/": (
         "tests/test_golden_interfaces.py",
         "tests/test_golden_files.py",
+        "tests/test_files_builder.py",
         "tests/test_files.py",
         "tests/test_files_npy.py",
         "tests/test_arrays.py",
