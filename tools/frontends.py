@@ -41,6 +41,7 @@ DOORS = (
     Door("TensorFlow", "Arm's, by TensorFlow", _tool("framework_operators.py", "--door", "tensorflow")),
     Door("ONNX", "ONNX's own", _tool("onnx_nodes.py")),
     Door("PyTorch", "ours, by PyTorch", _pytest("tests/test_torch*.py", "tests/test_executorch.py")),
+    Door("Torch", "Arm's, by PyTorch", _tool("torch_modules.py")),
     Door("MLIR", "ours, by tosa-opt", _pytest("tests/test_mlir*.py")),
     Door("JAX", "drawn, by JAX", _tool("jax_primitives.py", "--seed", "1000", "--cases", "16")),
     Door("NNEF", "ours, by its formulas", _tool("nnef.py")),

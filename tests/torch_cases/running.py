@@ -128,6 +128,11 @@ def main() -> None:
         from tests.torch_cases.cases import cases
 
         chosen = {name: one for name, one in cases().items() if not names or name in names}
+    elif kind == "arm":
+        from tests.torch_cases import arm
+
+        every = {one.name: (one.module, one.inputs) for one in arm.cases(int(seed))}
+        chosen = {name: one for name, one in every.items() if not names or name.startswith(tuple(names))}
     else:
         from tests.torch_cases.models import models
 

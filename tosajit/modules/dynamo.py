@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tosajit.errors import InputError, TosaError
+from tosajit.frontends.torch.functional import functional
 from tosajit.frontends.torch.loading import exported_program, program_of
 from tosajit.modules.calling import of_program
 
@@ -37,7 +38,7 @@ def _compiled(module: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Ca
     example = tuple(inputs[place] for place in given)
     exported = exported_program(frozen, example)
     program = program_of(exported)
-    if program.mutations:
+    if functional(program).mutations:
         raise InputError("it writes to a tensor of its module or its caller, which tosajit cannot reach")
     run = of_program(exported, program).compile(**options)
     return lambda *tensors: run(*(tensors[place] for place in given))
