@@ -243,6 +243,8 @@ def test_a_function_must_be_one_of_the_module() -> None:
         tj.FileError, match="function is 'other', but those of the module are double, negative"
     ):
         load(TWO, function="other")
+    with pytest.raises(tj.FileError, match="constants are given, but only ONNX models"):
+        load(TWO, function="double", constants={"x": 1})
     with pytest.raises(tj.FileError, match="only MLIR modules have functions"):
         tj.load(tj.samples.path("ds_cnn"), function="main")
 

@@ -66,6 +66,7 @@ def load(
     if isinstance(source, bytes | bytearray | memoryview):
         _refuse(nnef)
         if _is_mlir(bytes(memoryview(source)[:_SEEN])):
+            _refuse_constants(constants)
             return _of_mlir(source, function or signature, shapes, "the text")
         _refuse_function(function)
         return load_bytes(source, signature, shapes, constants=constants)
@@ -83,6 +84,7 @@ def load(
     data = read_file(source)
     with file_errors(source):
         if Path(source).suffix == ".mlir" or _is_mlir(bytes(data[:_SEEN])):
+            _refuse_constants(constants)
             return _of_mlir(data, function or signature, shapes, str(source))
         _refuse_function(function)
         return load_bytes(data, signature, shapes, Path(source).parent, constants)
@@ -116,8 +118,7 @@ def load_bytes(
         from tosajit.frontends.torch.saved import graph_of as graph_of_torch
 
         return graph_of_torch(data, shapes)
-    if constants is not None:
-        raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
+    _refuse_constants(constants)
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
     _refuse_signature(signature)
@@ -153,6 +154,11 @@ def _of_mlir(data: Bytes, function: str | None, shapes: Shapes | None, name: str
     from tosajit.frontends.mlir.loading import graph_of
 
     return graph_of(data, function, shapes, name)
+
+
+def _refuse_constants(constants: Constants | None) -> None:
+    if constants is not None:
+        raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
 
 
 def _refuse_function(function: str | None) -> None:
