@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("sim", "tiling", "tosajit")
 COMPILED = "tosajit/kernels/compiled/"
 MADE_BY_SETUPTOOLS = ("PKG-INFO", "setup.cfg", "tosajit.egg-info/")
-WHEEL_BYTES = 6_000_000
+WHEEL_BYTES, KERNEL_BYTES = 6_000_000, 1_500_000
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packages")]
@@ -111,7 +111,10 @@ def test_the_wheel_has_the_files_of_the_packages(packages: Packages) -> None:
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= found
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in found)
-    assert packages.wheel.stat().st_size < WHEEL_BYTES
+    with ZipFile(packages.wheel) as archive:
+        kernels = sum(one.compress_size for one in archive.infolist() if one.filename.startswith(COMPILED))
+    assert kernels < KERNEL_BYTES
+    assert packages.wheel.stat().st_size - kernels < WHEEL_BYTES
 
 
 def test_the_wheel_has_kernels_for_this_machine_and_its_name_says_so(packages: Packages) -> None:
