@@ -138,7 +138,7 @@ def global_average_pool(node: Node) -> Tensor:
     sides = [
         Side(axis, value.shape[axis], 1, 1, Span(0, 0, 1)) for axis in _axes(node) if value.shape[axis] > 1
     ]
-    return mean(value, sides, [(0, 0)] * len(sides))
+    return mean(value, sides, None)
 
 
 @operator("GlobalMaxPool", types=REAL)
