@@ -55,10 +55,11 @@ if TYPE_CHECKING:
         Violation,
     )
     from tosajit.files import from_bytes, to_bytes
-    from tosajit.frontends import from_jax, from_tensorflow, load, save
+    from tosajit.frontends import from_tensorflow, load, save
     from tosajit.graph import Block, Graph, Node, Region, Value
     from tosajit.graph.operator import OPERATORS
     from tosajit.modules.calling import from_torch
+    from tosajit.modules.functions import from_jax
     from tosajit.npu.explore import explore
     from tosajit.npu.simulate import simulate
     from tosajit.runtime.context import Context
@@ -77,8 +78,8 @@ _WHERE = {
     ),
     "tosajit.npu.explore": "explore",
     "tosajit.files": "from_bytes to_bytes",
-    "tosajit.frontends": "from_jax from_tensorflow load save",
-    "tosajit.modules": "from_torch",
+    "tosajit.frontends": "from_tensorflow load save",
+    "tosajit.modules": "from_jax from_torch",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
     "tosajit.graph.operator": "OPERATORS",

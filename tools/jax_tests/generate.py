@@ -44,7 +44,7 @@ def written(name: str, drawn: Drawn) -> dict[str, Any]:
     """A case with what JAX computes."""
     import jax
 
-    function = traced(drawn.function, drawn.arguments)
+    function = traced(drawn.function, drawn.arguments).function
     if drawn.primitive and drawn.primitive not in set(_primitives(function.body)):
         raise AssertionError(f"{name}: the case has {sorted(set(_primitives(function.body)))}")
     results = jax.tree.leaves(jax.jit(drawn.function)(*drawn.arguments))

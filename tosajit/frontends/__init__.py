@@ -6,7 +6,6 @@ import that and all below it.
 """
 
 from tosajit.frontends.formats import load, load_bytes, save
-from tosajit.frontends.jax.loading import from_jax
 from tosajit.frontends.tensorflow.loading import from_tensorflow
 
-__all__ = ["from_jax", "from_tensorflow", "load", "load_bytes", "save"]
+__all__ = ["from_tensorflow", "load", "load_bytes", "save"]

@@ -29,6 +29,7 @@ def gathers(rng: Random, name: str) -> Drawn:
     if form == 0:
         axis = int(rng.integers(value.ndim))
         index = _indices(rng, value.shape[axis], mode)
+        mode = "clip" if mode == "promise_in_bounds" else mode
         index = abs(index) if mode == "fill" else index
         return Drawn(lambda x, i: jnp.take(x, i, axis, mode=mode), (value, index), name)
     if form == 1:

@@ -1,33 +1,28 @@
-"""`tj.from_jax`: JAX traces a function, and its jaxpr becomes a graph."""
+"""Traced functions: JAX is imported here and in the reader, and makes their jaxprs."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tosajit.errors import InputError
 from tosajit.frontends.jax.records import Function
-from tosajit.graph import Graph
 
 
-def from_jax(function: Callable[..., Any], *example_arguments: Any) -> Graph:
-    """Make a graph of a function of JAX, by its jaxpr for arguments of such types and shapes.
+@dataclass(frozen=True)
+class Traced:
+    """A function that has been traced, and what the leaves of its arguments and results are."""
 
-    Arguments are arrays of JAX or NumPy, `jax.ShapeDtypeStruct`, or dictionaries, lists and tuples of them;
-    each leaf is an input, called by its argument and its keys (`params/dense/kernel`), and results are called
-    by their keys or places. What the function closes over is a constant: `tj.from_jax(lambda x:
-    model.apply(params, x), x)`. It needs JAX (`pip install tosajit[jax]`).
-
-    Raises `ModelError` with everything that has no form in TOSA.
-    """
-    from tosajit.frontends.jax.lowering import lowered
-
-    return lowered(traced(function, example_arguments))
+    function: Function
+    takes: Any
+    gives: Any
+    """Both as `jax.tree` has them."""
 
 
-def traced(function: Callable[..., Any], arguments: Sequence[Any]) -> Function:
-    """The records of a function."""
+def traced(function: Callable[..., Any], arguments: Sequence[Any]) -> Traced:
+    """The records of a function, traced for arguments of such types and shapes."""
     from tosajit.frontends.jax.reader import read_function
 
     try:
@@ -37,11 +32,12 @@ def traced(function: Callable[..., Any], arguments: Sequence[Any]) -> Function:
     if not callable(function):
         raise InputError(f"{type(function).__name__} is no function: expected one that JAX can trace")
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    paths, _ = jax.tree_util.tree_flatten_with_path(tuple(arguments))
+    paths, takes = jax.tree_util.tree_flatten_with_path(tuple(arguments))
     names = _arguments(function, len(arguments))
     inputs = ["/".join([names[path[0].idx], *map(_key, path[1:])]) for path, _ in paths]
-    outputs, _ = jax.tree_util.tree_flatten_with_path(results)
-    return read_function(closed, inputs, [_result([*map(_key, path)]) for path, _ in outputs])
+    outputs, gives = jax.tree_util.tree_flatten_with_path(results)
+    names = [_result([*map(_key, path)]) for path, _ in outputs]
+    return Traced(read_function(closed, inputs, names), takes, gives)
 
 
 def _arguments(function: Callable[..., Any], count: int) -> list[str]:

@@ -105,6 +105,7 @@ class Walk:
         declared = DECLARATIONS.find(equation.primitive)
         if not all(one.number in self.values for one in _variables(equation.inputs)):
             declared.check(1, None)
+            self._look(equation, name)
             return
         operands = tuple(map(self._operand, equation.inputs))
         typed = operands[declared.typed] if len(operands) > declared.typed else None
@@ -118,6 +119,15 @@ class Walk:
             for place, (output, value) in enumerate(zip(equation.outputs, found, strict=True)):
                 label = f"{name}:{place}" if place else name
                 self.values[output.number] = self._kept(label, output, value, rename)
+
+    def _look(self, equation: Equation, name: str) -> None:
+        """Note what is refused inside of an equation whose operands are not there."""
+        for jaxpr in _jaxprs(equation):
+            for inner in _needed(jaxpr):
+                label = f"{name}/{inner.primitive}"
+                with self.lowering.refusals.collecting(label, _label(inner)):
+                    DECLARATIONS.find(inner.primitive).check(1, None)
+                self._look(inner, label)
 
     def _kept(self, label: str, wanted: Value, value: Tensor | Array | Operand, rename: Any) -> Operand:
         """A result under the name of its equation, with the type and shape that the jaxpr says."""
@@ -181,6 +191,14 @@ def _label(equation: Equation) -> str:
 
 def _variables(atoms: Sequence[Value | Array]) -> Iterator[Value]:
     return (one for one in atoms if isinstance(one, Value))
+
+
+def _jaxprs(equation: Equation) -> Iterator[Jaxpr]:
+    """The jaxprs inside of an equation."""
+    for value in equation.parameters.values():
+        yield from (
+            one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Jaxpr)
+        )
 
 
 def _needed(jaxpr: Jaxpr) -> list[Equation]:

@@ -1,0 +1,1 @@
+"""Models of JAX and Flax, which are made where there is JAX."""
