@@ -238,6 +238,12 @@ def swish(node: Node, options: OneAttributes) -> Tensor:
     return ops.mul(value, ops.sigmoid(inner))
 
 
+@operator("SwiGLU", OneAttributes, types=REAL)
+def swiglu(node: Node, options: OneAttributes) -> Tensor:
+    """A tensor times another one, which is multiplied with its sigmoid."""
+    return ops.mul(swish(node, options), node[1].tensor)
+
+
 @operator("Mish", types=REAL, fold=folded(lambda value: value * np.tanh(elementary.soft_plus(value))))
 def mish(node: Node) -> Tensor:
     """Elements times the hyperbolic tangent of their softplus."""

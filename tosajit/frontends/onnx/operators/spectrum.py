@@ -1,0 +1,160 @@
+"""Discrete Fourier transforms as products of matrices, and the windows before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.arrays import Array
+from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.images import picked
+from tosajit.frontends.common.layout import part, reshaped, small, transposed
+from tosajit.frontends.common.matrices import weighted
+from tosajit.frontends.common.reduce import axes_of
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.onnx.node import Node
+from tosajit.frontends.onnx.operators import operator
+from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.tracing.tensor import Tensor
+
+_NUMBERS = 1
+_PAIRS = 2
+"""How many elements the last dimension of real and of complex numbers has."""
+_REALS = (Type.FLOAT32, Type.FLOAT16, Type.BFLOAT16, Type.FLOAT64)
+
+
+@dataclass(frozen=True, slots=True)
+class TransformAttributes(Attributes):
+    """Which way, whether half of a spectrum is enough, and the dimension in older versions."""
+
+    axis: int = 1
+    inverse: bool = False
+    onesided: bool = False
+
+
+@operator("DFT", TransformAttributes, types="float32")
+def dft(node: Node, options: TransformAttributes) -> Tensor:
+    """The spectrum of numbers along a dimension, or numbers of a spectrum."""
+    value, length, chosen = node[0].tensor, node.optional(1), node.optional(2)
+    given = int(chosen.number) if chosen is not None else -2 if node.opset >= 20 else options.axis
+    (axis,) = axes_of([given], value.ndim)
+    if axis == value.ndim - 1:
+        raise Refused("its dimension is that of real and imaginary parts")
+    count = None if length is None else int(length.number)
+    return _transformed(value, axis, count, options.inverse, options.onesided)
+
+
+def _transformed(value: Tensor, axis: int, count: int | None, inverse: bool, onesided: bool) -> Tensor:
+    parts, extent = value.shape[-1], value.shape[axis]
+    is_real = inverse and onesided
+    count = count if count is not None else 2 * (extent - 1) if is_real else extent
+    used = count // 2 + 1 if is_real else count
+    if parts not in (_NUMBERS, _PAIRS) or count < 1 or not small((parts * used, 2 * count)):
+        raise Refused(f"its {count} numbers of {parts} parts make a matrix that is too large, or none")
+    value = _fitted(value, axis, used)
+    matrix = _of_reals(used, count) if is_real else _matrix(count, inverse, onesided)
+    matrix = matrix[:parts]
+    results = matrix.shape[2]
+    rest = [place for place in range(value.ndim - 1) if place != axis]
+    rows = transposed(value, [*rest, value.ndim - 1, axis])
+    extents = [value.shape[place] for place in rest]
+    flat = reshaped(rows, (prod(extents), parts * used))
+    weights = ops.const(matrix.reshape(parts * used, -1).astype(value.dtype.storage))
+    found = reshaped(weighted(flat, weights), (*extents, results, matrix.shape[3]))
+    order = [*rest, value.ndim - 1, axis]
+    return transposed(found, [order.index(place) for place in range(value.ndim)])
+
+
+def _fitted(value: Tensor, axis: int, count: int) -> Tensor:
+    """A dimension with as many elements: cut, or with zeros behind it."""
+    extent = value.shape[axis]
+    if count <= extent:
+        return part(value, axis, 0, count)
+    borders = [(0, 0)] * value.ndim
+    borders[axis] = 0, count - extent
+    return padded(value, borders)
+
+
+def _matrix(count: int, inverse: bool, onesided: bool) -> Array:
+    """By part and number of the operand, part and number of the result."""
+    columns = count // 2 + 1 if onesided else count
+    angles = 2 * np.pi * (np.outer(np.arange(count), np.arange(columns)) % count) / count
+    cosine, sine = np.cos(angles), np.sin(angles) * (-1 if inverse else 1)
+    found = np.array([[cosine, -sine], [sine, cosine]]).transpose(0, 2, 1, 3)
+    return found / count if inverse else found
+
+
+def _of_reals(used: int, count: int) -> Array:
+    """The same for the half of a spectrum whose numbers are real."""
+    angles = 2 * np.pi * (np.outer(np.arange(used), np.arange(count)) % count) / count
+    twice = np.where((np.arange(used) == 0) | (2 * np.arange(used) == count), 1, 2)[:, None] / count
+    return np.array([np.cos(angles) * twice, -np.sin(angles) * twice])[:, :, None, :]
+
+
+@dataclass(frozen=True, slots=True)
+class FramesAttributes(Attributes):
+    """Whether half of each spectrum is enough."""
+
+    onesided: bool = True
+
+
+@operator("STFT", FramesAttributes, types="float32")
+def stft(node: Node, options: FramesAttributes) -> Tensor:
+    """The spectra of frames of a signal, which a window weighs."""
+    value, step, window, length = node[0].tensor, int(node[1].number), node.optional(2), node.optional(3)
+    count = int(length.number) if length is not None else 0 if window is None else window.shape[0]
+    frames = 1 + (value.shape[1] - count) // max(step, 1)
+    if value.ndim != 3 or count < 1 or step < 1 or frames < 1 or not small((frames, count)):
+        raise Refused(f"its frames of {count} numbers, {step} apart, are none or too many")
+    places = (np.arange(frames)[:, None] * step + np.arange(count)).reshape(-1)
+    batch, _, parts = value.shape
+    found = reshaped(picked(value, 1, places), (batch, frames, count, parts))
+    if window is not None:
+        found = ops.mul(found, reshaped(window.tensor, (1, 1, count, 1)))
+    return _transformed(found, 2, count, False, options.onesided)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAttributes(Attributes):
+    """Whether windows follow each other, and the type."""
+
+    output_datatype: int = Type.FLOAT32
+    periodic: bool = True
+
+
+def _window(node: Node, options: WindowAttributes, factors: Sequence[float]) -> Array:
+    """Sums of cosines of multiples of an angle that goes round once."""
+    size = int(node[0].number)
+    kind = options.output_datatype
+    if (
+        not small((size,))
+        or size < 1
+        or kind not in (Type.FLOAT32, Type.FLOAT16, Type.BFLOAT16, Type.FLOAT64)
+    ):
+        raise Refused(f"its {size} numbers are too many or none, or no real ones")
+    angles = 2 * np.pi * np.arange(size) / max(size if options.periodic else size - 1, 1)
+    total = sum(factor * np.cos(place * angles) for place, factor in enumerate(factors))
+    return np.asarray(total, STORAGE[Type(kind)])
+
+
+@operator("HannWindow", WindowAttributes)
+def hann_window(node: Node, options: WindowAttributes) -> Array:
+    """Hann's window, which is known when the model is read."""
+    return _window(node, options, (0.5, -0.5))
+
+
+@operator("HammingWindow", WindowAttributes)
+def hamming_window(node: Node, options: WindowAttributes) -> Array:
+    """Hamming's window, which is known when the model is read."""
+    return _window(node, options, (25 / 46, -21 / 46))
+
+
+@operator("BlackmanWindow", WindowAttributes)
+def blackman_window(node: Node, options: WindowAttributes) -> Array:
+    """Blackman's window, which is known when the model is read."""
+    return _window(node, options, (0.42, -0.5, 0.08))
