@@ -35,6 +35,15 @@ def test_all_has_every_set_of_this_architecture_that_machines_without_avxvnni_ru
     assert best == set(SETS) - {"neon", "avxvnni"}
 
 
+def test_a_cpu_that_nobody_knows_is_refused_with_a_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ready_kernels, "FOLDER", tmp_path / "compiled")
+    with pytest.raises(SystemExit, match=r"(?s)named 'z80'.*kernels for z80 .*TOSAJIT_KERNELS=none"):
+        ready_kernels.compiled("z80", [Path("model.tosa")])
+    assert not (tmp_path / "compiled").exists()
+
+
 def test_kernels_are_put_where_they_are_looked_for() -> None:
     assert Path(ready.__file__).with_name("compiled") == ready_kernels.FOLDER
 

@@ -90,7 +90,7 @@ def compiled(cpu: str, models: Sequence[Path]) -> int:
             print(f"kernels for {cpu}: this machine cannot run its code", flush=True)
             return 0
         if fault:
-            raise SystemExit(f"kernels for {cpu}: {fault}")
+            raise SystemExit(f"{fault}kernels for {cpu} cannot be compiled; {VARIABLE}=none leaves them out")
         (FOLDER / cpu).mkdir(parents=True)
         for path in (*objects, *Path(cache).glob("compiler")):
             shutil.copyfile(path, FOLDER / cpu / path.name)
