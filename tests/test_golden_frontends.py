@@ -22,6 +22,7 @@ import tosajit as tj
 from tests.nnef.cases import CASES as CALLS
 from tests.tensorflow_cases.cases import CASES
 from tests.tensorflow_cases.operators import OpCase
+from tests.test_onnx_numbers import FAMILIES, graph_of
 from tests.tflite_cases import draw, drawn
 from tosajit.arrays import Array
 
@@ -75,6 +76,16 @@ def test_graphs_of_onnx_tests_whose_first_input_alone_is_not_known(golden: Golde
         others = list(test.arrays(0, "in").items())[1:] if test.sets else []
         made += [line(test.name, tj.load, test.model, constants=dict(others))]
     golden("written_onnx_known", "\n".join(made))
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["inputs", "constants"])
+def test_graphs_of_onnx_nodes(golden: Golden, constant: bool) -> None:
+    made = [
+        line(f"{case.op} {number}", graph_of, case, constant)
+        for cases in FAMILIES.values()
+        for number, case in enumerate(cases)
+    ]
+    golden(f"written_onnx_{'constants' if constant else 'inputs'}", "\n".join(made))
 
 
 @pytest.mark.parametrize("module", sorted({name.partition(".")[0] for name in CALLS}))

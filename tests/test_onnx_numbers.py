@@ -40,15 +40,25 @@ def number(value: float) -> Array:
     return np.array(value, np.float32)
 
 
-def run(case: Case, constant: bool) -> Sequence[Array]:
-    """What the node gives: with all operands but the first as constants, or as few as can be."""
+def held(case: Case, constant: bool) -> set[str]:
+    """The operands that are constants: all but the first, or as few as can be."""
     first = next(iter(case.given))
-    held = {name for name in case.given if name in case.known.split() or (constant and name != first)}
-    named = {f"_{name}" if name in held else name: one for name, one in case.given.items()}
+    return {name for name in case.given if name in case.known.split() or (constant and name != first)}
+
+
+def graph_of(case: Case, constant: bool) -> tj.Graph:
+    """The graph of the node."""
+    known = held(case, constant)
+    named = {f"_{name}" if name in known else name: one for name, one in case.given.items()}
     count = len(case.expected) if isinstance(case.expected, tuple) else 1
-    graph = tj.load(single(case.op, named, count, case.opset, **case.attributes))
+    return tj.load(single(case.op, named, count, case.opset, **case.attributes))
+
+
+def run(case: Case, constant: bool) -> Sequence[Array]:
+    """What the node gives."""
+    graph, known = graph_of(case, constant), held(case, constant)
     assert tj.validate(graph) == ()
-    arrays = [stored(one) for name, one in case.given.items() if name not in held]
+    arrays = [stored(one) for name, one in case.given.items() if name not in known]
     return listed(tj.compile(graph, interpret=True)(*arrays))
 
 
