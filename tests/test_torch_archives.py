@@ -201,6 +201,15 @@ def test_documents_that_are_wrong_are_refused_by_place(
         tj.load(rewritten(change, member))
 
 
+def test_an_operand_that_is_no_tensor_is_refused() -> None:
+    def numbered(document: Any) -> None:
+        bias = next(one for one in first_node(document)["inputs"] if one["name"] == "bias")
+        bias["arg"] = {"as_int": 3}
+
+    with pytest.raises(tj.ModelError, match="its argument bias is 3, but must be a tensor"):
+        tj.load(rewritten(numbered))
+
+
 def test_a_document_may_not_be_nested_too_deeply() -> None:
     bomb = zipped({"a/archive_format": b"pt2", "a/models/model.json": b"[" * 100_000})
     with pytest.raises(tj.FileError, match="nested too deeply"):

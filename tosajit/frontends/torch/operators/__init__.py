@@ -56,7 +56,7 @@ def _bound(function: Callable[..., Any], ignored: str) -> Callable[[Node], Any]:
     """A lowering of a node alone, which gives its arguments by their names."""
     known = list(signature(function).parameters.values())[1:]
     names, unused = {one.name for one in known}, set(ignored.split())
-    tensors = {one.name for one in known if str(one.annotation) == "Operand"}
+    tensors = {one.name for one in known if str(one.annotation) in ("Operand", "Operand | None")}
 
     @wraps(function)
     def lower(node: Node) -> Any:
@@ -66,7 +66,8 @@ def _bound(function: Callable[..., Any], ignored: str) -> Callable[[Node], Any]:
         for name, value in given.items():
             if name not in names:
                 raise Refused(f"its argument {name} is {value!r:.60}, which is not known")
-            if name in tensors and not isinstance(value, Operand):
+            is_left_out = value is None and str(signature(function).parameters[name].annotation) != "Operand"
+            if name in tensors and not isinstance(value, Operand) and not is_left_out:
                 raise Refused(f"its argument {name} is {value!r:.60}, but must be a tensor")
         return function(node, **given)
 
