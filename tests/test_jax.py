@@ -180,7 +180,7 @@ def test_without_jax_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_refused_inside_of_calls_is_told_too() -> None:
     inner = Sketch()
-    body = inner.jaxpr(inner.add("random_bits", inner.take(2, type="key<fry>"), shape=(2,)))
+    body = inner.jaxpr(inner.add("random_bits", inner.take(2, type="key<fry>"), shape=(2,), source=""))
     sketch = Sketch()
     with pytest.raises(tj.ModelError, match=r"x0 \(argument\)(.|\n)*random_bits at model.py:7"):
         sketch.graph(sketch.add("jit", sketch.take(2, type="key<fry>"), shape=(2,), jaxpr=body))

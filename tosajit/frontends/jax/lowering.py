@@ -75,8 +75,11 @@ class Walk:
         prefix: str = "",
         depth: int = 0,
         is_mapped: bool = False,
+        source: str = "",
     ) -> None:
         self.lowering, self.trace, self.prefix, self.depth = lowering, trace, prefix, depth
+        self.source = source
+        """Where it is called from: JAX keeps jaxprs that do not say so themselves."""
         self.is_mapped = is_mapped
         """Whether tensors stand for the numbers that it speaks of."""
         self.values: dict[int, Operand] = {}
@@ -94,7 +97,7 @@ class Walk:
             self.lowering.proportion.spend()
             scope = f"{equation.scope}/" if equation.scope else ""
             name = f"{self.prefix}{scope}{equation.primitive}"
-            with suppress(Unlowered), self.lowering.refusals.collecting(name, _label(equation)):
+            with suppress(Unlowered), self.lowering.refusals.collecting(name, _label(equation, self.source)):
                 self._lower(equation, name)
         if not all(one.number in self.values for one in _variables(jaxpr.outputs)):
             raise Unlowered
@@ -105,13 +108,14 @@ class Walk:
         declared = DECLARATIONS.find(equation.primitive)
         if not all(one.number in self.values for one in _variables(equation.inputs)):
             declared.check(1, None)
-            self._look(equation, name)
+            self._look(equation, name, equation.source or self.source)
             return
         operands = tuple(map(self._operand, equation.inputs))
         typed = operands[declared.typed] if len(operands) > declared.typed else None
         declared.check(1, None if typed is None else typed.type.label)
-        with self.trace.builder.at(name, _label(equation)) as rename:
-            node = Node(equation, operands, self.trace, _Inside(self, name))
+        with self.trace.builder.at(name, _label(equation, self.source)) as rename:
+            inside = _Inside(self, name, equation.source or self.source)
+            node = Node(equation, operands, self.trace, inside)
             with np.errstate(all="ignore"):
                 found = declared.results(node, bool(operands) and all(one.is_foldable for one in operands))
             raw = (one.value if isinstance(one, Operand) else one for one in found)
@@ -120,14 +124,14 @@ class Walk:
                 label = f"{name}:{place}" if place else name
                 self.values[output.number] = self._kept(label, output, value, rename)
 
-    def _look(self, equation: Equation, name: str) -> None:
+    def _look(self, equation: Equation, name: str, source: str) -> None:
         """Note what is refused inside of an equation whose operands are not there."""
         for jaxpr in _jaxprs(equation):
             for inner in _needed(jaxpr):
                 label = f"{name}/{inner.primitive}"
-                with self.lowering.refusals.collecting(label, _label(inner)):
+                with self.lowering.refusals.collecting(label, _label(inner, source)):
                     DECLARATIONS.find(inner.primitive).check(1, None)
-                self._look(inner, label)
+                self._look(inner, label, inner.source or source)
 
     def _kept(self, label: str, wanted: Value, value: Tensor | Array | Operand, rename: Any) -> Operand:
         """A result under the name of its equation, with the type and shape that the jaxpr says."""
@@ -156,12 +160,18 @@ class Walk:
         return Operand(self.trace, array, type_of(array.dtype.name), name)
 
     def inside(
-        self, jaxpr: Jaxpr, operands: Sequence[Operand], prefix: str, is_mapped: bool
+        self,
+        jaxpr: Jaxpr,
+        operands: Sequence[Operand],
+        prefix: str,
+        source: str,
+        *,
+        is_mapped: bool = False,
     ) -> tuple[Operand, ...]:
         """Lower a jaxpr of an equation on operands, into the trace that is being recorded."""
         trace = current_trace()
         assert trace is not None
-        walk = Walk(self.lowering, trace, f"{prefix}/", below(self.depth), is_mapped)
+        walk = Walk(self.lowering, trace, f"{prefix}/", below(self.depth), is_mapped, source)
         if len(jaxpr.inputs) != len(operands):
             raise Refused(f"its jaxpr takes {len(jaxpr.inputs)} tensors, not {len(operands)}")
         pairs = zip(jaxpr.inputs, operands, strict=True)
@@ -175,18 +185,22 @@ class _Inside:
 
     walk: Walk
     caller: str
+    source: str
 
     def inside(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str = "", /) -> tuple[Operand, ...]:
         """Lower a jaxpr on operands, into the trace that is being recorded."""
-        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}" if part else self.caller, False)
+        prefix = f"{self.caller}/{part}" if part else self.caller
+        return self.walk.inside(jaxpr, operands, prefix, self.source)
 
     def mapped(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str, /) -> tuple[Operand, ...]:
         """Lower a jaxpr of numbers on each element of tensors."""
-        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}", True)
+        return self.walk.inside(jaxpr, operands, f"{self.caller}/{part}", self.source, is_mapped=True)
 
 
-def _label(equation: Equation) -> str:
-    return f"{equation.primitive} at {equation.source}" if equation.source else equation.primitive
+def _label(equation: Equation, source: str) -> str:
+    """What an equation is, and where it is asked for."""
+    source = equation.source or source
+    return f"{equation.primitive} at {source}" if source else equation.primitive
 
 
 def _variables(atoms: Sequence[Value | Array]) -> Iterator[Value]:
