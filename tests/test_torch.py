@@ -111,6 +111,15 @@ def test_arguments_that_make_no_sense_are_told(dims: Argument) -> None:
         lowered(program(nodes, "a", {"x": X}))
 
 
+@pytest.mark.parametrize(
+    ("target", "names"), [("swapaxes.default", ("axis0", "axis1")), ("swapdims.default", ("dim0", "dim1"))]
+)
+def test_swapped_dimensions_are_called_as_in_the_schema(target: str, names: tuple[str, str]) -> None:
+    given: dict[str, Argument] = {"self": Reference("x"), names[0]: -2, names[1]: 1}
+    swapped = replace(node("y", f"aten.{target}", X.T), arguments=given)
+    np.testing.assert_array_equal(run(program([swapped], "y", {"x": X}), X), X.T)
+
+
 def test_a_buffer_that_is_written_is_a_variable() -> None:
     nodes = [
         node("y", "aten.add_.Tensor", X, self="b", other="x"),

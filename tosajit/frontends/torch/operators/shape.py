@@ -62,13 +62,25 @@ def _swapped(node: Node, self: Operand, dim0: int = 0, dim1: int = -1) -> Array:
     return np.swapaxes(self.raw, dim0, dim1) if self.rank > 1 else self.raw
 
 
-@operator("aten.transpose.int aten.swapaxes.default aten.t.default", types=ANY, fold=_swapped)
+@operator("aten.transpose.int aten.t.default", types=ANY, fold=_swapped)
 def transpose(node: Node, self: Operand, dim0: int = 0, dim1: int = -1) -> Tensor:
     """Two dimensions swapped."""
     order = list(range(self.rank))
     if order:
         order[dim0], order[dim1] = order[dim1], order[dim0]
     return transposed(self.tensor, order)
+
+
+@operator("aten.swapaxes.default", types=ANY)
+def swapaxes(node: Node, self: Operand, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions swapped."""
+    return transpose(node, self, axis0, axis1)
+
+
+@operator("aten.swapdims.default", types=ANY)
+def swapdims(node: Node, self: Operand, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions swapped."""
+    return transpose(node, self, dim0, dim1)
 
 
 def _widened(node: Node) -> Array:
