@@ -34,6 +34,10 @@ from tosajit.tracing.tensor import Tensor
 _BYTES = "int8 uint8"
 _GRIDS = f"{_BYTES} int16 uint16"
 _ORT = "com.microsoft."
+_PLAIN = {
+    f"QLinear{op}": op for op in ("Add", "Mul", "Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool")
+}
+"""What operators compute with real numbers."""
 
 
 def written(
@@ -96,14 +100,14 @@ def _bias(node: Node, place: int, *scales: int) -> Operand | None:
 @operator(f"{_ORT}QLinearAdd {_ORT}QLinearMul", types=_GRIDS)
 def qlinear_binary(node: Node) -> Operand:
     """The sum or the product of two tensors on grids, on another grid."""
-    op = node.record.op.removeprefix("QLinear")
+    op = _PLAIN[node.record.op]
     return quantized(node, written(node, op, (real(node, 0), real(node, 3))), 6)
 
 
 @operator(f"{_ORT}QLinearSigmoid {_ORT}QLinearLeakyRelu", types=_GRIDS)
 def qlinear_function(node: Node) -> Operand:
     """A function of a tensor on a grid, on another grid."""
-    op = node.record.op.removeprefix("QLinear")
+    op = _PLAIN[node.record.op]
     return quantized(node, written(node, op, (real(node, 0),)), 3)
 
 
@@ -128,7 +132,7 @@ def qlinear_pool(node: Node, options: LastAttributes) -> Operand:
     """The means of windows, or of images, on a grid, on another grid."""
     if options.channels_last:
         raise Refused("its channels are last", "let ONNX Runtime quantise without optimising layouts")
-    op = node.record.op.removeprefix("QLinear")
+    op = _PLAIN[node.record.op]
     return quantized(node, written(node, op, (real(node, 0),)), 3)
 
 
