@@ -78,7 +78,7 @@ def becomes(operator: str) -> str:
     declared = DECLARATIONS.get(operator)
     if declared is not None and declared.kind == "refused":
         return f"nothing: {declared.summary}"
-    found = {name for case in CASES[operator] for name in opcodes(case)}
+    found = {name for case in CASES.get(operator, ()) for name in opcodes(case)}
     if not found:
         return "nothing: data decide the shapes inside of it, and TOSA's are known before a run"
     return ", ".join(sorted(found - {"IDENTITY"} or found))

@@ -11,8 +11,6 @@ Whoever runs standard operators in another way runs these: TOSA's operators, nes
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from tests.nnef.cases import elementwise, images, layouts, networks, reducing
 from tests.nnef.cases.case import Case
 
@@ -26,9 +24,9 @@ _FAMILIES = (
 
 EVERY: tuple[Case, ...] = tuple(case for family in _FAMILIES for case in family())
 
-CASES: dict[str, list[Case]] = defaultdict(list)
+CASES: dict[str, list[Case]] = {}
 for _case in EVERY:
-    CASES[_case.operator].append(_case)
+    CASES.setdefault(_case.operator, []).append(_case)
 
 NO_FORMULA = frozenset({
     "image.max_roi_pool", "image.avg_roi_pool", "algo.nonmax_suppress",
