@@ -237,6 +237,7 @@ $(ONNX):
 $(TORCH): pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet torch==2.13.0 torchvision==0.28.0 transformers==5.23.0 -e .
+	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
 	touch $@
 
 $(JAX): pyproject.toml
