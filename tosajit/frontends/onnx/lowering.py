@@ -23,12 +23,13 @@ from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.integers import on_integers
-from tosajit.frontends.onnx.node import Node, Operand, Value, dtype_of, kind_of
+from tosajit.frontends.onnx.node import Node, Operand, dtype_of, kind_of
 from tosajit.frontends.onnx.operators import DECLARATIONS
 from tosajit.frontends.onnx.reader import read_model
 from tosajit.frontends.onnx.records import Attribute, Graph, Model, Parameter
 from tosajit.frontends.onnx.schema import NEWEST, OLDEST, STORAGE, Type
 from tosajit.frontends.scaled import Held, Scaled, Unsigned
+from tosajit.frontends.scaled.operand import Value
 from tosajit.graph import Graph as Lowered
 from tosajit.graph.extents import Shapes, check_names, closed
 from tosajit.log import LOG

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_origin
+from typing import Any, Protocol, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
-from tosajit.frontends.frame import Refused, operand
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes, declared
+from tosajit.frontends.frame.operand import KNOWN_BY_SHAPES
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.schema import STORAGE, Type
-from tosajit.frontends.scaled import Scaled, Unsigned, Weights
+from tosajit.frontends.scaled import Scaled, Unsigned, operand
+from tosajit.frontends.scaled.operand import Value
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
@@ -30,8 +31,6 @@ DTYPES = {
 """The types of TOSA that stand for those of ONNX."""
 
 _KINDS = {storage: kind for kind, storage in STORAGE.items()}
-
-Value: TypeAlias = "Tensor | Array | Scaled | Unsigned"
 
 
 T = TypeVar("T", bound=Attributes)
@@ -49,7 +48,6 @@ def dtype_of(kind: Type) -> DType:
 class Operand(operand.Operand):
     """A result of another node."""
 
-    value: Value
     type: Type
 
     @property
@@ -58,39 +56,11 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
-    def scaled(self) -> Scaled | None:
-        """What its real numbers are known by, if they are not written."""
-        return self.value if isinstance(self.value, Scaled) else None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its extents."""
-        return self.value.shape
-
-    @property
-    def _known(self) -> Array | None:
-        if isinstance(self.value, Weights):
-            return self.value.reals
-        return self.value if isinstance(self.value, np.ndarray) else None
-
-    @property
-    def _dense(self) -> Tensor | Array:
-        match self.value:
-            case Weights() as known:
-                return known.reals
-            case Scaled() as lazy:
-                return lazy.real()
-            case Unsigned() as narrow:
-                return narrow.numbers()
-            case value:
-                return value
-
-    @property
     def _known_by(self) -> str:
         """How it can become known when the model is read."""
         if self.trace.builder.is_input(self.name):
             return f"give it beforehand: tj.load(path, constants={{{self.name!r}: …}})"
-        return operand.KNOWN_BY_SHAPES
+        return KNOWN_BY_SHAPES
 
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:

@@ -21,10 +21,11 @@ from tosajit.frontends.frame.proportion import Proportion
 from tosajit.frontends.frame.turns import cancelled
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.scaled import Held, Scaled, Unsigned
+from tosajit.frontends.scaled.operand import Value
 from tosajit.frontends.torch import records
 from tosajit.frontends.torch.functional import functional
 from tosajit.frontends.torch.integers import on_integers
-from tosajit.frontends.torch.node import Node, Operand, Value, dtype_of
+from tosajit.frontends.torch.node import Node, Operand, dtype_of
 from tosajit.frontends.torch.operators import DECLARATIONS
 from tosajit.frontends.torch.records import Argument, Program, Reference, Type
 from tosajit.graph import Graph

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
-from tosajit.frontends.frame import Refused, operand
-from tosajit.frontends.scaled import Scaled, Unsigned, Weights
+from tosajit.frontends.frame import Refused
+from tosajit.frontends.scaled import operand
+from tosajit.frontends.scaled.operand import Value
 from tosajit.frontends.torch import records
 from tosajit.frontends.torch.conversion import converted
 from tosajit.frontends.torch.records import Type
@@ -40,8 +38,6 @@ _WIDTHS = {
     Type.FLOAT32: 12, Type.FLOAT64: 13,
 }  # fmt: skip
 
-Value: TypeAlias = "Tensor | Array | Scaled | Unsigned"
-
 
 def dtype_of(kind: Type) -> DType:
     """The type of TOSA that stands for one of PyTorch."""
@@ -55,7 +51,6 @@ def dtype_of(kind: Type) -> DType:
 class Operand(operand.Operand):
     """A result of another node, or a number in place of one."""
 
-    value: Value
     type: Type
     is_number: bool = False
     """Whether it is a number of Python, whose type counts for little."""
@@ -64,34 +59,6 @@ class Operand(operand.Operand):
     def dtype(self) -> DType:
         """The type of TOSA that stands for it."""
         return dtype_of(self.type)
-
-    @property
-    def scaled(self) -> Scaled | None:
-        """What its real numbers are known by, if they are not written."""
-        return self.value if isinstance(self.value, Scaled) else None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its extents."""
-        return self.value.shape
-
-    @property
-    def _known(self) -> Array | None:
-        if isinstance(self.value, Weights):
-            return self.value.reals
-        return self.value if isinstance(self.value, np.ndarray) else None
-
-    @property
-    def _dense(self) -> Tensor | Array:
-        match self.value:
-            case Weights() as known:
-                return known.reals
-            case Scaled() as lazy:
-                return lazy.real()
-            case Unsigned() as narrow:
-                return narrow.numbers()
-            case value:
-                return value
 
     @property
     def _known_by(self) -> str:
