@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import archives
@@ -90,3 +92,17 @@ def test_a_wheel_with_kernels_is_one_of_a_platform(monkeypatch: pytest.MonkeyPat
     }
     own = {"--build-option": ["--plat-name=manylinux_2_28_x86_64"]}
     assert built(monkeypatch, 9, own) == own
+
+
+def test_a_process_that_compiles_finds_what_the_build_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pip installs to build a wheel is on the path of the build's process, and nowhere else."""
+    (tmp_path / "installed_for_the_build.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = ready_kernels.environment("native", "cache")
+    assert (found["TOSAJIT_CPU"], found["TOSAJIT_CACHE"]) == ("native", "cache")
+    code = "import installed_for_the_build, llvmlite, tosajit; print(tosajit.__file__)"
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, env=found, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_relative_to(ready_kernels.ROOT)

@@ -98,16 +98,21 @@ def compiled(cpu: str, models: Sequence[Path]) -> int:
     return len(objects)
 
 
+def environment(cpu: str, cache: str) -> dict[str, str]:
+    """Where a process compiles, and where it finds modules: a build of pip's has them on its path alone."""
+    found = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    return {**os.environ, "TOSAJIT_CACHE": cache, "TOSAJIT_CPU": cpu, "PYTHONPATH": found}
+
+
 def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
     """Compile in a process for each core, and tell how far that is; returns what went wrong."""
-    environment = {**os.environ, "TOSAJIT_CACHE": cache, "TOSAJIT_CPU": cpu, "PYTHONPATH": str(ROOT)}
     began = perf_counter()
     reading, writing = os.pipe()
     with open(reading, encoding="utf-8") as told, TemporaryFile("w+", encoding="utf-8") as faults:
         processes = [
             subprocess.Popen(
                 [sys.executable, "-c", COMPILE, *map(str, models[first::WORKERS])],
-                cwd=ROOT, env=environment, stdout=writing, stderr=faults,
+                cwd=ROOT, env=environment(cpu, cache), stdout=writing, stderr=faults,
             )
             for first in range(min(WORKERS, len(models)))
         ]  # fmt: skip
