@@ -38,7 +38,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
+.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -126,6 +126,9 @@ roofline: $(READY)  ## Where the time of models goes, against what bounds it: AR
 
 rank: $(READY)      ## Compare how closed form and event simulator rank 3,200 machines
 	$(RUN) -m pytest -m long tests/sim/test_ranking.py -rP $(ARGS)
+
+laws: $(READY)      ## Check on drawn layers and networks that better machines are never slower: ARGS='--layers 300 --held-out'
+	$(RUN) tools/laws.py $(ARGS)
 
 validate: $(READY) $(VELA)  ## Compare the simulator with published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
