@@ -38,7 +38,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
+.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -117,6 +117,9 @@ frameworks-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/f
 
 bench: $(READY) $(ARM) $(PEERS) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
+
+first: $(READY) $(FRAMEWORKS)   ## Time first results of new processes, from an installation of its own: ARGS='--rounds 9 FOLDER'
+	$(RUN) tools/first_results.py $(ARGS)
 
 bench-compare: $(READY) ## Judge two runs of bench: BEFORE=old.json AFTER=build/bench.json
 	$(RUN) tools/bench_compare.py $(BEFORE) $(or $(AFTER),build/bench.json) $(ARGS)

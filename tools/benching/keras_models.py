@@ -108,6 +108,38 @@ def unet(keras: Any) -> Any:
     return keras.Model(given, layers.Conv2D(4, 1)(x))
 
 
+def gru(keras: Any) -> Any:
+    """Twenty steps, unrolled."""
+    x = given = keras.Input((20, 32))
+    x = keras.layers.GRU(48, unroll=True)(x)
+    return keras.Model(given, keras.layers.Dense(10, activation="softmax")(x))
+
+
+def lstm(keras: Any) -> Any:
+    """Two layers of twelve steps, unrolled."""
+    x = given = keras.Input((12, 24))
+    for sequences in (True, False):
+        x = keras.layers.LSTM(40, unroll=True, return_sequences=sequences)(x)
+    return keras.Model(given, keras.layers.Dense(10, activation="softmax")(x))
+
+
+def encoder(keras: Any) -> Any:
+    """Four layers of an encoder, normalised last, and a classifier."""
+    layers = keras.layers
+    x = given = keras.Input((64, 128))
+    for _ in range(4):
+        x = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(4, 32)(x, x)]))
+        y = layers.Dense(128)(layers.Dense(512, activation="gelu")(x))
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+    x = layers.GlobalAveragePooling1D()(x)
+    return keras.Model(given, layers.Dense(10, activation="softmax")(x))
+
+
+def mobilenet_v3(keras: Any) -> Any:
+    """The small one, 224 × 224."""
+    return keras.applications.MobileNetV3Small((224, 224, 3), weights=None)
+
+
 def pair(layers: Any, x: Any, channels: int) -> Any:
     """Two convolutions."""
     for _ in range(2):
@@ -120,6 +152,10 @@ MODELS: dict[str, Callable[[Any], Any]] = {
     "mobilenet_v2": mobilenet_v2,
     "transformer": transformer,
     "unet": unet,
+    "gru": gru,
+    "lstm": lstm,
+    "encoder": encoder,
+    "mobilenet_v3": mobilenet_v3,
 }
 
 if __name__ == "__main__":
