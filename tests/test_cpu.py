@@ -78,6 +78,14 @@ def test_machine_code_is_for_the_chosen_cpu_and_named_after_it(monkeypatch: pyte
     assert not any("zmm" in text for text in assemblies.values())
 
 
+@X86
+@pytest.mark.parametrize("name", ["skylake-avx512", "icelake-server", "sapphirerapids", "znver4"])
+def test_loops_take_the_whole_registers_of_avx512(name: str) -> None:
+    """LLVM halves those of Intel by itself, while the array kernels use whole ones anyway."""
+    with compiling_for(foreign(host().triple, name)):
+        assert "zmm" in str(target_machine().emit_assembly(parsed(llvm_text(SUMS))))
+
+
 def parsed(text: str) -> llvm.ModuleRef:
     return llvm.parse_assembly(text)
 

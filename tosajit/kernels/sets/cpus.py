@@ -47,7 +47,8 @@ def host() -> Cpu:
     found, triple, name = llvm.get_host_cpu_features(), llvm.get_process_triple(), llvm.get_host_cpu_name()
     if triple.split("-")[0] in ARM:
         return made(name, arm.features(), triple)
-    return Cpu(name, frozenset(name for name, on in found.items() if on), found.flatten(), triple)
+    features = frozenset(name for name, on in found.items() if on)
+    return Cpu(name, features, found.flatten() + _whole_registers(features), triple)
 
 
 NATIVE = "native"
@@ -119,4 +120,12 @@ def made(name: str, features: frozenset[str], triple: str) -> Cpu:
     if triple == llvm.get_process_triple():
         others |= set(llvm.get_host_cpu_features())
     switches = ",".join(f"{'+' if one in features else '-'}{one}" for one in sorted(features | others))
-    return Cpu(name, features, switches, triple)
+    return Cpu(name, features, switches + _whole_registers(features), triple)
+
+
+def _whole_registers(features: frozenset[str]) -> str:
+    """Return what has LLVM use registers of 512 bits in loops too: by itself it takes half of Intel's.
+
+    The array kernels use whole ones anyway, so the core's clock is that of such code.
+    """
+    return ",-prefer-256-bit" if "avx512f" in features else ""
