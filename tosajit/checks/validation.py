@@ -249,10 +249,12 @@ def _check_limits(binder: Binder, use: Use, level: Level) -> None:
     operator = use.operator
     for declared, bound in ((operator.operands_read, use.inputs), (operator.operands_written, use.outputs)):
         for number, value in enumerate(bound):
-            if value.shape is not None and len(value.shape) > level.MAX_RANK and declared:
-                operand = declared[min(number, len(declared) - 1)].name
+            operand = declared[min(number, len(declared) - 1)] if declared else None
+            if operand is None or operand.holds_anything:
+                continue
+            if value.shape is not None and len(value.shape) > level.MAX_RANK:
                 text = f"its rank is {len(value.shape)}, but MAX_RANK is {level.MAX_RANK}"
-                binder.fault("level", operand, "MAX_RANK", text)
+                binder.fault("level", operand.name, "MAX_RANK", text)
         if declared and declared[-1].is_list:
             length = len(bound) - len(declared) + 1
             if length > level.MAX_TENSOR_LIST_SIZE:

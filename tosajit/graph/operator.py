@@ -82,6 +82,11 @@ class Operand:
     """The attribute that, if it is true, makes the bits of this zero point an unsigned number."""
     name: str = ""
 
+    @property
+    def holds_anything(self) -> bool:
+        """Whether it is a list of tensors of any types and ranks, which the specification does not limit."""
+        return self.is_list and not self.type
+
 
 def read(
     type: str,
