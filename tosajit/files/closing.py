@@ -11,7 +11,7 @@ from tosajit.arrays import Array
 from tosajit.errors import FileError, GraphError
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.binding import infer_outputs
-from tosajit.graph.extents import Open, Shapes, check_names, closed, written
+from tosajit.graph.extents import Open, Shapes, check_names, closed, fits, written
 from tosajit.graph.order import topological
 from tosajit.operators import RESHAPE
 
@@ -35,7 +35,7 @@ def _blocks(graph: Graph) -> list[Block]:
 
 
 def _is_open(value: Value) -> bool:
-    return value.shape is not None and min(value.shape, default=0) < 0
+    return value.shape is None or min(value.shape, default=0) < 0
 
 
 def _shape_of(value: Value, given: object) -> tuple[int, ...]:
@@ -90,4 +90,10 @@ def _outputs(node: Node, values: dict[str, Value], constants: dict[str, Array]) 
         if any(map(_is_open, declared)):
             raise FileError(f"{node.name} ({node.operator.opcode}): {error}") from None
         return [one.shape or () for one in declared]
+    for value, (_, shape) in zip(declared, inferred, strict=True):
+        if value.shape is not None and not fits(shape, value.shape):
+            raise FileError(
+                f"{node.name} ({node.operator.opcode}): its result is declared as {written(value.shape)}, "
+                f"but its operands give {written(shape)}"
+            )
     return [shape for _, shape in inferred]

@@ -27,7 +27,7 @@ def closed(name: str, declared: Sequence[int] | None, given: Sequence[int] | Non
     """
     if given is not None:
         extents = tuple(int(one) for one in given)
-        if min(extents, default=0) < 0 or not (declared is None or _fits(extents, declared)):
+        if min(extents, default=0) < 0 or not (declared is None or fits(extents, declared)):
             known = "not known" if declared is None else written(declared)
             raise Open(f"its shape is {known}, but {list(extents)} is given")
         return extents
@@ -55,7 +55,8 @@ def written(shape: Sequence[int]) -> str:
     return f"[{', '.join('?' if one < 0 else str(one) for one in shape)}]"
 
 
-def _fits(extents: Sequence[int], declared: Sequence[int]) -> bool:
+def fits(extents: Sequence[int], declared: Sequence[int]) -> bool:
+    """Whether a shape is one that another one leaves open."""
     return len(extents) == len(declared) and all(
         other < 0 or one == other for one, other in zip(extents, declared, strict=True)
     )

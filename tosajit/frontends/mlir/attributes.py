@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tosajit.dtypes import DType
+from tosajit.dtypes import BOOL, DType
 from tosajit.frontends.mlir.elements import scalar
 from tosajit.frontends.mlir.kinds import NAMES, kind_of
 from tosajit.frontends.mlir.syntax.records import (
@@ -25,6 +25,8 @@ from tosajit.operators import AccType
 
 MEMBERS = {"NEAREST_NEIGHBOR": "NEAREST"}
 """Members of enumerations that MLIR calls by another name than the specification."""
+_FORMER = frozenset({("TRANSPOSE_CONV2D", "out_shape")})
+"""Attributes of earlier versions that say what the types say."""
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -41,7 +43,7 @@ def read_attributes(
     """
     found: dict[str, Any] = {}
     for name, value in given.items():
-        if "." in name:
+        if "." in name or (operator.opcode, name) in _FORMER:
             continue
         declared = operator.fields.get(name)
         if declared is None or name in operator.regions:
@@ -55,9 +57,7 @@ def read_attributes(
 
 def _value(declared: Declared, value: Attribute, dtype: DType | None) -> Any:
     match declared.encoding, value:
-        case "bool", Word(name) if name in _BOOLEANS:
-            return _BOOLEANS[name]
-        case "bool", Number(text) if text in _BOOLEANS:
+        case "bool", Word(text) | Number(text) if text in _BOOLEANS:
             return _BOOLEANS[text]
         case "int32", Number(text):
             return _integer(text)
@@ -71,6 +71,8 @@ def _value(declared: Declared, value: Attribute, dtype: DType | None) -> Any:
             return name
         case "bytes", Text(data):
             return data
+        case "number", Word(name) if name in _BOOLEANS and dtype is BOOL:
+            return _BOOLEANS[name]
         case "number", Number(text, type):
             return _number(text, type, dtype)
     raise ValueError(f"expected {_EXPECTED[declared.encoding]}")

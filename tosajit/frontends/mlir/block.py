@@ -28,7 +28,17 @@ from tosajit.graph import Block, Node, Value
 from tosajit.graph import Region as GraphRegion
 from tosajit.graph.attributes import AttributeFaults
 from tosajit.graph.operator import OPERATORS, Operator
-from tosajit.operators import CAST, COND_IF, CONST, CONST_SHAPE, IDENTITY, VARIABLE, WHILE_LOOP
+from tosajit.operators import (
+    CAST,
+    COND_IF,
+    CONST,
+    CONST_SHAPE,
+    IDENTITY,
+    VARIABLE,
+    VARIABLE_READ,
+    VARIABLE_WRITE,
+    WHILE_LOOP,
+)
 
 _ENDINGS = ("tosa.yield",)
 _MOVING = frozenset(
@@ -133,6 +143,8 @@ class Building:
         self._check_wide(cls, operation, inputs)
         dtype = self.values[inputs[0]].dtype if inputs else None
         made = self._made(cls, operation, dtype)
+        if isinstance(made, VARIABLE_READ | VARIABLE_WRITE) and not self.context.declares(made.name):
+            raise Refused(operation.span, f"@{plain(made.name)}: the module declares no such variable")
         outputs = self._outputs(operation)
         if cls is CAST and self.values[outputs[0]].dtype is dtype:
             made = IDENTITY()

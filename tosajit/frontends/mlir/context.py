@@ -84,6 +84,10 @@ class Context:
         except Refused as fault:
             self.faults.add(fault.span, fault.message, fault.remedy)
 
+    def declares(self, name: str) -> bool:
+        """Whether the module has a variable of a name."""
+        return any(one.name == name for _, one in self.variables)
+
     def region_name(self, name: str) -> str:
         """A name that no region has."""
         found = next(

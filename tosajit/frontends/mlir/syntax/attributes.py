@@ -20,6 +20,7 @@ from tosajit.frontends.mlir.syntax.records import (
 )
 from tosajit.frontends.mlir.syntax.types import Types
 
+_TYPED = re.compile(r"\s*(?:tensor|vector)\s*<")
 _STRING = re.compile(r'\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*>')
 _CONSTANTS = frozenset({"true", "false", "unit"})
 _TYPES = re.compile(r"(?:[su]?i[0-9]+|index|none|bf16|tf32|f[0-9]+\w*|tensor|tuple|memref|vector|complex)$")
@@ -102,12 +103,13 @@ class Attributes:
     def _of_dialect(self) -> Attribute:
         token = self.cursor.advance()
         name = token.text[1:]
-        if self.cursor.token.text == "<":
-            return Foreign(name, self.types.angles())
+        if self.cursor.token.text == "<" or ("." in name and name not in self.aliases):
+            found = Foreign(name, self.types.angles() if self.cursor.token.text == "<" else "")
+            if self.cursor.accept(":"):  # the type that a member of an enumeration is kept in
+                self.types.type()
+            return found
         if name in self.aliases:
             return self.aliases[name]
-        if "." in name:
-            return Foreign(name, "")
         self.cursor.fail(token.span, f"`#{name}` is not defined")
 
     def _dense(self) -> Dense:
@@ -116,6 +118,8 @@ class Attributes:
         if cursor.token.text != "<":
             cursor.unexpected("`<`", "behind `dense`")
         start = cursor.token.stop
+        if _TYPED.match(cursor.text, start):
+            cursor.fail(word.span, "elements of the types of dialects are not read", "TOSA 1.0.1 has none")
         quoted = _STRING.match(cursor.text, start)
         stop = quoted.end() - 1 if quoted else cursor.text.find(">", start)
         if stop < 0:
