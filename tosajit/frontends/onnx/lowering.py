@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -120,6 +120,7 @@ class Walk:
         self.values: dict[str, Operand] = {}
         self.refused: set[str] = set()
         self.uses: Counter[str] = Counter()
+        self.takers: defaultdict[str, set[str]] = defaultdict(set)
 
     def begin(self, graph: Graph) -> None:
         """Take the constants of a graph."""
@@ -199,6 +200,11 @@ class Walk:
         self.uses.update(name for node in needed for name in node.inputs)
         self.uses.update(wanted)
         for node in needed:
+            for name in _used(node):
+                self.takers[name].add(_operator(node))
+        for name in wanted:
+            self.takers[name].add("")
+        for node in needed:
             self.lowering.proportion.spend()
             name, done = f"{self.prefix}{node.name}", False
             with suppress(Unlowered), self.lowering.refusals.collecting(name, _operator(node)):
@@ -252,7 +258,8 @@ class Walk:
         """The results of a node: folded where they follow from constants, else written as TOSA."""
         typed = operands[declared.typed] if len(operands) > declared.typed else None
         declared.check(version, None if typed is None else typed.type.label)
-        node = Node(record, operands, self.trace, version, Inside(self, name))
+        takers = frozenset(taker for output in record.outputs for taker in self.takers[output])
+        node = Node(record, operands, self.trace, version, Inside(self, name), takers)
         foldable = all(one is None or one.is_foldable for one in operands)
         with np.errstate(all="ignore"):
             found = on_integers(node, declared) if not record.domain else None

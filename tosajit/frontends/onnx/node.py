@@ -96,6 +96,8 @@ class Node:
     opset: int
     """The version of the operators of its domain."""
     graphs: Graphs
+    takers: frozenset[str] = frozenset()
+    """The operators that take its results, with none for those of the graph."""
 
     def __getitem__(self, number: int) -> Operand:
         """An operand that must be there."""

@@ -10,6 +10,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT8, INT16, INT32, DType
+from tosajit.frontends.common.division import divided
 from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.scale import kept_near, multipliers_of, rescale, scaled, zero_point
 from tosajit.operators import RoundingMode
@@ -17,6 +18,8 @@ from tosajit.tracing.tensor import Tensor
 
 _MOST_BITS = 30
 """Of sums, beside their sign."""
+FARTHEST = 1 << 20
+"""How many steps numbers may be away for their quotients to be computed: they are saturated much earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +75,28 @@ def clamped(value: Tensor, affine: Affine, low: float = -inf, high: float = inf)
     return ops.clamp(value, min_val=least, max_val=most)
 
 
-def quantized(value: Tensor, affine: Affine) -> Tensor:
-    """Real numbers as the nearest integers."""
-    inverse = float(np.float32(1) / np.float32(affine.scale))
-    steps = typed(value, FP32)
-    steps = steps if inverse == 1 else ops.mul(steps, number(steps, inverse))
+def quantized(value: Tensor, affine: Affine, divides: bool = False) -> Tensor:
+    """Real numbers as the nearest integers: times one over the scale, or over it as a division rounds."""
+    steps = (_divided if divides else _multiplied)(typed(value, FP32), affine)
     if not affine.zero_point:
         return clamped(ops.cast(steps, dtype=affine.dtype), affine)
     whole = ops.cast(steps, dtype=INT16 if affine.dtype is INT8 else INT32)
     if affine.dtype is INT8:
         return clamped(scaled(whole, [(1 << 30, 30)], INT8, output_zp=affine.zero_point), affine)
     return clamped(_moved(whole, affine), affine)
+
+
+def _multiplied(value: Tensor, affine: Affine) -> Tensor:
+    inverse = float(np.float32(1) / np.float32(affine.scale))
+    return value if inverse == 1 else ops.mul(value, number(value, inverse))
+
+
+def _divided(value: Tensor, affine: Affine) -> Tensor:
+    if affine.dtype is INT32 or affine.scale == 1:
+        return _multiplied(value, affine)
+    farthest = affine.scale * FARTHEST
+    near = ops.clamp(value, min_val=-farthest, max_val=farthest)
+    return divided(near, ops.const(number(value, affine.scale)))
 
 
 def _moved(whole: Tensor, affine: Affine) -> Tensor:

@@ -75,9 +75,15 @@ def signed(value: Operand) -> Tensor | None:
 
 
 def placed(node: Node, value: Scaled | Tensor, kind: Type, affine: Affine) -> Operand:
-    """Real numbers as integers of a grid."""
-    found = value.onto(affine) if isinstance(value, Scaled) else quantized(value, affine)
-    return of_signed(node, found, kind)
+    """Real numbers as integers of a grid.
+
+    Those that enter the graph are divided by its scale as ONNX divides; others are results of sums and
+    functions, whose last bits are not ONNX's, and cheaper.
+    """
+    if isinstance(value, Scaled):
+        return of_signed(node, value.onto(affine), kind)
+    enters = node.trace.builder.is_input(value.name)
+    return of_signed(node, quantized(value, affine, divides=enters), kind)
 
 
 def of_signed(node: Node, integers: Tensor, kind: Type) -> Operand:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
-from tosajit.frontends.common import numbers
+from tosajit.dtypes import FP32, INT32
+from tosajit.frontends.common import division, numbers
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.division import floored, quotient_of, remainder
 from tosajit.frontends.common.numbers import number
@@ -27,6 +27,8 @@ from tosajit.frontends.onnx.operators import NARROW, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
 _ALL = f"{NUMBERS} {NARROW}"
+_ROUNDING = frozenset({"Ceil", "Floor", "Round"})
+"""Operators for which the last bit of a quotient can be a whole step."""
 
 
 @operator("Add", types=_ALL, fold=folded(np.add))
@@ -65,7 +67,11 @@ def divided(first: Array, second: Array) -> Array:
 def div(node: Node) -> Tensor:
     """The quotient of two tensors; of integers without its fraction."""
     first, second = node.aligned
-    return ops.intdiv(first, second) if first.dtype is INT32 else quotient_of(first, second)
+    if first.dtype is INT32:
+        return ops.intdiv(first, second)
+    is_single = prod(first.shape) * prod(second.shape) == 1
+    exactly = first.dtype is FP32 and (is_single or node.takers <= _ROUNDING)
+    return (division.divided if exactly else quotient_of)(first, second)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
-from tosajit.frontends.common.division import quotient_of
+from tosajit.frontends.common.division import divided, quotient_of
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.numbers import nearest_even, number, typed
 from tosajit.frontends.common.reduce import axes_of, reduced
@@ -22,6 +22,7 @@ from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of
 from tosajit.frontends.onnx.operators import operator
 from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.frontends.scaled.affine import FARTHEST
 from tosajit.tracing.tensor import Tensor
 
 _BOUNDS = {
@@ -82,8 +83,7 @@ def quantize(node: Node, options: GridAttributes) -> Operand:
             raise Refused(f"TOSA has no grid of {kind.label}")
         raise Refused(f"its grid is of {kind.label}, which is no integer")
     value = typed(node[0].tensor, FP32)
-    steps = ops.mul(value, _inverse(node[1], node[0], options))
-    found = nearest_even(steps)
+    found = nearest_even(_steps(node, value, typed(_spread(node[1], node[0], options), FP32)))
     zero = node.optional(2)
     if zero is not None and not (zero.is_constant and not zero.raw.any()):
         found = ops.add(found, typed(_spread(zero, node[0], options), FP32))
@@ -92,9 +92,12 @@ def quantize(node: Node, options: GridAttributes) -> Operand:
     return node.of(ops.cast(inside, dtype=dtype_of(kind)), kind)
 
 
-def _inverse(scale: Operand, like: Operand, options: GridAttributes) -> Tensor:
-    spread = typed(_spread(scale, like, options), FP32)
-    return quotient_of(ops.const(number(spread, 1.0)), spread)
+def _steps(node: Node, value: Tensor, scale: Tensor) -> Tensor:
+    """Real numbers over a scale: those that enter the graph as ONNX divides them."""
+    if not node.trace.builder.is_input(value.name):
+        return ops.mul(value, quotient_of(ops.const(number(scale, 1.0)), scale))
+    farthest = ops.mul(scale, number(scale, FARTHEST))
+    return divided(ops.maximum(ops.minimum(value, farthest), -farthest), scale)
 
 
 def _dequantized(node: Node) -> Array | None:
@@ -141,11 +144,12 @@ def dynamic_quantize(node: Node) -> tuple[Operand, Operand, Operand]:
     least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, False)
     zero = np.array(0, np.float32)
     high, low = ops.maximum(most, zero), ops.minimum(least, zero)
-    scale = ops.mul(ops.sub(high, low), np.array(1 / 255, np.float32))
-    inverse = ops.reciprocal(scale)
-    point = ops.clamp(nearest_even(ops.mul(-low, inverse)), min_val=0.0, max_val=255.0)
+    reach = ops.sub(high, low)
+    reach = ops.select(ops.equal(reach, zero), np.array(1, np.float32), reach)
+    scale = divided(reach, ops.const(np.array(255, np.float32)))
+    point = ops.clamp(nearest_even(divided(-low, scale)), min_val=0.0, max_val=255.0)
     row = (1,) * value.ndim
-    steps = nearest_even(ops.mul(value, reshaped(inverse, row)))
+    steps = nearest_even(divided(value, reshaped(scale, row)))
     found = ops.clamp(ops.add(steps, reshaped(point, row)), min_val=0.0, max_val=255.0)
     return (
         node.of(ops.cast(found, dtype=INT32), Type.UINT8),
