@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sim.explore.errors import SpaceError
     from sim.explore.space import Space
     from sim.explore.values import Range
-    from sim.machine.arrays import Block, MacArray, RowStationary, Systolic
+    from sim.machine.arrays import Block, DotProduct, MacArray, RowStationary, Systolic
     from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError
     from sim.machine.files import load_machine
     from sim.machine.machine import Machine
@@ -42,7 +42,7 @@ _WHERE = {
     "sim.explore.errors": "SpaceError",
     "sim.explore.space": "Space",
     "sim.explore.values": "Range",
-    "sim.machine.arrays": "Block MacArray RowStationary Systolic",
+    "sim.machine.arrays": "Block DotProduct MacArray RowStationary Systolic",
     "sim.machine.errors": "MachineError MachineFileError UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
@@ -54,7 +54,7 @@ _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names
 __all__ = [
     "Machine", "machine", "machines", "configurations", "load_machine",
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
-    "MacArray", "Systolic", "Block", "RowStationary",
+    "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
     "Planner", "Energy",
     "Report",
     "Space", "Range",

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 FIELDS = (
     "clock", "cores", "rate", "read_latency", "write_latency", "burst", "bytes", "inside", "port",
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
-    "double", "far", "lookups", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
+    "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
 )  # fmt: skip
 
@@ -101,6 +101,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         machine.planner.double_buffering,
         infinite if rate is None else rate,
         machine.vector.table_lookups_per_cycle,
+        machine.vector.stages,
         machine.vector.fill_cycles,
         machine.reduction.fill_cycles,
         dma.strided,

@@ -68,7 +68,7 @@ def _closed(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Unit
     workload = view.workload
     steps, streams, sums, rates = _rows(workload, fleet)
     cores = fleet["cores"]
-    scalar = steps @ workload.step_points.T / cores
+    scalar = _scalar(steps, workload.step_points, workload.longest, fleet) / cores
     # Type by type, since machines × layers × types would be larger than all else.
     coming = np.zeros_like(scalar)
     for number in range(len(workload.types)):
@@ -162,10 +162,22 @@ def _bytes(workload: Workload, chosen: Any, words: Words, passes: Numbers) -> tu
 
 def _by_vector(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts) -> Numbers:
     """Cycles of products that the vector unit does."""
-    points = workload.product_points[chosen]
-    own = parts.steps @ points.T + workload.macs[chosen] * parts.sums[:, workload.reduced[chosen], 0]
+    points, longest = workload.product_points[chosen], workload.product_longest[chosen]
+    own = (
+        _scalar(parts.steps, points, longest, fleet)
+        + workload.macs[chosen] * parts.sums[:, workload.reduced[chosen], 0]
+    )
     cycles: Numbers = np.maximum(own / fleet["cores"], parts.coming[:, chosen]) + fleet["vector_fill"]
     return cycles
+
+
+def _scalar(steps: Numbers, points: Numbers, longest: Numbers, fleet: Fleet) -> Numbers:
+    """Cycles of scalar operations, of which each of a unit's stages does one at a time."""
+    found: Numbers = steps @ points.T / fleet["stages"]
+    if (fleet["stages"] > 1).any():
+        for number in range(points.shape[1]):
+            np.maximum(found, steps[:, number, None] * longest[:, number], out=found)
+    return found
 
 
 def _rows(workload: Workload, fleet: Fleet) -> tuple[Numbers, Numbers, Numbers, Numbers]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -99,8 +100,11 @@ class Workload:
     """Type, name and kind of scalar operations that occur."""
     step_points: Numbers
     """Layers × steps: how often an operation is done."""
+    longest: Numbers
+    """The same of the one that is done most often among those that are alike."""
     product_points: Numbers
-    """The same for the steps of products that a vector unit does itself."""
+    """`step_points` for the steps of products that a vector unit does itself."""
+    product_longest: Numbers
     types: tuple[str, ...]
     """Types of elements that occur."""
     stream_points: Numbers
@@ -165,7 +169,9 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         pair=np.array([pairs.get(f.types, 0) if f.product_axes is not None else 0 for f in forms], np.int64),
         steps=tuple(steps),
         step_points=_points([form.steps for form in forms], forms, steps),
+        longest=_points([form.steps for form in forms], forms, steps, max),
         product_points=_points([form.all_steps for form in forms], forms, steps),
+        product_longest=_points([form.all_steps for form in forms], forms, steps, max),
         types=tuple(types),
         stream_points=_streams(forms, types),
         lookups=_numbers([_lookups(form) for form in forms]),
@@ -215,11 +221,17 @@ def _operations(form: Form) -> int:
     return combined + sum(step.points(extents) for step in form.steps)
 
 
-def _points(steps: Sequence[Any], forms: Sequence[Form], numbers: Mapping[Any, int]) -> Numbers:
+def _points(
+    steps: Sequence[Any],
+    forms: Sequence[Form],
+    numbers: Mapping[Any, int],
+    together: Callable[[float, float], float] = add,
+) -> Numbers:
     found = np.zeros((len(forms), len(numbers)))
     for row, (form, used) in enumerate(zip(forms, steps, strict=True)):
         for step in used:
-            found[row, numbers[step.type, step.name, step.kind]] += step.points(form.nest.extents)
+            place = row, numbers[step.type, step.name, step.kind]
+            found[place] = together(found[place], step.points(form.nest.extents))
     return found
 
 

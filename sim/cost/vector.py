@@ -118,15 +118,17 @@ def result_cycles(path: Datapath, form: Form, tile: Sequence[int]) -> tuple[int,
 def steps_cycles(
     path: Datapath, form: Form, steps: Iterable[Step], tile: Sequence[int]
 ) -> tuple[int, tuple[tuple[str, int], ...]]:
-    """Cycles of the vector unit for scalar operations, and what it emulates."""
-    total, emulated = 0.0, 0
+    """Cycles of the vector unit for scalar operations, and what it emulates; stages work at the same time."""
+    total, longest, emulated = 0.0, 0.0, 0
     vector, members = path.vector, form.nest.members
     for step in steps:
         lanes, factor = lanes_for(path, "vector", step.type, members)
         each = vector.cycles.get(step.name, vector.cycles.get(step.kind, CYCLES.get(step.kind, 1)))
         points = step.points(tile)
         emulated += points * factor if factor > 1 else 0
-        total += points * factor * each / lanes
+        taken = points * factor * each / lanes
+        total, longest = total + taken, max(longest, taken)
+    total = max(total / vector.stages, longest)
     return ceil(total / path.cores), (("emulated_operations", emulated),) if emulated else ()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, SerializeAsAny, model_validator
 
 from sim.machine.errors import Fault, MachineError, shown
-from sim.machine.figures import Table, count
+from sim.machine.figures import Figure, Table, count
 from sim.machine.parts import Part, Rates
 
 Side = Annotated[int, count("an array has", 1 << 16, 16, "rows or columns")]
@@ -153,6 +153,35 @@ class RowStationary(MacArray):
     def describe(self) -> str:
         """The array in a few words."""
         return f"{self.rows} × {self.columns} row stationary"
+
+
+class DotProduct(MacArray):
+    """Cells that each add up products of many channels for one filter, as in NVDLA; nothing is skewed.
+
+    The cells hold weights of one element of the window while a stripe of positions passes by; meanwhile the
+    next weights come, those of a cell in a cycle.
+    """
+
+    factors = ("filters", "channels")
+
+    kind: Literal["dot-product"] = "dot-product"
+    filters: Side
+    """Cells: each works for a filter of its own."""
+    channels: Side
+    """Products of a cell in a cycle."""
+    stripe: Annotated[int, count("the accumulators hold", 1 << 24, 32, "positions")] = 32
+    """Positions whose sums the accumulators hold."""
+    packed_channels: Annotated[
+        int, Figure("a number of channels", "images are packed that have up to", 0, 1 << 16, 4, "channels")
+    ] = 0
+    """Up to how many channels of an image share a cell with the columns of the window."""
+    depthwise: Literal["single", "cells"] = "single"
+    """Whether a depthwise convolution has one channel at a time, or one in each cell."""
+    rates: Rates = BYTES_ONLY
+
+    def describe(self) -> str:
+        """The array in a few words."""
+        return f"{self.filters} dot products of {self.channels}"
 
 
 def _made(given: object) -> object:

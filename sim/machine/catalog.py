@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 _U55 = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256")
 _U65 = ("ethos-u65-256", "ethos-u65-512")
 _U85 = ("ethos-u85-128", "ethos-u85-256", "ethos-u85-512", "ethos-u85-1024", "ethos-u85-2048")
-_OTHERS = ("systolic-16", "systolic-32", "systolic-128", "tpu-v1", "eyeriss-v1", "gemmini-16", "tiny")
+_OTHERS = (
+    *("systolic-16", "systolic-32", "systolic-128", "dot-256", "dot-1024"),
+    *("nvdla-small", "nvdla-large", "tpu-v1", "eyeriss-v1", "gemmini-16", "tiny"),
+)
 
 
 def machines() -> tuple[str, ...]:

@@ -1,13 +1,14 @@
-"""Machines other than Arm's: generic systolic arrays, and three that were published."""
+"""Machines other than Arm's: generic ones, and those that were published."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 
-from sim.machine.arrays import RowStationary, Systolic
+from sim.machine.arrays import DotProduct, RowStationary, Systolic
 from sim.machine.energies import MAC_16, scaled
 from sim.machine.machine import Machine
+from sim.machine.nvdla import nvdla
 from sim.machine.parts import Dma, Energy, MemoryMode, OffChip, ReductionUnit, Scratchpad, VectorUnit
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -43,6 +44,37 @@ def _systolic(size: int, scratchpad: int, dram: float) -> Machine:
             **dict.fromkeys(("offchip.read_latency_cycles", "offchip.write_latency_cycles"), usual),
             **dict.fromkeys(("offchip.bandwidth_bytes_per_second", "dma"), usual),
             "scratchpad.bytes_per_cycle": rate,
+            **energies,
+        },
+    )
+
+
+def _dot(filters: int, channels: int, scratchpad: int, dram: float) -> Machine:
+    """A generic array of dot products, in proportion, with a mode of its own for depthwise convolutions."""
+    energy, energies = scaled(scratchpad, 16, 0.8)
+    lanes = {"bool": filters, "i8": filters, "i16": filters, "i32": filters, "i64": max(1, filters // 2)}
+    usual = "assumed: a generic array, not one that was built"
+    return Machine(
+        name=f"dot-{filters * channels}",
+        description=f"A generic array of {filters} dot products of {channels}",
+        clock_hz=1e9,
+        offchip=OffChip(
+            bandwidth_bytes_per_second=dram, read_latency_cycles=100, write_latency_cycles=100, burst_bytes=64
+        ),
+        scratchpad=Scratchpad(
+            bytes=scratchpad, banks=16, ports=3, bytes_per_cycle=3.0 * max(filters, channels), burst_bytes=16
+        ),
+        dma=Dma(channels=2, setup_cycles=16, outstanding_requests=64),
+        array=DotProduct(
+            filters=filters, channels=channels, packed_channels=4, depthwise="cells", rates=INTEGERS
+        ),
+        vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=filters),
+        reduction=ReductionUnit(lanes=lanes),
+        energy=energy,
+        sources={
+            **dict.fromkeys(
+                ("clock_hz", "offchip", "scratchpad", "dma", "array", "vector", "reduction"), usual
+            ),
             **energies,
         },
     )
@@ -233,6 +265,10 @@ _MAKERS: dict[str, Callable[[], Machine]] = {
     "systolic-16": lambda: _systolic(16, 256 * KIB, 8e9),
     "systolic-32": lambda: _systolic(32, 512 * KIB, 16e9),
     "systolic-128": lambda: _systolic(128, 8 * MIB, 100e9),
+    "dot-256": lambda: _dot(16, 16, 256 * KIB, 8e9),
+    "dot-1024": lambda: _dot(32, 32, 1 * MIB, 16e9),
+    "nvdla-small": lambda: nvdla("nvdla-small", 8, 8, 128 * KIB, 1e9, small=True),
+    "nvdla-large": lambda: nvdla("nvdla-large", 32, 64, 512 * KIB, 20e9, small=False),
     "tpu-v1": _tpu_v1,
     "eyeriss-v1": _eyeriss_v1,
     "gemmini-16": _gemmini,

@@ -162,6 +162,8 @@ class VectorUnit(Part):
     table_lookups_per_cycle: Annotated[
         float, Figure("a rate", "a unit looks up", 1e-3, 1e6, 1, "elements a cycle", False)
     ] = 1.0
+    stages: Annotated[int, count("a unit has", 64, 4, "stages")] = 1
+    """Operations that follow one another which an element passes in one go, each stage at the full rate."""
     fill_cycles: Cycles = 0
 
 

@@ -36,6 +36,15 @@ arrays = st.one_of(
         st.sampled_from([3, 12]),
         st.sampled_from([2, 14]),
     ),
+    st.builds(
+        lambda filters, channels, stripe, depthwise: sim.DotProduct(
+            filters=filters, channels=channels, stripe=stripe, depthwise=depthwise, rates=RATES
+        ),
+        st.sampled_from([1, 8, 32]),
+        st.sampled_from([3, 16]),
+        st.sampled_from([5, 32]),
+        st.sampled_from(["single", "cells"]),
+    ),
 )
 
 MODES: list[dict[str, Any]] = [
@@ -76,7 +85,9 @@ def machines(draw: st.DrawFn) -> sim.Machine:
             strided=draw(st.booleans()),
         ),
         array=draw(arrays),
-        vector=sim.VectorUnit(lanes=LANES, fill_cycles=draw(st.sampled_from([0, 2]))),
+        vector=sim.VectorUnit(
+            lanes=LANES, stages=draw(st.sampled_from([1, 3])), fill_cycles=draw(st.sampled_from([0, 2]))
+        ),
         reduction=sim.ReductionUnit(lanes=LANES, fill_cycles=draw(st.sampled_from([0, 2]))),
         memory=sim.MemoryMode(**mode),
         launch_overhead_cycles=draw(st.sampled_from([0, 1000])),

@@ -48,7 +48,7 @@ def test_machines_round_trip_and_are_values(name: str) -> None:
 
 
 def test_names_are_listed_once_and_resolve_to_themselves() -> None:
-    assert len(set(sim.machines())) == len(sim.machines()) == 18
+    assert len(set(sim.machines())) == len(sim.machines()) == 22
     assert len(set(EVERY)) == len(EVERY)
     assert [sim.machine(name).name for name in sim.machines()] == list(sim.machines())
     for name in EVERY:
@@ -183,7 +183,7 @@ def test_all_faults_are_told_at_once_with_paths_and_remedies() -> None:
         ({"clock_hz": 1e3, "offchip": {"bandwidth_bytes_per_second": 1e16}},
          "offchip.bandwidth_bytes_per_second", "beyond any memory"),
         ({"array": {"rows": 4, "columns": 4}}, "array", "kind is missing"),
-        ({"array": {"kind": "cubic"}}, "array", "systolic, block, row-stationary"),
+        ({"array": {"kind": "cubic"}}, "array", "systolic, block, row-stationary, dot-product"),
         ({"array": {"kind": "block", "family": "u55", "macs_per_cycle": 300}}, "array.macs_per_cycle",
          "32, 64, 128, 256"),
         ({"array": {"kind": "block", "family": "u85", "macs_per_cycle": 256}, "cores": 2}, "cores", "others"),

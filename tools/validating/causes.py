@@ -96,4 +96,15 @@ SILICON = (
         """the array's mapping is within 10 % on all five layers when a layer is one tile; where it
         is not, the plan's tiles cut filters or rows so that passes over the array are not full.""",
     ),
+    Explanation(
+        "ResNet-50, (2048|1024|512|256) ",
+        """the published estimates take transfers of a layer to be hidden behind its products or the other
+        way round; in our plans layers wait for their first weights, for latencies of 1,200 cycles, and in
+        the last stage for all of their weights, and pools are layers of their own.""",
+    ),
+    Explanation(
+        "ResNet-50, (64|32) ",
+        """a bandwidth of 1 GB/s and less: the published rates leave room for some 140 MB an inference, and
+        our plans move about 40.""",
+    ),
 )

@@ -29,8 +29,8 @@ def convolutions(layers: tuple[Layer, ...], batch: int = 1, scaled: bool = False
             acc_type=AccType.INT32,
             local_bound=False,
         )
-        sums = _sums(builder, operator, source, filters, f"{layer.name}.{number}")
-        builder.output(_rescaled(builder, sums, 1, INT32, INT8) if scaled else sums)
+        total = sums(builder, operator, source, filters, f"{layer.name}.{number}")
+        builder.output(rescaled(builder, total, 1, INT32, INT8) if scaled else total)
     return builder.build()
 
 
@@ -41,7 +41,7 @@ def operator(fact: Facts) -> Graph:
     source = builder.input("input", INT8, (1, height, width, channels))
     match fact["operator"]:
         case "Add":
-            result = _add(builder, source, builder.input("other", INT8, (1, height, width, channels)))
+            result = added(builder, source, builder.input("other", INT8, (1, height, width, channels)))
         case "AvgPool":
             kernel = int(fact["kernel_size_y"]), int(fact["kernel_size_x"])
             stride = int(fact["kernel_stride_y"]), int(fact["kernel_stride_x"])
@@ -69,7 +69,7 @@ def _convolution(builder: GraphBuilder, fact: Facts, source: str, channels: int)
     stride = int(fact["kernel_stride_y"]), int(fact["kernel_stride_x"])
     filters = int(fact["ofm_shape_c"])
     pads = [
-        _same(int(fact[f"ifm_shape_{d}"]), int(fact[f"ofm_shape_{d}"]), k, s)
+        same(int(fact[f"ifm_shape_{d}"]), int(fact[f"ofm_shape_{d}"]), k, s)
         for d, k, s in zip("hw", kernel, stride, strict=True)
     ]
     options: dict[str, Any] = {
@@ -80,28 +80,28 @@ def _convolution(builder: GraphBuilder, fact: Facts, source: str, channels: int)
         "local_bound": False,
     }
     if fact["operator"] == "DepthwiseConv2D":
-        total = _sums(builder, DEPTHWISE_CONV2D(**options), source, (*kernel, channels, 1), "")
+        total = sums(builder, DEPTHWISE_CONV2D(**options), source, (*kernel, channels, 1))
     else:
-        total = _sums(builder, CONV2D(**options), source, (filters, *kernel, channels), "")
-    return _rescaled(builder, total, filters, INT32, INT8)
+        total = sums(builder, CONV2D(**options), source, (filters, *kernel, channels))
+    return rescaled(builder, total, filters, INT32, INT8)
 
 
-def _sums(builder: GraphBuilder, operator: Any, source: str, filters: tuple[int, ...], name: str) -> str:
+def sums(builder: GraphBuilder, operator: Any, source: str, filters: tuple[int, ...], name: str = "") -> str:
     """The sums of a convolution with random weights."""
     count = filters[0] if isinstance(operator, CONV2D) else filters[2]
-    weight = builder.const(_weights(filters), INT8, f"{name}.weight")
+    weight = builder.const(weights(filters), INT8, name and f"{name}.weight")
     bias = builder.const(np.zeros(count, np.int32), INT32)
     zeros = (builder.const(np.zeros(1, np.int8), INT8) for _ in range(2))
     return str(builder.add(operator, [source, weight, bias, *zeros]))
 
 
-def _add(builder: GraphBuilder, left: str, right: str) -> str:
+def added(builder: GraphBuilder, left: str, right: str) -> str:
     """An addition of two scalings: each operand to a common one, the sum to its own."""
-    wide = [_rescaled(builder, value, 1, INT8, INT32) for value in (left, right)]
-    return _rescaled(builder, str(builder.add(ADD(), wide)), 1, INT32, INT8)
+    wide = [rescaled(builder, value, 1, INT8, INT32) for value in (left, right)]
+    return rescaled(builder, str(builder.add(ADD(), wide)), 1, INT32, INT8)
 
 
-def _rescaled(builder: GraphBuilder, value: str, channels: int, source: DType, dtype: DType) -> str:
+def rescaled(builder: GraphBuilder, value: str, channels: int, source: DType, dtype: DType) -> str:
     """A scaling, by channel if there are several."""
     several = channels > 1
     operator = RESCALE(scale32=True, per_channel=several, input_unsigned=False, output_unsigned=False)
@@ -111,12 +111,12 @@ def _rescaled(builder: GraphBuilder, value: str, channels: int, source: DType, d
     return str(builder.add(operator, [value, multiplier, shift, *zeros], dtype=dtype))
 
 
-def _same(size: int, out: int, kernel: int, stride: int) -> tuple[int, int]:
+def same(size: int, out: int, kernel: int, stride: int) -> tuple[int, int]:
     """Padding before and behind, so that so many results come out."""
     total = max(0, (out - 1) * stride + kernel - size)
     return total // 2, total - total // 2
 
 
-def _weights(shape: tuple[int, ...]) -> Array:
+def weights(shape: tuple[int, ...]) -> Array:
     """Uniform int8 numbers, the same ones each time."""
     return np.random.default_rng(7).integers(-127, 128, shape, dtype=np.int8)

@@ -1,13 +1,15 @@
-"""Published measurements: an i.MX 93 board, Arm's virtual platform, the Eyeriss chip."""
+"""Published figures: an i.MX 93 board, Arm's virtual platform, the Eyeriss chip, NVDLA's configurations."""
 
 from __future__ import annotations
 
 import tosajit as tj
 from sim import machine
+from sim.machine.nvdla import nvdla
 from validating.causes import SILICON
 from validating.facts import Configuration, Facts, Layer, rows
 from validating.figures import Figure, Table
 from validating.graphs import convolutions
+from validating.networks import resnet50
 from validating.predict import loaded, report
 
 BOARD = Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB")
@@ -25,6 +27,18 @@ EYERISS = {
     "CONV5": (Layer("alexnet", "CONV5", 15, 15, 3, 3, 192, 128, 1), 2),
 }
 """Layers as the network has them, their inputs padded, and in how many groups."""
+NVDLA = (
+    (32, 64, 512, 20.0, 269.0),
+    (16, 64, 256, 15.0, 153.0),
+    (16, 32, 256, 10.0, 93.0),
+    (8, 32, 256, 5.0, 46.0),
+    (8, 16, 256, 2.0, 20.0),
+    (8, 8, 128, 1.0, 7.3),
+    (4, 8, 128, 0.5, 3.6),
+)
+"""Filters, channels, KiB of convolution buffer, GB/s, and inferences a second as published."""
+SMALL = 64
+"""Products a cycle up to which the units are those of nv_small."""
 BOARD_TEXT = """NXP's figures for the i.MX 93 (Ethos-U65-256, 1 GHz, DRAM 7.5 GB/s, 384 KiB of SRAM for
 the NPU) are times as Linux sees them, driver and messages included. One launch overhead of {overhead:,}
 cycles is added to all models: what the autoencoder takes beyond our prediction of {own:,} cycles. It is
@@ -38,9 +52,17 @@ convolutions. Words of the chip have 16 bits, sums included; our layers have dat
 words of the array, and sums of 32. Below it, not judged, the total latency with waiting."""
 
 
+NVDLA_TEXT = """ResNet-50 in int8 on seven configurations of NVDLA at 1 GHz: inferences a second, from the
+table of example area and performance in NVDLA's primer. It gives products a cycle, convolution buffer and
+bandwidth; how products are split into filters and channels is assumed, and so is that the two smallest have
+the units of nv_small and the others those of nv_large. Its figures are the sum of layers, each as long as
+the slowest of input, output and products; ours has the latency of the memory, loads that nothing hides and
+the pooling engine as well. Nothing is fitted."""
+
+
 def tables() -> list[Table]:
-    """All three."""
-    return [board(), platform(), eyeriss()]
+    """All of them."""
+    return [board(), platform(), eyeriss(), nvdlas()]
 
 
 def board() -> Table:
@@ -89,6 +111,21 @@ def eyeriss() -> Table:
         waiting.append(Figure(f"AlexNet {name}, with waiting", 1e3 * found.latency_seconds, total, "ms"))
     judged.append(Figure("AlexNet, all five", working, float(facts["Total"]["value"]), "ms"))
     return _table("Silicon: Eyeriss", EYERISS_TEXT, [*judged, *waiting])
+
+
+def nvdlas() -> Table:
+    """NVDLA's configurations."""
+    graph, figures = resnet50(), []
+    for filters, channels, buffer, bandwidth, published in NVDLA:
+        products = filters * channels
+        small = products <= SMALL
+        one = nvdla(f"nvdla-{products}", filters, channels, buffer << 10, bandwidth * 1e9, small=small)
+        found, note = report(graph, one)
+        rate = 1 / found.latency_seconds if found else None
+        figures.append(
+            Figure(f"ResNet-50, {products} products a cycle", rate, published, "/s", bound=0.15, note=note)
+        )
+    return _table("Published: NVDLA", NVDLA_TEXT, figures)
 
 
 def _cycles(fact: Facts) -> float:

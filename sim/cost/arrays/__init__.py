@@ -5,7 +5,7 @@ an array asks there, or the array's own part (`sim.machine.arrays`). Begin with 
 what `sim.cost` has for all units, never another kind. To add one, see docs/how-to/array.md.
 """
 
-from sim.cost.arrays import block, row_stationary, systolic
+from sim.cost.arrays import block, dot_product, row_stationary, systolic
 from sim.cost.arrays.kind import (
     ArrayCosts,
     ClosedForm,
@@ -21,5 +21,5 @@ from sim.cost.arrays.kind import (
 __all__ = [
     "ArrayCosts", "ClosedForm", "Layers", "Product", "Task", "Words",
     "costs_for", "costs_of", "hardware_of",
-    "block", "row_stationary", "systolic",
+    "block", "dot_product", "row_stationary", "systolic",
 ]  # fmt: skip

@@ -1,0 +1,92 @@
+"""Dot-product arrays: K cells of C products each, which NVDLA and many others have.
+
+The names are NVDLA's (hardware unit description, convolution core). An *atomic operation* multiplies C
+channels of one position with one element of the window, for K filters. A *stripe* does that for as many
+positions as the accumulators hold, while the weights stay; meanwhile the weights that follow are loaded,
+those of one cell in a cycle, so that a stripe of fewer than K positions waits for them. A *block* repeats
+stripes for every element of the window and all channels, then the sums leave. Nothing is skewed; only the
+first weights are waited for.
+
+An image of few channels can be packed, so that a row of the window is one dot product. A depthwise
+convolution has a single filter for each channel: an array takes one channel at a time, or one in each cell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim.cost.arrays.kind import ArrayCosts, Task, Words, ceil_div, costs_for
+from sim.cost.geometry import Geometry, geometry
+from sim.cost.work import Work
+from sim.machine.arrays import DotProduct
+
+
+class Atoms(NamedTuple):
+    """A product as the array does it, for each of its groups."""
+
+    groups: int
+    positions: int
+    steps: int
+    """Atomic operations at each position for a set of filters."""
+    sets: int
+    """Sets of filters."""
+    filters: int
+    """Filters of a whole set: cells whose weights are loaded."""
+
+
+@costs_for(DotProduct)
+class DotProductCosts(ArrayCosts[DotProduct]):
+    """Stripes, one after another; cores share groups, or positions where there are fewer groups."""
+
+    def product(self, hardware: DotProduct, task: Task) -> Work | None:
+        """A convolution, or a product as one."""
+        found = geometry(task.form.nest, task.tile)
+        if found is None or found.weights is None:
+            return None
+        atoms = atoms_of(hardware, found)
+        cores = task.path.cores
+        if atoms.groups >= cores:
+            own = atoms._replace(groups=ceil_div(atoms.groups, cores))
+        else:
+            own = atoms._replace(positions=ceil_div(atoms.positions, cores))
+        ideal = own.groups * own.sets * own.steps * own.positions
+        whole = task.product
+        stripes = ceil_div(atoms.positions, hardware.stripe)
+        read = Words(
+            inputs=whole.groups
+            * whole.rows
+            * whole.window
+            * (1 if found.kind == "depthwise" else atoms.sets),
+            weights=whole.groups * whole.window * whole.columns * stripes,
+            outputs=whole.groups * whole.rows * whole.columns,
+        )
+        waiting = task.rate.passes * (cycles(hardware, own) - ideal)
+        return task.work(
+            task.rate.stretch(ideal) + waiting,
+            read,
+            waiting,
+            (("stripes", stripes * atoms.groups * atoms.sets),),
+        )
+
+
+def atoms_of(array: DotProduct, found: Geometry) -> Atoms:
+    """The atomic operations of a product."""
+    high, wide = found.kernel
+    if found.kind == "depthwise":
+        groups, filters = found.groups, found.columns
+        if array.depthwise == "single":
+            return Atoms(groups * filters, found.rows, high * wide, 1, 1)
+        steps = ceil_div(high * wide, array.channels)
+        return Atoms(groups, found.rows, steps, ceil_div(filters, array.filters), min(filters, array.filters))
+    steps = high * wide * ceil_div(found.in_channels, array.channels)
+    if found.in_channels <= array.packed_channels and found.dilation[1] == 1:
+        steps = min(steps, high * ceil_div(wide * found.in_channels, array.channels))
+    sets = ceil_div(found.columns, array.filters)
+    return Atoms(found.groups, found.rows, steps, sets, min(found.columns, array.filters))
+
+
+def cycles(array: DotProduct, atoms: Atoms) -> int:
+    """Cycles of the first weights and of all stripes: as many as positions, or as the next weights take."""
+    whole, rest = divmod(atoms.positions, array.stripe)
+    stripes = whole * max(array.stripe, atoms.filters) + (max(rest, atoms.filters) if rest else 0)
+    return atoms.filters + atoms.groups * atoms.sets * atoms.steps * stripes

@@ -1,0 +1,130 @@
+"""Arrays of dot products, held against a walk through their atomic operations."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sim
+import tosajit as tj
+from sim.cost.arrays.dot_product import Atoms, atoms_of, cycles
+from sim.cost.costs import Costs
+from sim.cost.geometry import Geometry
+from sim.machine.arrays import DotProduct
+from tests.sim.test_systolic import matmul
+
+SIZES = st.integers(1, 40)
+
+
+def walked(array: DotProduct, atoms: Atoms) -> int:
+    """Cycles by going through the stripes; the weights of the next one come while one runs."""
+    now = loaded = atoms.filters
+    for _ in product(range(atoms.groups), range(atoms.sets)):
+        for first in range(0, atoms.positions, array.stripe):
+            for _ in range(atoms.steps):
+                begun = max(now, loaded)
+                loaded = begun + atoms.filters
+                now = begun + min(array.stripe, atoms.positions - first)
+    return max(now, loaded)
+
+
+@given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 12), st.integers(1, 12))
+def test_cycles_are_those_of_a_walk(
+    groups: int, positions: int, steps: int, filters: int, cells: int, stripe: int
+) -> None:
+    array = DotProduct(filters=cells, channels=4, stripe=stripe)
+    atoms = Atoms(groups % 3 + 1, positions, steps % 5 + 1, ceil(filters / cells), min(filters, cells))
+    assert cycles(array, atoms) == walked(array, atoms)
+
+
+def image(channels: int, filters: int, kernel: int, kind: str = "contract", dilation: int = 1) -> Geometry:
+    """A convolution of 10 × 10 positions."""
+    return Geometry(
+        kind=kind,  # type: ignore[arg-type]
+        op="add",
+        groups=1,
+        images=1,
+        height=10,
+        width=10,
+        columns=filters,
+        kernel=(kernel, kernel),
+        in_channels=channels,
+        stride=(1, 1),
+        dilation=(dilation, dilation),
+        input=(10, 10),
+        data=0,
+        weights=1,
+        data_type="i8",
+        weight_type="i8",
+        result_type="i32",
+        sum_type="i32",
+    )
+
+
+ARRAY = DotProduct(filters=8, channels=16, packed_channels=4)
+
+
+@pytest.mark.parametrize(
+    ("channels", "dilation", "steps"),
+    [(3, 1, 7 * 2), (4, 1, 7 * 2), (5, 1, 49), (3, 2, 49), (16, 1, 49), (17, 1, 98)],
+    ids=["row packed", "most packed", "too many to pack", "dilated", "fills a cell", "one more"],
+)
+def test_channels_of_an_element_are_one_step_or_those_of_a_row(
+    channels: int, dilation: int, steps: int
+) -> None:
+    assert atoms_of(ARRAY, image(channels, 20, 7, dilation=dilation)) == Atoms(1, 100, steps, 3, 8)
+
+
+def test_depthwise_channels_follow_one_another_or_have_a_cell_each() -> None:
+    found = image(1, 20, 5, "depthwise")
+    assert atoms_of(ARRAY, found) == Atoms(20, 100, 25, 1, 1)
+    cells = DotProduct(filters=8, channels=16, depthwise="cells")
+    assert atoms_of(cells, found) == Atoms(1, 100, 2, 3, 8)
+
+
+def test_a_layer_that_fits_the_array_is_done_at_its_full_rate() -> None:
+    machine = sim.machine("dot-256")
+    nest = matmul(3200, 64, 64)
+    work = Costs.of(machine).work(nest, nest.extents)
+    assert work.cycles == 3200 * 4 * 4 + 16
+    assert work.macs == 3200 * 64 * 64
+
+
+def test_a_single_position_waits_for_weights() -> None:
+    nest = matmul(1, 64, 64)
+    work = Costs.of(sim.machine("dot-256")).work(nest, nest.extents)
+    assert work.cycles == 16 + 4 * 4 * 16
+    assert work.fill == work.cycles - 16
+
+
+def test_cores_share_positions() -> None:
+    machine = sim.machine("dot-256").replace({"cores": 2})
+    nest = matmul(3200, 64, 64)
+    assert Costs.of(machine).work(nest, nest.extents).cycles == 1600 * 4 * 4 + 16
+
+
+def test_programs_for_such_an_array_compute_the_same_bits() -> None:
+    graph = tj.samples.load("ds_cnn")
+    case = tj.samples.path("ds_cnn").parent
+    image = np.load(case / "case0_in0.npy")
+    there = tj.compile(graph, target=sim.machine("nvdla-small").target)(image)
+    for number, result in enumerate(there):
+        np.testing.assert_array_equal(result, np.load(case / f"case0_out{number}.npy"))
+
+
+def test_stages_of_a_unit_work_at_the_same_time() -> None:
+    base = sim.machine("nvdla-large")
+    graph = tj.samples.load("resnet8")
+    busy = [
+        tj.simulate(
+            graph, base.replace({"vector.stages": stages, "vector.lanes": {"i8": 1, "i32": 1}})
+        ).cycles
+        for stages in (1, 2, 64)
+    ]
+    assert busy == sorted(busy, reverse=True)
+    assert len(set(busy)) == 3
