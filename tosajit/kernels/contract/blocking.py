@@ -103,9 +103,14 @@ class Blocking:
         return max(1, self.isa.byte_width // self.shape.element_bytes)
 
     @property
+    def flip(self) -> int:
+        """Return what bytes of A are combined with by xor, so that products can take them."""
+        return self.isa.bias if self.shape.element_bytes == 1 else 0
+
+    @property
     def _gathered_bytes(self) -> int:
-        """Scratch memory for rows as they are."""
-        if self.shape.is_direct:
+        """Scratch memory for rows as they are, or with other signs."""
+        if self.shape.is_direct and not self.flip:
             return 0
         return self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
 
@@ -138,7 +143,7 @@ class Blocking:
             "OUT_N OUT_Z OUT_Y OUT_X": strides,
             "RUNS RUN_TAPS": self.shape.runs,
             "TAP_BYTES TABLE_BYTES ROW_BYTES": (tap, self._table_bytes, step),
-            "WIDENED": [self._gathered_bytes],
+            "FLIP WIDENED": (self.flip, self._gathered_bytes),
             "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
             "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.shape.is_direct), self.segments),
         }

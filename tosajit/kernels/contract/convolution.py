@@ -15,6 +15,7 @@ from tosajit.kernels.contract.structure import (
     CAREFUL,
     CHUNK,
     COLUMNS,
+    FLIPPED,
     FLOAT,
     FUSED,
     IN_REGISTERS,
@@ -35,6 +36,7 @@ from tosajit.kernels.contract.structure import (
     copy_run,
     epilogue,
     fill_run,
+    flip_rows,
     gather_rows,
     highest,
     least_bf16,
@@ -66,7 +68,7 @@ def gather(job: int) -> None:
     out_y, out_x = load_i64(args, Slot.OUT_Y), load_i64(args, Slot.OUT_X)
     direct, a_row = load_i64(args, Slot.DIRECT), load_i64(args, Slot.ROW_BYTES)
     panel = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63
-    gathering = local(112)
+    gathering = local(120)
     start_gathering(gathering, args, table)
     x, y = m % O_w, m // O_w
     z, y = y // O_h, y % O_h
@@ -100,6 +102,7 @@ def start_gathering(gathering: int, args: int, table: int) -> None:
     store_i64(gathering, RowsJob.WIDTH, load_i64(args, Slot.I_W))
     store_i64(gathering, RowsJob.IN_X, load_i64(args, Slot.IN_X))
     store_i64(gathering, RowsJob.ZERO, load_i64(args, Slot.INPUT_ZP))
+    store_i64(gathering, RowsJob.FLIP, load_i64(args, Slot.FLIP))
     store_i64(gathering, RowsJob.ROW_BYTES, load_i64(args, Slot.ROW_BYTES))
     store_i64(gathering, RowsJob.RUN_TAPS, run_taps)
     store_i64(gathering, RowsJob.RUN_BYTES, run_taps * tap_bytes)
@@ -259,7 +262,7 @@ def rows_at(args: int, m: int, m_hi: int) -> Any:
 def row_bytes(args: int) -> Any:
     """Bytes from row to row of A, as tiles take them."""
     row, K, direct = load_i64(args, Slot.ROW_BYTES), load_i64(args, Slot.K), load_i64(args, Slot.DIRECT)
-    return (WIDTH * K if direct > 0 else WIDTH * row) if WIDE else row
+    return (WIDTH * K if direct > 0 else WIDTH * row) if WIDE or FLIPPED else row
 
 
 def start_of(args: int, table: int, panel: int, m: int, rows: int) -> Any:
@@ -267,9 +270,21 @@ def start_of(args: int, table: int, panel: int, m: int, rows: int) -> Any:
     a = load_i64(args, Slot.SOURCE) + m * load_i64(args, Slot.ROW_BYTES)
     if load_i64(args, Slot.DIRECT) == 0:
         a = panel
+    elif FLIPPED:
+        a = flip(args, a, panel, rows)
     if WIDE:
         a = widen(args, table, a, rows)
     return a
+
+
+def flip(args: int, a: int, target: int, rows: int) -> Any:
+    """Copy rows in place, with other signs; return where they are."""
+    row, K = load_i64(args, Slot.ROW_BYTES), load_i64(args, Slot.K)
+    if row == K:
+        flip_rows(a, 0, rows * K, target, 1)
+    else:
+        flip_rows(a, row, K, target, rows)
+    return target
 
 
 def widen(args: int, table: int, a: int, rows: int) -> Any:

@@ -13,7 +13,7 @@ from functools import partial
 from tosajit.kernels.contract.products import INT8, INT16, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed, panels, put, switched
-from tosajit.kernels.contract.rows import widen_add, widened
+from tosajit.kernels.contract.rows import signed_byte, widen_add, widened
 from tosajit.kernels.contract.slots import SIDES, DepthwiseTile
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -70,7 +70,7 @@ def interleave_i8(
     """Lay `size` bytes of four rows as [size][4], counted from -bias."""
 
     def lay(*rows: Register) -> list[Register]:
-        flip = v.isa.bias - 256 * (v.isa.bias > 127)
+        flip = signed_byte(v.isa.bias)
         return quads_of_bytes(v, [row ^ flip for row in rows] if flip else rows)
 
     _interleaved(v, [first, second, third, fourth], size, out, lay)

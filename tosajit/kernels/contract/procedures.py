@@ -33,6 +33,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     "fill_run": Procedure(rows.fill_run, inline=True),
     "gather_rows": Procedure(rows.gather_rows),
     "add_row_sums": Procedure(rows.add_row_sums),
+    "flip_rows": Procedure(rows.flip_rows),
     "widen_rows": Procedure(rows.widen_rows),
     "widen_add_rows": Procedure(rows.widen_add_rows),
     "tile_i8": Procedure(partial(tile.tile, products.INT8)),

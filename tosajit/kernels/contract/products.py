@@ -28,17 +28,9 @@ class Product:
         """Return what a set does instead."""
         return WIDE_INT8 if self is INT8 and isa.byte_width == 2 else self
 
-    def prepared(self, v: Vectors) -> Register | None:
-        """Return what is combined with all of A by xor: what makes int8 unsigned where it has to be."""
-        if self.name != "i8" or not v.isa.bias:
-            return None
-        return v.opaque(v.constant(v.isa.bias * 0x01010101 - (1 << 32), "i32"))
-
-    def broadcasts(self, v: Vectors, where: Value, steps: int, prepared: Register | None) -> list[Register]:
+    def broadcasts(self, v: Vectors, where: Value, steps: int) -> list[Register]:
         """Return four bytes of A for each step, in all lanes."""
-        if prepared is None:
-            return v.broadcasts(where, steps, self.kind)
-        return [v.view(word ^ prepared, self.kind) for word in v.broadcasts(where, steps, "i32")]
+        return v.broadcasts(where, steps, self.kind)
 
     def operand(self, v: Vectors, where: Value) -> Register:
         """Load what meets them, or what meets other vectors."""

@@ -49,6 +49,7 @@ class _Runs:
     stride: Value
     shift: Value
     zero: Value
+    flip: Value
 
     def each(self, target: Value, copy: Callable[[Value, Value, Value], None]) -> None:
         """Run `copy(to, entry, known bits)` for each."""
@@ -66,8 +67,8 @@ class _Runs:
 
     def part(self, to: Value, where: Value, mask: Value, lanes: int) -> None:
         """Copy a register, with zero points for the bytes that the mask does not have."""
-        zeros = self.zeros(lanes)
-        self.v.store(self.v.load_part(where, mask, "i8", zeros, lanes), to)
+        loaded = self.v.load_part(where, mask, "i8", self.zeros(lanes), lanes)
+        self.v.store(loaded ^ self.v.splat(self.flip, "i8", lanes), to)
 
     def within(self, target: Value, mask: Value, lanes: int) -> None:
         """Copy runs that fit a register, of which the same bytes exist in all."""
@@ -137,7 +138,7 @@ def gather_rows(v: Vectors, address: Value) -> None:
 
     def position(index: Value) -> None:
         first, to = column + index * stride, target + index * row_bytes
-        row = _Runs(v, table, runs, size, run_bytes, first * in_x, zero)
+        row = _Runs(v, table, runs, size, run_bytes, first * in_x, zero, job[RowsJob.FLIP])
         inside = (first >= 0) & (first + reach <= width)
 
         def bounds(start: Value) -> tuple[Value, Value]:
@@ -165,6 +166,25 @@ def gather_rows(v: Vectors, address: Value) -> None:
         v.when(joined & (size <= step), short, long)
 
     v.each(job[RowsJob.COUNT], position)
+
+
+def signed_byte(value: int) -> int:
+    """Return the int8 that has the bits of an unsigned byte."""
+    return value - 256 * (value > 127)
+
+
+def flip_rows(v: Vectors, source: Value, source_row: Value, size: Value, target: Value, rows: Value) -> None:
+    """Copy rows of `size` int8 to dense rows that count from -bias; may write a register past the end."""
+    step, flip = v.isa.register_bytes, signed_byte(v.isa.bias)
+    full, rest = size // step, size % step
+
+    def row(index: Value) -> None:
+        first, to = source + index * source_row, target + index * size
+        v.each(full, lambda at: v.store(v.load(first + at * step, "i8") ^ flip, to + at * step))
+        last = v.load_part(first + full * step, v.below(rest), "i8")
+        v.when(rest > 0, lambda: v.store(last ^ flip, to + full * step))
+
+    v.each(rows, row)
 
 
 def widened(v: Vectors, register: Register) -> list[Register]:
@@ -196,7 +216,7 @@ def add_row_sums(
     v: Vectors, a: Value, a_row: Value, size: Value, factor: Value, words: Value, rows: Value
 ) -> None:
     """Add factor * (sum of int8 along the row of A) to each word of the row of sums."""
-    step, product = v.isa.register_bytes, INT8.on(v.isa)
+    step, product, flip = v.isa.register_bytes, INT8.on(v.isa), signed_byte(v.isa.bias)
     ones = v.constant(1, product.kind)
 
     def row(index: Value) -> None:
@@ -204,8 +224,10 @@ def add_row_sums(
 
         def part(position: Value, totals: list[Value]) -> list[Value]:
             offset = position * step
-            some = v.load_part(start + offset, v.below(v.least(size - offset, step)), "i8")
-            return [product.multiplied(v, totals[0], ones, v.view(some, product.kind))]
+            mask = v.below(v.least(size - offset, step))
+            some = v.load_part(start + offset, mask, "i8", v.constant(flip, "i8"))
+            signed = some ^ flip if flip else some
+            return [product.multiplied(v, totals[0], ones, v.view(signed, product.kind))]
 
         zero = v.constant(0, "i32")
         parts = v.loop((size + (step - 1)) // step, [zero], lambda at, totals: part(at, list(totals)))

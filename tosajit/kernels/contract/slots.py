@@ -62,6 +62,8 @@ class Slot(Numbered):
     """Bytes of the channels of one tap."""
     REACH = auto()
     """Input columns that one output depends on: (KW - 1) * dilation_x + 1."""
+    FLIP = auto()
+    """What bytes of A are combined with by xor on their way, so that products can take them as unsigned."""
     WIDENED = auto()
     """Scratch bytes ahead of widened rows, where there are such."""
     TABLE_BYTES = auto()
@@ -130,6 +132,8 @@ class RowsJob(Numbered):
     REACH = auto()
     IN_X = auto()
     ZERO = auto()
+    FLIP = auto()
+    """What all bytes are combined with by xor."""
 
 
 class TileJob(Numbered):

@@ -125,6 +125,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "STEP": {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2),
         "WIDTH": isa.byte_width if left == "i8" else {"f32": 4}.get(left, 2),
         "ELEMENT": 1 if left == "i8" else 2,
+        "FLIPPED": left == "i8" and isa.bias > 0,
         "WIDE": left == "i8" and isa.byte_width > 1,
         "CHUNK": CHUNKS.get(spec.right, 0),
         "GROUP": 4 // isa.byte_width if left == "i8" else 2,

@@ -38,6 +38,8 @@ ELEMENT = 1
 """Bytes of an element of the input of a depthwise convolution."""
 WIDE = False
 """Whether int8 are widened ahead of products."""
+FLIPPED = True
+"""Whether they count from -BIAS in products."""
 NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
 """Whether A is int8; B int16, as two halves; sums are float32; operands bf16, with care for small ones."""
 RESCALE, FUSED, IN_REGISTERS = True, True, True
@@ -53,7 +55,7 @@ reload_sum = load_b = load_a = store_a = INTRINSIC
 """Access to sums, to elements of B and of A, by their type."""
 
 copy_run: Any = None
-interleave_wide_i8 = widen_rows = copy_run
+interleave_wide_i8 = widen_rows = flip_rows = copy_run
 fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run

@@ -79,7 +79,7 @@ class TileLoops:
         zero = self.product.zero(v)
         first = [self.product.start(v, initial + p * v.isa.register_bytes) for p in range(self.panels)]
         totals = first * self.rows + [zero] * (size * (chains - 1))
-        walk = _Walk(self, v, operands, self.product.prepared(v), chains)
+        walk = _Walk(self, v, operands, chains)
 
         def segment(index: Value, values: Sequence[Value]) -> Sequence[Value]:
             return walk.segment(operands.a + index * operands.segment, values)
@@ -98,7 +98,6 @@ class _Walk:
     body: TileLoops
     v: Vectors
     operands: Operands
-    prepared: Register | None
     chains: int
 
     def segment(self, a: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -122,7 +121,7 @@ class _Walk:
         b, groups, totals = values[0], values[1 : 1 + count], list(values[1 + count :])
         step_bytes = v.isa.register_bytes
         rows = [self._row(groups[row // 3], row % 3) for row in range(body.rows)]
-        lefts = [product.broadcasts(v, row, unroll, self.prepared) for row in rows]
+        lefts = [product.broadcasts(v, row, unroll) for row in rows]
         for step in range(unroll):
             panels = [b + step * step_bytes + (self.operands.b_panel if p else 0) for p in range(body.panels)]
             columns = [product.operand(v, where) for where in panels]
