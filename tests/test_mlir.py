@@ -280,7 +280,7 @@ FAULTS = {
     'func.func @f(%x: T) {\n  %0 = tosa.add %x, %y : (T, T) -> T\n}':
         ("2:21", "%0 (tosa.add) %y: there is no such value before this"),
     'func.func @f(%x: T) {\n  %0 = tosa.cast %x : (T) -> D\n  %1 = tosa.exp %0 : (D) -> D\n}':
-        ("3:8", "%1 (tosa.exp) computes in f64, which TOSA 1.0.1 lacks; convert the model to f32"),
+        ("3:8", "%1 (tosa.exp) computes in f64, which TOSA 1.0.1 lacks; give narrow=True to compute in f32"),
     'func.func @f(%x: T) {\n  %0 = tosa.matmul_t %x : (T) -> T\n}':
         ("2:8", "is not an operator of TOSA 1.0.1; it is of a draft of TOSA 1.1"),
     'func.func @f(%x: T) {\n  %0 = stablehlo.add %x, %x : T\n}':

@@ -169,3 +169,64 @@ def test_functions_of_a_file_are_judged_by_what_they_expect() -> None:
         )[0]
         == "wrong"
     )
+
+
+NORM = """func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %shift = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %share = "tosa.const"() <{values = dense<1.250000e-01> : tensor<1x1xf64>}> : () -> tensor<1x1xf64>
+  %small = "tosa.const"() <{values = dense<1.0e-05> : tensor<1x1xf64>}> : () -> tensor<1x1xf64>
+  %0 = tosa.cast %x : (tensor<2x8xf32>) -> tensor<2x8xf64>
+  %1 = tosa.reduce_sum %0 {axis = 1 : i32} : (tensor<2x8xf64>) -> tensor<2x1xf64>
+  %2 = tosa.mul %1, %share, %shift : (tensor<2x1xf64>, tensor<1x1xf64>, tensor<1xi8>) -> tensor<2x1xf64>
+  %3 = tosa.sub %0, %2 : (tensor<2x8xf64>, tensor<2x1xf64>) -> tensor<2x8xf64>
+  %4 = tosa.mul %3, %3, %shift : (tensor<2x8xf64>, tensor<2x8xf64>, tensor<1xi8>) -> tensor<2x8xf64>
+  %5 = tosa.reduce_sum %4 {axis = 1 : i32} : (tensor<2x8xf64>) -> tensor<2x1xf64>
+  %6 = tosa.mul %5, %share, %shift : (tensor<2x1xf64>, tensor<1x1xf64>, tensor<1xi8>) -> tensor<2x1xf64>
+  %7 = tosa.add %6, %small : (tensor<2x1xf64>, tensor<1x1xf64>) -> tensor<2x1xf64>
+  %8 = tosa.rsqrt %7 : (tensor<2x1xf64>) -> tensor<2x1xf64>
+  %9 = tosa.mul %3, %8, %shift : (tensor<2x8xf64>, tensor<2x1xf64>, tensor<1xi8>) -> tensor<2x8xf64>
+  %10 = tosa.cast %9 : (tensor<2x8xf64>) -> tensor<2x8xf32>
+  return %10 : tensor<2x8xf32>
+}"""
+
+
+def test_layer_norms_in_double_precision_are_computed_in_f32_if_that_is_wanted() -> None:
+    with pytest.raises(
+        ScriptError, match=r"computes in f64, which TOSA 1.0.1 lacks; give narrow=True to compute in f32"
+    ):
+        load(NORM)
+    graph = load(NORM, narrow=True)
+    assert tj.validate(graph) == ()
+    x = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
+    wide = x.astype(np.float64)
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    assert np.abs(tj.compile(graph)(x) - expected).max() < 1e-6
+
+
+def test_integers_of_64_bits_are_computed_in_32_if_that_is_wanted() -> None:
+    text = """func.func @main(%x: tensor<3xf32>) -> tensor<3xi64> {
+      %most = arith.constant dense<9223372036854775807> : tensor<1xi64>
+      %0 = tosa.cast %x : (tensor<3xf32>) -> tensor<3xi64>
+      %1 = tosa.minimum %0, %most : (tensor<3xi64>, tensor<1xi64>) -> tensor<3xi64>
+      return %1 : tensor<3xi64>
+    }"""
+    with pytest.raises(ScriptError, match=r"computes in i64, which TOSA 1.0.1 lacks; give narrow=True"):
+        load(text)
+    found = tj.compile(load(text, narrow=True))(np.array([-7, 2.5, 3e9], np.float32))
+    assert found.dtype == np.int64
+    assert found.tolist() == [-7, 2, (1 << 31) - 1]
+
+
+def test_only_modules_are_narrowed() -> None:
+    with pytest.raises(tj.FileError, match="narrow is given, but only MLIR modules compute in types"):
+        tj.load(tj.samples.path("ds_cnn"), narrow=True)
+
+
+def test_constants_of_another_dialect_are_constants() -> None:
+    for constant in ("arith.constant dense<[1, 2]>", '"arith.constant"() <{value = dense<[1, 2]>'):
+        type = "tensor<2xi32>" + ("}> : () -> tensor<2xi32>" if constant.startswith('"') else "")
+        graph = load(
+            f"func.func @f() -> tensor<2xi32> {{ %0 = {constant} : {type} return %0 : tensor<2xi32> }}"
+        )
+        assert graph.outputs[0].data is not None
+        assert graph.outputs[0].data.tolist() == [1, 2]

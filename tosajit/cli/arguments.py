@@ -182,6 +182,9 @@ def _reading(parser: ArgumentParser) -> None:
         metavar="NAME=1x224x224x3",
         help="shape of an input that the model leaves open; can be repeated (default: a batch of 1)",
     )
+    parser.add_argument(
+        "--narrow", action="store_true", help="compute in 32 bits what an MLIR module does in 64"
+    )
 
 
 def _filling(parser: ArgumentParser) -> None:

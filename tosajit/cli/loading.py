@@ -14,12 +14,21 @@ from tosajit.graph.extents import Shapes
 def loaded(path: Path, options: Namespace) -> Graph:
     """Read a model."""
     attributes = dict(options.attribute)
-    if clash := attributes.keys() & {"signature", "shapes", "graph", "weights", "stdlib", "quantized"}:
+    if clash := attributes.keys() & {
+        "signature",
+        "shapes",
+        "narrow",
+        "graph",
+        "weights",
+        "stdlib",
+        "quantized",
+    }:
         raise InputError(f"--attribute {clash.pop()}: this name is no attribute's; rename it in the text")
     return load(
         path,
         signature=options.signature,
         shapes=shapes(options),
+        narrow=options.narrow,
         weights=0.0 if options.zeros else None,
         stdlib=options.stdlib,
         quantized=options.quantized,

@@ -32,6 +32,7 @@ def load(
     shapes: Shapes | None = None,
     constants: Constants | None = None,
     function: str | None = None,
+    narrow: bool = False,
     graph: str | None = None,
     weights: Weights = None,
     stdlib: str | Path | None = None,
@@ -49,6 +50,7 @@ def load(
     axes: they are no inputs of the graph.
 
     `function` or `signature` chooses a function of an MLIR module: `main` or the only one, if none is named.
+    `narrow` computes in float32 and int32 what the module computes in float64 and int64.
 
     An NNEF model is a folder with `main.sknd`, or a `.sknd` file. `graph` or `signature` names one of its
     graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
@@ -67,8 +69,8 @@ def load(
         _refuse(nnef)
         if _is_mlir(bytes(memoryview(source)[:_SEEN])):
             _refuse_constants(constants)
-            return _of_mlir(source, function or signature, shapes, "the text")
-        _refuse_function(function)
+            return _of_mlir(source, function or signature, shapes, "the text", narrow)
+        _refuse_function(function, narrow)
         return load_bytes(source, signature, shapes, constants=constants)
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
@@ -85,8 +87,8 @@ def load(
     with file_errors(source):
         if Path(source).suffix == ".mlir" or _is_mlir(bytes(data[:_SEEN])):
             _refuse_constants(constants)
-            return _of_mlir(data, function or signature, shapes, str(source))
-        _refuse_function(function)
+            return _of_mlir(data, function or signature, shapes, str(source), narrow)
+        _refuse_function(function, narrow)
         return load_bytes(data, signature, shapes, Path(source).parent, constants)
 
 
@@ -150,10 +152,10 @@ def save(graph: Graph, path: str | Path, *, form: str | None = None) -> None:
     save_model(as_graph(graph, error=FileError), path)
 
 
-def _of_mlir(data: Bytes, function: str | None, shapes: Shapes | None, name: str) -> Graph:
+def _of_mlir(data: Bytes, function: str | None, shapes: Shapes | None, name: str, narrow: bool) -> Graph:
     from tosajit.frontends.mlir.loading import graph_of
 
-    return graph_of(data, function, shapes, name)
+    return graph_of(data, function, shapes, name, narrow=narrow)
 
 
 def _refuse_constants(constants: Constants | None) -> None:
@@ -161,7 +163,9 @@ def _refuse_constants(constants: Constants | None) -> None:
         raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
 
 
-def _refuse_function(function: str | None) -> None:
+def _refuse_function(function: str | None, narrow: bool) -> None:
+    if narrow:
+        raise FileError("narrow is given, but only MLIR modules compute in types that may be narrowed")
     if function is not None:
         raise FileError(f"function is {function!r}, but only MLIR modules have functions to choose from")
 

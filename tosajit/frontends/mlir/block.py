@@ -10,7 +10,7 @@ import numpy as np
 
 from tiling.words import plain
 from tosajit.arrays import Array
-from tosajit.dtypes import SHAPE
+from tosajit.dtypes import SHAPE, DType
 from tosajit.frontends.mlir.attributes import AttributeFault, read_attributes
 from tosajit.frontends.mlir.context import Context, Refused
 from tosajit.frontends.mlir.kinds import Kind
@@ -40,6 +40,8 @@ from tosajit.operators import (
     WHILE_LOOP,
 )
 
+_OTHER_NAMES = {"arith.constant": "tosa.const"}
+"""Operations of other dialects that say the same."""
 _ENDINGS = ("tosa.yield",)
 _MOVING = frozenset(
     "ARGMAX CAST CONCAT EQUAL GATHER GREATER GREATER_EQUAL IDENTITY MAXIMUM MINIMUM REDUCE_MAX REDUCE_MIN "
@@ -71,7 +73,7 @@ class Building:
     def take(self, argument: Argument, name: str = "") -> None:
         """Add an input."""
         value, kind = self._declare(argument.name, 0, argument.type, argument.span, name)
-        if kind.wide and not kind.outside:
+        if kind.wide and not kind.outside and not self.context.narrows(kind):
             self.context.faults.add(
                 argument.span, f"%{plain(argument.name)}: TOSA 1.0.1 has no type {kind.wide}"
             )
@@ -125,7 +127,7 @@ class Building:
         if operation.name == "tensor.cast":
             self._same(operation)
             return
-        dialect, _, name = operation.name.partition(".")
+        dialect, _, name = _OTHER_NAMES.get(operation.name, operation.name).partition(".")
         cls = OPERATORS.get(name.upper()) if dialect == "tosa" and name.islower() else None
         if cls is None:
             raise Refused(operation.span, "is not an operator of TOSA 1.0.1", _remedy(operation.name))
@@ -203,12 +205,12 @@ class Building:
             raise Refused(operation.span, f"gives {value.type}")
         data = self.context.constant(value, kind, given, operation.span)
         (output,) = self._outputs(operation)
-        exact = data
-        if kind.wide:
-            with np.errstate(over="ignore"):
-                exact = data.astype(value.dtype.storage)
-            if not np.array_equal(exact.astype(data.dtype), data, equal_nan=kind.dtype.is_float):
-                self._wide[output] = data
+        exact = _narrowed(data, value.dtype) if kind.wide else data
+        is_exact = exact is data or np.array_equal(
+            exact.astype(data.dtype), data, equal_nan=kind.dtype.is_float
+        )
+        if not is_exact and not self.context.narrows(kind):
+            self._wide[output] = data
         self.values[output] = replace(self.values[output], data=exact)
         self._nodes.append(Node(cls(), (), (output,), self.context.location(operation)))
 
@@ -239,7 +241,9 @@ class Building:
                 "computes with integers without a sign, which TOSA 1.0.1 has only in RESCALE",
                 "rescale them first, or use tosa-convert-integer-type-to-signless",
             )
-        wide = next((kind.wide for kind in (*kinds, *results) if kind.wide), "")
+        wide = next(
+            (one.wide for one in (*kinds, *results) if one.wide and not self.context.narrows(one)), ""
+        )
         if not wide:
             return
         to_wide = cls is CAST and not kinds[0].wide
@@ -248,7 +252,7 @@ class Building:
             raise Refused(
                 operation.span,
                 f"computes in {wide}, which TOSA 1.0.1 lacks",
-                f"convert the model to {'f32' if wide == 'f64' else 'i32'}",
+                f"give narrow=True to compute in {'f32' if wide == 'f64' else 'i32'}",
             )
 
     def _same(self, operation: Operation) -> None:
@@ -357,6 +361,14 @@ class Building:
         if name not in self.values:
             return name
         return next(other for number in count(1) if (other := f"{name}.{number}") not in self.values)
+
+
+def _narrowed(data: Array, dtype: DType) -> Array:
+    """The nearest numbers that a type has."""
+    if not dtype.is_float:
+        return np.clip(data, -(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1).astype(dtype.storage)
+    with np.errstate(over="ignore"):
+        return data.astype(dtype.storage)
 
 
 def _alike(found: tuple[int, ...] | None, expected: tuple[int, ...] | None) -> bool:

@@ -67,8 +67,8 @@ class Faults:
 class Context:
     """What the blocks of a graph share: the module, its variables, and the regions that are done."""
 
-    def __init__(self, module: Module, faults: Faults) -> None:
-        self.module, self.faults = module, faults
+    def __init__(self, module: Module, faults: Faults, narrow: bool = False) -> None:
+        self.module, self.faults, self._narrow = module, faults, narrow
         self.regions: list[Region] = []
         self.variables: list[tuple[Operation, Value]] = []
         self._filled = 0
@@ -83,6 +83,10 @@ class Context:
             self.variables.append((operation, self._variable(operation)))
         except Refused as fault:
             self.faults.add(fault.span, fault.message, fault.remedy)
+
+    def narrows(self, kind: Kind) -> bool:
+        """Whether what computes in a type that TOSA lacks does so in a narrower one, as the user wants it."""
+        return self._narrow and bool(kind.wide)
 
     def declares(self, name: str) -> bool:
         """Whether the module has a variable of a name."""

@@ -12,12 +12,20 @@ from tosajit.graph.extents import Shapes
 
 
 def graph_of(
-    data: Bytes, function: str | None = None, shapes: Shapes | None = None, name: str = "the text"
+    data: Bytes,
+    function: str | None = None,
+    shapes: Shapes | None = None,
+    name: str = "the text",
+    *,
+    narrow: bool = False,
 ) -> Graph:
-    """The graph of a function of a module: of `main`, or of the only one, if none is named."""
+    """The graph of a function of a module: of `main`, or of the only one, if none is named.
+
+    `narrow` has what is f64 and i64 computed in f32 and i32.
+    """
     if bytes(data[: len(MAGIC)]) == MAGIC:
         data = text_of(bytes(data))
-    return lowered(parse(_text(data), name), function, shapes)
+    return lowered(parse(_text(data), name), function, shapes, narrow)
 
 
 def _text(data: Bytes) -> str:

@@ -30,12 +30,12 @@ _NAMES = ("tosa.tensor_name", "ml_program.identifier")
 """What tools call the names of inputs and outputs."""
 
 
-def lowered(module: Module, name: str | None, shapes: Shapes | None) -> Graph:
+def lowered(module: Module, name: str | None, shapes: Shapes | None, narrow: bool = False) -> Graph:
     """The graph of a function; `ScriptError` with everything that has no form in TOSA 1.0.1."""
     operations = tuple(_operations(module))
     faults = Faults(module)
     function = _chosen([one for one in operations if one.name == "func.func"], name)
-    context = Context(module, faults)
+    context = Context(module, faults, narrow)
     for one in operations:
         if one.name not in _LEFT_OUT:
             context.declare(one)

@@ -168,6 +168,15 @@ class Pretty:
         type = Function((source,), (self.types.type(),))
         return self.parts.made(token, results, (operand,), {}, (), type)
 
+    def constant(self, token: Token, results: Results) -> Operation:
+        """`arith.constant elements : type`."""
+        attributes = self._braces()
+        value = self.attributes.attribute()
+        if not isinstance(value, Dense | Resource):
+            self.cursor.fail(token.span, "expected a constant to be elements, `dense<…> : tensor<…>`")
+        attributes["value"] = value
+        return self.parts.made(token, results, (), attributes, (), Function((), (value.type,)))
+
     def setting(self, token: Token, results: Results) -> Operation:
         """`ml_program.global private mutable @name(value) : type`."""
         while self.cursor.token.kind == "word":
@@ -262,5 +271,6 @@ PRETTY: Final[dict[str, Callable[[Pretty, Token, Results], Operation]]] = {
     "tosa.variable_read": Pretty.variable_read,
     "tosa.variable_write": Pretty.variable_write,
     "tensor.cast": Pretty.cast,
+    "arith.constant": Pretty.constant,
 }
 """The readers of operations whose form is not that of the others."""
