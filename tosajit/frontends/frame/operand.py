@@ -72,7 +72,7 @@ class Operand:
         found = self._known
         if found is None:
             raise Refused(
-                f"{self.name} is computed when the model runs, but must be a constant", self._known_by
+                f"{self.name} is computed when the model runs, but must be a constant", self.known_by
             )
         return found
 
@@ -82,7 +82,7 @@ class Operand:
         return self.value if isinstance(self.value, np.ndarray) else None
 
     @property
-    def _known_by(self) -> str:
+    def known_by(self) -> str:
         """How it can become known when the model is read."""
         return KNOWN_BY_SHAPES
 

@@ -64,7 +64,7 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
-    def _known_by(self) -> str:
+    def known_by(self) -> str:
         """How it can become known when the function is read."""
         return KNOWN_BY_CLOSURE
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -30,6 +31,10 @@ DTYPES = {
 }  # fmt: skip
 """The types of TOSA that stand for those of ONNX."""
 
+_FEW = 64
+"""How many elements an input may have for its numbers to be asked for."""
+_MOST_STEPS = 256
+"""How many tensors that a number follows from are looked at for the inputs among them."""
 _KINDS = {storage: kind for kind, storage in STORAGE.items()}
 
 
@@ -56,11 +61,29 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
-    def _known_by(self) -> str:
+    def known_by(self) -> str:
         """How it can become known when the model is read."""
-        if self.trace.builder.is_input(self.name):
-            return f"give it beforehand: tj.load(path, constants={{{self.name!r}: …}})"
-        return KNOWN_BY_SHAPES
+        sources = _sources(self.value, self.trace) if isinstance(self.value, Tensor) else []
+        if not sources or any(prod(one.shape) > _FEW for one in sources):
+            return KNOWN_BY_SHAPES
+        what = "it" if sources[0].name == self.name else "what it follows from"
+        given = ", ".join(f"{one.name!r}: …" for one in sources)
+        return f"give {what} beforehand: tj.load(path, constants={{{given}}})"
+
+
+def _sources(value: Tensor, trace: Trace) -> list[Tensor]:
+    """The inputs of a graph that a tensor is computed from."""
+    found, seen, left = list[Tensor](), set[str](), [value.name]
+    while left and len(seen) < _MOST_STEPS:
+        name = left.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if trace.builder.is_input(name):
+            found.append(Tensor(trace, trace.builder.value(name)))
+        producer = trace.builder.producer(name)
+        left += producer.inputs if producer is not None else ()
+    return [] if left else sorted(found, key=lambda one: one.name)
 
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:

@@ -61,7 +61,7 @@ class Operand(operand.Operand):
         return dtype_of(self.type)
 
     @property
-    def _known_by(self) -> str:
+    def known_by(self) -> str:
         """How it can become known when the model is read."""
         return "make it a constant of the module"
 

@@ -158,12 +158,17 @@ def _to_end(mask: Tensor, whole: int) -> Tensor:
 
 def _softmax(scores: Tensor, dtype: DType, result: DType) -> Tensor:
     """Softmax; where nothing may be seen, all are 0."""
-    value = scores if scores.dtype is dtype else ops.cast(typed(scores, FP32), dtype=dtype)
+    value = _cast(scores, dtype)
     most = ops.reduce_max(value, axis=3)
     blind = ops.equal(most, number(most, -inf))
     shares = softmax(ops.select(blind, number(value, 0), value), 3)
     shares = ops.select(blind, number(shares, 0), shares)
-    return shares if shares.dtype is result else ops.cast(typed(shares, FP32), dtype=result)
+    return _cast(shares, result)
+
+
+def _cast(value: Tensor, dtype: DType) -> Tensor:
+    """Real numbers in another type: TOSA has a way between narrow ones only through float32."""
+    return value if value.dtype is dtype else typed(typed(value, FP32), dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,12 @@ class LikeAttributes(Attributes):
     saturate: bool = True
 
 
-@operator("CastLike", LikeAttributes, types=_KNOWN, fold=lambda node: _elements(node[0].raw, node[1].type))
+@operator("CastLike", LikeAttributes, types=_KNOWN)
 def cast_like(node: Node, options: LikeAttributes) -> Operand:
     """Elements in the type of another tensor."""
     kind = node[1].type
+    if node[0].is_foldable:
+        return node.of(_elements(node[0].raw, kind), kind)
     return node.of(_cast(node[0].tensor, kind, options.saturate), kind)
 
 

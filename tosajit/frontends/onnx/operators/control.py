@@ -79,7 +79,7 @@ def loop(node: Node, options: LoopAttributes) -> tuple[Operand, ...]:
         is_known = (most is None or most.is_constant) and (condition is None or condition.is_constant)
         if not is_known:
             if collected and any(collected):
-                raise Refused("it collects results, but how many turns it has is not known")
+                _require_turns(node)
             return _while(node, options.body, state, turn, condition)
         done = most is not None and turn >= int(most.number)
         if done or (condition is not None and not condition.number):
@@ -108,12 +108,18 @@ def _turn(
     return found[0], found[1 : 1 + len(state)], found[1 + len(state) :]
 
 
+def _require_turns(node: Node) -> None:
+    """Refuse a loop that collects results, and whose turns are not known."""
+    unknown = next(one for one in node.operands[:2] if one is not None and not one.is_constant)
+    raise Refused("it collects results, but how many turns it has is not known", unknown.known_by)
+
+
 def _while(
     node: Node, body: Graph, start: tuple[Operand, ...], first: int, condition: Operand | None
 ) -> tuple[Operand, ...]:
     """A loop whose turns are not known."""
     if len(body.outputs) != 1 + len(start):
-        raise Refused("it collects results, but how many turns it has is not known")
+        _require_turns(node)
     most = node.optional(0)
 
     def goes_on(number: Tensor, is_on: Tensor, *_: Tensor) -> Tensor:

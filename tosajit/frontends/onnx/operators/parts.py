@@ -15,8 +15,9 @@ from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Range, cut, strided
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
-from tosajit.frontends.onnx.node import Node
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import MOVED, operator
+from tosajit.frontends.onnx.schema import STORAGE
 from tosajit.tracing.tensor import Tensor
 
 
@@ -48,21 +49,39 @@ class SplitAttributes(Attributes):
     num_outputs: int | None = None
 
 
-@operator("Split", SplitAttributes, types=MOVED)
-def split(node: Node, options: SplitAttributes) -> tuple[Tensor, ...]:
-    """Parts of a tensor along a dimension."""
-    value = node[0].tensor
-    (axis,) = axes_of([options.axis], value.ndim)
-    given = node.optional(1)
+def _split(node: Node) -> tuple[int, tuple[int, ...]]:
+    """The dimension, and the extents of parts."""
+    options, shape, given = node.attributes(SplitAttributes), node[0].shape, node.optional(1)
+    (axis,) = axes_of([options.axis], len(shape))
     sizes = options.split if given is None else given.ints
     if sizes is None:
         count = options.num_outputs or len(node.record.outputs)
-        each, extent = -(-value.shape[axis] // count), value.shape[axis]
-        sizes = tuple(min(each, max(extent - start, 0)) for start in range(0, each * count, each))
-    if sum(sizes) != value.shape[axis] or min(sizes) < 1:
-        raise Refused(f"its parts {list(sizes)} are none of {value.shape[axis]} elements")
+        each, extent = -(-shape[axis] // count), shape[axis]
+        sizes = tuple(min(each, max(extent - place * each, 0)) for place in range(count))
+    if sum(sizes) != shape[axis] or min(sizes) < 0:
+        raise Refused(f"its parts {list(sizes)} are none of {shape[axis]} elements")
+    return axis, sizes
+
+
+def _parts(node: Node) -> tuple[Array, ...]:
+    axis, sizes = _split(node)
+    return tuple(np.split(node[0].raw, np.cumsum(sizes)[:-1], axis))
+
+
+@operator("Split", SplitAttributes, types=f"{MOVED} float64", fold=_parts)
+def split(node: Node, _: SplitAttributes) -> tuple[Tensor | Array, ...]:
+    """Parts of a tensor along a dimension; one without elements may be joined to others."""
+    value, (axis, sizes) = node[0].tensor, _split(node)
     starts = np.cumsum([0, *sizes]).tolist()
-    return tuple(part(value, axis, start, size) for start, size in zip(starts, sizes, strict=False))
+    return tuple(
+        part(value, axis, start, size) if size else _nothing(node[0], axis)
+        for start, size in zip(starts, sizes, strict=False)
+    )
+
+
+def _nothing(like: Operand, axis: int) -> Array:
+    shape = [0 if place == axis else extent for place, extent in enumerate(like.shape)]
+    return np.empty(shape, STORAGE[like.type])
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,15 @@ def folded(function: Callable[..., Any]) -> Callable[[Node], Array]:
     return fold
 
 
-def _reduced(node: Node, value: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
-    return reduced(reduce, value, axes_reduced(node), node.attributes(ReductionAttributes).keepdims)
+def _same(value: Tensor) -> Tensor:
+    return value
+
+
+def _reduced(
+    node: Node, reduce: Callable[[Tensor, int], Tensor], of: Callable[[Tensor], Tensor] = _same
+) -> Tensor:
+    axes = axes_reduced(node)
+    return reduced(reduce, of(node[0].tensor), axes, node.attributes(ReductionAttributes).keepdims)
 
 
 def _sum(value: Tensor, axis: int) -> Tensor:
@@ -69,8 +76,8 @@ def _least(value: Tensor, axis: int) -> Tensor:
     return ops.reduce_min(value, axis=axis)
 
 
-def _total(node: Node, of: Callable[[Tensor], Tensor] = lambda value: value) -> Tensor:
-    return _reduced(node, of(node[0].tensor), _sum)
+def _total(node: Node, of: Callable[[Tensor], Tensor] = _same) -> Tensor:
+    return _reduced(node, _sum, of)
 
 
 declared = partial(operator, types=_ALL)
@@ -94,32 +101,50 @@ def reduce_mean(node: Node) -> Tensor:
     return ops.mul(total, number(total, 1 / count))
 
 
-@operator("ReduceMax", types=f"{_ALL} bool", fold=folded(np.max))
+def _greatest(value: Array, **given: Any) -> Array:
+    return np.asarray(np.max(value, initial=_end(value, -1), **given))
+
+
+def _smallest(value: Array, **given: Any) -> Array:
+    return np.asarray(np.min(value, initial=_end(value, 1), **given))
+
+
+def _end(value: Array, sign: int) -> Any:
+    """What is left where there are no elements: the least or the greatest number of their type."""
+    if value.dtype.kind == "b":
+        return sign > 0
+    if value.dtype.kind in "iu":
+        bounds = np.iinfo(value.dtype)
+        return bounds.max if sign > 0 else bounds.min
+    return value.dtype.type(sign * np.inf)
+
+
+@operator("ReduceMax", types=f"{_ALL} bool", fold=folded(_greatest))
 @widened
 def reduce_max(node: Node) -> Tensor:
     """The greatest element along dimensions; of truths, whether any is."""
     if node[0].type.label == "bool":
-        return _reduced(node, node[0].tensor, lambda value, axis: ops.reduce_any(value, axis=axis))
-    return _reduced(node, node[0].tensor, _most)
+        return _reduced(node, lambda value, axis: ops.reduce_any(value, axis=axis))
+    return _reduced(node, _most)
 
 
-@operator("ReduceMin", types=f"{_ALL} bool", fold=folded(np.min))
+@operator("ReduceMin", types=f"{_ALL} bool", fold=folded(_smallest))
 @widened
 def reduce_min(node: Node) -> Tensor:
     """The least element along dimensions; of truths, whether all are."""
     if node[0].type.label == "bool":
-        return _reduced(node, node[0].tensor, lambda value, axis: ops.reduce_all(value, axis=axis))
-    return _reduced(node, node[0].tensor, _least)
+        return _reduced(node, lambda value, axis: ops.reduce_all(value, axis=axis))
+    return _reduced(node, _least)
 
 
 @declared("ReduceProd", fold=folded(np.prod))
 @widened
 def reduce_prod(node: Node) -> Tensor:
     """The product along dimensions."""
-    return _reduced(node, node[0].tensor, product)
+    return _reduced(node, product)
 
 
-@declared("ReduceL1")
+@declared("ReduceL1", fold=folded(lambda value, **given: np.sum(np.abs(value), **given)))
 @widened
 def reduce_l1(node: Node) -> Tensor:
     """The sum of sizes along dimensions."""
@@ -130,30 +155,31 @@ def _square(value: Tensor) -> Tensor:
     return ops.mul(value, value)
 
 
-@declared("ReduceSumSquare")
+@declared("ReduceSumSquare", fold=folded(lambda value, **given: np.sum(value * value, **given)))
 @widened
 def reduce_sum_square(node: Node) -> Tensor:
     """The sum of squares along dimensions."""
     return _total(node, _square)
 
 
-@operator("ReduceL2", types=REAL)
+@operator("ReduceL2", types=REAL, fold=folded(lambda value, **given: np.sqrt(np.sum(value * value, **given))))
 def reduce_l2(node: Node) -> Tensor:
     """The root of the sum of squares along dimensions."""
     return square_root(_total(node, _square))
 
 
-@operator("ReduceLogSum", types=REAL)
+@operator("ReduceLogSum", types=REAL, fold=folded(lambda value, **given: np.log(np.sum(value, **given))))
 def reduce_log_sum(node: Node) -> Tensor:
     """The logarithm of the sum along dimensions."""
     return ops.log(_total(node))
 
 
-@operator("ReduceLogSumExp", types=REAL)
+@operator(
+    "ReduceLogSumExp", types=REAL, fold=folded(lambda value, **given: np.logaddexp.reduce(value, **given))
+)
 def reduce_log_sum_exp(node: Node) -> Tensor:
     """The logarithm of the sum of exponentials along dimensions, each less the greatest."""
-    value = node[0].tensor
-    axes = axes_reduced(node)
+    axes, value = axes_reduced(node), node[0].tensor
     most = reduced(_most, value, axes, True)
     finite = ops.select(ops.equal(ops.sub(most, most), number(most, 0)), most, number(most, 0))
     total = reduced(_sum, ops.exp(ops.sub(value, finite)), axes, True)

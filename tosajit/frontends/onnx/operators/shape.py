@@ -237,7 +237,7 @@ def expand(node: Node) -> Tensor:
     return expanded(node[0].tensor, _grown(node))
 
 
-@operator("Tile", types=MOVED)
+@operator("Tile", types=MOVED, fold=lambda node: np.tile(node[0].raw, node[1].ints))
 def tile(node: Node) -> Tensor:
     """The tensor several times along each dimension."""
     return ops.tile(node[0].tensor, node[1].ints)
