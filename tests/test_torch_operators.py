@@ -96,3 +96,9 @@ def test_extents_that_are_open_are_those_of_the_example(loaded: dict[str, Any]) 
     notes, shape = loaded["dynamic"]
     assert notes == ["input.shape[0] = 2 is dynamic, and fixed as in the example"]
     assert shape == [6]
+
+
+def test_modules_that_have_been_exported_are_taken(loaded: dict[str, Any]) -> None:
+    shape, fault = loaded["exported"]
+    assert shape == [2, 4]
+    assert "torch.export cannot export the module" in fault

@@ -96,6 +96,12 @@ def trained() -> str:
     return message(lambda: tj.from_torch(torch.export.export(module, (X,))))
 
 
+def exported() -> Any:
+    """A module that is exported already, as those that PT2E quantises are: it refuses `eval`."""
+    module = torch.export.export(nn.Linear(3, 4), (X,)).module()
+    return [tj.from_torch(module, (X,)).outputs[0].shape, message(lambda: tj.from_torch(module, (X, X)))]
+
+
 def main() -> None:
     """Print everything."""
     found = {
@@ -109,6 +115,7 @@ def main() -> None:
         "refused": message(lambda: tj.from_torch(Draw(), (X,))),
         "double": message(lambda: tj.from_torch(nn.Linear(3, 3).double(), (X.double(),))),
         "trained": trained(), "mixed": mixed(), "nested": nested(), "shared": shared(), "dynamic": dynamic(),
+        "exported": exported(),
     }  # fmt: skip
     print(json.dumps(found))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from tosajit.errors import InputError
@@ -61,7 +62,8 @@ def exported_program(module: Any, inputs: Any, keywords: Mapping[str, Any] | Non
     given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs or ())
     training = [one for one in module.modules() if one.training]
     try:
-        module.eval()
+        with suppress(NotImplementedError):  # what has been exported has one mode
+            module.eval()
         return torch.export.export(module, given, dict(keywords or {}))
     except Exception as error:
         text = str(error).strip().split("\n\n")[0] or type(error).__name__
