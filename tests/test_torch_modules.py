@@ -14,6 +14,7 @@ from environments import with_torch
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "torch_cases"
+SAMPLE = ("mobilenet_v2", "squeezenet1_1")
 
 
 def run(script: str, *arguments: str) -> list[str]:
@@ -92,3 +93,15 @@ def test_modules_of_arm_give_what_torch_gives() -> None:
     ]
     assert len(rows) > 30
     assert [row for row in rows if row["fault"]] == []
+
+
+@pytest.mark.slow
+def test_quantised_networks_are_within_a_step_on_every_grid() -> None:
+    rows = [json.loads(line) for line in run("running.py", "networks", "5", *SAMPLE)]
+    assert [row["name"] for row in rows] == list(SAMPLE)
+    for row in rows:
+        found = row["xnnpack"]
+        assert row["float"]["error"] < 1e-4
+        assert found["integer"] == found["sums"] > 20
+        assert max(found["step"], found["end"]) <= 1
+        assert found["off"] / found["elements"] < 1e-3  # beside halves

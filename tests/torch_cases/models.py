@@ -42,56 +42,88 @@ def vision() -> Any:
     return torchvision
 
 
-def models() -> dict[str, Made]:
-    """What makes each network, with inputs for it."""
+def networks() -> dict[str, Made]:
+    """What makes each of torchvision's networks, with inputs for it."""
     found: dict[str, Made] = {name: partial(classifier, name, size) for name, size in CLASSIFIERS.items()}
     found |= {name: partial(segmenter, name) for name in SEGMENTERS}
-    found |= {name: partial(backbone, name) for name in BACKBONES}
-    return found | {
+    return found | {name: partial(backbone, name) for name in BACKBONES}
+
+
+def models() -> dict[str, Made]:
+    """What makes each network, with inputs for it."""
+    return networks() | {
         "bert": bert, "distilbert": distilbert, "vit": vit, "whisper_encoder": whisper, "llama": llama,
         "llama_cached": llama_cached, "transformer": transformer, "lstm": lstm, "gru": gru, "cache": cache,
     }  # fmt: skip
 
 
-def settled(module: Any) -> Any:
-    """Statistics of normalisation as they could be, so that numbers stay in bounds."""
-    for one in module.modules():
-        if isinstance(one, nn.BatchNorm2d):
-            nn.init.normal_(one.running_mean, 0, 0.1)
-            nn.init.uniform_(one.running_var, 0.5, 2.0)
+def settled(module: Any, *inputs: Any) -> Any:
+    """Weights and statistics for which no activation vanishes: each layer gives numbers of about one."""
+    norms = [one for one in module.modules() if isinstance(one, nn.BatchNorm2d)]
+    for one in norms:
+        nn.init.uniform_(one.weight, 0.5, 1.5)
+        nn.init.normal_(one.bias, 0, 0.3)
+        one.momentum = None
+    layers = [one for one in module.modules() if isinstance(one, nn.Conv2d | nn.Linear)]
+    hooks = [one.register_forward_hook(_scaled) for one in layers]
+    module.eval()
+    for one in norms:
+        one.train()
+    with torch.no_grad():
+        module(*inputs)
+    for hook in hooks:
+        hook.remove()
     return module.eval()
+
+
+def _scaled(layer: Any, given: Any, found: Any) -> Any:
+    """Scale the weights of a layer at its first use."""
+    if hasattr(layer, "_settled"):
+        return found
+    layer._settled = True
+    spread = found.std()
+    layer.weight.data /= spread
+    if layer.bias is None:
+        return found / spread
+    nn.init.normal_(layer.bias, 0, 0.3)
+    return layer(*given)
 
 
 def classifier(name: str, size: int) -> tuple[Any, tuple[Any, ...]]:
     given = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
     module = getattr(vision().models, name)(weights=None, num_classes=10, **given)
-    return settled(module), (torch.randn(1, 3, size, size),)
+    return settled(module, torch.randn(4, 3, size, size)), (torch.randn(1, 3, size, size),)
 
 
 def segmenter(name: str) -> tuple[Any, tuple[Any, ...]]:
     make = getattr(vision().models.segmentation, name)
-    return settled(make(weights=None, weights_backbone=None, num_classes=5)), (torch.randn(1, 3, 64, 64),)
+    module = make(weights=None, weights_backbone=None, num_classes=5)
+    return settled(module, torch.randn(4, 3, 64, 64)), (torch.randn(1, 3, 64, 64),)
 
 
 def backbone(name: str) -> tuple[Any, tuple[Any, ...]]:
     torchvision = vision()
     utilities = torchvision.models.detection.backbone_utils
-    image = torch.randn(1, 3, 64, 64)
+    many, image = torch.randn(4, 3, 64, 64), torch.randn(1, 3, 64, 64)
     if name == "fpn_resnet50":
-        return settled(utilities.resnet_fpn_backbone(backbone_name="resnet50", weights=None)), (image,)
+        made = utilities.resnet_fpn_backbone(backbone_name="resnet50", weights=None)
+        return settled(made, many), (image,)
     if name == "fpn_mobilenet":
         made = utilities.mobilenet_backbone(backbone_name="mobilenet_v3_large", weights=None, fpn=True)
-        return settled(made), (image,)
+        return settled(made, many), (image,)
     if name == "ssd_vgg16":
         made = torchvision.models.detection.ssd300_vgg16(weights=None, weights_backbone=None, num_classes=5)
-        return settled(made.backbone), (torch.randn(1, 3, 300, 300),)
+        large = torch.randn(1, 3, 300, 300)
+        return settled(made.backbone, large), (large,)
     if name == "retinanet_head":
         made = torchvision.models.detection.retinanet_resnet50_fpn(
             weights=None, weights_backbone=None, num_classes=5
         )
-        return settled(made.head), ([torch.randn(1, 256, 8, 8), torch.randn(1, 256, 4, 4)],)
-    features = torchvision.models.detection.keypoint_rcnn.KeypointRCNNHeads(64, (32, 32))
-    return settled(features), (torch.randn(2, 64, 7, 7),)
+        features = [torch.randn(1, 256, 8, 8), torch.randn(1, 256, 4, 4)]
+        return settled(made.head, features), (features,)
+    heads = torchvision.models.detection.keypoint_rcnn.KeypointRCNNHeads(64, (32, 32))
+    regions = torch.randn(2, 64, 7, 7)
+    return settled(heads, regions), (regions,)
 
 
 def bert() -> tuple[Any, tuple[Any, ...]]:

@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,37 @@ def golden() -> None:
     save(found)
 
 
+def networks(seed: int, names: list[str]) -> None:
+    """Print how torchvision's networks compare, as they are and quantised."""
+    from tests.torch_cases.models import networks
+    from tests.torch_cases.quantized import QUANTIZERS, CannotQuantize, judged
+
+    for name, make in networks().items():
+        if names and name not in names:
+            continue
+        torch.manual_seed(zlib.crc32(name.encode()) + seed)
+        module, inputs = make()
+        row: dict[str, Any] = {"name": name}
+        for kind in ("float", *QUANTIZERS):
+            try:
+                row[kind] = real(module, inputs) if kind == "float" else judged(module, inputs, kind)
+            except CannotQuantize as error:
+                row[kind] = {"cannot": str(error)}
+            except Exception as error:
+                row[kind] = {"fault": f"{type(error).__name__}: {error}"}
+        print(json.dumps(row), flush=True)
+
+
+def real(module: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    """How far results of real numbers are from PyTorch's, of the greatest one."""
+    with torch.no_grad():
+        wanted = [one.numpy() for one in torch.utils._pytree.tree_leaves(module(*inputs))]
+    found = tj.compile(tj.from_torch(module, inputs))(*map(array_of, torch.utils._pytree.tree_leaves(inputs)))
+    results = found if isinstance(found, tuple) else (found,)
+    pairs = zip(results, wanted, strict=True)
+    return {"error": max(float(np.abs(one - other).max() / np.abs(other).max()) for one, other in pairs)}
+
+
 def main() -> None:
     """Print how each case compares."""
     kind, seed, *names = sys.argv[1:]
@@ -123,6 +155,9 @@ def main() -> None:
     torch.manual_seed(int(seed))
     if kind == "golden":
         golden()
+        return
+    if kind == "networks":
+        networks(int(seed), names)
         return
     if kind == "cases":
         from tests.torch_cases.cases import cases
