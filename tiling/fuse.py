@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from math import prod
 
 from tiling.expr import BYTES, walk
+from tiling.forms import Forms, Piece
 from tiling.nest import Access, Nest, map_accesses, nest_exprs
-from tiling.normal import normalise, split_dimensions
+from tiling.normal import split_dimensions
 from tiling.substitute import attach, inline, is_permutation, merge_reductions, pure_move, renamed
 
 MAX_OPERANDS = 48
@@ -55,30 +57,29 @@ class _Fusion:
         self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool], frugal: bool
     ) -> None:
         self.kept, self.supports, self.frugal = frozenset(kept), supports, frugal
-        self.nests: list[Nest | None] = [None] * len(nests)
+        self.forms = Forms()
+        self.nests: list[Piece | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
-        self.steps = [0] * len(nests)
         for number, nest in enumerate(nests):
-            self._put(number, normalise(nest))
+            self._put(number, self.forms.normal(self.forms.piece(nest)))
 
     def live(self) -> Iterator[Nest]:
         """Nests that are still there, in order."""
-        return (nest for nest in self.nests if nest is not None)
+        return (piece.nest() for piece in self.nests if piece is not None)
 
-    def _put(self, number: int, nest: Nest | None) -> None:
-        """Let `nest` stand at `number` from now on."""
+    def _put(self, number: int, piece: Piece | None) -> None:
+        """Let a nest stand at `number` from now on."""
         before = self.nests[number]
         for index, old, new in (
-            (self.writers, _written(before), _written(nest)),
-            (self.readers, _read(before), _read(nest)),
+            (self.writers, _written(before), _written(piece)),
+            (self.readers, _read(before), _read(piece)),
         ):
             for name in old - new:
                 index[name].discard(number)
             for name in new - old:
                 index.setdefault(name, set()).add(number)
-        self.nests[number] = nest
-        self.steps[number] = _steps(nest) if nest is not None else 0
+        self.nests[number] = piece
 
     def pull(self, into_reductions: bool) -> None:
         """Inline producers without reductions into their consumers where that repeats no work."""
@@ -88,86 +89,72 @@ class _Fusion:
 
     def _pull_once(self, number: int, into_reductions: bool) -> bool:
         consumer = self.nests[number]
-        for position, access in enumerate(consumer.reads if consumer is not None else ()):
+        for position, place in enumerate(consumer.form.reads if consumer is not None else ()):
             assert consumer is not None
-            merged = self._inlined(number, consumer, position, access, into_reductions)
+            operand = consumer.operands[place]
+            merged = self._inlined(number, consumer, position, operand, into_reductions)
             if merged is not None:
-                self._put(number, normalise(merged))
-                self._drop_unread(access.operand)
+                self._put(number, merged)
+                self._drop_unread(operand)
                 return True
         return False
 
     def _inlined(
-        self, number: int, consumer: Nest, position: int, access: Access, into_reductions: bool
-    ) -> Nest | None:
-        producer = self._single_writer(access.operand)
-        if producer is None or producer.reduction is not None or len(producer.writes) != 1:
+        self, number: int, consumer: Piece, position: int, operand: str, into_reductions: bool
+    ) -> Piece | None:
+        producer, holds = self._single_writer(operand), self.forms.holds
+        if producer is None or not holds(_is_map, producer) or not self._small(operand, number):
             return None
-        if not self._small(access.operand, number):
-            return None
-        if pure_move(producer):
-            if consumer.verb == "contract" and not _rows_stay_dense(producer, self.frugal):
+        nest = consumer.form.nest
+        if holds(pure_move, producer):
+            if nest.verb == "contract" and not holds(_rows_stay_dense, producer, self.frugal):
                 return None
-        elif self._widens(producer) and _reads_once(consumer, access):
+        elif self.frugal and holds(_widens, producer) and holds(_reads_once, consumer, position):
             pass
-        elif self._repeats_work(number, consumer, access):
+        elif self._repeats_work(number, consumer, position, operand):
             return None
-        elif not into_reductions and (consumer.reduction is not None or self._goes_behind(producer)):
+        elif not into_reductions and (nest.reduction is not None or self._goes_behind(producer)):
             return None
+        return self.forms.joined(self._inline, consumer, producer, position)
+
+    def _inline(self, consumer: Nest, producer: Nest, position: int) -> Nest | None:
         group = inline(consumer, position, producer, parts=self.frugal)
         return group if group is None or group.verb == "contract" or self.supports(group) else None
 
     def _small(self, operand: str, consumer: int) -> bool:
         """Whether the writer of an operand and its consumer are small enough for one group."""
         numbers = (*self.writers[operand], consumer)
-        nests = [nest for number in numbers if (nest := self.nests[number]) is not None]
-        operands = sum(len(nest.reads) + len(nest.writes) for nest in nests)
-        axes = max(len(nest.axes) for nest in nests)
-        steps = sum(self.steps[number] for number in numbers)
+        forms = [piece.form for number in numbers if (piece := self.nests[number]) is not None]
+        operands = sum([len(form.reads) + len(form.writes) for form in forms])
+        axes = max([len(form.nest.axes) for form in forms])
+        steps = sum([form.steps for form in forms])
         return operands <= MAX_OPERANDS and operands * axes <= MAX_STRIDES and steps <= MAX_STEPS
 
-    def _repeats_work(self, number: int, consumer: Nest, access: Access) -> bool:
+    def _repeats_work(self, number: int, consumer: Piece, position: int, operand: str) -> bool:
         """Whether a computed value is better kept in memory than computed where it is read."""
-        shared = self.readers[access.operand] != {number} or access.operand in self.kept
-        several = sum(other.operand == access.operand for other in consumer.reads) > 1
-        return (
-            shared
-            or several
-            or consumer.verb == "contract"
-            or access.fill is not None
-            or not _once(access, consumer)
-        )
+        shared = self.readers[operand] != {number} or operand in self.kept
+        return shared or not self.forms.holds(_reads_alone, consumer, position)
 
-    def _widens(self, nest: Nest) -> bool:
-        """Whether a nest is little work that gives wider values than those it reads, each for itself."""
-        if not self.frugal or nest.scatters:
-            return False
-        data = [access for access in nest.reads if 4 * prod(access.shape) > max(nest.points, 4)]
-        return (
-            len(data) == 1
-            and BYTES[data[0].type] < BYTES[nest.writes[0].access.type]
-            and data[0].fill is None
-            and is_permutation(data[0], nest.extents)
-            and _steps(nest) <= MAX_REPEATED
-        )
-
-    def _goes_behind(self, nest: Nest) -> bool:
+    def _goes_behind(self, piece: Piece) -> bool:
         """Whether a nest goes on with a contraction's results and does not widen them: its place is there."""
         for _ in range(BEHIND):
+            nest = piece.form.nest
             size = BYTES[nest.writes[0].access.type]
             writers = [
-                self._single_writer(access.operand) for access in nest.reads if BYTES[access.type] >= size
+                self._single_writer(piece.operands[place])
+                for place, access in zip(piece.form.reads, nest.reads, strict=True)
+                if BYTES[access.type] >= size
             ]
             origins = [writer for writer in writers if writer is not None]
-            if any(origin.verb == "contract" for origin in origins):
+            if any(origin.form.nest.verb == "contract" for origin in origins):
                 return True
-            following = [origin for origin in origins if origin.reduction is None]
+            following = [origin for origin in origins if origin.form.nest.reduction is None]
             if len(following) != 1:
                 return False
-            (nest,) = following
+            (piece,) = following
         return False
 
-    def _single_writer(self, operand: str) -> Nest | None:
+    def _single_writer(self, operand: str) -> Piece | None:
         numbers = self.writers.get(operand, set())
         return self.nests[min(numbers)] if len(numbers) == 1 else None
 
@@ -181,45 +168,49 @@ class _Fusion:
     def push(self) -> None:
         """Attach elementwise consumers to the reductions and contractions whose results they read."""
         for number, consumer in enumerate(self.nests):
-            if consumer is None or consumer.reduction is not None or consumer.scatters:
+            if consumer is None or consumer.form.nest.reduction is not None or consumer.form.nest.scatters:
                 continue
-            for position, access in enumerate(consumer.reads):
-                origin = next(iter(self.writers.get(access.operand, ())), -1)
-                group = self._attached(origin, number, consumer, position, access)
+            for position, place in enumerate(consumer.form.reads):
+                operand = consumer.operands[place]
+                origin = next(iter(self.writers.get(operand, ())), -1)
+                group = self._attached(origin, number, consumer, position, operand)
                 if group is not None:
                     self._put(origin, None)
-                    self._put(number, normalise(group))
+                    self._put(number, group)
                     break
 
     def _attached(
-        self, origin: int, number: int, consumer: Nest, position: int, access: Access
-    ) -> Nest | None:
+        self, origin: int, number: int, consumer: Piece, position: int, operand: str
+    ) -> Piece | None:
         """The group of a reduction and this consumer, to stand where the consumer stands."""
-        producer = self._single_writer(access.operand)
-        if producer is None or producer.reduction is None or not self._small(access.operand, number):
+        producer = self._single_writer(operand)
+        if producer is None or producer.form.nest.reduction is None or not self._small(operand, number):
             return None
-        results = [write.access.operand for write in producer.writes]
+        results = [producer.operands[place] for place in producer.form.writes]
         if any(origin < reader < number for name in results for reader in self.readers.get(name, ())):
             return None
-        keep = access.operand in self.kept or self.readers[access.operand] != {number}
-        group = attach(producer, results.index(access.operand), consumer, position, keep)
+        keep = operand in self.kept or self.readers[operand] != {number}
+        return self.forms.joined(self._attach, consumer, producer, position, results.index(operand), keep)
+
+    def _attach(self, consumer: Nest, producer: Nest, position: int, result: int, keep: bool) -> Nest | None:
+        group = attach(producer, result, consumer, position, keep)
         return group if group is not None and self.supports(group) else None
 
     def forget(self) -> None:
         """Write no result whose readers are all in the group that makes it."""
-        for number, nest in enumerate(self.nests):
-            used = [
-                write
-                for write in (nest.writes if nest is not None else ())
-                if write.access.operand in self.kept or self.readers.get(write.access.operand)
-            ]
-            if nest is not None and 0 < len(used) < len(nest.writes):
-                self._put(number, replace(nest, writes=tuple(used)))
+        for number, piece in enumerate(self.nests):
+            names = [piece.operands[place] for place in piece.form.writes] if piece is not None else []
+            used = [bool(name in self.kept or self.readers.get(name)) for name in names]
+            if piece is not None and 0 < sum(used) < len(used):
+                nest = piece.nest()
+                writes = tuple(compress(nest.writes, used))
+                self._put(number, self.forms.piece(replace(nest, writes=writes)))
 
     def rename(self) -> None:
         """Let what is only copied to a result that stays, in its own order, be that result from the start."""
-        for number, nest in enumerate(self.nests):
-            source = renamed(nest) if nest is not None and pure_move(nest) else None
+        for number, piece in enumerate(self.nests):
+            nest = piece.nest() if piece is not None and self.forms.holds(pure_move, piece) else None
+            source = renamed(nest) if nest is not None else None
             if nest is None or source is None or source in self.kept or self._single_writer(source) is None:
                 continue
             name = nest.writes[0].access.operand
@@ -232,25 +223,30 @@ class _Fusion:
             self._put(number, None)
             for user in self.readers.get(source, set()) | self.writers[source]:
                 if (found := self.nests[user]) is not None:
-                    members = nest.members if source in _written(found) else ()
-                    found = replace(found, members=found.members + members)
-                    self._put(user, map_accesses(found, moved))
+                    members = found.members + (nest.members if source in found.written else ())
+                    changed = replace(map_accesses(found.nest(), moved), members=members)
+                    self._put(user, self.forms.piece(changed))
 
     def merge(self) -> None:
         """Make reductions along several axes, one after the other, one reduction."""
         for number, consumer in enumerate(self.nests):
-            if consumer is None or consumer.verb != "reduce":
+            if consumer is None or consumer.form.nest.verb != "reduce":
                 continue
-            for position, access in enumerate(consumer.reads):
-                producer = self._single_writer(access.operand)
-                alone = access.operand not in self.kept and self.readers[access.operand] == {number}
-                if producer is None or not alone or not self._small(access.operand, number):
+            for position, place in enumerate(consumer.form.reads):
+                operand = consumer.operands[place]
+                producer = self._single_writer(operand)
+                alone = operand not in self.kept and self.readers[operand] == {number}
+                if producer is None or not alone or not self._small(operand, number):
                     continue
-                group = merge_reductions(consumer, position, producer)
-                if group is not None and self.supports(group):
-                    self._put(number, normalise(group))
-                    self._drop_unread(access.operand)
+                group = self.forms.joined(self._merge, consumer, producer, position)
+                if group is not None:
+                    self._put(number, group)
+                    self._drop_unread(operand)
                     break
+
+    def _merge(self, consumer: Nest, producer: Nest, position: int) -> Nest | None:
+        group = merge_reductions(consumer, position, producer)
+        return group if group is not None and self.supports(group) else None
 
 
 def _split(nest: Nest) -> Nest:
@@ -258,17 +254,44 @@ def _split(nest: Nest) -> Nest:
     return map_accesses(nest, lambda access: split_dimensions(access, nest, mixed=True))
 
 
-def _steps(nest: Nest) -> int:
-    """How many scalar steps a point of a nest takes."""
-    return sum(1 for _ in walk(*nest_exprs(nest)))
+def _written(piece: Piece | None) -> frozenset[str]:
+    return piece.written if piece is not None else frozenset()
 
 
-def _written(nest: Nest | None) -> set[str]:
-    return {write.access.operand for write in nest.writes} if nest is not None else set()
+def _read(piece: Piece | None) -> frozenset[str]:
+    return piece.read if piece is not None else frozenset()
 
 
-def _read(nest: Nest | None) -> set[str]:
-    return {access.operand for access in (*nest.reads, *nest.prepared)} if nest is not None else set()
+def _is_map(nest: Nest) -> bool:
+    """Whether a nest computes one result, and sums nothing."""
+    return nest.reduction is None and len(nest.writes) == 1
+
+
+def _widens(nest: Nest) -> bool:
+    """Whether a nest is little work that gives wider values than those it reads, each for itself."""
+    if nest.scatters:
+        return False
+    data = [access for access in nest.reads if 4 * prod(access.shape) > max(nest.points, 4)]
+    return (
+        len(data) == 1
+        and BYTES[data[0].type] < BYTES[nest.writes[0].access.type]
+        and data[0].fill is None
+        and is_permutation(data[0], nest.extents)
+        and sum(1 for _ in walk(*nest_exprs(nest))) <= MAX_REPEATED
+    )
+
+
+def _reads_alone(nest: Nest, position: int) -> bool:
+    """Whether a nest meets a value at one place only, and each element of it once."""
+    access = nest.reads[position]
+    several = sum(other.operand == access.operand for other in nest.reads) > 1
+    return not several and _reads_once(nest, position)
+
+
+def _reads_once(nest: Nest, position: int) -> bool:
+    """Whether a nest is free to compute what it reads there: inside the bounds, and each element once."""
+    access = nest.reads[position]
+    return nest.verb != "contract" and access.fill is None and _once(access, nest)
 
 
 def _once(access: Access, nest: Nest) -> bool:
@@ -279,11 +302,6 @@ def _once(access: Access, nest: Nest) -> bool:
     return is_permutation(access, nest.extents) or all(
         axis.extent == 1 or step for axis, step in zip(nest.axes, steps, strict=True)
     )
-
-
-def _reads_once(nest: Nest, access: Access) -> bool:
-    """Whether a nest is free to compute what it reads there: inside the bounds, and each element once."""
-    return nest.verb != "contract" and access.fill is None and _once(access, nest)
 
 
 def _rows_stay_dense(producer: Nest, fill: bool) -> bool:

@@ -1,0 +1,170 @@
+"""Nests without the names of their operands, so that what is alike in many places is worked out once.
+
+The steps of a recurrent network are the same nests on other operands. A `Form` is such a nest, its operands
+numbered in the order of their first use; equal forms of a `Forms` are one object, which makes them cheap to
+compare. A `Piece` is a form with names: a nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from tiling.expr import walk
+from tiling.nest import Access, Nest, Write, nest_exprs
+from tiling.normal import normalise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """What a nest computes; its operands are called 0, 1, …, and it has no members."""
+
+    nest: Nest
+    reads: tuple[int, ...]
+    """The operand of each read."""
+    writes: tuple[int, ...]
+    """The operand of each result."""
+    is_read: frozenset[int]
+    """All operands that are read, by array kernels too."""
+    steps: int
+    """How many scalar steps a point takes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A nest as a form, the names of its operands, and its members."""
+
+    form: Form
+    operands: tuple[str, ...]
+    members: tuple[str, ...]
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The operands that it reads."""
+        return frozenset([self.operands[number] for number in self.form.is_read])
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The operands that it writes."""
+        return frozenset([self.operands[number] for number in self.form.writes])
+
+    def nest(self) -> Nest:
+        """The nest itself."""
+        return replace(_called(self.form.nest, self.operands), members=self.members)
+
+
+Made = tuple[Form, tuple[int, ...]]
+"""A form, and which of the operands given each of its own is."""
+
+
+class Forms:
+    """All forms so far, and what has been made of them."""
+
+    def __init__(self) -> None:
+        self._forms: dict[Hashable, Form] = {}
+        self._made: dict[Hashable, Made | None] = {}
+        self._facts: dict[Hashable, bool] = {}
+
+    def piece(self, nest: Nest) -> Piece:
+        """A nest as it is."""
+        form, operands = self._form(nest)
+        return Piece(form, operands, nest.members)
+
+    def normal(self, piece: Piece) -> Piece:
+        """The normal form of a piece."""
+        found = self._once(normalise, piece.form, (), (), lambda: normalise(piece.form.nest))
+        assert found is not None
+        form, places = found
+        return Piece(form, tuple([piece.operands[place] for place in places]), piece.members)
+
+    def joined(
+        self, make: Callable[..., Nest | None], first: Piece, second: Piece, *choices: Hashable
+    ) -> Piece | None:
+        """The normal form of what `make` makes of two nests; the members of the second come first."""
+        every = tuple(dict.fromkeys((*first.operands, *second.operands)))
+        number = {name: place for place, name in enumerate(every)}
+        pattern = tuple([number[name] for name in second.operands])
+
+        def joined() -> Nest | None:
+            other = _called(second.form.nest, tuple(map(str, pattern)))
+            made = make(first.form.nest, other, *choices)
+            return None if made is None else normalise(made)
+
+        found = self._once(make, first.form, second.form, (pattern, choices), joined)
+        if found is None:
+            return None
+        form, places = found
+        return Piece(form, tuple([every[place] for place in places]), second.members + first.members)
+
+    def holds(self, fact: Callable[..., bool], piece: Piece, *choices: Hashable) -> bool:
+        """Whether something is true of a nest, whatever its operands are called."""
+        key = (fact, piece.form, choices)
+        found = self._facts.get(key)
+        if found is None:
+            found = self._facts[key] = fact(piece.form.nest, *choices)
+        return found
+
+    def _once(
+        self,
+        make: Hashable,
+        first: Hashable,
+        second: Hashable,
+        choices: Hashable,
+        made: Callable[[], Nest | None],
+    ) -> Made | None:
+        """What was made of the same before, or is made now."""
+        key = (make, first, second, choices)
+        if key not in self._made:
+            nest = made()
+            if nest is None:
+                self._made[key] = None
+            else:
+                form, operands = self._form(nest)
+                self._made[key] = form, tuple(map(int, operands))
+        return self._made[key]
+
+    def _form(self, nest: Nest) -> tuple[Form, tuple[str, ...]]:
+        accesses = nest.accesses
+        operands = tuple(dict.fromkeys([access.operand for access in accesses]))
+        number = {name: place for place, name in enumerate(operands)}
+        numbers = tuple([number[access.operand] for access in accesses])
+        seen = tuple([(access.type, access.shape, access.index, access.fill) for access in accesses])
+        values = tuple([write.value for write in nest.writes])
+        reduction = nest.reduction
+        initial = repr(reduction.initial) if reduction is not None else ""  # 0.0 and -0.0 are equal
+        key = (nest.verb, nest.axes, numbers, seen, values, reduction, initial, len(nest.reads), nest.grain)
+        form = self._forms.get(key)
+        if form is None:
+            form = self._forms[key] = _formed(nest, numbers)
+        return form, operands
+
+
+def _formed(nest: Nest, numbers: Sequence[int]) -> Form:
+    first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
+    names = dict(zip((access.operand for access in nest.accesses), map(str, numbers), strict=True))
+    return Form(
+        replace(_renamed(nest, names.__getitem__), members=()),
+        tuple(numbers[:first]),
+        tuple(numbers[first:last]),
+        frozenset((*numbers[:first], *numbers[last:])),
+        sum(1 for _ in walk(*nest_exprs(nest))),
+    )
+
+
+def _called(nest: Nest, operands: Sequence[str]) -> Nest:
+    """A form's nest on operands of these names."""
+    return _renamed(nest, lambda number: operands[int(number)])
+
+
+def _renamed(nest: Nest, name: Callable[[str], str]) -> Nest:
+    """The nest with other names of its operands."""
+
+    def called(access: Access) -> Access:
+        return Access(name(access.operand), access.type, access.shape, access.index, access.fill)
+
+    return replace(
+        nest,
+        reads=tuple([called(access) for access in nest.reads]),
+        writes=tuple([Write(called(write.access), write.value) for write in nest.writes]),
+        prepared=tuple([called(access) for access in nest.prepared]),
+    )
