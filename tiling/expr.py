@@ -36,7 +36,9 @@ class Expr:
 
     def __new__(cls, op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
         """The expression, made now or before."""
-        key = (op, type, *(arg.hex() if isinstance(arg, float) else arg for arg in args))
+        key: Hashable = (op, type, args)
+        if op == "const" and isinstance(args[0], float):
+            key = (op, type, args[0].hex())
         found = cls._known.get(key)
         if found is None:
             found = super().__new__(cls)
@@ -157,17 +159,17 @@ def axis(number: int) -> Expr:
 def walk(*roots: Expr, parts: Callable[[Expr], Sequence[Expr]] = attrgetter("operands")) -> Iterator[Expr]:
     """Every distinct expression that the roots need, and they themselves, parts first."""
     seen: set[Expr] = set()
-    stack = [(root, False) for root in reversed(roots)]
+    stack = list(reversed(roots))
     while stack:
-        node, ready = stack.pop()
-        if node in seen:
+        node = stack[-1]
+        missing = () if node in seen else [part for part in parts(node) if part not in seen]
+        if missing:
+            stack += reversed(missing)
             continue
-        if ready:
+        stack.pop()
+        if node not in seen:
             seen.add(node)
             yield node
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in reversed(parts(node)))
 
 
 def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
@@ -175,15 +177,12 @@ def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
     done = {old: new for old in expr.leaves if (new := leaf(old)) is not old}
     if not done:
         return expr
-
-    def changed(node: Expr) -> tuple[Expr, ...]:
-        return tuple(part for part in node.operands if any(item in changing for item in part.leaves))
-
-    changing = frozenset(done)
-    for node in walk(expr, parts=changed):
-        if node not in done:
-            args = tuple(done.get(arg, arg) if isinstance(arg, Expr) else arg for arg in node.args)
-            done[node] = Expr(node.op, args, node.type)
+    for node in walk(expr):
+        operands = node.operands
+        if operands:
+            args = tuple([done.get(operand, operand) for operand in operands])
+            if args != operands:
+                done[node] = Expr(node.op, args, node.type)
     return done[expr]
 
 

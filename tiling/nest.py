@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from operator import is_
 from typing import Literal
 
 from tiling.expr import BYTES, Expr, const, reads_of, rewrite
@@ -210,9 +211,17 @@ def identity(size: int, first: int = 0, axes: int | None = None) -> tuple[Affine
 
 def map_accesses(nest: Nest, change: Callable[[Access], Access]) -> Nest:
     """The nest with `change` applied to every access."""
-    reads = tuple(change(access) for access in nest.reads)
-    writes = tuple(Write(change(write.access), write.value) for write in nest.writes)
+    reads = tuple([change(access) for access in nest.reads])
+    targets = [change(write.access) for write in nest.writes]
+    if _same(reads, nest.reads) and _same(targets, [write.access for write in nest.writes]):
+        return nest
+    writes = tuple([Write(target, write.value) for target, write in zip(targets, nest.writes, strict=True)])
     return replace(nest, reads=reads, writes=writes)
+
+
+def _same(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Whether two sequences of the same length have the same objects."""
+    return all(map(is_, some, others))
 
 
 def rewrite_access(access: Access, leaf: Callable[[Expr], Expr]) -> Access:
@@ -223,25 +232,37 @@ def rewrite_access(access: Access, leaf: Callable[[Expr], Expr]) -> Access:
     return replace(access, index=index, fill=access.fill and rewrite(access.fill, leaf))
 
 
+def rewrite_write(write: Write, leaf: Callable[[Expr], Expr]) -> Write:
+    """The result with every leaf of its expressions replaced."""
+    access, value = rewrite_access(write.access, leaf), rewrite(write.value, leaf)
+    return write if access is write.access and value is write.value else Write(access, value)
+
+
 def rewrite_nest(nest: Nest, leaf: Callable[[Expr], Expr]) -> Nest:
     """The nest with every leaf of every expression replaced."""
-    reduction = nest.reduction
-    if reduction is not None:
-        reduction = replace(reduction, value=rewrite(reduction.value, leaf))
-    return replace(
-        nest,
-        reads=tuple(rewrite_access(access, leaf) for access in nest.reads),
-        writes=tuple(Write(rewrite_access(w.access, leaf), rewrite(w.value, leaf)) for w in nest.writes),
-        reduction=reduction,
-    )
+    reads = tuple([rewrite_access(access, leaf) for access in nest.reads])
+    writes = tuple([rewrite_write(write, leaf) for write in nest.writes])
+    reduction = rewrite_reduction(nest.reduction, leaf)
+    if reduction is nest.reduction and _same(reads, nest.reads) and _same(writes, nest.writes):
+        return nest
+    return replace(nest, reads=reads, writes=writes, reduction=reduction)
+
+
+def rewrite_reduction(reduction: Reduction | None, leaf: Callable[[Expr], Expr]) -> Reduction | None:
+    """The reduction, if there is one, with every leaf of its value replaced."""
+    if reduction is None:
+        return None
+    value = rewrite(reduction.value, leaf)
+    return reduction if value is reduction.value else replace(reduction, value=value)
 
 
 def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest:
     """The same nest over other axes; `old[i]` is the former axis i in terms of the new ones."""
+    count = len(axes)
 
     def moved(access: Access) -> Access:
-        index = tuple(i.compose(old, len(axes)) if isinstance(i, Affine) else i for i in access.index)
-        return replace(access, index=index)
+        index = tuple([i.compose(old, count) if isinstance(i, Affine) else i for i in access.index])
+        return Access(access.operand, access.type, access.shape, index, access.fill)
 
     def leaf(expr: Expr) -> Expr:
         return affine_expr(old[expr.number]) if expr.op == "axis" else expr

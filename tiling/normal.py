@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tiling.expr import Expr, axis, read, rewrite
+from tiling.expr import Expr, axis, read
 from tiling.nest import (
     Access,
     Affine,
@@ -13,12 +13,15 @@ from tiling.nest import (
     Indirect,
     Nest,
     Write,
+    access_exprs,
     along,
     fixed,
     map_accesses,
     nest_exprs,
     rewrite_access,
     rewrite_nest,
+    rewrite_reduction,
+    rewrite_write,
     used_reads,
     with_axes,
 )
@@ -38,6 +41,9 @@ def normalise(nest: Nest) -> Nest:
 def share_reads(nest: Nest) -> Nest:
     """The nest without unused reads, equal reads as one."""
     used = used_reads(nest)
+    plain = not any(access_exprs(access) for access in nest.reads)
+    if plain and len(used) == len(nest.reads) == len(set(nest.reads)):
+        return nest
     numbers: dict[int, int] = {}
     kept: list[Access] = []
     known: dict[Access, int] = {}
@@ -59,10 +65,8 @@ def share_reads(nest: Nest) -> Nest:
 
     for number in sorted(used):
         place(number)
-    reduction = nest.reduction
-    if reduction is not None:
-        reduction = replace(reduction, value=rewrite(reduction.value, leaf))
-    writes = tuple(Write(renumber(w.access), rewrite(w.value, leaf)) for w in nest.writes)
+    writes = tuple([rewrite_write(write, leaf) for write in nest.writes])
+    reduction = rewrite_reduction(nest.reduction, leaf)
     return replace(nest, reads=tuple(kept), writes=writes, reduction=reduction)
 
 
@@ -98,21 +102,26 @@ def split_dimensions(access: Access, nest: Nest, mixed: bool = False) -> Access:
 
     `mixed`: also where a reduced axis takes the longest steps and others are kept.
     """
-    if access.fill is not None:
+    found = [
+        _blocks(size, item, nest, mixed) if isinstance(item, Affine) else None
+        for size, item in zip(access.shape, access.index, strict=True)
+    ]
+    if access.fill is not None or not any(found):
         return access
     shape: list[int] = []
     index: list[Affine | Indirect] = []
-    for size, item in zip(access.shape, access.index, strict=True):
-        pieces = _blocks(size, item, nest, mixed) if isinstance(item, Affine) else None
+    for size, item, pieces in zip(access.shape, access.index, found, strict=True):
         shape += [size] if pieces is None else pieces[0]
         index += [item] if pieces is None else pieces[1]
-    return replace(access, shape=tuple(shape), index=tuple(index))
+    return Access(access.operand, access.type, tuple(shape), tuple(index))
 
 
 def _blocks(size: int, item: Affine, nest: Nest, mixed: bool) -> tuple[list[int], list[Affine]] | None:
     """A dimension as blocks of blocks; None if it is walked otherwise, or by kept and reduced axes."""
+    if len(item.coefficients) - item.coefficients.count(0) < 2:
+        return None
     used = sorted(((c, number) for number, c in enumerate(item.coefficients) if c), reverse=True)
-    if len(used) < 2 or used[-1][0] < 0:
+    if used[-1][0] < 0:
         return None
     kinds = {nest.axes[number].reduced for _, number in used}
     if len(kinds) > 1 and not (mixed and nest.axes[used[0][1]].reduced):
