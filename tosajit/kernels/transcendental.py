@@ -29,13 +29,13 @@ from tosajit.kernels.coefficients import (
     EXP_MOST,
     EXP_ROOT,
     EXP_SHORT,
+    EXPONENT_BITS,
     HALF_LOG2_E,
     HALF_MOST,
     HALF_PI_HIGH,
     HALF_PI_LOW,
     LN_2,
-    LN_2_HIGH,
-    LN_2_LOW,
+    LN_2_SMALL,
     LOG,
     LOG2_E,
     LOG_SHORT,
@@ -50,6 +50,7 @@ from tosajit.kernels.coefficients import (
     TANH_SHORT_OVER,
     TANH_SHORT_UNDER,
     TANH_UNDER,
+    TIMES_23,
     TWO_23,
     TWO_LN_2,
     TWO_OVER_PI,
@@ -111,7 +112,6 @@ def exp_half(x: Number) -> Number:
 def log_plain(x: Number) -> Number:
     """The natural logarithm."""
     f = log_fraction(x)
-    e = log_power(x)
     p = float_fused(f, np.float32(LOG[0]), np.float32(LOG[1]))
     p = float_fused(p, f, np.float32(LOG[2]))
     p = float_fused(p, f, np.float32(LOG[3]))
@@ -119,21 +119,18 @@ def log_plain(x: Number) -> Number:
     p = float_fused(p, f, np.float32(LOG[5]))
     p = float_fused(p, f, np.float32(LOG[6]))
     p = float_fused(p, f, np.float32(LOG[7]))
-    square = np.float32(f * f)
-    low = float_fused(np.float32(p * f), square, np.float32(e * np.float32(LN_2_LOW)))
-    near = np.float32(f + float_fused(square, np.float32(-0.5), low))
-    return log_ends(x, float_fused(e, np.float32(LN_2_HIGH), near))
+    near = float_fused(log_square(x, f), p, f)
+    return float_fused(log_power(x), np.float32(LN_2_SMALL), near)
 
 
 def log_short(x: Number) -> Number:
     """The natural logarithm within 2**-14."""
     f = log_fraction(x)
-    e = log_power(x)
     p = float_fused(f, np.float32(LOG_SHORT[0]), np.float32(LOG_SHORT[1]))
     p = float_fused(p, f, np.float32(LOG_SHORT[2]))
     p = float_fused(p, f, np.float32(LOG_SHORT[3]))
-    near = float_fused(np.float32(f * f), p, f)
-    return log_ends(x, float_fused(e, np.float32(LN_2), near))
+    near = float_fused(log_square(x, f), p, f)
+    return float_fused(log_power(x), np.float32(LN_2_SMALL), near)
 
 
 def log_normal(x: Number) -> Number:
@@ -142,25 +139,28 @@ def log_normal(x: Number) -> Number:
     return bits_of(np.float32(x * choose(tiny, np.float32(TWO_23), np.float32(1))))
 
 
+def log_exponent(bits: Number) -> Number:
+    """The exponent of the power of two that is nearest to a number, where its bits have it."""
+    return np.int32(np.int32(bits - np.int32(ROOT_HALF_BITS)) & np.int32(EXPONENT_BITS))
+
+
 def log_power(x: Number) -> Number:
-    """The power of two that is nearest to a number, as its exponent."""
-    above = np.int32(np.int32(log_normal(x) - np.int32(ROOT_HALF_BITS)) >> 23)
+    """The exponent of the power of two that is nearest to a number, times 2**23."""
     tiny = np.bool_(x < np.float32(SMALLEST_NORMAL))
-    return np.float32(np.float32(above) - choose(tiny, np.float32(23), np.float32(0)))
+    least = choose(tiny, np.float32(TIMES_23), np.float32(0))
+    return np.float32(np.float32(log_exponent(log_normal(x))) - least)
 
 
 def log_fraction(x: Number) -> Number:
-    """The rest, from √½ to √2, less one."""
+    """The rest, from √½ to √2, less one; of infinity, infinity, and below zero NaN."""
     bits = log_normal(x)
-    above = np.int32(np.int32(bits - np.int32(ROOT_HALF_BITS)) >> 23)
-    return np.float32(float_of(np.int32(bits - np.int32(above << 23))) - np.float32(1))
+    rest = choose(x < np.float32(np.inf), np.int32(bits - log_exponent(bits)), bits)
+    return choose(x >= np.float32(0), np.float32(float_of(rest) - np.float32(1)), np.float32(np.nan))
 
 
-def log_ends(x: Number, found: Number) -> Number:
-    """The logarithm where it is not finite: below zero NaN."""
-    ordinary = choose(x == np.float32(np.inf), x, found)
-    signed = choose(x >= np.float32(0), ordinary, np.float32(np.nan))
-    return choose(x == np.float32(0), np.float32(-np.inf), signed)
+def log_square(x: Number, fraction: Number) -> Number:
+    """The square of the fraction; of zero, infinity, whose multiple by a polynomial is -infinity."""
+    return choose(x != np.float32(0), np.float32(fraction * fraction), np.float32(np.inf))
 
 
 @of("f32")
