@@ -115,7 +115,7 @@ frameworks: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: S
 frameworks-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
 	$(RUN) tools/framework_operators.py --seed $(SEED) --pack $(ARGS)
 
-bench: $(READY) $(ARM) $(PEERS) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
+bench: $(READY) $(ARM) $(PEERS) $(TORCH) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
 first: $(READY) $(FRAMEWORKS)   ## Time first results of new processes, from an installation of its own: ARGS='--rounds 9 FOLDER'

@@ -1,8 +1,8 @@
-"""The engines that we compare with: LiteRT, OpenVINO, IREE, SciPy, Arm's model, in environments of their own.
+"""The engines that we compare with: LiteRT, OpenVINO, IREE, SciPy, PyTorch, Arm's model.
 
-`$TOSAJIT_PEERS` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and `.venv-arm`, made by
-`make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's Python,
-and imports nothing but its library and NumPy.
+`$TOSAJIT_PEERS`, `$TOSAJIT_TORCH` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and so on,
+made by `make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's
+Python, and imports nothing but its library and NumPy.
 """
 
 from __future__ import annotations
@@ -167,10 +167,38 @@ class SciPy:
         return [self.function(self.numbers)]
 
 
+class Torch:
+    """A function of PyTorch by its name on one thread; a call writes to an array that is there."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Bind `job["function"]` and `job["elements"]` float32 numbers, above zero where need be."""
+        torch = importlib.import_module("torch")
+        torch.set_num_threads(1)
+        self.function: Callable[..., object] = getattr(torch, job["function"])
+        count = 2 if job["function"] == "pow" else 1
+        numbers = np.random.default_rng(7).standard_normal((count, job["elements"])).astype(np.float32) * 3
+        if job["function"] in ("log", "pow"):
+            numbers[0] = abs(numbers[0])
+        self.numbers = [torch.from_numpy(row.copy()) for row in numbers]
+        self.result = torch.empty(job["elements"])
+        return {"version": importlib.metadata.version("torch")}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """The function of the arrays."""
+        function, numbers, result = self.function, self.numbers, self.result
+        return lambda: function(*numbers, out=result)
+
+    def outputs(self) -> Sequence[Array]:
+        """What the function gives."""
+        return [np.array(self.result)]
+
+
 PEERS: dict[str, type[Engine]] = {
     "litert": LiteRT,
     "openvino": OpenVINO,
     "iree": IREE,
     "scipy": SciPy,
+    "torch": Torch,
     "arm": ArmReference,
 }

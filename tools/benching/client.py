@@ -33,6 +33,8 @@ def interpreter(engine: str) -> Path:
             variable, default = "TOSAJIT_PEERS", ".venv-peers"
         case "zigzag" | "scalesim":
             variable, default = "TOSAJIT_NPU_PEERS", ".venv-npu-peers"
+        case "torch":
+            variable, default = "TOSAJIT_TORCH", ".venv-torch"
         case "tensorflow":
             variable, default = "TOSAJIT_FRAMEWORKS", ".venv-frameworks"
         case "arm":

@@ -1,12 +1,12 @@
-"""Rows about elementwise operators of floats: against NumPy and SciPy, and narrow types against float32."""
+"""Rows about elementwise operators of floats: against other libraries, and narrow types against float32."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from benching.client import Timing, Worker, by_turns
-from benching.graphs import ELEMENTS
-from benching.rows import Case, Plan, Row, detail, duration
+from benching.graphs import CACHED, ELEMENTS, TRANSCENDENTAL
+from benching.rows import Case, Plan, Row, detail, duration, forced
 
 TIMES = 1.0
 """NumPy's own vector code takes three to five times what copying takes: no function is much faster."""
@@ -40,6 +40,34 @@ def function_case(operator: str, function: str) -> Case:
         )
 
     return Case(f"{operator}_f32", measure)
+
+
+def vector_case(operator: str, choice: str = "") -> Case:
+    """An operator on float32 that a cache holds against PyTorch's, which writes to an array that is there."""
+    name = f"torch_{operator}_{choice}" if choice else f"torch_{operator}"
+
+    def measure(plan: Plan) -> Iterator[Row]:
+        environment = forced(choice)
+        for cache, elements in CACHED.items():
+            with (
+                Worker("tosajit", plan.cpu, environment) as worker,
+                Worker("torch", plan.cpu, environment) as peer,
+            ):
+                worker.ask("load", graph=f"{operator}_f32_{cache}", threads=1)
+                peer.ask("load", function=operator, elements=elements)
+                mine, other = by_turns((worker, peer), plan.rounds, plan.seconds, plan.busy)
+            ratio = mine.over(other)
+            yield Row(
+                case=f"{operator} of {elements:,} float32 in {cache}{f', {choice}' if choice else ''}",
+                ours=duration(mine.median),
+                peer=f"{duration(other.median)} torch.{operator}",
+                ratio=f"{ratio:.2f}",
+                target="≤ 1 × PyTorch",
+                met=ratio <= 1,
+                detail={"tosajit": detail(mine), "torch": detail(other)},
+            )
+
+    return Case(name, measure)
 
 
 def narrow_case(kind: str) -> Case:
@@ -87,4 +115,5 @@ FUNCTIONS = (
     function_case("erf", "erf"),
     narrow_case("f16"),
     narrow_case("bf16"),
+    *(vector_case(name.lower(), choice) for choice in ("", "haswell") for name in TRANSCENDENTAL),
 )

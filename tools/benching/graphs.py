@@ -23,6 +23,9 @@ DEPTHWISE_MACS = 56 * 56 * 64 * 9
 ELEMENTS = 1 << 20
 """Of an elementwise operator's operands."""
 ELEMENTWISE = ("ADD", "MUL", "MAXIMUM", "CLAMP", "EXP", "SIGMOID", "TANH", "ERF")
+CACHED = {"L1": 1 << 12, "L2": 1 << 18}
+"""Numbers that the caches of a core hold, with as many results."""
+TRANSCENDENTAL = ("EXP", "TANH", "LOG", "POW", "SIN", "COS", "ERF", "SIGMOID")
 FLOATS = {"f32": "FP32", "f16": "FP16", "bf16": "BF16"}
 
 
@@ -119,19 +122,21 @@ def clamp() -> Bench:
     return builder.build(), (_bytes((1, 8)),)
 
 
-def elementwise(operator: str, kind: str) -> Bench:
-    """One operator on floating-point numbers around zero."""
+def elementwise(operator: str, kind: str, elements: int = ELEMENTS) -> Bench:
+    """One operator on floating-point numbers around zero, or above it where it needs that."""
     from tosajit import operators
     from tosajit.dtypes import DTYPES
     from tosajit.tracing.builder import GraphBuilder
 
     builder, dtype = GraphBuilder(), DTYPES[FLOATS[kind]]
     attributes = {"min_val": -1.0, "max_val": 1.0} if operator == "CLAMP" else {}
-    count = 2 if operator in ("ADD", "MUL", "MAXIMUM") else 1
-    names = [builder.input(f"x{number}", dtype, (ELEMENTS,)) for number in range(count)]
+    count = 2 if operator in ("ADD", "MUL", "MAXIMUM", "POW") else 1
+    names = [builder.input(f"x{number}", dtype, (elements,)) for number in range(count)]
     shift = [builder.const(np.zeros(1, np.int8))] if operator == "MUL" else []
     builder.output(builder.add(getattr(operators, operator)(**attributes), [*names, *shift]))
-    numbers = np.random.default_rng(7).standard_normal((count, ELEMENTS)).astype(np.float32) * 3
+    numbers = np.random.default_rng(7).standard_normal((count, elements)).astype(np.float32) * 3
+    if operator in ("LOG", "POW"):
+        numbers[0] = abs(numbers[0])
     return builder.build(), tuple(numbers.astype(dtype.storage))
 
 
@@ -193,4 +198,9 @@ GRAPHS: dict[str, Callable[[], Bench]] = {
     "depthwise_f32": partial(conv_f32, depthwise=True),
     "conv_small": conv_small,
     **{f"{name.lower()}_{kind}": partial(elementwise, name, kind) for name in ELEMENTWISE for kind in FLOATS},
+    **{
+        f"{name.lower()}_f32_{cache}": partial(elementwise, name, "f32", elements)
+        for name in TRANSCENDENTAL
+        for cache, elements in CACHED.items()
+    },
 }

@@ -121,11 +121,15 @@ def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes", c
 
 LIKE = {"haswell": "AVX2", "avxvnni": "AVX2_VNNI", "skylake-avx512": "AVX512_CORE"}
 """Instruction sets by `TOSAJIT_CPU`, and what OpenVINO calls them."""
+TORCH = {"haswell": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+"""How PyTorch and its library are told."""
 
 
 def forced(choice: str) -> Mapping[str, str]:
     """What keeps engines to an instruction set; nothing for the best there is."""
-    return {"TOSAJIT_CPU": choice, "ONEDNN_MAX_CPU_ISA": LIKE[choice]} if choice else {}
+    if not choice:
+        return {}
+    return {"TOSAJIT_CPU": choice, "ONEDNN_MAX_CPU_ISA": LIKE[choice], **TORCH.get(choice, {})}
 
 
 def set_case(model: str, choice: str) -> Case:
