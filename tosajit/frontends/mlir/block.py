@@ -67,6 +67,8 @@ class Building:
         self._nodes: list[Node] = []
         self._known: dict[tuple[str, int], str] = {}
         self._kinds: dict[str, Kind] = {}
+        self._types: dict[str, Type] = {}
+        """The types that values are declared with: mostly those that their uses say."""
         self._wide: dict[str, Array] = {}
         """Constants that no type of TOSA holds."""
 
@@ -152,10 +154,13 @@ class Building:
             made = IDENTITY()
         self._nodes.append(Node(made, tuple(inputs), outputs, self.context.location(operation)))
 
-    def _made(self, cls: type[Operator], operation: Operation, dtype: object, **regions: str) -> Operator:
+    def _made(
+        self, cls: type[Operator], operation: Operation, dtype: DType | None, **regions: str
+    ) -> Operator:
         try:
-            given = read_attributes(cls, operation.attributes, dtype)  # type: ignore[arg-type]
-            return cls(**given, **regions)
+            if regions:
+                return cls(**read_attributes(cls, operation.attributes, None), **regions)
+            return self.context.operator(cls, operation.attributes, dtype)
         except AttributeFault as fault:
             raise Refused(operation.span, str(fault)) from None
         except AttributeFaults as faults:
@@ -169,6 +174,8 @@ class Building:
             )
         names = [self._use(operand) for operand in operation.operands]
         for name, operand, type in zip(names, operation.operands, types, strict=True):
+            if self._types.get(name) is type:
+                continue
             expected, _ = self.context.value(name, type, operand.span)
             found = self.values[name]
             if found.dtype is not expected.dtype or not _alike(found.shape, expected.shape):
@@ -336,7 +343,7 @@ class Building:
     def _declare(self, name: str, number: int, type: Type, span: Span, chosen: str) -> tuple[Value, Kind]:
         wanted = chosen or (f"{name}#{number}" if number else name) or "unused"
         value, kind = self.context.value(self._free(wanted), type, span)
-        self.values[value.name], self._kinds[value.name] = value, kind
+        self.values[value.name], self._kinds[value.name], self._types[value.name] = value, kind, type
         if name:
             if (name, number) in self._known:
                 raise Refused(span, f"%{plain(name)} is defined twice")
@@ -372,7 +379,7 @@ def _narrowed(data: Array, dtype: DType) -> Array:
 
 
 def _alike(found: tuple[int, ...] | None, expected: tuple[int, ...] | None) -> bool:
-    if found is None or expected is None:
+    if found == expected or found is None or expected is None:
         return True
     return len(found) == len(expected) and all(
         one == other or -1 in (one, other) for one, other in zip(found, expected, strict=True)

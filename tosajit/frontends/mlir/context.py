@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from tiling.words import plain
 from tosajit.arrays import Array
-from tosajit.dtypes import SHAPE
+from tosajit.dtypes import SHAPE, DType
 from tosajit.errors import Fault, ScriptError
+from tosajit.frontends.mlir.attributes import read_attributes
 from tosajit.frontends.mlir.elements import elements, resource
 from tosajit.frontends.mlir.kinds import STORED, Kind, kind_of, written
 from tosajit.frontends.mlir.syntax.records import (
@@ -29,6 +31,7 @@ from tosajit.frontends.mlir.syntax.records import (
 )
 from tosajit.frontends.text import fault_at
 from tosajit.graph import Region, Value
+from tosajit.graph.operator import Operator
 
 _MOST_FAULTS = 50
 _MOST_FILLED = 1 << 28
@@ -73,6 +76,7 @@ class Context:
         self.variables: list[tuple[Operation, Value]] = []
         self._filled = 0
         self._names = {"main"}
+        self._operators: dict[object, Operator] = {}
 
     def declare(self, operation: Operation) -> None:
         """Note a variable of the module."""
@@ -87,6 +91,16 @@ class Context:
     def narrows(self, kind: Kind) -> bool:
         """Whether what computes in a type that TOSA lacks does so in a narrower one, as the user wants it."""
         return self._narrow and bool(kind.wide)
+
+    def operator(
+        self, cls: type[Operator], attributes: Mapping[str, Attribute], dtype: DType | None
+    ) -> Operator:
+        """An operator by its attributes: many of a text are alike."""
+        key = (cls, dtype, *attributes.items())
+        found = self._operators.get(key)
+        if found is None:
+            found = self._operators[key] = cls(**read_attributes(cls, attributes, dtype))
+        return found
 
     def declares(self, name: str) -> bool:
         """Whether the module has a variable of a name."""

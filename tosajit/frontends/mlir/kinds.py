@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,6 +58,7 @@ _WIDE = {
 STORED = {"i64": np.dtype(np.int64), "f64": np.dtype(np.float64)}
 
 
+@lru_cache(1024)
 def kind_of(name: str) -> Kind | None:
     """What elements are in TOSA; None if there is no such type."""
     quantised = _QUANTISED.match(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from tosajit.frontends.mlir.syntax.cursor import Cursor, Token, unquoted
 from tosajit.frontends.mlir.syntax.records import (
@@ -22,6 +23,9 @@ from tosajit.frontends.mlir.syntax.types import Types
 
 _TYPED = re.compile(r"\s*(?:tensor|vector)\s*<")
 _STRING = re.compile(r'\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*>')
+_LONGEST = 500
+_PLAIN = re.compile(rf'\{{[^{{}}"#!%@/]{{0,{_LONGEST}}}+\}}')
+"""Attributes that mean the same wherever they stand, unless elements are among them."""
 _CONSTANTS = frozenset({"true", "false", "unit"})
 _TYPES = re.compile(r"(?:[su]?i[0-9]+|index|none|bf16|tf32|f[0-9]+\w*|tensor|tuple|memref|vector|complex)$")
 
@@ -32,6 +36,8 @@ class Attributes:
     def __init__(self, cursor: Cursor, types: Types) -> None:
         self.cursor, self.types = cursor, types
         self.aliases: dict[str, Attribute] = {}
+        self._seen: dict[str, dict[str, Attribute]] = {}
+        """Attributes as they are written: many operations have the same."""
 
     def attribute(self) -> Attribute:
         """An attribute."""
@@ -66,10 +72,21 @@ class Attributes:
 
     def dictionary(self) -> dict[str, Attribute]:
         """Attributes by name, between braces."""
-        self.cursor.expect("{")
+        cursor = self.cursor
+        known = cursor.known(_PLAIN, self._seen)
+        if known is not None:
+            return dict(known)
+        start = cursor.expect("{").start
         found: dict[str, Attribute] = {}
-        self.cursor.list_of(lambda: self._entry(found), "}")
+        cursor.list_of(lambda: self._entry(found), "}")
+        self.keep(self._seen, start, found)
         return found
+
+    def keep(self, seen: dict[str, dict[str, Attribute]], start: int, found: Mapping[str, Attribute]) -> None:
+        """Note what has been read from a place on, if it is short and says the same elsewhere."""
+        stop = self.cursor.last
+        if stop - start <= _LONGEST and not any(isinstance(one, Dense | Resource) for one in found.values()):
+            seen[self.cursor.text[start:stop]] = dict(found)
 
     def _entry(self, found: dict[str, Attribute]) -> None:
         token = self.cursor.token

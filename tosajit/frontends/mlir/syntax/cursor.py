@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Never, TypeVar
 
 from tosajit.errors import ScriptError
@@ -16,19 +15,23 @@ DEEPEST = 100
 
 T = TypeVar("T")
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
+_SPACE = r"(?:[ \t\r\n]++|//[^\n]*+)*+"
 _TOKEN = re.compile(
-    r"""(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*")
-    |(?P<value>%(?:[0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*))
-    |(?P<symbol>@(?:[A-Za-z_][A-Za-z0-9_$.]*|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))
-    |(?P<block>\^[A-Za-z0-9$._-]+)
-    |(?P<hash>\#(?:[0-9]+|[A-Za-z_$][A-Za-z0-9_$.-]*))
-    |(?P<type>![A-Za-z_$][A-Za-z0-9_$.-]*)
-    |(?P<number>-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?))
+    _SPACE
+    + r"""(?:(?P<value>%(?:[0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*))
+    |(?P<mark>->|::|\{-\#|\#-\}|\.\.\.|[(){}\[\]<>,:=?*+|]|\#(?![0-9A-Za-z_$])|-(?![0-9]))
     |(?P<word>[A-Za-z_][A-Za-z0-9_$.]*)
-    |(?P<mark>->|::|\{-\#|\#-\}|\.\.\.|[(){}\[\]<>,:=?*+|\#-])""",
+    |(?P<number>-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?))
+    |(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*")
+    |(?P<type>![A-Za-z_$][A-Za-z0-9_$.-]*)
+    |(?P<symbol>@(?:[A-Za-z_][A-Za-z0-9_$.]*|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))
+    |(?P<hash>\#(?:[0-9]+|[A-Za-z_$][A-Za-z0-9_$.-]*))
+    |(?P<block>\^[A-Za-z0-9$._-]+)
+    |(?P<end>\Z))""",
     re.VERBOSE,
 )
+"""A word and the space in front of it: one match for each."""
+_BLANK = re.compile(_SPACE)
 _ESCAPE = re.compile(rb'\\([0-9A-Fa-f]{2}|[nt"\\])')
 _LETTERS = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
 
@@ -72,6 +75,14 @@ class Cursor:
         self._token = self._read(token.stop)
         return token
 
+    def known(self, pattern: re.Pattern[str], seen: Mapping[str, T]) -> T | None:
+        """Take what was read before, word for word; None if the next words are others."""
+        found = pattern.match(self.text, self._token.start)
+        value = None if found is None else seen.get(found[0])
+        if found is not None and value is not None:
+            self.go_to(found.end())
+        return value
+
     def go_to(self, place: int) -> None:
         """Go on elsewhere."""
         self.last = place
@@ -105,16 +116,17 @@ class Cursor:
         """Raise with a place of the text."""
         raise ScriptError([fault_at(self.name, self.text, span.start, span.stop, message, remedy)])
 
-    @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nested(self) -> Cursor:
         """Something within something: the text must not make the parser recurse without end."""
+        if self._depth >= DEEPEST:
+            self.fail(self._token.span, f"this is nested more than {DEEPEST} deep")
+        return self
+
+    def __enter__(self) -> None:
         self._depth += 1
-        try:
-            if self._depth > DEEPEST:
-                self.fail(self._token.span, f"this is nested more than {DEEPEST} deep")
-            yield
-        finally:
-            self._depth -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
 
     def list_of(self, item: Callable[[], T], close: str) -> tuple[T, ...]:
         """Items with commas between them, up to a closing mark, which is taken."""
@@ -134,14 +146,14 @@ class Cursor:
         return int(self.advance().text)
 
     def _read(self, place: int) -> Token:
-        space = _SPACE.match(self.text, place)
-        place = space.end() if space else place
         found = _TOKEN.match(self.text, place)
         if found is None:
-            if place >= len(self.text):
-                return Token("end", "", place, place)
+            blank = _BLANK.match(self.text, place)
+            place = blank.end() if blank else place
             self.fail(Span(place, place + 1), f"{self.text[place]!r} begins nothing in this language")
-        return Token(found.lastgroup or "", found.group(), place, found.end())
+        kind = found.lastgroup or ""
+        start, stop = found.span(kind)
+        return Token(kind, found[kind], start, stop)
 
 
 def unquoted(text: str) -> bytes:

@@ -88,7 +88,8 @@ class Parser(Parts):
     def _generic(self, token: Token, results: Results) -> Operation:
         self.cursor.advance()
         self.cursor.expect("(", "before the operands")
-        operands = self.cursor.list_of(self.operand, ")")
+        operands = self.operands()
+        self.cursor.expect(")", "behind the operands")
         if self.cursor.token.text == "[":
             self.cursor.fail(self.cursor.token.span, "branches to other blocks are not part of TOSA")
         attributes: dict[str, Attribute] = {}

@@ -6,10 +6,21 @@ import re
 
 from tosajit.frontends.mlir.syntax.attributes import Attributes
 from tosajit.frontends.mlir.syntax.cursor import Cursor, Token, unquoted
-from tosajit.frontends.mlir.syntax.records import Argument, Attribute, Function, Operand, Operation, Region
+from tosajit.frontends.mlir.syntax.records import (
+    Argument,
+    Attribute,
+    Function,
+    Operand,
+    Operation,
+    Region,
+    Span,
+)
 from tosajit.frontends.mlir.syntax.types import Types
 
 Results = tuple[tuple[str, int], ...]
+_OPERAND = r"%([0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)(?:#([0-9]{1,9}))?"
+_OPERANDS = re.compile(rf"{_OPERAND}(?:, {_OPERAND})*+")
+_EACH = re.compile(_OPERAND)
 _PARENTHESES = re.compile(r'[()]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
@@ -20,6 +31,8 @@ class Parts:
         self.cursor = cursor
         self.types = Types(cursor)
         self.attributes = Attributes(cursor, self.types)
+        self.given: dict[str, dict[str, Attribute]] = {}
+        """Attributes as arguments, as they are written."""
 
     def made(
         self,
@@ -45,6 +58,21 @@ class Parts:
         attributes = self.attributes.dictionary() if self.cursor.token.text == "{" else {}
         self.location()
         return Argument(token.text[1:], type, token.span, attributes)
+
+    def operands(self) -> tuple[Operand, ...]:
+        """Uses of values with commas between them, as many as there are."""
+        cursor = self.cursor
+        found = []
+        while cursor.token.kind == "value":
+            many = _OPERANDS.match(cursor.text, cursor.token.start)
+            if many is None:
+                break
+            for one in _EACH.finditer(cursor.text, many.start(), many.end()):
+                found.append(Operand(one[1], int(one[2] or 0), Span(*one.span())))
+            cursor.go_to(many.end())
+            if not cursor.accept(","):
+                break
+        return tuple(found)
 
     def operand(self) -> Operand:
         """A use of a value."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -26,6 +27,9 @@ from tosajit.frontends.mlir.syntax.records import (
 )
 
 _CLOSING = {"(": ")", "<": ">"}
+_ARGUMENT = r'\w+(?:\([^()"#!%@/{}<>]{0,200}+\)|<\w+>)'
+_ARGUMENTS = re.compile(rf"{_ARGUMENT}(?: {_ARGUMENT})*+")
+"""Attributes that mean the same wherever they stand."""
 
 
 class Pretty:
@@ -43,13 +47,8 @@ class Pretty:
                 f"{token.text} is not an operator of TOSA",
                 "convert the model to the TOSA dialect alone; mlir-opt --mlir-print-op-generic tells more",
             )
-        operands = self._operands()
-        attributes: dict[str, Attribute] = {}
-        while self.cursor.token.kind == "word":
-            name = self.cursor.advance().text
-            if name in attributes:
-                self.cursor.fail(token.span, f"the attribute {name} is there twice")
-            attributes[name] = self._value()
+        operands = self.parts.operands()
+        attributes = self._given(token) if self.cursor.token.kind == "word" else {}
         attributes |= self._braces()
         self.cursor.expect(":", "before the type of the operation")
         return self.parts.made(token, results, operands, attributes, (), self.types.function())
@@ -90,7 +89,7 @@ class Pretty:
 
     def ending(self, token: Token, results: Results) -> Operation:
         """`return operands : types`."""
-        operands = self._operands()
+        operands = self.parts.operands()
         attributes = self._braces()
         inputs = self.types.types() if operands and self.cursor.accept(":") else ()
         return self.parts.made(token, results, operands, attributes, (), Function(inputs, ()))
@@ -155,7 +154,7 @@ class Pretty:
         """`tosa.variable_write @name, operand : type`."""
         attributes: dict[str, Attribute] = {"name": self._symbol(), **self._braces()}
         self.cursor.expect(",", "behind the name of the variable")
-        operands = self._operands()
+        operands = self.parts.operands()
         self.cursor.expect(":", "before the type of the operand")
         return self.parts.made(token, results, operands, attributes, (), Function(self.types.types(), ()))
 
@@ -189,13 +188,19 @@ class Pretty:
         self.types.type()
         return self.parts.made(token, results, (), {"sym_name": name}, (), Function((), ()))
 
-    def _operands(self) -> tuple[Operand, ...]:
-        found: list[Operand] = []
-        while self.cursor.token.kind == "value":
-            found.append(self.parts.operand())
-            if not self.cursor.accept(","):
-                break
-        return tuple(found)
+    def _given(self, token: Token) -> dict[str, Attribute]:
+        """Attributes as arguments."""
+        known = self.cursor.known(_ARGUMENTS, self.parts.given)
+        if known is not None:
+            return dict(known)
+        start, found = self.cursor.token.start, dict[str, Attribute]()
+        while self.cursor.token.kind == "word":
+            name = self.cursor.advance().text
+            if name in found:
+                self.cursor.fail(token.span, f"the attribute {name} is there twice")
+            found[name] = self._value()
+        self.attributes.keep(self.parts.given, start, found)
+        return found
 
     def _value(self) -> Attribute:
         """What stands behind the name of an attribute, in parentheses or angles."""

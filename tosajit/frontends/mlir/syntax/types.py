@@ -10,6 +10,8 @@ from tosajit.frontends.mlir.syntax.records import Extents, Function, Plain, Span
 _HIGHEST_RANK = 64
 _EXTENTS = re.compile(r"\s*(\*\s*x|(?:(?:\?|[0-9]{1,18})\s*x\s*)*)")
 _SIMPLE = re.compile(r"tensor<[0-9x?]*[A-Za-z][A-Za-z0-9]*>")
+_PLAIN = r"(?:tensor<[0-9x?]*[A-Za-z][A-Za-z0-9]*>|!tosa\.shape<[0-9]+>)"
+_SIGNATURE = re.compile(rf"\((?:{_PLAIN}, )*+{_PLAIN}?\) -> {_PLAIN}")
 _ANGLES = re.compile(r'->|[<>]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"')
 
 
@@ -21,6 +23,8 @@ class Types:
         self.aliases: dict[str, Type] = {}
         self._seen: dict[str, Type] = {}
         """Types of tensors as they are written: most of a text are types, and few of them differ."""
+        self._functions: dict[str, Function] = {}
+        """Types of operations, too."""
 
     def type(self) -> Type:
         """A type."""
@@ -53,11 +57,17 @@ class Types:
 
     def function(self) -> Function:
         """The type of an operation: what it takes, and what it gives."""
-        with self.cursor.nested():
-            self.cursor.expect("(", "before the types of operands")
-            inputs = self.cursor.list_of(self.type, ")")
-            self.cursor.expect("->", "between the types of operands and results")
-            return Function(inputs, self.results())
+        cursor = self.cursor
+        known = cursor.known(_SIGNATURE, self._functions)
+        if known is not None:
+            return known
+        start = cursor.token.start
+        with cursor.nested():
+            cursor.expect("(", "before the types of operands")
+            inputs = cursor.list_of(self.type, ")")
+            cursor.expect("->", "between the types of operands and results")
+            found = Function(inputs, self.results())
+        return self._functions.setdefault(cursor.text[start : cursor.last], found)
 
     def results(self) -> tuple[Type, ...]:
         """One type, or several between parentheses."""
