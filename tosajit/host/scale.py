@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,8 @@ class Term:
 LIMIT = 1 << 31
 FEW = 1 << 16
 """So many values are few enough to try them all."""
+ENDS = 64
+"""So many values at each end of a range are tried first: what is wrong is mostly wrong there."""
 HALF = 16
 """Bits of the lower half of a factor."""
 
@@ -95,35 +97,51 @@ def _narrow(term: Term, scale: Scale, number: Number) -> Expr | None:
     return _linear(term, scale.factor, scale.addend, scale.shift, number)
 
 
-def _every(term: Term, scale: Scale) -> tuple[Array, Array] | None:
-    """All values of a term and what they become, if they are few."""
+def _every(term: Term, scale: Scale, most: int = FEW) -> tuple[Array, Array] | None:
+    """All values of a term and what they become, if they are few; with `most`, so many at each end."""
     low, high = term.values
     largest = max(-low, high) * scale.factor + abs(scale.addend) + scale.correction
     if high - low >= FEW or max(largest, scale.factor << FEW.bit_length()) >= 1 << 62:
         return None
     every = np.arange(low, high + 1, dtype=np.int64)
-    return every, (every * scale.factor + scale.addend - scale.correction * (every < 0)) >> scale.shift
+    if every.size > 2 * most:
+        every = np.concatenate((every[:most], every[-most:]))
+    become = every * scale.factor
+    become += scale.addend
+    become[: np.searchsorted(every, 0)] -= scale.correction
+    become >>= scale.shift
+    return every, become
 
 
 def _addends(every: Array, wanted: Array, factor: int, shift: int) -> tuple[int, int]:
     """The least and the greatest addend that give what is wanted; the greatest is less if there is none."""
-    products = every * factor
-    return int(((wanted << shift) - products).max()), int((((wanted + 1) << shift) - 1 - products).min())
+    least = wanted << shift
+    least -= every * factor
+    return int(least.max()), int(least.min()) + (1 << shift) - 1
 
 
 def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
     """A shorter factor that gives the same for all of few values."""
-    few = _every(term, scale)
-    if few is None:
+    ends = _every(term, scale, ENDS)
+    if ends is None:
         return None
-    reach = int(np.abs(few[0]).max()).bit_length()
+    reach = max(map(abs, term.values)).bit_length()
+    for factor, shift in _shorter(scale, reach):
+        least, most = _addends(*ends, factor, shift)
+        few = _every(term, scale) if least <= most else None
+        if few is not None:
+            least, most = _addends(*few, factor, shift)
+        if least <= most:
+            return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
+    return None
+
+
+def _shorter(scale: Scale, reach: int) -> Iterator[tuple[int, int]]:
+    """Factors near that of a scale, and their shifts: values of `reach` bits give products of 30."""
     widest = min(scale.shift, 31, 30 - reach - scale.factor.bit_length() + scale.shift)
     for shift in range(widest, max(widest - 4, -1), -1):
-        for factor in (scale.factor >> (scale.shift - shift), (scale.factor >> (scale.shift - shift)) + 1):
-            least, most = _addends(*few, factor, shift)
-            if least <= most:
-                return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
-    return None
+        factor = scale.factor >> (scale.shift - shift)
+        yield from ((factor, shift), (factor + 1, shift))
 
 
 def _split(term: Term, scale: Scale, number: Number) -> Expr | None:

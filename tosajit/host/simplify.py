@@ -5,7 +5,7 @@ Every new expression gives the same bits for all values that can occur and that 
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -59,9 +59,10 @@ def simplify(
     """
     made = Simplified()
     known: dict[str, Range] = {}
+    every = dict(constants)
     plain = _only_elementwise(groups) - set(kept)
     for number, group in enumerate(groups):
-        rewriter = _Rewriter(group, constants, known, made, number, plain, tables)
+        rewriter = _Rewriter(group, every, known, made, number, plain, tables)
         made.groups.append(rewriter.rewritten())
         for write in rewriter.nest.writes:
             low, high = rewriter.ranges.of(write.value)
@@ -88,7 +89,7 @@ class _Rewriter:
     def __init__(
         self,
         nest: Nest,
-        constants: Mapping[str, Array],
+        constants: dict[str, Array],
         known: dict[str, Range],
         made: Simplified,
         number: int,
@@ -96,7 +97,7 @@ class _Rewriter:
         tables: bool,
     ) -> None:
         self.nest, self.known, self.made, self.plain, self.tables = nest, known, made, plain, tables
-        self.constants = ChainMap(made.constants, constants)  # type: ignore[arg-type]
+        self.constants = constants
         self.name = f"{nest.writes[0].access.operand}.{number}"
         self.extra: list[Access] = []
         self._numbers: dict[int, Expr] = {}
@@ -327,7 +328,7 @@ class _Rewriter:
     def _constant(self, array: Array, index: tuple[Affine | Indirect, ...]) -> Expr:
         name = f"{self.name}.{len(self.extra)}"
         type_ = f"i{8 * array.itemsize}"
-        self.made.constants[name] = array
+        self.made.constants[name] = self.constants[name] = array
         self.extra.append(Access(name, type_, (array.size,) if index else (), index))
         return read(len(self.nest.reads) + len(self.extra) - 1, type_)
 
