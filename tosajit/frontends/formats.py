@@ -12,6 +12,7 @@ from tosajit import files as tosa
 from tosajit.errors import FileError
 from tosajit.files import from_bytes
 from tosajit.files.cursor import Bytes
+from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
@@ -92,6 +93,7 @@ def load(
         return load_bytes(data, signature, shapes, Path(source).parent, constants)
 
 
+@keeps_garbage
 def load_bytes(
     data: Bytes,
     signature: str | None = None,
