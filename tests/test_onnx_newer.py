@@ -14,6 +14,12 @@ Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(8)
 
 
+@pytest.fixture(autouse=True)
+def _same_numbers() -> None:
+    """Tests have the same numbers in whatever order they run."""
+    RANDOM.bit_generator.state = np.random.default_rng(8).bit_generator.state
+
+
 def reals(*shape: int) -> Array:
     return RANDOM.normal(size=shape).astype(np.float32)
 
@@ -151,3 +157,149 @@ def chained(op: str) -> bytes:
     """A window that is added to an input."""
     nodes = [RawNode(op, ["size"], ["w"], {"periodic": 0}), RawNode("Add", ["x", "w"], ["y"])]
     return model(RawGraph(nodes, [RawValue("x", (9,))], [RawValue("y", None)], {"size": np.array(9)}), 28)
+
+
+def bilinear(image: Array, row: float, column: float) -> Any:
+    """An element between four, zeros outside: channels are first."""
+    top, left = int(np.floor(row)), int(np.floor(column))
+    total = np.zeros(len(image))
+    for y, x in ((top, left), (top, left + 1), (top + 1, left), (top + 1, left + 1)):
+        if 0 <= y < image.shape[1] and 0 <= x < image.shape[2]:
+            total += image[:, y, x] * (1 - abs(row - y)) * (1 - abs(column - x))
+    return total
+
+
+@pytest.mark.parametrize("mask", [True, False])
+@pytest.mark.parametrize("groups", [(1, 1), (2, 1), (2, 2)])
+def test_convolutions_with_offsets_take_elements_beside_their_places(
+    mask: bool, groups: tuple[int, int]
+) -> None:
+    group, offset_group = groups
+    x, w, bias = reals(2, 4, 6, 5), reals(4, 4 // group, 3, 2), reals(4)
+    offset, shares = reals(2, offset_group * 12, 3, 4), reals(2, offset_group * 6, 3, 4)
+    given = {"x": x, "w": w, "offset": offset, "b": bias, **({"mask": shares} if mask else {})}
+    attributes: dict[str, Any] = {"pads": [1, 0, 1, 0], "strides": [2, 1], "dilations": [1, 1]}
+    found = run("DeformConv", given, group=group, offset_group=offset_group, **attributes)
+    wanted = np.zeros_like(found) + bias.reshape(1, 4, 1, 1)
+    each = 4 // offset_group
+    for n, o, tap, y, x0 in np.ndindex(2, offset_group, 6, *found.shape[2:]):
+        pair = offset[n, (o * 6 + tap) * 2 : (o * 6 + tap) * 2 + 2, y, x0]
+        row, column = 2 * y - 1 + tap // 2 + pair[0], x0 + tap % 2 + pair[1]
+        values = bilinear(x[n, o * each : (o + 1) * each], row, column)
+        values = values * (shares[n, o * 6 + tap, y, x0] if mask else 1)
+        for channel, value in enumerate(values, o * each):
+            own = channel // (4 // group)
+            of = slice(own * 4 // group, (own + 1) * 4 // group)
+            wanted[n, of, y, x0] += value * w[of, channel % (4 // group), tap // 2, tap % 2]
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("corners", ["half_pixel", "output_half_pixel"])
+def test_regions_are_sampled_between_elements(mode: str, corners: str) -> None:
+    x, batches = reals(2, 3, 7, 8), np.array([1, 0, 1])
+    regions = np.array([[2, 2, 9, 11], [-4, 0, 5, 3], [6, 5, 6.5, 5.5]], np.float32)
+    found = run(
+        "RoiAlign", {"x": x, "regions": regions, "batches": batches}, mode=mode, spatial_scale=0.5,
+        coordinate_transformation_mode=corners, output_height=2, output_width=3, sampling_ratio=2,
+    )  # fmt: skip
+    is_half = corners == "half_pixel"
+    for number, (left, top, right, bottom) in enumerate(regions * 0.5 - (0.5 if is_half else 0)):
+        size = np.array([bottom - top, right - left])
+        size = (size if is_half else np.maximum(size, 1)) / [2, 3]
+        for y, x0 in np.ndindex(2, 3):
+            samples = []
+            for down, along in np.ndindex(2, 2):
+                row, column = (
+                    top + size[0] * (y + (down + 0.5) / 2),
+                    left + size[1] * (x0 + (along + 0.5) / 2),
+                )
+                image = x[batches[number]] * (-1 <= row <= 7 and -1 <= column <= 8)
+                row, column = np.clip(row, 0, 6), np.clip(column, 0, 7)
+                low, rest = np.floor([row, column]).astype(int), np.array([row, column]) % 1
+                for i, j in np.ndindex(2, 2):
+                    share = (rest[0] if i else 1 - rest[0]) * (rest[1] if j else 1 - rest[1])
+                    samples.append(image[:, min(low[0] + i, 6), min(low[1] + j, 7)] * share)
+            wanted = np.max(samples, 0) if mode == "max" else np.sum(samples, 0) / 4
+            np.testing.assert_allclose(found[number, :, y, x0], wanted, atol=1e-5)
+
+
+def test_columns_become_images_whose_blocks_overlap() -> None:
+    x = reals(2, 3 * 6, 12)
+    shapes = {"_image": np.array([6, 7]), "_block": np.array([2, 3])}
+    found = run("Col2Im", {"x": x, **shapes}, strides=[2, 1], dilations=[1, 2], pads=[1, 0, 1, 0])
+    wanted = np.zeros((2, 3, 8, 7))
+    for tap, y, x0 in np.ndindex(6, 4, 3):
+        wanted[:, :, 2 * y + tap // 3, x0 + tap % 3 * 2] += x.reshape(2, 3, 6, 4, 3)[:, :, tap, y, x0]
+    np.testing.assert_allclose(found, wanted[:, :, 1:7], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.uint8])
+@pytest.mark.parametrize("in_columns", [0, 1])
+def test_pools_say_where_the_greatest_elements_are(kind: Any, in_columns: int) -> None:
+    x = RANDOM.integers(0, 3, (2, 3, 5, 6)).astype(kind)  # few numbers, so that many are equal
+    greatest, places = run(
+        "MaxPool", {"x": x}, 2, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0], dilations=[1, 2],
+        storage_order=in_columns,
+    )  # fmt: skip
+    for n, c, y, x0 in np.ndindex(*places.shape):
+        spots = [(2 * y - 1 + i, x0 - 1 + 2 * j) for i in range(3) for j in range(2)]
+        spots = [(i, j) for i, j in spots if 0 <= i < 5 and 0 <= j < 6]
+        best = max(spots, key=lambda spot: x[n, c, *spot])
+        assert greatest[n, c, y, x0] == x[n, c, *best]
+        flat = best[1] * 5 + best[0] if in_columns else best[0] * 6 + best[1]
+        assert places[n, c, y, x0] == (n * 3 + c) * 30 + flat
+
+
+def test_maxima_go_back_to_their_places() -> None:
+    x = reals(1, 2, 6, 6)
+    nodes = [
+        RawNode("MaxPool", ["x"], ["most", "where"], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        RawNode("MaxUnpool", ["most", "where"], ["y"], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    ]
+    found = tj.compile(tj.load(model(RawGraph(nodes, [RawValue("x", x.shape)], [RawValue("y", None)]), 22)))(
+        x
+    )
+    blocks = x.reshape(1, 2, 3, 2, 3, 2)
+    wanted = np.where(blocks == blocks.max((3, 5), keepdims=True), blocks, 0).reshape(x.shape)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_boxes_that_overlap_are_left_out_and_the_rest_leaves_the_graph() -> None:
+    boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 5, 1, 6]]], np.float32)
+    scores = np.array([[[0.5, 0.9, 0.1], [0.3, 0.2, 0.8]]], np.float32)
+    limits = {
+        "_most": np.array([2]),
+        "_overlap": np.array([0.5], np.float32),
+        "_least": np.array([0.15], np.float32),
+    }
+    found = run("NonMaxSuppression", {"boxes": boxes, "scores": scores, **limits})
+    np.testing.assert_array_equal(found, [[0, 0, 1], [0, 1, 2], [0, 1, 0]])
+    assert found.dtype == np.int64
+
+
+def test_other_operators_do_not_compute_with_what_is_as_long_as_what_it_finds() -> None:
+    nodes = [RawNode("NonZero", ["x"], ["places"]), RawNode("Neg", ["places"], ["y"])]
+    data = model(RawGraph(nodes, [RawValue("x", (2, 3))], [RawValue("y", None)]))
+    with pytest.raises(tj.ModelError, match=r"how long an operand is depends on data.*make it an output"):
+        tj.load(data)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.bool_])
+def test_places_that_are_not_zero_are_as_many_as_there_are(kind: Any) -> None:
+    x = RANDOM.integers(0, 2, (3, 4)).astype(kind)
+    np.testing.assert_array_equal(run("NonZero", {"x": x}), np.nonzero(x))
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("in_order", [0, 1])
+def test_parts_that_are_different(axis: int | None, in_order: int) -> None:
+    x = RANDOM.integers(0, 2, (6, 2)).astype(np.float32)
+    chosen = {} if axis is None else {"axis": axis}
+    parts, places, numbers, counts = run("Unique", {"x": x}, 4, sorted=in_order, **chosen)
+    wanted = np.unique(x, True, True, True, axis=axis)
+    order = np.arange(len(wanted[1])) if in_order else np.argsort(wanted[1])
+    np.testing.assert_array_equal(parts, np.take(wanted[0], order, axis or 0))
+    np.testing.assert_array_equal(places, wanted[1][order])
+    np.testing.assert_array_equal(order[numbers], wanted[2].reshape(-1))
+    np.testing.assert_array_equal(counts, wanted[3][order])

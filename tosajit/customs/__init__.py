@@ -30,13 +30,14 @@ def names() -> tuple[str, ...]:
 
 def _functions() -> Mapping[str, Callable[..., Any]]:
     from tosajit.customs.detection import detection_post_process
-    from tosajit.customs.search import cut, unique, where
+    from tosajit.customs.search import cut, distinct, unique, where
     from tosajit.customs.suppression import class_suppression, non_max_suppression
 
     return {
         "CLASS_SUPPRESSION": class_suppression,
         CUT: cut,
         "DETECTION_POST_PROCESS": detection_post_process,
+        "DISTINCT": distinct,
         "NON_MAX_SUPPRESSION": non_max_suppression,
         "UNIQUE": unique,
         "WHERE": where,

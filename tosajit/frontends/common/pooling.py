@@ -12,8 +12,9 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import reshaped, transposed
-from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.common.windows import Span, padding
 from tosajit.frontends.frame import Refused
@@ -113,16 +114,40 @@ def _maximum(image: Image) -> Tensor:
 
 def _chain(value: Tensor, side: Side) -> Tensor:
     """The maximum of windows that have gaps, element by element."""
+    return reduce(ops.maximum, _elements(value, side, _least(value)))
+
+
+def _elements(value: Tensor, side: Side, outside: float) -> list[Tensor]:
+    """The first elements of all windows along a dimension, then the second ones, and so on."""
     borders = [(0, 0)] * value.ndim
     borders[side.axis] = side.span.before, max(side.span.after, 0)
-    whole = padded(value, borders, _least(value))
+    whole = padded(value, borders, outside)
     ranges = [Range(0, extent) for extent in whole.shape]
     parts = []
     for place in range(side.size):
         start = place * side.dilation
         ranges[side.axis] = Range(start, start + (side.span.count - 1) * side.stride + 1, side.stride)
         parts.append(strided(whole, ranges))
-    return reduce(ops.maximum, parts)
+    return parts
+
+
+def greatest_and_places(value: Tensor, sides: Sequence[Side]) -> tuple[Tensor, list[Tensor]]:
+    """The maximum of each window, and the number of it along each dimension: the first of equal ones."""
+    places: list[Tensor] = [
+        ops.const(numbered(extent, axis, value.ndim)) for axis, extent in enumerate(value.shape)
+    ]
+    for side in reversed(sides):
+        values = _elements(value, side, _least(value))
+        known = [
+            _elements(one, side, -1) if one.shape[side.axis] > 1 else [one] * side.size for one in places
+        ]
+        value, places = values[0], [one[0] for one in known]
+        for tap, other in enumerate(values[1:], 1):
+            missing = is_negative(places[side.axis])
+            better = ops.logical_or(ops.greater(other, value), missing)
+            value = ops.select(better, other, value)
+            places = [ops.select(better, one[tap], held) for one, held in zip(known, places, strict=True)]
+    return value, places
 
 
 def _least(value: Tensor) -> float:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError, InputError
 from tosajit.files.cursor import Bytes
+from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.bytes import UNSIGNED, WIDE
 from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
@@ -185,6 +186,9 @@ class Walk:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
             found = self.operand(name)
+            if isinstance(found.value, Bounded):
+                ends.give(found.value.whole, name, found.type.label, found.value.inside)
+                return
             if 0 in found.shape:
                 raise Refused(f"its shape {list(found.shape)} has no elements, and TOSA's tensors have some")
             if isinstance(found.value, Unsigned) and found.type is Type.UINT8:
@@ -278,6 +282,8 @@ class Walk:
             found = _renamed(found, label, rename)
         elif isinstance(found, Unsigned):
             found = Unsigned.of(_renamed(found.held, label, rename))
+        elif isinstance(found, Bounded):
+            found = replace(found, whole=_renamed(found.whole, label, rename))
         elif isinstance(found, Held):
             found = found.moved(_renamed(found.held, label, rename))
         elif not isinstance(found, Scaled):

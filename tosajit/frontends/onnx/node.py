@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar, get_args, get_origin
 import numpy as np
 
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
+from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes, declared
@@ -88,7 +89,7 @@ def _sources(value: Tensor, trace: Trace) -> list[Tensor]:
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:
     """The type of a result: that of its elements; where TOSA's stands for several, the first likely one."""
-    assert not isinstance(value, Scaled | Unsigned)
+    assert not isinstance(value, Scaled | Unsigned | Bounded)
     if isinstance(value, Tensor):
         found = next((kind for kind in likely if DTYPES.get(kind) is value.dtype), None)
         return found or next(kind for kind in _PLAIN if DTYPES[kind] is value.dtype)

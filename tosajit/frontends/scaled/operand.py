@@ -8,12 +8,13 @@ from typing import TypeAlias
 import numpy as np
 
 from tosajit.arrays import Array
+from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.frame import operand
 from tosajit.frontends.scaled.unsigned import Unsigned
 from tosajit.frontends.scaled.value import Scaled, Weights
 from tosajit.tracing.tensor import Tensor
 
-Value: TypeAlias = "Tensor | Array | Scaled | Unsigned"
+Value: TypeAlias = "Tensor | Array | Scaled | Unsigned | Bounded"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,5 +48,7 @@ class Operand(operand.Operand):
                 return lazy.real()
             case Unsigned() as narrow:
                 return narrow.numbers()
+            case Bounded() as open:
+                raise open.refused()
             case value:
                 return value

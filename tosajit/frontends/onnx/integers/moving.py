@@ -68,10 +68,13 @@ def _of_held(node: Node, declared: Declaration, held: Held | Unsigned) -> tuple[
     if node.record.op in ("Resize", "Upsample") and node.attributes(ResizeAttributes).mode != "nearest":
         return None
     found = declared.results(replace(node, operands=tuple(operands)), is_foldable=False)
-    return tuple(_as_before(node, one, held) for one in found)
+    return tuple(_as_before(node, one, held, kind) for one in found)
 
 
-def _as_before(node: Node, value: Any, held: Held | Unsigned) -> Any:
+def _as_before(node: Node, value: Any, held: Held | Unsigned, kind: Type) -> Any:
+    """What is moved as what it was; results of another type, such as places, as they are."""
+    if isinstance(value, Operand) and value.type is not kind:
+        return value
     found = value.value if isinstance(value, Operand) else value
     if not isinstance(found, Tensor):
         return value

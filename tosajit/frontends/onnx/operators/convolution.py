@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
+import numpy as np
+
+from tosajit import ops
 from tosajit.frontends.common.convolution import REAL as SUMS_OF_REALS
 from tosajit.frontends.common.convolution import Operands, Sums, convolved, transposed_convolved
-from tosajit.frontends.common.layout import transposed
+from tosajit.frontends.common.layout import reshaped, small, transposed
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
@@ -148,6 +152,40 @@ class TransposeAttributes(Attributes):
         totals = [max(size - one, 0) for size, one in zip(whole, wanted, strict=True)]
         is_upper = self.auto_pad == "SAME_UPPER"
         return wanted, [total // 2 if is_upper else total - total // 2 for total in totals]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAttributes(Attributes):
+    """Where blocks are."""
+
+    dilations: tuple[int, ...] | None = None
+    pads: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+
+
+@operator("Col2Im", ColumnAttributes, types=REAL)
+def col2im(node: Node, options: ColumnAttributes) -> Tensor:
+    """Images from columns of blocks, whose elements are added where they overlap."""
+    value, image, block = node[0].tensor, node[1].ints, node[2].ints
+    count, size = len(image), prod(block)
+    steps, gaps = each(options.strides, count), each(options.dilations, count)
+    pads = each(options.pads, 2 * count, 0)
+    reaches = [(one - 1) * gap + 1 for one, gap in zip(block, gaps, strict=True)]
+    room = [
+        extent + before + behind - reach
+        for extent, before, behind, reach in zip(image, pads[:count], pads[count:], reaches, strict=True)
+    ]
+    counts = [one // step + 1 for one, step in zip(room, steps, strict=True)]
+    channels = value.shape[1] // max(size, 1)
+    if value.shape[1:] != (channels * size, prod(counts)) or not small((channels, size, size)):
+        raise Refused(f"its columns {list(value.shape)} do not fit blocks {list(block)} of {list(image)}")
+    kernels = np.tile(np.eye(size).reshape(size, 1, *block), (channels, *(1,) * (count + 1)))
+    windows = TransposeAttributes(
+        dilations=gaps, group=channels, pads=pads, strides=steps,
+        output_padding=tuple(one % step for one, step in zip(room, steps, strict=True)),
+    )  # fmt: skip
+    columns = reshaped(value, (*value.shape[:2], *counts))
+    return transposed_convolution(columns, ops.const(kernels.astype(value.dtype.storage)), None, windows)
 
 
 @operator("ConvTranspose", TransposeAttributes, types=REAL)

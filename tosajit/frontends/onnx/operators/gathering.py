@@ -315,13 +315,3 @@ def compress(node: Node, options: CompressAttributes) -> Tensor:
     if not places.size:
         raise Refused("its result has no elements, and TOSA's tensors have some")
     return gathered(value, node.trace.constant(places, INT32), axis)
-
-
-def _found(node: Node) -> Array:
-    return np.array(np.nonzero(node[0].raw), np.int64)
-
-
-@operator("NonZero", fold=_found)
-def non_zero(node: Node) -> Tensor:
-    """The places of elements that are not zero, which must be known when the model is read."""
-    raise Refused(f"its {node[0].raw.size} elements are too many")

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
+
+import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import INT8, INT32
+from tosajit.frontends.common.borders import padded
+from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.functions import square_root
-from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.pooling import Side, greatest, mean, total
+from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.numbers import number, typed
+from tosajit.frontends.common.pooling import Side, greatest, greatest_and_places, mean, total
 from tosajit.frontends.common.powers import power_of
 from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
-from tosajit.frontends.onnx.node import Node
+from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import REAL, operator
 from tosajit.frontends.onnx.operators.convolution import Border, borders_of, each
+from tosajit.frontends.onnx.schema import Type
 from tosajit.tracing.tensor import Tensor
 
 
@@ -68,17 +76,67 @@ class MaxPoolAttributes(PoolAttributes):
 
 
 @operator("MaxPool", MaxPoolAttributes, types=f"{REAL} int8 uint8")
-def max_pool(node: Node, options: MaxPoolAttributes) -> Tensor:
-    """The maximum of each window."""
-    if node.results > 1:
-        raise Refused("it also gives where the greatest elements are")
+def max_pool(node: Node, options: MaxPoolAttributes) -> Tensor | tuple[Tensor, Operand]:
+    """The maximum of each window, and where it is."""
     tensor = node[0].tensor
+    if node.results > 1:
+        return _with_places(node, tensor, options)
     if tensor.dtype is not INT32:
         value, sides, _ = options.sides(tensor)
         return greatest(value, sides)
     value, sides, _ = options.sides(ops.cast(ops.sub(tensor, number(tensor, 128)), dtype=INT8))
     found = ops.cast(greatest(value, sides), dtype=INT32)
     return ops.add(found, number(found, 128))
+
+
+def _with_places(node: Node, tensor: Tensor, options: MaxPoolAttributes) -> tuple[Tensor, Operand]:
+    """The maximum of each window, and its place among all elements; in columns, if these are stored."""
+    narrow = tensor.dtype
+    value, sides, _ = options.sides(tensor if narrow.is_float else typed(tensor, INT32))
+    greatest, places = greatest_and_places(value, sides)
+    whole = node[0].shape
+    strides = [prod(whole[place + 1 :]) for place in range(len(whole))]
+    if options.storage_order:
+        strides[2:] = [prod(whole[2:place]) for place in range(2, len(whole))]
+    total = reduce(ops.add, (_times(place, stride) for place, stride in zip(places, strides, strict=True)))
+    found = node.of(expanded(total, greatest.shape), Type.INT64)
+    return (greatest if narrow.is_float else typed(greatest, narrow)), found
+
+
+def _times(value: Tensor, factor: int) -> Tensor:
+    return value if factor == 1 else ops.mul(value, number(value, factor))
+
+
+@dataclass(frozen=True, slots=True)
+class UnpoolAttributes(Attributes):
+    """Where windows were."""
+
+    kernel_shape: tuple[int, ...]
+    pads: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+
+
+@operator("MaxUnpool", UnpoolAttributes, types=REAL)
+def max_unpool(node: Node, options: UnpoolAttributes) -> Tensor:
+    """The maxima of windows at the places where they were, and zeros elsewhere."""
+    value, indices, wanted = node[0].tensor, node[1].tensor, node.optional(2)
+    count, sizes = value.ndim - 2, options.kernel_shape
+    steps, pads = each(options.strides, count), each(options.pads, 2 * count, 0)
+    if any(size > step for size, step in zip(sizes, steps, strict=True)):
+        raise Refused("its windows overlap, so that two of its elements may have one place")
+    sides = zip(value.shape[2:], steps, sizes, pads[:count], pads[count:], strict=True)
+    inner = [(extent - 1) * step + size - one - other for extent, step, size, one, other in sides]
+    shape = (*value.shape[:2], *inner)
+    zeros = ops.const(np.zeros((1,) * 3, value.dtype.storage))
+    places = indices if indices.dtype is INT32 else ops.cast(indices, dtype=INT32)
+    found = ops.scatter(
+        expanded(zeros, (1, prod(shape), 1)), reshaped(places, (1, -1)), reshaped(value, (1, -1, 1))
+    )
+    found = reshaped(found, shape)
+    if wanted is None:
+        return found
+    borders = [(0, whole - extent) for whole, extent in zip(wanted.ints, shape, strict=True)]
+    return padded(found, borders)
 
 
 @dataclass(frozen=True, slots=True)

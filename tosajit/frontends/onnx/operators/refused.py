@@ -25,9 +25,5 @@ refuse(
     "it works on values that may not be there, which TOSA has not",
 )
 refuse("ImageDecoder", "it reads compressed images", "decode them before the model")
-refuse(
-    "Unique NonMaxSuppression", "the shape of its result depends on data, and TOSA's are known before a run"
-)
 refuse("Gradient Momentum Adagrad Adam", "it is for training", "export the model for inference")
-refuse("MaxUnpool", "it puts elements at places that MaxPool gives, which TOSA has not")
 refuse("BitCast", "TOSA cannot read the bits of numbers as those of others", "cast the numbers")
