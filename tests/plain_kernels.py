@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -152,6 +152,30 @@ class PlainVectors(Vectors):
     def even_products(self, left: Plain, right: Plain) -> Plain:
         low = np.uint64(0xFFFFFFFF)
         return ((left.view(np.uint64) & low) * (right.view(np.uint64) & low)).view(np.int64)
+
+    def start_matrices(self, heights: Collection[tuple[int, Plain]]) -> None:
+        self._heights = [self.isa.lanes] * 8
+        for number, rows in heights:
+            self._heights[number] = rows
+        self._rows = [np.zeros(0, np.int8)] * 8
+
+    def end_matrices(self) -> None:
+        del self._heights, self._rows
+
+    def load_rows(self, number: int, where: Plain, pitch: Plain) -> None:
+        step = self.isa.register_bytes
+        rows = [at(where + row * pitch, np.int8, step).copy() for row in range(self._heights[number])]
+        self._rows[number] = np.stack(rows)
+
+    def store_rows(self, number: int, where: Plain, pitch: Plain) -> None:
+        for place, row in enumerate(self._rows[number]):
+            at(where + place * pitch, np.int8, row.size)[...] = row
+
+    def multiply_rows(self, total: int, left: int, right: int) -> None:
+        a, b = (self._rows[number].astype(np.int32) for number in (left, right))
+        quads = b.reshape(len(b), -1, 4).transpose(0, 2, 1).reshape(4 * len(b), -1)
+        sums = self._rows[total].view(np.int32) + (a @ quads).astype(np.int32)
+        self._rows[total] = sums.astype(np.int32).view(np.int8)
 
     def sum(self, words: Plain) -> Plain:
         return int(words.sum(dtype=np.int32))

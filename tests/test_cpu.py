@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
+from collections.abc import Collection
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -12,10 +15,13 @@ import tosajit as tj
 from tosajit import ops
 from tosajit.errors import CompileError
 from tosajit.kernels import objects, plain
+from tosajit.kernels.contract.blocking import set_for
+from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.source import contract_source, gather_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.native import llvm_text, target_machine
-from tosajit.kernels.sets import arm
+from tosajit.kernels.sets import arm, cpus
+from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.cpus import foreign, host, known, named
 from tosajit.kernels.sets.registry import SETS, available_sets, compiling_for, cpu, instruction_set
 
@@ -103,7 +109,7 @@ def test_features_are_added_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> N
     [
         (
             "hasswell",
-            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are avx512, avxvnni, avx2",
+            "TOSAJIT_CPU: no CPU or instruction set is named 'hasswell'; there are amx, avx512, avxvnni",
         ),
         ("portable,none", "TOSAJIT_CPU: portable,none names more than one set"),
         ("native,+avx99", "TOSAJIT_CPU: this machine .* cannot run code for native: it lacks avx99"),
@@ -114,6 +120,46 @@ def test_what_cannot_be_is_told_by_name(choice: str, fault: str, monkeypatch: py
     x = np.arange(3, dtype=np.int32)
     with pytest.raises(CompileError, match=fault):
         tj.compile(tj.trace(lambda x: ops.add(x, x), x))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked for the registers of AMX")
+def test_amx_is_not_of_a_process_that_may_not_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def syscall(self, *numbers: int) -> int:
+            asked.append(numbers)
+            return -1
+
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: Refusing())
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: Found(known()["native"] | cpus.AMX))
+    monkeypatch.setattr(llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    found = host.__wrapped__()
+    assert asked == [(158, 0x1023, 18)]
+    assert not found.features & cpus.AMX
+    assert "-amx-tile" in found.switches
+    assert amx(found.features) is None
+
+
+class Found(dict[str, bool]):
+    """Features as LLVM finds them."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__(dict.fromkeys(names, True))
+
+
+@pytest.mark.skipif(amx(known()["native"]) is None, reason="this machine has no AMX that it lets us use")
+def test_small_matrices_are_left_to_vectors() -> None:
+    isa = amx(host().features)
+    assert isa is not None
+    assert isa.matrices is not None
+    image, row = (
+        Geometry((1, 1, 28, 28), (1, 1, 28, 28), 128, 128),
+        Geometry((1, 1, 1, 1), (1, 1, 1, 1), 640, 128),
+    )
+    words = replace(image, element_bytes=2)
+    assert set_for(isa, image, depthwise=False) is isa
+    for shape, depthwise in ((image, True), (words, False), (row, False)):
+        assert set_for(isa, shape, depthwise) is isa.matrices.vectors
 
 
 @X86

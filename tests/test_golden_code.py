@@ -15,6 +15,7 @@ import pytest
 from llvmlite import ir
 
 from tosajit.kernels.contract.procedures import PROCEDURES
+from tosajit.kernels.sets.amx.vectors import Amx
 from tosajit.kernels.sets.avx2.vectors import Avx2
 from tosajit.kernels.sets.avx512.vectors import Avx512
 from tosajit.kernels.sets.avxvnni.vectors import AvxVnni
@@ -29,6 +30,7 @@ VECTORS: dict[str, type[Vectors]] = {
     "avx2": Avx2,
     "avxvnni": AvxVnni,
     "avx512": Avx512,
+    "amx": Amx,
     "neon": Neon,
 }
 CPUS = {
@@ -36,10 +38,12 @@ CPUS = {
     "avx2": "haswell",
     "avxvnni": "alderlake",
     "avx512": "sapphirerapids",
+    "amx": "sapphirerapids",
     "neon": "neoverse-n1",
 }
-BEST = ("tile_bf16", "least_bf16", "lookup_i8")
-"""What only one of the sets has instructions for."""
+WIDEST = dict.fromkeys(("tile_bf16", "least_bf16", "lookup_i8"), ("avx512", "amx"))
+ONLY = WIDEST | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
+"""The sets that have instructions for a procedure, if not all do."""
 
 
 def features(library: str) -> Collection[str]:
@@ -75,7 +79,7 @@ def numbers(function: ir.Function) -> int:
 def test_code_has_the_instructions_that_it_had(library: str, golden: Callable[[str, str], None]) -> None:
     lines = []
     for name in PROCEDURES:
-        if library != "avx512" and name in BEST:
+        if library not in ONLY.get(name, CPUS):
             continue
         for function in functions(name, library):
             used = Counter(part.opname for block in function.blocks for part in block.instructions)

@@ -26,6 +26,7 @@ from tosajit.kernels.contract.source import (
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.contract.structure import LEAST_BYTES
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
@@ -43,6 +44,7 @@ EVERYTHING = FEWER | {"avx512vbmi", "avx512vnni"}
 SETS = [
     made
     for made in (
+        amx(EVERYTHING | {"amx-tile", "amx-int8"}),
         avx512(EVERYTHING),
         avx512(FEWER),
         avxvnni({"avx2", "fma", "avxvnni"}),
@@ -59,6 +61,8 @@ sets = pytest.mark.parametrize("isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bi
 SHAPES = {
     "padded": Geometry((1, 1, 3, 4), (1, 1, 3, 4), 3, 5, (1, 3, 3), (1, 1, 1), (0, 1, 1)),
     "segments": Geometry((1, 1, 2, 9), (1, 1, 2, 9), 4, 19, (1, 3, 3), (1, 1, 1), (0, 1, 1)),
+    "deep": Geometry((1, 1, 5, 9), (1, 1, 5, 9), 130, 20),
+    "lines": Geometry((1, 1, 2, 16), (1, 1, 2, 16), 64, 34, (1, 3, 3), (1, 1, 1), (0, 1, 1)),
     "direct": Geometry((2, 1, 3, 3), (2, 1, 3, 3), 8, 33),
     "dilated": Geometry((1, 2, 4, 5), (1, 1, 1, 3), 17, 2, (2, 2, 2), (1, 2, 1), (0, 0, 0), (1, 2, 2)),
 }
@@ -136,7 +140,7 @@ def test_int16_convolutions_are_exact(isa: InstructionSet, right: str) -> None:
 
 @sets
 @pytest.mark.parametrize("double_round", [False, True])
-@pytest.mark.parametrize("shape", ["segments", "direct"])
+@pytest.mark.parametrize("shape", ["segments", "direct", "deep", "lines"])
 def test_sums_are_rescaled_to_int8(isa: InstructionSet, shape: str, double_round: bool) -> None:
     g, rng = SHAPES[shape], np.random.default_rng(5)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
@@ -232,7 +236,8 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     rng, depth = np.random.default_rng(8), 7
     matrix = integers(rng, np.int8, (depth, columns))
     source = guarded(matrix)
-    packed = Guarded((pack.packed_bytes(isa.lanes, depth, columns, isa.byte_width),), np.uint8)
+    size = pack.packed_bytes(isa.lanes, isa.whole_depth(depth, 1), columns, isa.byte_width)
+    packed = Guarded((size,), np.uint8)
     initial = Guarded((isa.padded(columns, 4),), np.int32)
     args = np.zeros(len(PackSlot), np.int64)
     args[PackSlot.SOURCE], args[PackSlot.ROW] = source.address, columns

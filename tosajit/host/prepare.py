@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tosajit.host.reasons import Reason
 from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
+from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -93,7 +95,8 @@ def _request(
         return reasons.ZERO_POINT
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return reasons.BATCH
-    return Request(group, found, constants, points, isa, number)
+    chosen = set_for(isa, replace(found.geometry, in_strides=found.strides), found.depthwise)
+    return Request(group, found, constants, points, chosen, number)
 
 
 def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import InstructionSet, Matrices
 
 QUAD = 4
 """Bytes of a row of A that a register tile takes at a time."""
@@ -33,15 +33,48 @@ class Blocking:
     """Whether segments may end in elements that do not count: their weights are 0, and nothing sums A."""
 
     @property
+    def _matrices(self) -> Matrices | None:
+        return self.isa.matrices_of(self.shape.element_bytes)
+
+    @property
+    def _block(self) -> int:
+        """Rows among which the heights of tiles are evened out."""
+        return self._matrices.height if self._matrices else self.isa.block
+
+    @property
+    def direct_bytes(self) -> int:
+        """Return the bytes from row to row of A if they are used in place, else 0.
+
+        Registers of rows take long to load if their rows cross cache lines.
+        """
+        step, found = self.shape.direct_bytes, self._matrices
+        return step if not found or self.shape.depth % found.row_bytes == step % LINE == 0 else 0
+
+    @property
+    def is_direct(self) -> bool:
+        """Tell whether the rows of A are used in place."""
+        return self.direct_bytes > 0
+
+    @property
+    def pitch(self) -> int:
+        """Return the bytes from row to row of gathered A."""
+        return self.isa.whole_depth(self.shape.pitch, self.shape.element_bytes)
+
+    @property
     def segments(self) -> int:
         """Return the segments of a row of A if rows overlap in the gathered input, else 0."""
-        width = self.shape.output[3]
+        width, run_bytes = self.shape.output[3], self._run * self.shape.element_bytes
         dense = self.shape.runs[0] == 1 and self.shape.in_elements[3] == self.shape.in_channels
-        whole = self.rounded or self._run * self.shape.element_bytes % QUAD == 0
+        if self._matrices:
+            step = self.shape.stride[2] * self.shape.in_channels
+            whole = run_bytes % LINE == step % LINE == 0
+        else:
+            whole = self.rounded or run_bytes % QUAD == 0
         joined = dense and whole and self.shape.kernel != (1, 1, 1)
-        tiled = min(-(-width // height) * height for height in self.isa.covers)
+        covers = (self._matrices.rows,) if self._matrices else self.isa.covers
+        tiled = min(-(-width // height) * height for height in covers)
         if (
-            self.shape.is_direct
+            self.is_direct
             or not joined
             or width < 6
             or tiled > width * 1.15
@@ -77,13 +110,13 @@ class Blocking:
     @property
     def panel_rows(self) -> int:
         """Return how many rows of A to work on at a time."""
-        block = self.isa.block
+        block = self._block
         if self.segments:
             rows = min(self.shape.output[3], MAX_PANEL_ROWS)
             while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > PANEL_BYTES:
                 rows -= block
             return rows
-        fitting = PANEL_BYTES // max(self.shape.pitch * self._widths, 1) // block * block
+        fitting = PANEL_BYTES // max(self.pitch * self._widths, 1) // block * block
         everything = -(-self.shape.positions // block) * block
         return max(block, min(fitting, MAX_PANEL_ROWS, everything))
 
@@ -91,7 +124,7 @@ class Blocking:
     def _panel_bytes(self) -> int:
         if self.segments:
             return self.segments * self._segment_bytes(self.panel_rows)
-        return self.panel_rows * self.shape.pitch
+        return self.panel_rows * self.pitch
 
     @property
     def _table_bytes(self) -> int:
@@ -110,7 +143,7 @@ class Blocking:
     @property
     def _gathered_bytes(self) -> int:
         """Scratch memory for rows as they are, or with other signs."""
-        if self.shape.is_direct and not self.flip:
+        if self.is_direct and not self.flip:
             return 0
         return self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
 
@@ -128,7 +161,7 @@ class Blocking:
         _, od, oh, ow = self.shape.output
         oc, tap = self.shape.out_channels, self.shape.in_channels * self.shape.element_bytes
         strides = self.shape.out_strides or (od * oh * ow * oc, oh * ow * oc, ow * oc, oc)
-        step = self.shape.stride[2] * tap if self.segments else self.shape.direct_bytes or self.shape.pitch
+        step = self.shape.stride[2] * tap if self.segments else self.direct_bytes or self.pitch
         groups = {
             "M_LO M_HI N_LO N_HI K": (0, self.shape.positions, 0, oc, self.depth),
             "O_D O_H O_W": self.shape.output[1:],
@@ -145,10 +178,31 @@ class Blocking:
             "TAP_BYTES TABLE_BYTES ROW_BYTES": (tap, self._table_bytes, step),
             "FLIP WIDENED": (self.flip, self._gathered_bytes),
             "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
-            "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.shape.is_direct), self.segments),
+            "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.is_direct), self.segments),
         }
         pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
+
+
+MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS = 24, 240, 16, 2
+"""What takes as long as so many steps of vectors (a row of A times a register of B): to multiply registers of
+rows, to set these up, to gather a row that vectors use in place or share, and each of its cache lines."""
+
+
+def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool) -> InstructionSet:
+    """Return the set that multiplies a shape: `isa`, or its vectors where these are faster or it has no more.
+
+    That is by the steps that both take; the numbers were measured on Sapphire Rapids.
+    """
+    matrices = isa.matrices
+    if matrices is None or depthwise or shape.element_bytes > 1:
+        return matrices.vectors if matrices else isa
+    own, other = Blocking(shape, isa, True), Blocking(shape, matrices.vectors, True)
+    rows, panels, blocks = shape.positions, isa.padded(shape.out_channels) // isa.lanes, own.pitch // LINE
+    gathers = not (own.is_direct or own.segments) and (other.is_direct or other.segments)
+    steps = -(-rows // matrices.rows) * blocks * panels * MATRIX_STEPS + CALL_STEPS
+    steps += rows * (GATHER_STEPS + LINE_STEPS * blocks) if gathers else 0
+    return isa if steps < rows * -(-other.depth // QUAD) * panels else matrices.vectors
 
 
 def in_segments(matrix: NDArray[Any], blocking: Blocking) -> NDArray[Any]:

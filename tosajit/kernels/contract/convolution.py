@@ -15,6 +15,7 @@ from tosajit.kernels.contract.structure import (
     CAREFUL,
     CHUNK,
     COLUMNS,
+    DEPTH,
     FLIPPED,
     FLOAT,
     FUSED,
@@ -319,9 +320,14 @@ def segment_bytes(args: int, rows: int) -> Any:
     return (taken + REGISTER - 1) & -REGISTER if load_i64(args, Slot.SEGMENTS) > 0 else 0
 
 
+def steps_of(K: int) -> Any:
+    """Steps of a row of A, in whole blocks of them."""
+    return (K + DEPTH - 1) // DEPTH * (DEPTH // STEP)
+
+
 def start_tiling(args: int, tiling: int, words: int, offsets: int) -> None:
     """Set what all tiles have in common."""
-    segments, steps = max(load_i64(args, Slot.SEGMENTS), 1), (load_i64(args, Slot.K) + STEP - 1) // STEP
+    segments, steps = max(load_i64(args, Slot.SEGMENTS), 1), steps_of(load_i64(args, Slot.K))
     store_i64(tiling, TileJob.A_ROW, row_bytes(args))
     store_i64(tiling, TileJob.STEPS, steps // segments)
     store_i64(tiling, TileJob.SEGMENTS, segments)
@@ -340,7 +346,7 @@ def start_tiling(args: int, tiling: int, words: int, offsets: int) -> None:
 
 def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     """Set what tiles of some columns have in common."""
-    b_panel = (load_i64(args, Slot.K) + STEP - 1) // STEP * REGISTER
+    b_panel = steps_of(load_i64(args, Slot.K)) * REGISTER
     first = load_i64(args, Slot.WEIGHT) + (LEAST_BYTES if CAREFUL else 0)
     store_i64(tiling, TileJob.B, first + column // LANES * b_panel * PARTS)
     store_i64(tiling, TileJob.INITIAL, load_i64(args, Slot.INITIAL) + column * 4)

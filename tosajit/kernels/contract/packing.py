@@ -16,9 +16,13 @@ def _steps(
     rows: tuple[Value, Value, Value],
     group: int,
     width: Value,
+    steps: Value,
     body: Callable[[Value, list[Register]], None],
 ) -> None:
-    """Run `body(step, registers)` over groups of rows (source, row bytes, depth); `width` bytes of each."""
+    """Run `body(step, registers)` over groups of rows (source, row bytes, depth); `width` bytes of each.
+
+    Those behind the depth are zeros.
+    """
     source, row_bytes, depth = rows
     mask = v.below(width)
 
@@ -28,7 +32,7 @@ def _steps(
         pairs = zip(numbers, exist, strict=True)
         body(index, [v.load_part(source + row * row_bytes, some, "i8") for row, some in pairs])
 
-    v.each((depth + (group - 1)) // group, step)
+    v.each(steps, step)
 
 
 def pack_i8(
@@ -40,7 +44,9 @@ def pack_i8(
     """
     step, lanes, product = v.isa.register_bytes, v.isa.lanes, INT8.on(v.isa)
     group = 4 // v.isa.byte_width
-    panel_bytes = (depth + (group - 1)) // group * step
+    whole = v.isa.matrices.row_bytes if v.isa.matrices else group
+    steps = (depth + (whole - 1)) // whole * (whole // group)
+    panel_bytes = steps * step
     ones = v.constant(1, product.kind)
 
     def block(index: Value) -> None:
@@ -56,12 +62,12 @@ def pack_i8(
             there = totals + panel * step
             v.store(product.multiplied(v, v.load(there, "i32"), ones, v.view(register, product.kind)), there)
 
-        def rows(position: Value, loaded: list[Register]) -> None:
+        def laid_out(position: Value, loaded: list[Register]) -> None:
             laid = quads_of_bytes(v, loaded) if group == 4 else pairs_of_bytes(v, loaded)
             for panel, register in enumerate(laid):
                 v.when(panels > panel, partial(put, panel, register, position))
 
-        _steps(v, (source + start, row_bytes, depth), group, width, rows)
+        _steps(v, (source + start, row_bytes, depth), group, width, steps, laid_out)
 
     v.each((columns + (step - 1)) // step, block)
 
@@ -88,6 +94,6 @@ def pack_halves(
             for panel, pair in enumerate(zip(upper, lower, strict=True)):
                 v.when(panels > panel, partial(put, panel, pair, position))
 
-        _steps(v, (source + start * 2, row_bytes, depth), 2, width * 2, rows)
+        _steps(v, (source + start * 2, row_bytes, depth), 2, width * 2, (depth + 1) // 2, rows)
 
     v.each((columns + (2 * lanes - 1)) // (2 * lanes), block)

@@ -14,7 +14,17 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from tosajit.kernels.contract import fused, interleave, packing, products, requant, rows, tile, transposing
+from tosajit.kernels.contract import (
+    fused,
+    interleave,
+    matrices,
+    packing,
+    products,
+    requant,
+    rows,
+    tile,
+    transposing,
+)
 from tosajit.kernels.sets.registry import required
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -42,6 +52,8 @@ PROCEDURES: Mapping[str, Procedure] = {
     "tile_bf16": Procedure(partial(tile.tile, products.BFLOAT16)),
     "tile_small_bf16": Procedure(partial(tile.tile, products.SMALL_BFLOAT16)),
     "tile_rescale_i8": Procedure(fused.tile_rescale_i8),
+    "tile_matrices": Procedure(matrices.tile_matrices),
+    "tile_rescale_matrices": Procedure(matrices.tile_rescale_matrices),
     "rescale_i8": Procedure(requant.rescale_i8),
     "least_bf16": Procedure(tile.least_bf16),
     "interleave_i8": Procedure(interleave.interleave_i8),

@@ -93,6 +93,8 @@ def _module(
     """Return the text that asks for a kernel, with all that it needs (see `instances`)."""
     used, stem = called_names(module, name), module.__name__.rpartition(".")[2]
     stems = {"tile": f"tile_{spec.left}", "depthwise": f"depthwise_{spec.left}"}
+    if spec.matrices:
+        stems |= {"tile": "tile_matrices", "tile_rescale_i8": "tile_rescale_matrices"}
     imports = vector_imports(spec.isa, sorted(used & VECTORS), stems)
     if spec.accumulator == "f32" or epilogue.computes_floats:
         imports = f"from tosajit.kernels.floats import *\n{imports}"
@@ -100,7 +102,8 @@ def _module(
     numbers = ", ".join(f"{key}={value}" for key, value in everything.items() if key in used)
     parts = [HEADER.format(title=title, isa=spec.isa.name, module=stem, imports=imports), epilogue.functions]
     parts += [_end(signature, body) for signature, body in epilogue.ends.items() if "kernel" in name]
-    parts += [f"def highest(rows):\n    return {_at_most(spec.isa.heights)}"] if "highest" in used else []
+    heights = "rows" if spec.matrices else _at_most(spec.isa.heights)
+    parts += [f"def highest(rows):\n    return {heights}"] if "highest" in used else []
     return "\n\n".join([*filter(None, parts), f"kernel = instance({stem}.{name}, {numbers})\n"])
 
 
@@ -110,19 +113,21 @@ def _end(signature: str, body: str) -> str:
 
 
 def _values(spec: ContractSpec) -> dict[str, object]:
-    isa, left = spec.isa, spec.left
-    split = left == spec.right == "i16"
+    isa, left, matrices = spec.isa, spec.left, spec.matrices
+    split, height = left == spec.right == "i16", matrices.height if matrices else 0
+    step = {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2)
     return {
         "LANES": isa.lanes,
         "REGISTER": isa.register_bytes,
         "COLUMNS": isa.lanes * (1 if split else isa.panels),
-        "ROWS": isa.heights[-1],
-        "BLOCK": isa.block,
+        "ROWS": height or isa.heights[-1],
+        "BLOCK": height or isa.block,
         "OFFSETS_BYTES": 8 * MAX_PANEL_ROWS,
         "LEAST_BYTES": LEAST_BYTES,
         "BIAS": isa.bias if left == "i8" else 0,
         "PARTS": 1 + split,
-        "STEP": {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2),
+        "STEP": step,
+        "DEPTH": matrices.row_bytes if matrices else step,
         "WIDTH": isa.byte_width if left == "i8" else {"f32": 4}.get(left, 2),
         "ELEMENT": 1 if left == "i8" else 2,
         "FLIPPED": left == "i8" and isa.bias > 0,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import InstructionSet, Matrices
 
 MAX_PANEL_ROWS = 240
 SIDE = 16
@@ -53,6 +53,11 @@ class ContractSpec:
     def accumulator(self) -> str:
         """Return the type of `acc` in an epilogue."""
         return {"i8": "i32", "i16": "i64"}.get(self.left, "f32")
+
+    @property
+    def matrices(self) -> Matrices | None:
+        """Return how whole matrices are multiplied, if they are."""
+        return self.isa.matrices if self.kind == "convolution" and self.left == "i8" else None
 
 
 LEAST_BYTES = LINE

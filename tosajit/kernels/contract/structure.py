@@ -26,6 +26,8 @@ PARTS = 1
 """Panels that a panel of columns takes: 2 if int16 is split into bytes."""
 STEP = 4
 """Elements of a row of A in a step."""
+DEPTH = 4
+"""Elements that a row of A is made up to."""
 CHUNK = 255
 """Steps of two int16 products each that stay within 32 bits."""
 GROUP = 4

@@ -1,6 +1,8 @@
 """CPUs that kernels are compiled for: this machine's, and those that it can pretend to be."""
 
+import ctypes
 import functools
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,7 +50,21 @@ def host() -> Cpu:
     if triple.split("-")[0] in ARM:
         return made(name, arm.features(), triple)
     features = frozenset(name for name, on in found.items() if on)
+    if features & AMX and not _may_use_amx():
+        return made(name, features - AMX, triple)
     return Cpu(name, features, found.flatten() + _whole_registers(features), triple)
+
+
+AMX = frozenset(("amx-tile", "amx-int8", "amx-bf16", "amx-fp16", "amx-complex"))
+"""Features whose registers Linux gives to processes that ask for them."""
+
+
+def _may_use_amx() -> bool:
+    """Ask the system for the registers of AMX; what it grants is for all threads of the process."""
+    if sys.platform != "linux":
+        return False
+    arch_prctl, request_permission, tile_data = 158, 0x1023, 18  # Linux: arch/x86/include/uapi/asm/prctl.h
+    return int(ctypes.CDLL(None).syscall(arch_prctl, request_permission, tile_data)) == 0
 
 
 NATIVE = "native"
@@ -79,7 +95,7 @@ _CPUS = {
     "cooperlake": ("x86-64-v4", "adx avx512vnni avx512bf16"),
     "icelake-server": ("x86-64-v4", f"adx {_ICELAKE}"),
     "znver4": ("x86-64-v4", f"adx avx512bf16 {_ICELAKE}"),
-    "sapphirerapids": ("x86-64-v4", f"adx avx512bf16 avxvnni {_ICELAKE}"),
+    "sapphirerapids": ("x86-64-v4", f"adx amx-bf16 amx-int8 amx-tile avx512bf16 avxvnni {_ICELAKE}"),
     "znver5": ("x86-64-v4", f"adx avx512bf16 avxvnni {_ICELAKE}"),
 }
 """A level and what else is of use to kernels."""

@@ -1,6 +1,28 @@
 """What a set of instructions tells the rest of the package about itself."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Matrices:
+    """What a set has that multiplies whole matrices of int8: registers of rows, which are loaded from memory.
+
+    A register holds rows of A, or as many columns of a panel of B with their bytes, or sums of both.
+    """
+
+    rows: int
+    """Rows of A in a register."""
+    row_bytes: int
+    """Bytes of each; rows of A in memory are padded to a multiple, and begin at one."""
+    vectors: InstructionSet
+    """The set that multiplies what is too small for it."""
+
+    @property
+    def height(self) -> int:
+        """Return the rows of A that a tile has at most: those of two registers."""
+        return 2 * self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +57,12 @@ class InstructionSet:
     """Whether it adds products of four bytes to a word in one instruction."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
+    matrices: Matrices | None = None
+    """How it multiplies int8, but for depthwise convolutions."""
+
+    def matrices_of(self, bytes: int) -> Matrices | None:
+        """Return how it multiplies elements of so many bytes, unless by vectors."""
+        return self.matrices if bytes == 1 else None
 
     @property
     def register_bytes(self) -> int:
@@ -44,6 +72,11 @@ class InstructionSet:
     def padded(self, columns: int, panels: int = 1) -> int:
         """Return how many columns there are in whole panels, or in whole groups of them."""
         return -(-columns // (panels * self.lanes)) * (panels * self.lanes)
+
+    def whole_depth(self, depth: int, bytes: int) -> int:
+        """Return how many elements of so many bytes a row of A has with those that make it whole."""
+        matrices = self.matrices_of(bytes)
+        return -(-depth // matrices.row_bytes) * matrices.row_bytes if matrices else depth
 
     def sums_apart(self, registers: int) -> int:
         """Return how many sums are kept for each element of a tile of so many registers, to hide latency.

@@ -2,7 +2,7 @@
 
 `TOSAJIT_CPU` asks for others than this machine's best: words with commas between them, in any order.
 
-* `avx512`, `avxvnni`, `avx2`, `neon`, `portable`: an instruction set of `SETS`; `none`: no array kernels
+* `amx`, `avx512`, `avxvnni`, `avx2`, `neon`, `portable`: a set of `SETS`; `none`: no array kernels
 * `haswell`, `x86-64-v3`, `neoverse-n1`: a CPU by LLVM's name; `native`, the default, is this machine's
 * `+avxvnni`, `-avx512bf16`: a feature that the CPU has or lacks, by LLVM's name
 """
@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tosajit.errors import CompileError
+from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
@@ -26,6 +27,7 @@ from tosajit.kernels.sets.portable import portable
 VARIABLE, NONE = "TOSAJIT_CPU", "none"
 
 SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
+    "amx": amx,
     "avx512": avx512,
     "avxvnni": avxvnni,
     "avx2": avx2,

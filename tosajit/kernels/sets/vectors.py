@@ -293,6 +293,26 @@ class Vectors:
         """Add products of two bfloat16 to each float32, where the set has `bf16_pairs`."""
         raise NotImplementedError(f"{self.isa.name} does not multiply pairs of bfloat16")
 
+    def start_matrices(self, heights: Collection[tuple[int, Value]]) -> None:
+        """Let registers of rows have some rows, and the others all, by their numbers; see `Matrices`."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
+    def end_matrices(self) -> None:
+        """Give the registers of rows back."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
+    def load_rows(self, number: int, where: Value, pitch: Number) -> None:
+        """Load a register of rows, which are so many bytes apart."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
+    def store_rows(self, number: int, where: Value, pitch: Number) -> None:
+        """Store a register of rows, so many bytes apart."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
+    def multiply_rows(self, total: int, left: int, right: int) -> None:
+        """Add the products of rows of A and columns of B, int8, to the sums of another register."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
     def looked_up(self, table: Sequence[Register], index: Register) -> Register:
         """Return entries of a table of 256 bytes by bytes, where the set has `byte_tables`."""
         raise NotImplementedError(f"{self.isa.name} has no tables of bytes")

@@ -1,0 +1,182 @@
+"""Tiles of int8 by products of whole matrices: two registers of rows of A times two panels of B.
+
+Rows of A and panels of B are whole blocks of `Matrices.row_bytes`; what a row of A has behind its depth meets
+zeros. Of few rows, all are in one register; of more, the last two registers may have rows in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed
+from tosajit.kernels.contract.slots import TileJob
+from tosajit.kernels.contract.tile import Operands
+from tosajit.kernels.sets.values import Number, Value
+from tosajit.kernels.sets.vectors import Vectors
+
+PAIR = 2
+"""Registers of rows of A, and of columns of B, that meet."""
+LEFT, RIGHT = (4, 5), (6, 7)
+"""The numbers of registers; the first four are for sums."""
+
+
+def _total(row: int, panel: int) -> int:
+    return row * PAIR + panel
+
+
+def tile_matrices(v: Vectors, address: Value) -> None:
+    """Store the sums of rows of A times panels of B (`TileJob`), from the start values of the columns."""
+    job = Record(v, address)
+    rows, words = job[TileJob.HEIGHT], job[TileJob.WORDS]
+    height = _height(v, rows)
+
+    def case(lefts: int, panels: int) -> None:
+        tile, starts = _Tile.of(v, job, panels), [v.number(0), rows - height][:lefts]
+        tile.multiply(starts)
+        for row, start in enumerate(starts):
+            tile.store(row, words + start * tile.pitch)
+
+    _within(v, height, lambda: _by_size(v, rows, job[TileJob.PANELS], case))
+
+
+def tile_rescale_matrices(v: Vectors, address: Value) -> None:
+    """Store rows of A times panels of B as int8 where no sum's sign matters to its rounding (`TileJob`)."""
+    job = Record(v, address)
+    panels = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
+
+    def case(count: int) -> None:
+        v.call(f"contract_tile_rescale_matrices_{count}", partial(_column, count), address)
+
+    v.switch(panels, {count: partial(case, count) for count in (1, PAIR)})
+
+
+def _column(panels: int, v: Vectors, address: Value) -> None:
+    """All tiles down a column; the last may begin early: some rows are then stored twice."""
+    job = Record(v, address)
+    tile, finish, rows = _Tile.of(v, job, panels), _Finish.of(v, job, panels), job[TileJob.HEIGHT]
+    height = _height(v, rows)
+    lefts = (rows + (height - 1)) // height
+
+    def several(first: Value, count: int) -> None:
+        starts = [v.least((first + one) * height, rows - height) for one in range(count)]
+        tile.multiply(starts)
+        places = [job[TileJob.WORDS] + row * v.isa.lanes * tile.pitch for row in range(count)]
+        for row, words in enumerate(places):
+            tile.store(row, words)
+        for start, words in zip(starts, places, strict=True):
+            finish.rows(words, tile.pitch, start, height)
+
+    def every() -> None:
+        v.each(lefts // PAIR, lambda index: several(index * PAIR, PAIR))
+        v.when(lefts % PAIR > 0, lambda: several(lefts - 1, 1))
+
+    _within(v, height, every)
+
+
+def _height(v: Vectors, rows: Value) -> Value:
+    assert v.isa.matrices is not None
+    return v.least(rows, v.isa.matrices.rows)
+
+
+def _within(v: Vectors, height: Value, body: Callable[[], None]) -> None:
+    """Run code with registers of so many rows of A."""
+    v.start_matrices([(number, height) for number in (*range(PAIR * PAIR), *LEFT)])
+    body()
+    v.end_matrices()
+
+
+def _by_size(v: Vectors, rows: Value, panels: Value, case: Callable[[int, int], None]) -> None:
+    """Run `case(registers of A, panels)`."""
+    assert v.isa.matrices is not None
+    sizes = [(lefts, columns) for lefts in (1, PAIR) for columns in (1, PAIR)]
+    lefts = v.choose(rows > v.isa.matrices.rows, v.number(PAIR), 1)
+    v.switch(lefts * 16 + panels, {16 * left + count: partial(case, left, count) for left, count in sizes})
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Rows of A times some panels of B."""
+
+    v: Vectors
+    operands: Operands
+    initial: Value
+    panels: int
+
+    @classmethod
+    def of(cls, v: Vectors, job: Record, panels: int) -> _Tile:
+        """Load what is known from the arguments."""
+        return cls(v, Operands.of(job), job[TileJob.INITIAL], panels)
+
+    @property
+    def pitch(self) -> int:
+        """Return the bytes from row to row of the sums."""
+        return PAIR * self.v.isa.register_bytes
+
+    def multiply(self, starts: Sequence[Value]) -> None:
+        """Leave sums in their registers: of the rows of A from each start on."""
+        v, operands, step = self.v, self.operands, self.v.isa.register_bytes
+        assert v.isa.matrices is not None
+        rows, block = range(len(starts)), v.isa.matrices.row_bytes
+        for panel in range(self.panels):
+            for row in rows:
+                v.load_rows(_total(row, panel), self.initial + panel * step, 0)
+        firsts = [operands.a + start * operands.a_row for start in starts]
+
+        def products(_: Value, values: Sequence[Value]) -> Sequence[Value]:
+            b, *lefts = values
+            for panel in range(self.panels):
+                v.load_rows(RIGHT[panel], b + (operands.b_panel if panel else 0), step)
+                for row in rows:
+                    if panel == 0:
+                        v.load_rows(LEFT[row], lefts[row], operands.a_row)
+                    v.multiply_rows(_total(row, panel), LEFT[row], RIGHT[panel])
+            return [b + step * v.isa.lanes, *(left + block for left in lefts)]
+
+        def segment(index: Value, values: Sequence[Value]) -> Sequence[Value]:
+            inner = [values[0], *(first + index * operands.segment for first in firsts)]
+            return v.loop(operands.steps // v.isa.lanes, inner, products)[:1]
+
+        v.loop(operands.segments, [operands.b], segment)
+
+    def store(self, row: int, words: Value) -> None:
+        """Store the sums of a register of rows of A."""
+        for panel in range(self.panels):
+            place = words + panel * self.v.isa.register_bytes
+            self.v.store_rows(_total(row, panel), place, self.pitch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finish:
+    """What makes int8 of sums, and where these go: out + offsets[row]."""
+
+    v: Vectors
+    limits: Rescaling
+    panels: Sequence[Panel]
+    masks: Sequence[Value]
+    out: Value
+    offsets: Value
+
+    @classmethod
+    def of(cls, v: Vectors, job: Record, panels: int) -> _Finish:
+        """Load what is known from the arguments."""
+        limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
+        loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
+        rest = [job[TileJob.COLUMNS] - v.isa.lanes * panel for panel in range(panels)]
+        masks = [v.below(v.least(columns, v.isa.lanes)) for columns in rest]
+        return cls(v, limits, loaded, masks, job[TileJob.OUT], job[TileJob.OFFSETS])
+
+    def rows(self, words: Value, pitch: Number, start: Value, height: Value) -> None:
+        """Rescale and store so many rows from `start` on."""
+        v, first = self.v, self.offsets + start * 8
+
+        def row(index: Value) -> None:
+            place = self.out + v.loaded(first + index * 8)
+            for panel, (loaded, mask) in enumerate(zip(self.panels, self.masks, strict=True)):
+                sums = v.load(words + index * pitch + panel * v.isa.register_bytes, "i32")
+                value = narrowed(v, sums, loaded, self.limits)
+                v.store_part(value, place + v.isa.lanes * panel, mask)
+
+        v.each(height, row)

@@ -1,0 +1,18 @@
+"""AMX: AVX-512 with registers of 16 rows of 64 bytes, and products of such matrices of int8."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from tosajit.kernels.sets.avx512 import avx512
+from tosajit.kernels.sets.description import InstructionSet, Matrices
+
+NEEDS = {"amx-tile", "amx-int8"}
+
+
+def amx(features: Collection[str]) -> InstructionSet | None:
+    """The set for a CPU with these features; None if they are not enough."""
+    vectors = avx512(features)
+    if vectors is None or not vectors.byte_dots or not NEEDS.issubset(features):
+        return None
+    # tdpbssd multiplies signed bytes by signed ones, so nothing has to be made unsigned.
+    return replace(vectors, name="amx", bias=0, matrices=Matrices(16, 64, vectors))
