@@ -106,7 +106,7 @@ conformance-arm: $(READY) $(ARM_SUT)    ## Arm's own test runner, on the samples
 sample: $(READY) $(ARM)     ## Choose the tests of tests/data/conformance*.tar.xz again
 	$(RUN) tools/conformance.py sample --seed 42 $(ARGS)
 
-frontends: $(READY) $(ARM) $(FRAMEWORKS) $(ONNX) $(TORCH) $(JAX)    ## The tests of all front ends, in one table: ARGS='jax onnx'
+frontends: $(READY) $(ARM) $(PEERS) $(FRAMEWORKS) $(ONNX) $(TORCH) $(JAX)    ## The tests of all front ends, in one table: ARGS='jax onnx', ARGS='--share 4 --kept'
 	$(RUN) tools/frontends.py $(ARGS)
 
 frameworks: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: SEED=1, ARGS='--only conv --minutes 10'

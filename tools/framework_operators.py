@@ -72,6 +72,7 @@ def generate(root: Path, options: argparse.Namespace) -> None:
         command = [str(python), str(GENERATOR), str(root), "--seed", str(options.seed)]
         command += ["--only", options.only, "--minutes", f"{left:.2f}"]
         command += ["--part", str(part), "--parts", str(options.workers)]
+        command += ["--share", str(options.share)]
         with log.open("ab") as written:
             return subprocess.Popen(command, stdout=written, stderr=written)
 
@@ -126,6 +127,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--suite", type=Path, help="run this generated suite as it is")
     parser.add_argument("--only", default="", metavar="REGEX", help="only tests of such names")
     parser.add_argument("--door", action="append", choices=[one.name for one in DOORS])
+    parser.add_argument(
+        "--share", type=int, default=1, help="generate one of so many tests, some of each kind"
+    )
     parser.add_argument("--minutes", type=float, default=1e6, help="of generating, and of running")
     parser.add_argument("--arm", action="store_true", help="run what is written by Arm's reference model")
     parser.add_argument("--workers", type=int, default=2)

@@ -24,30 +24,28 @@ class Door:
     command: tuple[str, ...]
     """Arguments of Python. It ends in a line such as `7 of 9 passed, 2 refused, 0 failed`, or as pytest does,
     and has lines such as `refused 2: reason` before it."""
+    shared: bool = False
+    """Whether it can run one of so many tests: all of them take long."""
 
 
 def _tool(name: str, *arguments: str) -> tuple[str, ...]:
     return str(TOOLS / name), *arguments
 
 
-def _pytest(*files: str) -> tuple[str, ...]:
-    """Tests of a front end that are the project's own, the slow ones too."""
-    found = sorted(str(path.relative_to(TOOLS.parent)) for one in files for path in TOOLS.parent.glob(one))
-    return "-m", "pytest", "-q", "--no-header", "-m", "slow or not slow", *found
-
-
+_FRAMEWORKS = _tool("framework_operators.py", "--seed", "2026")
 DOORS = (
-    Door("TFLite", "Arm's, by LiteRT", _tool("framework_operators.py", "--door", "tflite")),
-    Door("TensorFlow", "Arm's, by TensorFlow", _tool("framework_operators.py", "--door", "tensorflow")),
+    Door("TFLite", "Arm's, by LiteRT", (*_FRAMEWORKS, "--door", "tflite"), shared=True),
+    Door("TensorFlow", "Arm's, by TensorFlow", (*_FRAMEWORKS, "--door", "tensorflow"), shared=True),
     Door("ONNX", "ONNX's own", _tool("onnx_nodes.py")),
-    Door("PyTorch", "ours, by PyTorch", _pytest("tests/test_torch*.py", "tests/test_executorch.py")),
+    Door("PyTorch", "ours, by PyTorch", _tool("torch_modules.py", "--suite", "cases")),
     Door("Torch", "Arm's, by PyTorch", _tool("torch_modules.py")),
-    Door("MLIR", "ours, by tosa-opt", _pytest("tests/test_mlir*.py")),
+    Door("MLIR", "Arm's, by tosa-opt, IREE", _tool("mlir_forms.py"), shared=True),
     Door("JAX", "drawn, by JAX", _tool("jax_primitives.py", "--seed", "1000", "--cases", "16")),
     Door("NNEF", "ours, by its formulas", _tool("nnef.py")),
 )
 """All of them: one declaration each."""
 
+_CODE = re.compile(r"^exit code (-?\d+)$", re.MULTILINE)
 _COUNT = re.compile(r"([\d,]+) (?:of [\d,]+ )?(passed|refused|failed|skipped|not run|errors?)\b")
 _REASON = re.compile(r"^refused +([\d,]+): (.+)$", re.MULTILINE)
 _COLUMNS = {"skipped": "not run", "error": "failed", "errors": "failed"}
@@ -72,27 +70,31 @@ def main() -> int:
     """Run the doors that are asked for, print the table; 1 if one of them has failed."""
     known = {one.name.lower(): one for one in DOORS}
     options = _options(known)
-    rows = [run(known[name]) for name in options.doors or known]
+    rows = [run(known[name], options.share, options.kept) for name in options.doors or known]
     print("\n".join(["", *table(rows), "", *reasons(rows), summary(rows)]))
     return int(not all(one.is_good for one in rows))
 
 
-def run(door: Door) -> Row:
-    """Run the tests of a front end; all that they say is kept in a file."""
+def run(door: Door, share: int = 1, kept: bool = False) -> Row:
+    """Run the tests of a front end, or read what was said when they were run; it is kept in a file."""
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{door.name.lower()}.log"
-    print(f"{door.name}: running, messages in {log}", flush=True)
-    with log.open("w") as written:
-        done = subprocess.run([sys.executable, *door.command], stdout=written, stderr=written, check=False)
-    return read(door, log.read_text(errors="replace"), done.returncode)
+    if not (kept and log.is_file() and _CODE.search(log.read_text(errors="replace"))):
+        print(f"{door.name}: running, messages in {log}", flush=True)
+        command = [sys.executable, *door.command, *(("--share", str(share)) if door.shared else ())]
+        with log.open("w") as written:
+            done = subprocess.run(command, stdout=written, stderr=written, check=False)
+            written.write(f"\nexit code {done.returncode}\n")
+    return read(door, log.read_text(errors="replace"))
 
 
-def read(door: Door, text: str, code: int) -> Row:
+def read(door: Door, text: str) -> Row:
     """What the messages of a front end's tests say: the last line with counts, and reasons of refusals."""
     last = next((found for line in reversed(text.splitlines()) if (found := _COUNT.findall(line))), [])
     counts: Counter[str] = Counter()
     for number, name in last:
         counts[_COLUMNS.get(name, name)] += _number(number)
+    code = next((int(found) for found in _CODE.findall(text)), 1)
     told = Counter({reason: _number(number) for number, reason in _REASON.findall(text)})
     return Row(door, counts, told, code)
 
@@ -104,11 +106,11 @@ def _number(text: str) -> int:
 def table(rows: Sequence[Row]) -> list[str]:
     """A line for each front end."""
     columns = ("passed", "refused", "failed", "not run")
-    lines = [f"{'door':12}{'tests are':24}{'tests':>8}" + "".join(f"{one:>9}" for one in columns)]
+    lines = [f"{'door':12}{'tests are':26}{'tests':>8}" + "".join(f"{one:>9}" for one in columns)]
     for row in rows:
         numbers = "".join(f"{row.counts[one]:9,}" for one in columns)
         broken = "" if row.counts else f"  no result (exit code {row.code})"
-        lines.append(f"{row.door.name:12}{row.door.tests:24}{row.counts.total():8,}{numbers}{broken}")
+        lines.append(f"{row.door.name:12}{row.door.tests:26}{row.counts.total():8,}{numbers}{broken}")
     return lines
 
 
@@ -134,6 +136,8 @@ def summary(rows: Sequence[Row]) -> str:
 
 def _options(known: Iterable[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=int, default=1, help="of the largest suites, one of so many tests")
+    parser.add_argument("--kept", action="store_true", help="read what doors said that have been run before")
     parser.add_argument("doors", nargs="*", type=str.lower, choices=list(known), metavar="DOOR")
     return parser.parse_args()
 

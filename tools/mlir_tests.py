@@ -33,7 +33,7 @@ _LACKING = re.compile(
     r"is not an operator of TOSA|has no type|which TOSA 1\.0\.1 (?:lacks|has only)|has no such attribute"
     r"|its shape is (?:not known|\[)|extents are open|has no shape|has the type SHAPE|no node says more of it"
     r"|does not follow from the inputs|are not read|the text has no resource|there are \d+ bytes"
-    r"|module are none"
+    r"|module are none|\(arith\.constant\) values"
 )
 _OTHERWISE = {
     r"isolated from above": "regions may use values from around them",

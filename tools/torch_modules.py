@@ -1,4 +1,4 @@
-"""Runs Arm's tests of PyTorch's operators through `tj.from_torch`, each against what PyTorch gives."""
+"""Runs tests of PyTorch's operators, Arm's or ours, through `tj.from_torch`, against what PyTorch gives."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ def main() -> int:
     """Run the tests, and say what became of them; 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--suite", choices=("arm", "cases"), default="arm", help="Arm's tests, or our cases")
     parser.add_argument("names", nargs="*", help="how names of tests begin")
     options = parser.parse_args()
     python = with_torch()
     if python is None:
         print("there is no torch: TOSAJIT_TORCH says where; `make .venv-torch/.ready` installs it")
         return 1
-    command = [str(python), "-W", "ignore", str(ROOT / "tests" / "torch_cases" / "running.py"), "arm"]
-    command += [str(options.seed), *options.names]
+    command = [str(python), "-W", "ignore", str(ROOT / "tests" / "torch_cases" / "running.py")]
+    command += [options.suite, str(options.seed), *options.names]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

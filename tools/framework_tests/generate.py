@@ -27,8 +27,9 @@ def main() -> int:
     deadline = time.monotonic() + 60 * options.minutes
     generator, names = _generator(options)
     noted = options.folder / f"begun-{options.part}.txt"
-    begun = set(noted.read_text().splitlines()) if noted.is_file() else set()
-    left = [one for one in names[options.part :: options.parts] if Path(one[2]).name not in begun]
+    begun = {name for one in options.folder.glob("begun-*.txt") for name in one.read_text().splitlines()}
+    mine = names[:: options.share][options.part :: options.parts]
+    left = [one for one in mine if Path(one[2]).name not in begun]
     with noted.open("a") as notes:
         for number, arguments in enumerate(left):
             if time.monotonic() > deadline:
@@ -72,6 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", metavar="REGEX")
     parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--parts", type=int, default=1)
     return parser.parse_args()

@@ -172,7 +172,9 @@ class Pretty:
         attributes = self._braces()
         value = self.attributes.attribute()
         if not isinstance(value, Dense | Resource):
-            self.cursor.fail(token.span, "expected a constant to be elements, `dense<…> : tensor<…>`")
+            self.cursor.fail(
+                token.span, f"{token.text} is not an operator of TOSA but of tensors, `dense<…> : tensor<…>`"
+            )
         attributes["value"] = value
         return self.parts.made(token, results, (), attributes, (), Function((), (value.type,)))
 
