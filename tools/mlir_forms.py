@@ -1,7 +1,7 @@
 """Reads the tests of Arm's suite as texts and bytecode of other tools, and has those tools read our texts.
 
 Each test of the sample goes from its .tosa file through Arm's `tosa-opt` into both of its texts and bytecode,
-and through IREE's `iree-opt` into the newer text; and the texts that we write go through the same tools and back.
+and through IREE's `iree-opt` into the newer text; what we write goes through the same tools and back.
 What is read has to be the graph of the file but for names, and so its results; of each operator, one is run.
 """
 
