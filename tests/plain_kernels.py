@@ -44,6 +44,7 @@ class PlainVectors(Vectors):
 
     def __init__(self, isa: InstructionSet) -> None:
         super().__init__(None, isa)
+        self.fetched: list[int] = []
 
     def _lanes(self, kind: str, lanes: int | None) -> int:
         return lanes or self.isa.register_bytes // np.dtype(DTYPES[kind]).itemsize
@@ -92,6 +93,9 @@ class PlainVectors(Vectors):
 
     def store(self, register: Plain, where: Plain) -> None:
         at(where, register.dtype, register.size)[...] = register
+
+    def fetch(self, where: Plain) -> None:
+        self.fetched.append(where)
 
     def constant(self, value: Plain, kind: str, lanes: int | None = None) -> Plain:
         return np.full(self._lanes(kind, lanes), np.array(value).astype(DTYPES[kind]))

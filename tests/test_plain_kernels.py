@@ -23,7 +23,7 @@ from tosajit.kernels.contract.source import (
     pack_source,
     tile_source,
 )
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import LINE, ContractSpec, Epilogue
 from tosajit.kernels.contract.structure import LEAST_BYTES
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.amx import amx
@@ -177,6 +177,23 @@ def test_float_sums_have_the_bits_of_the_compiled_kernel(name: str) -> None:
     convolved(Kernels(isa), isa, g, x, packed, none, plain, spec, epilogue)
     convolved(Compiled(), isa, g, x, packed, none, compiled, spec, epilogue)
     np.testing.assert_array_equal(plain.array.view(np.int32), compiled.array.view(np.int32))
+
+
+@sets
+def test_floating_point_tiles_fetch_the_columns_that_follow(isa: InstructionSet) -> None:
+    rng, columns = np.random.default_rng(7), isa.lanes * isa.panels
+    g = Geometry((1, 1, 1, 49), (1, 1, 1, 49), 24, 3 * columns, element_bytes=4)
+    x = rng.standard_normal((*g.input, g.in_channels)).astype(np.float32)
+    weights = rng.standard_normal((g.out_channels, g.in_channels)).astype(np.float32)
+    packed, none = pack.pack_weights(isa.lanes, weights, 1), np.zeros(1, np.float32)
+    spec = ContractSpec(isa, "convolution", "f32", "f32")
+    epilogue = Epilogue("store_f32(output, index, acc)", OUTPUT)
+    kernels, out = Kernels(isa), Guarded((*g.output, g.out_channels), np.float32)
+    convolved(kernels, isa, g, x, packed, none, out, spec, epilogue)
+    fetched = kernels.vectors.fetched
+    lines = {(where - min(fetched)) // LINE for where in fetched}
+    assert lines >= set(range(packed.nbytes // LINE))
+    assert max(lines) <= packed.nbytes // LINE
 
 
 class Compiled:

@@ -242,8 +242,7 @@ def kernel(args: int) -> None:
                 height = height_of(rows - row)
                 store_i64(tiling, TileJob.A, a + row * a_row)
                 store_i64(tiling, TileJob.HEIGHT, height)
-                if not NARROW and not FLOAT:
-                    start_sums(args, words, height, column, columns)
+                start_tile(args, tiling, words, row, rows, column, columns)
                 call(load_i64(args, Slot.TILE), tiling)
                 if RESCALE:
                     rescale_tile(args, rescaling, height, column, columns, output + column, offsets + row * 8)
@@ -352,6 +351,26 @@ def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     store_i64(tiling, TileJob.INITIAL, load_i64(args, Slot.INITIAL) + column * 4)
     store_i64(tiling, TileJob.PANELS, (columns + LANES - 1) // LANES * PARTS)
     store_i64(tiling, TileJob.COLUMNS, columns)
+
+
+def start_tile(args: int, tiling: int, words: int, row: int, rows: int, column: int, columns: int) -> None:
+    """Set what a tile of some rows has of its own."""
+    height = load_i64(tiling, TileJob.HEIGHT)
+    if FLOAT:
+        fetch_following(args, tiling, row, height, rows, column)
+    elif not NARROW:
+        start_sums(args, words, height, column, columns)
+
+
+def fetch_following(args: int, tiling: int, row: int, height: int, rows: int, column: int) -> None:
+    """Have each tile of some rows fetch a part of the columns that follow, or of the first ones."""
+    b, panels = load_i64(tiling, TileJob.B), load_i64(tiling, TileJob.PANELS)
+    size = panels * load_i64(tiling, TileJob.B_PANEL)
+    following = b + size
+    if column + COLUMNS >= load_i64(args, Slot.N_HI):
+        following = load_i64(args, Slot.WEIGHT) + load_i64(args, Slot.N_LO) // LANES * size // panels
+    store_i64(tiling, TileJob.FOLLOWING, following + size * row // rows)
+    store_i64(tiling, TileJob.FOLLOWING_STEP, (panels * REGISTER * height + rows - 1) // rows)
 
 
 def start_sums(args: int, words: int, height: int, column: int, columns: int) -> None:

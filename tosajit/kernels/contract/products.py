@@ -24,6 +24,11 @@ class Product:
     halves: bool = False
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
 
+    @property
+    def fetches(self) -> bool:
+        """Whether B may be so large that the next columns have to be fetched ahead: they are words."""
+        return self.total == "f32"
+
     def on(self, isa: InstructionSet) -> Product:
         """Return what a set does instead."""
         return WIDE_INT8 if self is INT8 and isa.byte_width == 2 else self

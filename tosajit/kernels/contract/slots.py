@@ -169,6 +169,10 @@ class TileJob(Numbered):
     """Bytes from OUT to each row."""
     SMALL = auto()
     """1: products or sums of bf16 could be subnormal."""
+    FOLLOWING = auto()
+    """Floating-point numbers: address of columns of B to fetch into the cache, for tiles that follow."""
+    FOLLOWING_STEP = auto()
+    """Bytes of them to fetch in each step."""
 
 
 class RescaleJob(Numbered):

@@ -7,7 +7,7 @@ register of B that meets them: B is packed as [columns / lanes][steps][lanes][4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tosajit.kernels.contract.products import Product
@@ -31,12 +31,16 @@ class Operands:
     steps: Value
     b: Value
     b_panel: Value
+    following: Sequence[Value] = field(default=(), kw_only=True)
+    """Where columns are that tiles after this one take, and how much of it to fetch in a step."""
 
     @classmethod
-    def of(cls, job: Record) -> Operands:
+    def of(cls, job: Record, fetches: bool = False) -> Operands:
         """Load them from the arguments of a tile."""
         names = ("A", "A_ROW", "SEGMENTS", "SEGMENT", "STEPS", "B", "B_PANEL")
-        return cls(*(job[TileJob[name]] for name in names))
+        found = cls(*(job[TileJob[name]] for name in names))
+        following = (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)
+        return replace(found, following=[job[slot] for slot in following]) if fetches else found
 
 
 def tile(product: Product, v: Vectors, address: Value) -> None:
@@ -58,7 +62,10 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
 def _stored(body: TileLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
-    words, sums = job[TileJob.WORDS], body.sums(v, Operands.of(job), job[TileJob.INITIAL])
+    words, sums = (
+        job[TileJob.WORDS],
+        body.sums(v, Operands.of(job, body.product.fetches), job[TileJob.INITIAL]),
+    )
     for place, total in enumerate(sums):
         row, panel = divmod(place, body.panels)
         v.store(total, words + (row * HALVES + panel) * v.isa.register_bytes)
@@ -84,7 +91,8 @@ class TileLoops:
         def segment(index: Value, values: Sequence[Value]) -> Sequence[Value]:
             return walk.segment(operands.a + index * operands.segment, values)
 
-        values = v.loop(operands.segments, [operands.b, *totals], segment)[1:]
+        streams = [operands.b, *operands.following[:1]]
+        values = v.loop(operands.segments, [*streams, *totals], segment)[len(streams) :]
         done = list(values[:size])
         for place in range(size, len(values)):
             done[place % size] = done[place % size] + values[place]
@@ -101,24 +109,26 @@ class _Walk:
     chains: int
 
     def segment(self, a: Value, values: Sequence[Value]) -> Sequence[Value]:
-        """Add up a segment, from the address of B and the totals so far."""
+        """Add up a segment, from the addresses of B and the totals so far."""
         v, steps, a_row = self.v, self.operands.steps, self.operands.a_row
         groups = [a]
         while len(groups) < -(-self.body.rows // 3):
             groups.append(groups[-1] + (a_row + a_row) + a_row)
-        inner: Sequence[Value] = [values[0], *groups, *values[1:]]
+        inner: Sequence[Value] = [*groups, *values]
         several = max(self.chains, v.steps_at_once(self.body.product.kind))
         if several > 1:
             inner = v.loop(steps // several, inner, lambda index, now: self.steps(now, several))
             steps = steps % several
         inner = v.loop(steps, inner, lambda index, now: self.steps(now, 1))
-        return [inner[0], *inner[1 + len(groups) :]]
+        return inner[len(groups) :]
 
     def steps(self, values: Sequence[Value], unroll: int) -> Sequence[Value]:
         """Take some steps, one for each chain in turn."""
         v, body, product = self.v, self.body, self.body.product
         count = -(-body.rows // 3)
-        b, groups, totals = values[0], values[1 : 1 + count], list(values[1 + count :])
+        groups, b, rest = values[:count], values[count], list(values[count + 1 :])
+        ahead = self._fetch(rest, unroll)
+        totals = rest[len(ahead) :]
         step_bytes = v.isa.register_bytes
         rows = [self._row(groups[row // 3], row % 3) for row in range(body.rows)]
         lefts = [product.broadcasts(v, row, unroll) for row in rows]
@@ -130,7 +140,14 @@ class _Walk:
                     place = (step % self.chains * body.rows + row) * body.panels + panel
                     totals[place] = product.multiplied(v, totals[place], left[step], column)
         moved = [group + 4 * unroll for group in groups]
-        return [b + step_bytes * unroll, *moved, *totals]
+        return [*moved, b + step_bytes * unroll, *ahead, *totals]
+
+    def _fetch(self, values: Sequence[Value], steps: int) -> Sequence[Value]:
+        """Fetch columns that tiles after this one take, if any; return where the next steps do so."""
+        if not self.operands.following:
+            return []
+        self.v.fetch(values[0])
+        return [values[0] + self.operands.following[1] * steps]
 
     def _row(self, first: Value, number: int) -> Value:
         a_row = self.operands.a_row

@@ -199,6 +199,12 @@ class Vectors:
         """Hide from LLVM what a register holds, where it would combine it ahead of each use."""
         return register
 
+    def fetch(self, where: Value) -> None:
+        """Have a line of memory in the second-level cache soon; there need not be one at the address."""
+        pointer = self.b.inttoptr(where.raw, I8.as_pointer())
+        read, near, data = (constant(number, I32) for number in (0, 2, 1))
+        self._call("llvm.prefetch.p0", VOID, [pointer, read, near, data])
+
     # Permuting.
 
     def shuffled(self, first: Register, second: Register, lanes: Sequence[int]) -> Register:
