@@ -116,9 +116,10 @@ class Blocking:
             while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > PANEL_BYTES:
                 rows -= block
             return rows
-        fitting = PANEL_BYTES // max(self.pitch * self._widths, 1) // block * block
-        everything = -(-self.shape.positions // block) * block
-        return max(block, min(fitting, MAX_PANEL_ROWS, everything))
+        fitting = max(block, PANEL_BYTES // max(self.pitch * self._widths, 1))
+        panels = max(1, round(self.shape.positions / fitting))
+        even = -(-self.shape.positions // panels)
+        return min(-(-even // block) * block, MAX_PANEL_ROWS)
 
     @property
     def _panel_bytes(self) -> int:
