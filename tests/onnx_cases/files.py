@@ -140,7 +140,17 @@ def tensor(value: Array | External, name: str = "") -> bytes:
             entries["length"] = str(value.length)
         pairs = b"".join(message(13, text(1, key) + text(2, one)) for key, one in entries.items())
         return head + pairs + integer(14, 1)
-    return head + message(9, array.tobytes())
+    return head + message(9, _raw(array))
+
+
+def _raw(array: Array) -> bytes:
+    """The bytes of elements, of which those of few bits share some."""
+    bits = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}.get(array.dtype.name)
+    if bits is None:
+        return array.tobytes()
+    numbers = array.reshape(-1).view(np.uint8) & (1 << bits) - 1
+    total = sum(int(one) << bits * place for place, one in enumerate(numbers))
+    return total.to_bytes(-(-bits * array.size // 8), "little")
 
 
 def attribute(value: Any) -> bytes:

@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 Run = Callable[[tj.Graph], Callable[..., Any]]
 """What makes a graph a function, such as `tj.compile`."""
 Became = Literal["passed", "refused", "failed"]
+_TINY = ("int4", "uint4", "int2", "uint2")
+_NARROW = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float4_e2m1fn")
 KNOWN = re.compile(r"'([^']+)': …")
 """How refusals ask for inputs that a test gives, and that have to be known when its model is read."""
 UNREACHABLE = {
@@ -132,7 +134,10 @@ def loaded(test: Test) -> tuple[tj.Graph, bool]:
 
 def stored(array: Array) -> Array:
     """An array as Arm's model takes it, which knows the types of TOSA alone."""
-    return array.astype(np.int32) if array.dtype.name in ("uint16", "uint32", "uint64") else inside(array)
+    name = array.dtype.name
+    if name in _TINY or name in _NARROW:
+        return array.astype(np.int8 if name in _TINY else np.float16)
+    return array.astype(np.int32) if name in ("uint16", "uint32", "uint64") else inside(array)
 
 
 def _faults(test: Test, call: Callable[..., Any], graph: tj.Graph) -> Iterator[str]:
@@ -148,8 +153,12 @@ def difference(found: Array, wanted: Array, test: Test, name: str) -> str:
     found, expected = stored(found), stored(wanted)
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{name}: {found.dtype}{list(found.shape)} for {expected.dtype}{list(expected.shape)}"
-    if wanted.dtype.kind in "iub":
-        return "" if np.array_equal(found, expected) else f"{name}: {int((found != expected).sum())} differ"
+    if found.dtype.kind in "iub" or wanted.dtype.name in _NARROW:
+        return (
+            ""
+            if np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
+            else f"{name}: {int((found != expected).sum())} differ"
+        )
     step = 2 * float(ml_dtypes.finfo(wanted.dtype).eps)
     near = np.isclose(
         found.astype(np.float64), expected.astype(np.float64),

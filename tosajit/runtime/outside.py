@@ -1,4 +1,4 @@
-"""Arrays in types of the source model that TOSA lacks: uint8, uint32 and int64."""
+"""Arrays in types of the source model that TOSA lacks: uint8, uint32, int64, and narrow ones."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def entering(value: Value, given: Any, outside: str | None) -> Any:
         return given
     if array.dtype.itemsize == stored.itemsize and outside == "uint8":
         return array.view(stored)
+    if value.dtype.is_float or array.dtype.kind == "V":
+        return array.astype(stored)
     least, most = int(value.dtype.minimum), int(value.dtype.maximum)
     if array.size and not (least <= array.min() and array.max() <= most):
         raise InputError(

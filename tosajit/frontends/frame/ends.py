@@ -13,8 +13,12 @@ from tosajit.graph import Graph
 from tosajit.tracing.recorder import Trace
 from tosajit.tracing.tensor import Tensor
 
-_LACKING = frozenset({"uint8", "uint16", "uint32", "uint64", "int64"})
-"""The types that TOSA lacks, and that callers may use all the same."""
+_LACKING = {
+    "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "int64": "int64",
+    "int4": "int4", "uint4": "uint4", "int2": "int2", "uint2": "uint2",
+    "float8e4m3fnuz": "float8_e4m3fnuz", "float8e5m2fnuz": "float8_e5m2fnuz", "float4e2m1": "float4_e2m1fn",
+}  # fmt: skip
+"""The types that TOSA lacks, and that callers may use all the same, by NumPy's names."""
 
 
 Scale: TypeAlias = tuple[float, int]
@@ -104,6 +108,6 @@ class Ends:
     def _note(self, name: str, type: str, scale: Scale | None) -> None:
         """Keep the type of an input or output, if TOSA lacks it, and what its integers stand for."""
         if type in _LACKING:
-            self._types[name] = type
+            self._types[name] = _LACKING[type]
         if scale is not None:
             self._scales[name] = scale

@@ -13,14 +13,16 @@ from tosajit.errors import FileError
 from tosajit.files.wire import Message
 from tosajit.frontends.onnx import schema
 from tosajit.frontends.onnx.records import Elements
-from tosajit.frontends.onnx.schema import HALF_BYTES, STORAGE, Type
+from tosajit.frontends.onnx.schema import PACKED, STORAGE, Type
 from tosajit.storage import file_errors
 
 _MOST_ELEMENTS = 1 << 40
 _HIGHEST_RANK = 64  # that of NumPy
 _REALS = {Type.FLOAT32: "float_data", Type.FLOAT64: "double_data"}
 _INTEGERS = {Type.INT64: "int64_data", Type.UINT32: "uint64_data", Type.UINT64: "uint64_data"}
-_BITS = (Type.FLOAT16, Type.BFLOAT16, Type.FLOAT8E4M3FN, Type.FLOAT8E5M2)
+_BITS = (
+    Type.FLOAT16, Type.BFLOAT16, Type.FLOAT8E4M3FN, Type.FLOAT8E5M2, Type.FLOAT8E4M3FNUZ, Type.FLOAT8E5M2FNUZ,
+)  # fmt: skip
 """Types of floating point that are listed as the integers of their bits."""
 
 
@@ -90,7 +92,7 @@ def elements_of(message: Message, beside: Beside) -> Elements:
     found = _raw(message, beside)
     if found is None:
         return _listed(message, kind, storage, count).reshape(shape)
-    wanted = -(-count // 2) if kind in HALF_BYTES else count * storage.itemsize
+    wanted = -(-count * PACKED[kind] // 8) if kind in PACKED else count * storage.itemsize
     if found.size != wanted:
         name = "external_data" if message.integer("data_location") == schema.EXTERNAL else "raw_data"
         text = f"expected {wanted} bytes for {kind.label}{list(shape)}, found {found.size}"
@@ -109,18 +111,21 @@ def _raw(message: Message, beside: Beside) -> Array | None:
 
 
 def _typed(raw: Array, kind: Type, storage: np.dtype[np.generic], count: int) -> Array:
-    if kind in HALF_BYTES:
-        return _halves(raw, count).astype(storage)
+    if kind in PACKED:
+        return _unpacked(raw, kind, count)
     if kind is Type.BOOL:
         return np.not_equal(raw, 0)
     found: Array = raw.view(storage)
     return found
 
 
-def _halves(raw: Array, count: int) -> Array:
-    """The half bytes of bytes, with the bits of a sign as they are."""
-    halves: Array = np.stack([raw & 15, raw >> 4], axis=-1)
-    return halves.reshape(-1)[:count]
+def _unpacked(raw: Array, kind: Type, count: int) -> Array:
+    """The elements that are parts of bytes."""
+    bits = PACKED[kind]
+    parts = np.stack([raw >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], axis=-1)
+    numbers = parts.reshape(-1)[:count].astype(np.uint8)
+    found: Array = numbers.view(STORAGE[kind]) if kind is Type.FLOAT4E2M1 else numbers.astype(STORAGE[kind])
+    return found
 
 
 def _listed(message: Message, kind: Type, storage: np.dtype[np.generic], count: int) -> Array:
@@ -129,8 +134,8 @@ def _listed(message: Message, kind: Type, storage: np.dtype[np.generic], count: 
         found = message.reals(_REALS[kind], storage)
     else:
         numbers = np.array(message.integers(_INTEGERS.get(kind, "int32_data")), np.int64)
-        if kind in HALF_BYTES:
-            found = _halves(numbers.astype(np.uint8), count).astype(storage)
+        if kind in PACKED:
+            found = _unpacked(numbers.astype(np.uint8), kind, count)
         elif kind in _BITS:
             found = numbers.astype(np.uint16 if storage.itemsize == 2 else np.uint8).view(storage)
         else:

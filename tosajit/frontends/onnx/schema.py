@@ -96,11 +96,20 @@ STORAGE: dict[Type, np.dtype[np.generic]] = {
     Type.INT16: np.dtype("<i2"), Type.INT32: np.dtype("<i4"), Type.INT64: np.dtype("<i8"),
     Type.UINT8: np.dtype("u1"), Type.UINT16: np.dtype("<u2"), Type.UINT32: np.dtype("<u4"),
     Type.UINT64: np.dtype("<u8"), Type.BOOL: np.dtype("?"), Type.INT4: np.dtype(ml_dtypes.int4),
-    Type.UINT4: np.dtype(ml_dtypes.uint4),
+    Type.UINT4: np.dtype(ml_dtypes.uint4), Type.INT2: np.dtype(ml_dtypes.int2),
+    Type.UINT2: np.dtype(ml_dtypes.uint2), Type.FLOAT4E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    Type.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    Type.FLOAT8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
 }  # fmt: skip
 """How NumPy has the types."""
-HALF_BYTES = (Type.INT4, Type.UINT4)
-"""Types of which two elements are in a byte, the first one in its low bits."""
+PACKED = {Type.INT4: 4, Type.UINT4: 4, Type.FLOAT4E2M1: 4, Type.INT2: 2, Type.UINT2: 2}
+"""How many bits elements have of which several are in a byte, the first one in its low bits."""
+BOUNDS = {
+    Type.INT8: (-128, 127), Type.UINT8: (0, 255), Type.INT16: (-32768, 32767), Type.UINT16: (0, 65535),
+    Type.INT4: (-8, 7), Type.UINT4: (0, 15), Type.INT2: (-2, 1), Type.UINT2: (0, 3),
+    Type.INT32: (-(1 << 31), (1 << 31) - 1),
+}  # fmt: skip
+"""The least and the greatest number of each type that grids of integers have."""
 
 OLDEST, NEWEST = 7, 28
 """The operator sets that are known."""

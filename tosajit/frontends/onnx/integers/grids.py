@@ -7,19 +7,15 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32
 from tosajit.frontends.onnx.node import Node, Operand
-from tosajit.frontends.onnx.schema import Type
+from tosajit.frontends.onnx.schema import BOUNDS, Type
 from tosajit.frontends.scaled import Affine, Held, Scaled, Unsigned, Weights
 from tosajit.frontends.scaled.affine import quantized
 from tosajit.tracing.tensor import Tensor
 
-BOUNDS = {
-    Type.INT8: (-128, 127), Type.UINT8: (0, 255), Type.INT16: (-32768, 32767), Type.UINT16: (0, 65535),
-    Type.INT4: (-8, 7), Type.UINT4: (0, 15), Type.INT32: (-(1 << 31), (1 << 31) - 1),
-}  # fmt: skip
-"""The least and the greatest number of each type that grids have."""
 OFFSETS = {Type.UINT8: 128, Type.UINT16: 32768}
 _HELD = {
     Type.INT8: INT8, Type.UINT8: INT8, Type.INT16: INT16, Type.UINT16: INT16, Type.INT32: INT32,
+    Type.INT4: INT8, Type.UINT4: INT8, Type.INT2: INT8, Type.UINT2: INT8,
 }  # fmt: skip
 """The types that computed integers have inside of a graph."""
 

@@ -21,16 +21,13 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of
 from tosajit.frontends.onnx.operators import operator
-from tosajit.frontends.onnx.schema import STORAGE, Type
+from tosajit.frontends.onnx.operators.cast import converted
+from tosajit.frontends.onnx.schema import BOUNDS, STORAGE, Type
 from tosajit.frontends.scaled.affine import FARTHEST
 from tosajit.tracing.tensor import Tensor
 
-_BOUNDS = {
-    Type.INT8: (-128, 127), Type.UINT8: (0, 255), Type.INT16: (-32768, 32767), Type.UINT16: (0, 65535),
-    Type.INT4: (-8, 7), Type.UINT4: (0, 15), Type.INT32: (-(1 << 31), (1 << 31) - 1),
-}  # fmt: skip
-"""The least and the greatest number of each type that grids have."""
-_BYTES = "int8 uint8"
+_GRIDS = "int8 uint8 int16 uint16 int32 int4 uint4 int2 uint2"
+_REALS = "float8e4m3fn float8e5m2 float8e4m3fnuz float8e5m2fnuz float4e2m1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +75,16 @@ def grid_type(node: Node, options: GridAttributes) -> Type:
 def quantize(node: Node, options: GridAttributes) -> Operand:
     """Real numbers over a scale, rounded to the even one of two, more by a zero point, and saturated."""
     kind = grid_type(node, options)
-    if kind not in _BOUNDS:
-        if not dtype_of(kind).is_float:
-            raise Refused(f"TOSA has no grid of {kind.label}")
-        raise Refused(f"its grid is of {kind.label}, which is no integer")
-    value = typed(node[0].tensor, FP32)
-    found = nearest_even(_steps(node, value, typed(_spread(node[1], node[0], options), FP32)))
-    zero = node.optional(2)
+    value, zero = typed(node[0].tensor, FP32), node.optional(2)
+    steps = _steps(node, value, typed(_spread(node[1], node[0], options), FP32))
+    if dtype_of(kind).is_float:
+        return node.of(converted(steps, kind, options.saturate), kind)
+    if kind not in BOUNDS:
+        raise Refused(f"TOSA has no grid of {kind.label}")
+    found = nearest_even(steps)
     if zero is not None and not (zero.is_constant and not zero.raw.any()):
         found = ops.add(found, typed(_spread(zero, node[0], options), FP32))
-    low, high = _BOUNDS[kind]
+    low, high = BOUNDS[kind]
     inside = ops.clamp(found, min_val=float(low), max_val=float(high))
     return node.of(ops.cast(inside, dtype=dtype_of(kind)), kind)
 
@@ -104,7 +101,7 @@ def _dequantized(node: Node) -> Array | None:
     """The real numbers of constant integers."""
     options = node.attributes(GridAttributes)
     raw, scale, zero = node[0].raw, node[1].raw, node.optional(2)
-    if raw.dtype not in (STORAGE[one] for one in _BOUNDS):
+    if raw.dtype not in (STORAGE[one] for one in BOUNDS):
         return None
     centred = raw.astype(np.int64)
     if zero is not None:
@@ -122,17 +119,23 @@ def _beside(given: Array, like: Array, options: GridAttributes) -> Array:
     return np.repeat(given, options.block_size, axis).take(range(like.shape[axis]), axis)
 
 
-@operator("DequantizeLinear", GridAttributes, types=f"{_BYTES} int16 uint16 int32", fold=_dequantized)
+@operator("DequantizeLinear", GridAttributes, types=f"{_GRIDS} {_REALS}", fold=_dequantized)
 def dequantize(node: Node, options: GridAttributes) -> Operand:
     """Integers less a zero point, times a scale."""
     value, zero = node[0].tensor, node.optional(2)
+    if value.dtype.is_float:
+        return _of_reals(node, typed(value, FP32), options)
     wide = value if value.dtype is INT32 else ops.cast(value, dtype=INT32)
     if zero is not None and not (zero.is_constant and not zero.raw.any()):
         point = _spread(zero, node[0], options)
         wide = ops.sub(wide, point if point.dtype is INT32 else ops.cast(point, dtype=INT32))
-    found = ops.mul(ops.cast(wide, dtype=FP32), typed(_spread(node[1], node[0], options), FP32))
-    kind = node[1].type
-    return node.of(found if kind is Type.FLOAT32 else ops.cast(found, dtype=dtype_of(kind)), kind)
+    return _of_reals(node, ops.cast(wide, dtype=FP32), options)
+
+
+def _of_reals(node: Node, value: Tensor, options: GridAttributes) -> Operand:
+    """Numbers times their scales, in the type of these."""
+    found, kind = ops.mul(value, typed(_spread(node[1], node[0], options), FP32)), node[1].type
+    return node.of(typed(found, dtype_of(kind)), kind)
 
 
 @operator("DynamicQuantizeLinear", types="float32")

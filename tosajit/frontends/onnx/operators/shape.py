@@ -20,7 +20,7 @@ from tosajit.frontends.onnx.operators import MOVED, operator
 from tosajit.frontends.onnx.schema import STORAGE, Type
 from tosajit.tracing.tensor import Tensor
 
-_ANY = f"{MOVED} float64 float8e4m3fn float8e5m2"
+_ANY = f"{MOVED} float64 float8e4m3fn float8e5m2 float8e4m3fnuz float8e5m2fnuz float4e2m1"
 
 
 @operator("Identity", types=_ANY)
