@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sim.explore.space import Space
     from sim.explore.values import Range
     from sim.machine.arrays import Block, DotProduct, MacArray, RowStationary, Systolic
-    from sim.machine.errors import MachineError, MachineFileError, UnknownMachineError
+    from sim.machine.errors import MachineError, MachineFileError, MachineWarning, UnknownMachineError
     from sim.machine.files import load_machine
     from sim.machine.machine import Machine
     from sim.machine.parts import (
@@ -43,7 +43,7 @@ _WHERE = {
     "sim.explore.space": "Space",
     "sim.explore.values": "Range",
     "sim.machine.arrays": "Block DotProduct MacArray RowStationary Systolic",
-    "sim.machine.errors": "MachineError MachineFileError UnknownMachineError",
+    "sim.machine.errors": "MachineError MachineFileError MachineWarning UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
     "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad VectorUnit",
@@ -58,7 +58,7 @@ __all__ = [
     "Planner", "Energy",
     "Report",
     "Space", "Range",
-    "MachineError", "MachineFileError", "ReportError", "SpaceError", "UnknownMachineError",
+    "MachineError", "MachineFileError", "MachineWarning", "ReportError", "SpaceError", "UnknownMachineError",
 ]  # fmt: skip
 
 

@@ -204,6 +204,11 @@ def _factors(nest: Nest) -> tuple[int | None, int | None]:
         assert nest.reduction is not None
         return _largest(nest, nest.reduction.value), None
     left, right = (_largest(nest, side) for side in found)
+    if nest.verb == "contract":  # one channel and one filter leave a weight that follows no axis
+        left, right = (
+            min(reads_of(side), default=None) if number is None else number
+            for number, side in zip((left, right), found, strict=True)
+        )
     if left is None or right is None:
         return (right if left is None else left), None
     swap = _slides(nest, right) and not _slides(nest, left)

@@ -34,6 +34,9 @@ class MacArray(Part):
     factors: ClassVar[tuple[str, ...]] = ()
     """The fields whose product is how many products a cycle one array does at its full rate."""
 
+    own_channels: ClassVar[bool] = False
+    """Whether it fetches from the off-chip memory itself, so that the DMA's requests do not limit it."""
+
     kind: str
     if TYPE_CHECKING:  # declared by each kind, behind the fields that say more
         rates: Rates
@@ -87,6 +90,10 @@ class Systolic(MacArray):
     rows: Side
     columns: Side
     dataflow: Literal["output", "weight", "input"] = "weight"
+    weight_preload: bool = False
+    """Whether the operands that stay are loaded while the array works with those before them."""
+    packed_depthwise: bool = False
+    """Whether products of a single filter, as channels of a depthwise convolution are, share the array."""
     rates: Rates = BYTES_ONLY
     """Products a cycle by operand types, a factor of the full rate: `8x8`, `8x4`, `16x8`, `fp16`, …"""
 
@@ -94,11 +101,25 @@ class Systolic(MacArray):
         """The array in a few words."""
         return f"{self.rows} × {self.columns} {self.dataflow} stationary"
 
+    def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
+        """What only some dataflows can do."""
+        yield (
+            self.weight_preload and self.dataflow == "output",
+            "array.weight_preload",
+            "where outputs stay, nothing is loaded before; set it to false, or dataflow to weight or input",
+        )
+        yield (
+            self.packed_depthwise and self.dataflow != "weight",
+            "array.packed_depthwise",
+            "only rows of weights can belong to several channels; set it to false, or dataflow to weight",
+        )
+
 
 class Block(MacArray):
     """An array that works in blocks of the result, as the Ethos-U does."""
 
     factors = ("macs_per_cycle",)
+    own_channels = True
 
     kind: Literal["block"] = "block"
     family: Literal["u55", "u65", "u85"]

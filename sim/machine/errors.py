@@ -62,6 +62,10 @@ class UnknownMachineError(MachineError):
     """No machine has this name; the message suggests similar ones."""
 
 
+class MachineWarning(UserWarning):
+    """A machine is valid, but cannot do what one of its figures says."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A value as messages show it, never long."""
     try:

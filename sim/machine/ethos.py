@@ -22,6 +22,9 @@ KIB = 1 << 10
 UNLIMITED = 1 << 30
 """Stands for Vela's limit where there is no cache: the address range, 4 GiB (U55) or 1 TiB (U65, U85)."""
 
+CORSTONE = 2 << 20
+"""Bytes of SRAM that Arm's reference system has for a U55."""
+
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
@@ -63,7 +66,7 @@ def _lanes(i8: int, i16: int, i32: int) -> tuple[tuple[str, int], ...]:
     return ("bool", i8), ("i8", i8), ("i16", i16), ("i32", i32), ("i64", max(1, i32 // 2))
 
 
-_U55 = "high-end-embedded", "shared-sram"
+_U55 = "high-end-embedded", "shared-sram-2mb"
 _U65 = "high-end", "dedicated-sram-384kb"
 _U85 = "sys-dram-mid", "dedicated-sram-384kb"
 
@@ -135,6 +138,11 @@ MODES: dict[str, tuple[str, MemoryMode, int]] = {
         "Shared_Sram",
         MemoryMode(activations="scratchpad", direct=True, compressed_weights=True),
         UNLIMITED,
+    ),
+    "shared-sram-2mb": (
+        "Shared_Sram, with 2 MiB",
+        MemoryMode(activations="scratchpad", direct=True, compressed_weights=True),
+        CORSTONE,
     ),
     "dedicated-sram": ("Dedicated_Sram", MemoryMode(direct=True, compressed_weights=True), UNLIMITED),
     **{
@@ -229,7 +237,10 @@ def _sources(
     axi = f"{system}, with AXI ports of {ports} bytes a cycle ({VELA}, ethosu/vela/architecture_features.py)"
     family = {"u55": "ethosu55", "u65": "ethosu65", "u85": "ethosu85"}[about.family]
     tables = f"{VELA}, ethosu/regor/architecture/{family}/ethos_{about.family}.cpp"
-    limit = "assumed, in place of the address range to which Vela limits it" if size == UNLIMITED else mode
+    limit = {
+        UNLIMITED: "assumed, in place of the address range to which Vela limits it",
+        CORSTONE: "Arm, ML embedded evaluation kit, memory considerations: SRAM of Corstone-300 for the NPU",
+    }.get(size, mode)
     second = [
         "kind",
         "read_latency_cycles",

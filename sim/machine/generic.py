@@ -16,7 +16,7 @@ ASSUMED = "assumed"
 INTEGERS = {"8x8": 1.0, "8x4": 1.0, "16x8": 0.5, "16x16": 0.25}
 
 
-def _systolic(size: int, scratchpad: int, dram: float) -> Machine:
+def _systolic(size: int, scratchpad: int, dram: float, requests: int) -> Machine:
     """A generic array of size × size, in proportion."""
     energy, energies = scaled(scratchpad, 16, 0.8)
     lanes = {"bool": size, "i8": size, "i16": size, "i32": size, "i64": max(1, size // 2)}
@@ -32,7 +32,7 @@ def _systolic(size: int, scratchpad: int, dram: float) -> Machine:
         scratchpad=Scratchpad(
             bytes=scratchpad, banks=16, ports=3, bytes_per_cycle=6.0 * size, burst_bytes=16
         ),
-        dma=Dma(channels=2, setup_cycles=16, outstanding_requests=16),
+        dma=Dma(channels=2, setup_cycles=16, outstanding_requests=requests),
         array=Systolic(rows=size, columns=size, dataflow="weight", rates=INTEGERS),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=size),
         reduction=ReductionUnit(lanes=lanes),
@@ -97,11 +97,12 @@ def _tpu_v1() -> Machine:
         scratchpad=Scratchpad(
             bytes=24 * MIB, banks=16, ports=3, bytes_per_cycle=768, burst_bytes=256, alignment_bytes=256
         ),
-        dma=Dma(channels=2, setup_cycles=16, outstanding_requests=64),
+        dma=Dma(channels=2, setup_cycles=16, outstanding_requests=128),
         array=Systolic(
             rows=256,
             columns=256,
             dataflow="weight",
+            weight_preload=True,
             rates={"8x8": 1.0, "8x4": 1.0, "16x8": 0.5, "16x16": 0.25},
         ),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=256),
@@ -121,6 +122,7 @@ def _tpu_v1() -> Machine:
             "dma": ASSUMED,
             "array.rows": f"{paper}, section 2",
             "array.columns": f"{paper}, section 2",
+            "array.weight_preload": f"{paper}, section 2: a second tile of weights hides loads",
             "array.rates": f"{paper}, section 2: half for 16 × 8, a quarter for 16 × 16; 8x4 assumed",
             "vector.lanes": f"{paper}, section 2: 256 values a cycle; i64 assumed",
             "vector.table_lookups_per_cycle": f"{paper}, section 2: 256 values a cycle",
@@ -210,7 +212,7 @@ def _gemmini() -> Machine:
             bytes=256 * KIB, banks=4, ports=4, bytes_per_cycle=64, burst_bytes=16, alignment_bytes=16
         ),
         dma=Dma(channels=2, setup_cycles=10, outstanding_requests=64),
-        array=Systolic(rows=16, columns=16, dataflow="weight", rates=INTEGERS),
+        array=Systolic(rows=16, columns=16, dataflow="weight", weight_preload=True, rates=INTEGERS),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=16),
         reduction=ReductionUnit(lanes=lanes),
         energy=energy,
@@ -228,6 +230,7 @@ def _gemmini() -> Machine:
             "dma.outstanding_requests": f"{configuration}: max_in_flight_mem_reqs",
             "array.rows": f"{configuration}: a mesh of 16 × 16",
             "array.columns": f"{configuration}: a mesh of 16 × 16",
+            "array.weight_preload": f"{paper}: elements have two registers for weights",
             "array.rates": "assumed: wider operands as sums of 8-bit products",
             "vector.lanes": "assumed: a row of 16 elements a cycle",
             "vector.table_lookups_per_cycle": "assumed: a row of 16 elements a cycle",
@@ -250,7 +253,7 @@ def _tiny() -> Machine:
         scratchpad=Scratchpad(
             bytes=2 * KIB, banks=2, ports=2, bytes_per_cycle=16, burst_bytes=4, alignment_bytes=4
         ),
-        dma=Dma(channels=1, setup_cycles=4, outstanding_requests=2),
+        dma=Dma(channels=1, setup_cycles=4, outstanding_requests=3),
         array=Systolic(rows=4, columns=4, dataflow="output", rates=INTEGERS),
         vector=VectorUnit(lanes=lanes, fill_cycles=2),
         reduction=ReductionUnit(lanes=lanes, fill_cycles=2),
@@ -262,9 +265,9 @@ def _tiny() -> Machine:
 
 
 _MAKERS: dict[str, Callable[[], Machine]] = {
-    "systolic-16": lambda: _systolic(16, 256 * KIB, 8e9),
-    "systolic-32": lambda: _systolic(32, 512 * KIB, 16e9),
-    "systolic-128": lambda: _systolic(128, 8 * MIB, 100e9),
+    "systolic-16": lambda: _systolic(16, 256 * KIB, 8e9, 16),
+    "systolic-32": lambda: _systolic(32, 512 * KIB, 16e9, 32),
+    "systolic-128": lambda: _systolic(128, 8 * MIB, 100e9, 256),
     "dot-256": lambda: _dot(16, 16, 256 * KIB, 8e9),
     "dot-1024": lambda: _dot(32, 32, 1 * MIB, 16e9),
     "nvdla-small": lambda: nvdla("nvdla-small", 8, 8, 128 * KIB, 1e9, small=True),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from html import escape
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from sim.machine.arrays import AnyArray
-from sim.machine.errors import Fault, MachineError
+from sim.machine.errors import Fault, MachineError, MachineWarning
 from sim.machine.figures import Table, count
 from sim.machine.parts import (
     Clock,
@@ -69,6 +71,8 @@ class Machine(Part):
         faults += [Fault(f"sources.{path}", text) for path, text in self._strangers()]
         if faults:
             raise MachineError(faults)
+        for note in self.notes():
+            warnings.warn(f"{self.name}: {note}", MachineWarning, stacklevel=4)
         return self
 
     def rules(self) -> Iterator[tuple[bool, str, str]]:
@@ -92,6 +96,19 @@ class Machine(Part):
             "offchip.bandwidth_bytes_per_second",
             f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; null is unlimited",
         )
+
+    def notes(self) -> Iterator[Fault]:
+        """What cannot be had of the machine, though nothing is wrong."""
+        far, requests = self.offchip, self.dma.outstanding_requests
+        rate, latency = self.offchip_bytes_per_cycle, far.read_latency_cycles
+        if rate is None or not latency or (self.array is not None and self.array.own_channels):
+            return
+        reached = requests * far.burst_bytes / latency
+        if reached < rate:
+            needed = ceil(rate * latency / far.burst_bytes)
+            text = f"{requests} bursts of {far.burst_bytes} bytes, each {latency} cycles under way, are "
+            text += f"{reached:g} bytes a cycle, but the memory has {rate:g}; {needed} would reach that"
+            yield Fault("dma.outstanding_requests", text)
 
     def _strangers(self) -> Iterator[tuple[str, str]]:
         known = set(paths(self))
@@ -233,7 +250,7 @@ def text(machine: Machine) -> str:
     ]
     name, description = plain(machine.name), plain(machine.description, None)
     head = f"{name}: {description}" if description else name
-    return "\n".join([head, *(one.rstrip() for one in lines)])
+    return "\n".join([head, *(one.rstrip() for one in lines), *(f"note: {note}" for note in machine.notes())])
 
 
 def html(machine: Machine) -> str:
@@ -245,4 +262,5 @@ def html(machine: Machine) -> str:
     )
     head = "<tr><th>field</th><th>figure</th><th>source</th></tr>"
     caption = f"<b>{isolated(machine.name)}</b> {escape(plain(machine.description, None))}"
-    return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{cells}</tbody></table>"
+    notes = "".join(f"<p>{escape(str(note))}</p>" for note in machine.notes())
+    return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{cells}</tbody></table>{notes}"

@@ -31,7 +31,13 @@ from tosajit.runtime.body import Compute
 
 ROOT = Path(__file__).parents[2]
 NAMED = [sim.machine(name) for name in sim.machines()]
-KNOW_KINDS = ("sim/machine/arrays.py", "sim/machine/ethos.py", "sim/machine/generic.py", "sim/__init__.py")
+KNOW_KINDS = (
+    "sim/machine/arrays.py",
+    "sim/machine/ethos.py",
+    "sim/machine/generic.py",
+    "sim/machine/nvdla.py",
+    "sim/__init__.py",
+)
 """Beside sim/cost/: a kind's part, machines that have one, and what users import."""
 each_kind = pytest.mark.parametrize("kind", tuple(ARRAYS))
 SIZES = [(1, 1, 1), (7, 30, 4), (64, 5, 64), (100, 17, 1), (40, 300, 50), (3, 64, 200)]

@@ -47,6 +47,20 @@ def test_machines_round_trip_and_are_values(name: str) -> None:
     assert machine.target.scratch_bytes == machine.scratchpad.bytes
 
 
+def test_a_machine_that_cannot_reach_its_bandwidth_says_so() -> None:
+    base = sim.machine("systolic-16")
+    with pytest.warns(sim.MachineWarning, match=r"16 bursts of 64 bytes.* 10\.24 .* has 50; 79 would reach"):
+        fast = base.replace({"offchip.bandwidth_bytes_per_second": 50e9})
+    assert "note: dma.outstanding_requests: 16 bursts" in str(fast)
+    assert "16 bursts" in fast._repr_html_()
+    assert not list(fast.replace({"dma.outstanding_requests": 79}).notes())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_named_machines_reach_their_bandwidth(name: str) -> None:
+    assert not list(sim.machine(name).notes())
+
+
 def test_names_are_listed_once_and_resolve_to_themselves() -> None:
     assert len(set(sim.machines())) == len(sim.machines()) == 22
     assert len(set(EVERY)) == len(EVERY)
@@ -59,7 +73,7 @@ def test_names_are_listed_once_and_resolve_to_themselves() -> None:
 @pytest.mark.parametrize(
     ("name", "full"),
     [
-        ("ethos-u55-128", "ethos-u55-128/high-end-embedded/shared-sram"),
+        ("ethos-u55-128", "ethos-u55-128/high-end-embedded/shared-sram-2mb"),
         ("ethos-u65-256", "ethos-u65-256/high-end/dedicated-sram-384kb"),
         ("ethos-u85-256", "ethos-u85-256/sys-dram-mid/dedicated-sram-384kb"),
         ("ETHOS_U85_256/Ethos_U85_SYS_DRAM_Mid/Sram_Only", "ethos-u85-256/sys-dram-mid/sram-only"),

@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.cost.arrays import Product, systolic
+import tosajit as tj
+from sim.cost.arrays import Layers, Product, systolic
 from sim.cost.arrays.systolic import Dataflow
 from sim.cost.costs import Costs
 from sim.machine.arrays import Systolic
+from sim.machine.errors import MachineError
 from sim.machine.machine import Machine
 from sim.machine.parts import OffChip, Scratchpad
 from tiling.expr import Expr, acc, apply, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
+from tosajit.operators import CONV2D
+from tosajit.operators.types import AccType
+from tosajit.tracing.builder import GraphBuilder
 
 REFERENCE = Path(__file__).parent.parent / "data" / "npu" / "systolic.csv"
 DATAFLOWS: tuple[Dataflow, ...] = ("output", "weight", "input")
@@ -143,3 +148,76 @@ def test_types_that_the_array_lacks_take_several_passes() -> None:
     assert twice.cycles == 2 * narrow.cycles
     assert ("passes", 2) in twice.detail
     assert twice.traffic[0] == 4 * narrow.traffic[0]  # twice as often, twice as wide
+
+
+def preloaded(rows: int, columns: int, streams: list[int]) -> int:
+    """Cycles by going through folds whose operands come while the fold in front of them streams."""
+    now = loaded = rows
+    for stream in streams:
+        begun = max(now, loaded)
+        now, loaded = begun + stream, begun + rows
+    return max(now, loaded) + rows + columns - 2
+
+
+@pytest.mark.parametrize("dataflow", ["weight", "input"])
+def test_operands_that_are_loaded_in_advance_cost_what_streams_do_not_hide(dataflow: Dataflow) -> None:
+    chance = random.Random(f"preload {dataflow}")
+    for _ in range(100):
+        rows, columns = (chance.choice((1, 2, 8, 16, 128)) for _ in range(2))
+        m, k, n = (chance.randrange(1, 1 << chance.randrange(1, 10)) for _ in range(3))
+        held, streamed = (n, m) if dataflow == "weight" else (m, n)
+        folds = -(-k // rows) * -(-held // columns)
+        found = systolic.folds(dataflow, rows, columns, Product(1, m, k, n), True)
+        assert found.cycles == preloaded(rows, columns, [streamed] * folds)
+
+
+def test_channels_of_a_depthwise_convolution_share_rows_and_columns() -> None:
+    channels = Product(groups=100, rows=49, window=9, columns=1)
+    assert systolic.packed(64, 64, channels) == Product(15, 49, 63, 7)
+    assert systolic.packed(64, 4, channels) == Product(25, 49, 36, 4)
+    assert systolic.packed(8, 64, channels) == channels
+    assert systolic.packed(64, 64, Product(3, 49, 9, 1)) == Product(1, 49, 27, 3)
+    several = Product(100, 49, 9, 2)
+    assert systolic.packed(64, 64, several) == several
+
+
+@pytest.mark.parametrize(("preload", "packs"), [(True, False), (False, True), (True, True)])
+def test_closed_forms_know_what_an_array_can_do(preload: bool, packs: bool) -> None:
+    array = Systolic(rows=16, columns=8, weight_preload=preload, packed_depthwise=packs)
+    costs = systolic.SystolicCosts()
+    sizes = [(1, 7, 30, 4), (2, 64, 5, 64), (40, 100, 3, 1), (3, 9, 33, 1), (5, 1, 1, 1)]
+    products = Product(*np.array(sizes, float).T[:, None])
+    one = np.ones((1, len(sizes)))
+    layers = Layers(products, one, one, one[:, :1], one, one)
+    cycles, _ = costs.products(np.array([costs.figures(array)], float), layers)
+    for size, found in zip(sizes, cycles[0], strict=True):
+        product = systolic.packed(16, 8, Product(*size)) if packs else Product(*size)
+        assert found == systolic.folds("weight", 16, 8, product, preload).cycles
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight_preload": True, "dataflow": "output"}, "array.weight_preload: where outputs stay"),
+        ({"packed_depthwise": True, "dataflow": "input"}, "array.packed_depthwise: only rows of weights"),
+    ],
+)
+def test_what_a_dataflow_cannot_do_is_refused(changes: dict[str, Any], message: str) -> None:
+    base = machine(8, 8, "weight")
+    with pytest.raises(MachineError, match=message):
+        base.replace({f"array.{name}": value for name, value in changes.items()})
+
+
+@pytest.mark.parametrize("dataflow", DATAFLOWS)
+def test_one_channel_and_one_filter_are_work_of_the_array(dataflow: Dataflow) -> None:
+    builder = GraphBuilder()
+    source = builder.input("image", tj.INT8, (1, 8, 8, 1))
+    constants = [
+        builder.const(np.ones((1, 1, 1, 1), np.int8)),
+        builder.const(np.zeros(1, np.int32)),
+        *(builder.const(np.zeros(1, np.int8)) for _ in range(2)),
+    ]
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
+    builder.output(str(builder.add(operator, [source, *constants])))
+    report = tj.simulate(builder.build(), machine(8, 8, dataflow))
+    assert report.busy["array"] == systolic.folds(dataflow, 8, 8, Product(1, 64, 1, 1)).cycles
