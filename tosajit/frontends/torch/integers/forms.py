@@ -46,7 +46,7 @@ def on_integers(node: Node, declared: Declaration) -> tuple[Any, ...] | None:
         return (placed(node, node[0], node.type),)
     if not any(isinstance(one.value, Scaled | Unsigned) for one in node.operands):
         return None
-    name = target.split(".")[1]
+    name = target.split(".")[1].removesuffix("_copy")
     if name in MOVING:
         return moved(node, declared, name)
     if node.type is not Type.FLOAT32 or all(one.is_constant or one.scaled is None for one in node.operands):

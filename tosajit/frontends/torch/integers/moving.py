@@ -16,15 +16,17 @@ from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.records import Type
 from tosajit.tracing.tensor import Tensor
 
-_SAME = frozenset("alias clone contiguous detach dropout lift_fresh_copy alias_copy detach_copy".split())
+_SAME = frozenset("alias clone contiguous detach dropout lift_fresh".split())
 _PADDED = frozenset(("constant_pad_nd", "pad"))
 MOVING = _SAME | _PADDED | frozenset(
-    "_unsafe_view adaptive_max_pool1d adaptive_max_pool2d amax amin broadcast_to channel_shuffle chunk "
-    "expand flatten flip max_pool1d max_pool2d max_pool2d_with_indices max_pool3d movedim narrow permute "
-    "pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d repeat replication_pad1d "
-    "replication_pad2d reshape roll select slice split split_with_sizes squeeze swapaxes t tile transpose "
-    "unbind unflatten unsqueeze upsample_nearest1d upsample_nearest2d view".split()
+    "_unsafe_view adaptive_max_pool1d adaptive_max_pool2d amax amin atleast_1d broadcast_to channel_shuffle "
+    "chunk expand expand_as flatten flip max_pool1d max_pool2d max_pool2d_with_indices max_pool3d movedim "
+    "narrow permute pixel_shuffle pixel_unshuffle ravel reflection_pad1d reflection_pad2d repeat "
+    "replication_pad1d replication_pad2d reshape reshape_as roll select slice split split_with_sizes squeeze "
+    "swapaxes t tile transpose unbind unflatten unsqueeze upsample_nearest1d upsample_nearest2d view "
+    "view_as".split()
 )  # fmt: skip
+"""Without the `_copy` that some of their names have."""
 
 
 def moved(node: Node, declared: Declaration, name: str) -> tuple[Any, ...] | None:
