@@ -160,7 +160,7 @@ BETWEEN: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, Any], str]] = {
     ),
     "mean": ("aten.mean.dim", (2, 4), {**WHOLE, "dim": (2, 3)}, "REDUCE_SUM"),
     "greatest": ("aten.max_pool2d.default", (2, 4, 3, 3), {**WHOLE, "kernel_size": (2, 2)}, "MAX_POOL2D"),
-    "view": ("aten.view.default", (2, 144), {**WHOLE, "size": (2, 144)}, "RESHAPE"),
+    "view": ("aten.view.default", (2, 144), {**WHOLE, "size": (2, 144)}, "TABLE"),
     "slice": ("aten.slice.Tensor", (2, 2, 6, 6), {**WHOLE, "dim": 1, "start": 1, "end": 3}, "SLICE"),
     "select": ("aten.select_copy.int", (2, 6, 6), {**WHOLE, "dim": 1, "index": 2}, "SLICE"),
     "expand": ("aten.expand_copy.default", (3, 2, 4, 6, 6), {**WHOLE, "size": (3, 2, 4, 6, 6)}, "TILE"),

@@ -16,6 +16,7 @@ import numpy as np
 from tosajit.dtypes import SHAPE
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.operators import (
+    CAST,
     CONCAT,
     CONST,
     CONST_SHAPE,
@@ -188,11 +189,17 @@ def _operands(node: Node) -> int:
     operator = node.operator
     if isinstance(operator, CONCAT):
         return len(node.inputs)
-    if isinstance(operator, SLICE | PAD | REVERSE | IDENTITY) or operator.opcode in (*_ALONG, "CAST"):
+    if isinstance(operator, SLICE | PAD | REVERSE) or operator.opcode in _ALONG:
         return 1
+    return elementwise(node)
+
+
+def elementwise(node: Node) -> int:
+    """How many tensors a node takes, element by element; 0 if it does not work so."""
+    operator = node.operator
     if isinstance(operator, RESCALE):
         return 0 if operator.per_channel else 1
-    if isinstance(operator, TABLE):
+    if isinstance(operator, TABLE | IDENTITY | CAST):
         return 1
     return _DATA.get(operator.section.rpartition(".")[0], 0)
 
