@@ -11,11 +11,12 @@ export TOSAJIT_FRAMEWORKS ?= $(CURDIR)/.venv-frameworks
 export TOSAJIT_ONNX ?= $(CURDIR)/.venv-onnx
 export TOSAJIT_JAX ?= $(CURDIR)/.venv-jax
 export TOSAJIT_TORCH ?= $(CURDIR)/.venv-torch
+export TOSAJIT_EXECUTORCH ?= $(CURDIR)/.venv-executorch
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
 # These judge the kernels that are written for each group, however much of the generic one the cache has.
-conformance fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends onnx: export TOSAJIT_GENERIC := never
+conformance fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends onnx executorch: export TOSAJIT_GENERIC := never
 
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
@@ -30,6 +31,7 @@ FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 ONNX := $(TOSAJIT_ONNX)/.ready
 JAX := $(TOSAJIT_JAX)/.ready
 TORCH := $(TOSAJIT_TORCH)/.ready
+EXECUTORCH := $(TOSAJIT_EXECUTORCH)/.ready
 LOWEST := .venv-lowest/.ready
 ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
@@ -38,7 +40,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx jax clean environments
+.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -150,6 +152,12 @@ fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's r
 onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators: ARGS='--only resize --arm'
 	$(RUN) tools/onnx_nodes.py $(ARGS)
 
+torch: $(READY) $(TORCH)    ## torchvision's networks, as they are and quantised, against PyTorch: ARGS='resnet18'
+	$(RUN) tools/torch_networks.py $(ARGS)
+
+executorch: $(READY) $(EXECUTORCH)    ## Graphs of modules beside those of ExecuTorch's Arm backend: ARGS='lstm --machine ethos-u85-512'
+	$(RUN) tools/executorch_peer.py $(ARGS)
+
 jax: $(READY) $(JAX)    ## Drawn cases of JAX's primitives: SEED=42, ARGS='--only dot --cases 100'
 	$(RUN) tools/jax_primitives.py --seed $(SEED) $(ARGS)
 
@@ -171,7 +179,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) $(TORCH) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) $(TORCH) $(EXECUTORCH) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -242,7 +250,14 @@ $(ONNX):
 
 $(TORCH): pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet torch==2.13.0 torchvision==0.28.0 transformers==5.23.0 -e .
+	$(@D)/bin/python -m pip install --quiet torch==2.13.0 torchvision==0.28.0 torchao==0.18.0 transformers==5.23.0 -e .
+	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
+	touch $@
+
+# tosa-tools asks for an older NumPy than ExecuTorch does.
+$(EXECUTORCH):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet executorch==1.5.1 torch==2.13.0 torchvision==0.28.0 ml_dtypes
 	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
 	touch $@
 

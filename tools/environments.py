@@ -22,3 +22,9 @@ def with_torch() -> Path | None:
     """The Python that has PyTorch, if it is there: TOSAJIT_TORCH says where."""
     found = Path(os.environ.get("TOSAJIT_TORCH", ".venv-torch")) / "bin" / "python"
     return found if found.is_file() else None
+
+
+def with_executorch() -> Path | None:
+    """The Python that has ExecuTorch, if it is there: TOSAJIT_EXECUTORCH says where."""
+    found = Path(os.environ.get("TOSAJIT_EXECUTORCH", ".venv-executorch")) / "bin" / "python"
+    return found if found.is_file() else None

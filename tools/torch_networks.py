@@ -43,9 +43,9 @@ def main() -> int:
 
 
 def compared(python: Path, seed: int, names: list[str]) -> Iterator[dict[str, Any]]:
-    """How each network compares."""
+    """How each network compares; generic kernels do, as lowerings are judged."""
     command = [str(python), "-W", "ignore", str(RUNNING), "networks", str(seed), *names]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOSAJIT_GENERIC": "always"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as running:
