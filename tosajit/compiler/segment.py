@@ -101,7 +101,8 @@ class Groups:
         return {name: array for name, array in every.items() if name in used}
 
     def _own_tensors(self) -> dict[str, Tensor]:
-        found = {n: tensor_of(n, f"i{8 * a.itemsize}", a.shape) for n, a in self.added.items()}
+        kinds = {n: "f" if a.dtype.kind == "f" else "i" for n, a in self.added.items()}
+        found = {n: tensor_of(n, f"{kinds[n]}{8 * a.itemsize}", a.shape) for n, a in self.added.items()}
         for nest in self.units:
             writes = [write.access for write in nest.writes if nest.verb == "move"]
             found |= {a.operand: tensor_of(a.operand, a.type, a.shape) for a in writes}

@@ -17,6 +17,7 @@ from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.reasons import Reason
+from tosajit.host.spread import spread
 from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
@@ -35,7 +36,7 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], isa: Instruc
     """Give the contractions that the array kernels can do to them; the others stay as they are."""
     made = Prepared()
     for number, fused in enumerate(groups):
-        group = widened(fused, made, constants, isa) if isa else fused
+        group = spread(widened(fused, made, constants, isa), made, constants, number) if isa else fused
         found = _contraction(group, made, constants, isa, number)
         if isinstance(found, Reason):
             made.groups.append(group)
