@@ -411,6 +411,44 @@ def test_integers_of_16_bits_are_cut_off_as_integers(point: int) -> None:
     assert floats(network.graph(output)) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "point"), [(np.int16, 0), (np.int16, -7000), (np.uint16, 32768), (np.uint16, 11)]
+)
+@pytest.mark.parametrize("depth", [3, 700])
+def test_convolutions_of_16_bits_lose_nothing(kind: Any, point: int, depth: int) -> None:
+    x, w = numbers((1, depth, 6, 5), kind), numbers((4, depth, 3, 3))
+    scales, scale, wide = (
+        np.array([0.011, 0.007, 0.013, 0.005], np.float32),
+        np.float32(0.00037),
+        depth**0.5 / 900,
+    )
+    b = RANDOM.integers(-1000, 1000, 4).astype(np.int32)
+    network = Network(x=(x, float(scale), point))
+    network.weights(w, "w", scales)
+    network.weights(b, "b", scales * scale)
+    found = network.op("Conv", "x_real", "w_real", "b_real", pads=[1, 2, 0, 1])
+    output = network.quantize(found, wide, 5000, kind)
+    inside = np.pad(x.astype(float) - point, [(0, 0), (0, 0), (1, 0), (2, 1)])
+    totals = slid(inside, w.astype(float)) + b.reshape(1, 4, 1, 1)
+    ratios = scales.astype(float) * float(scale) / float(np.float32(wide))
+    wanted = nearest(totals * ratios.reshape(1, 4, 1, 1), 1.0, 5000, kind)
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+def test_products_of_matrices_of_16_bits_lose_nothing(op: str) -> None:
+    x, w = numbers((5, 40), np.uint16), numbers((40, 6))
+    network = Network(x=(x, 0.00037, 20000))
+    network.weights(w, "w", [0.011, 0.007, 0.013, 0.005, 0.01, 0.02], axis=1)
+    output = network.quantize(network.op(op, "x_real", "w_real"), 0.01, 30000, np.uint16)
+    scales = np.array([0.011, 0.007, 0.013, 0.005, 0.01, 0.02], np.float32).astype(float)
+    ratios = scales * float(np.float32(0.00037)) / float(np.float32(0.01))
+    wanted = nearest((x - 20000.0) @ w.astype(float) * ratios, 1.0, 30000, np.uint16)
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
 @pytest.mark.parametrize("number", range(len(networks())))
 def test_small_networks_have_integers_alone_but_for_probabilities(number: int) -> None:
     graph = tj.load(networks()[number])

@@ -13,7 +13,10 @@ from tests.onnx_cases.files import RawGraph, RawNode, RawValue, model
 from tosajit.frontends.onnx.schema import Type
 
 Array = np.ndarray[Any, Any]
-KINDS = {np.dtype(np.int8): Type.INT8, np.dtype(np.uint8): Type.UINT8, np.dtype(np.int16): Type.INT16}
+KINDS = {
+    np.dtype(np.int8): Type.INT8, np.dtype(np.uint8): Type.UINT8, np.dtype(np.int16): Type.INT16,
+    np.dtype(np.uint16): Type.UINT16,
+}  # fmt: skip
 
 
 class Network:

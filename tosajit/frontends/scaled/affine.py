@@ -9,7 +9,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import FP32, INT8, INT16, INT32, DType
+from tosajit.dtypes import FP32, INT8, INT16, INT32, INT48, DType
 from tosajit.frontends.common.division import divided
 from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.scale import kept_near, multipliers_of, rescale, scaled, zero_point
@@ -124,9 +124,10 @@ def finished(total: Tensor, scales: Array, result: Affine, most: int) -> Tensor:
 
     RESCALE rounds halves up. There are such where a scale has few bits, as powers of two have.
     """
+    if total.dtype is INT48:
+        spare = max(most.bit_length() - 31, 0)
+        return finished(_narrowed(total, spare), scales * 2.0**spare, result, most >> spare)
     ratios = np.atleast_1d(scales) / result.scale
-    if total.dtype is not INT32:
-        return clamped(_rescaled(total, ratios, result), result)
     total = kept_near(total, ratios, most)
     masks, halves = _ties(ratios, most)
     if not masks.any():
@@ -139,6 +140,11 @@ def finished(total: Tensor, scales: Array, result: Affine, most: int) -> Tensor:
     if result.dtype is INT32:
         return even
     return clamped(_rescaled(even, np.ones(1), result), result)
+
+
+def _narrowed(total: Tensor, bits: int) -> Tensor:
+    """Sums of 48 bits in 32, for which RESCALE has multipliers of 31 bits, not of 15."""
+    return scaled(total, [(1 << 14, 14 + bits)], INT32)
 
 
 def _rescaled(total: Tensor, ratios: Array, result: Affine) -> Tensor:

@@ -48,23 +48,33 @@ def products(
     write: Callable[[Products], Tensor],
     plain: Callable[[], Tensor] | None = None,
     channel: int = 0,
+    is_bordered: bool = False,
 ) -> Sum | None:
     """Sums of `depth` products of two tensors; None where integers cannot say them.
 
     `write` writes them by operands, whose `sums` say what becomes of totals, and `plain` as floating point.
-    `channel` is the dimension of weights whose indices may have scales of their own.
+    `channel` is the dimension of weights whose indices may have scales of their own. TOSA has no zero point
+    for 16 bits: if `is_bordered`, `write` puts it around the left operand, and what it adds is in the bias.
     """
     found = bytes_of(right, channel) if isinstance(right, Weights) else None
     held = right if isinstance(right, Held) else None if found is None else found[0]
-    if not isinstance(left, Held) or held is None or not _multiplied(left, held):
+    if (
+        not isinstance(left, Held)
+        or held is None
+        or not _multiplied(left, held, is_bordered and found is not None)
+    ):
         return None
     scales = float(left.scale) * (np.array([held.scale]) if found is None else found[1])
     terms = _bias(bias, scales)
+    if (terms is not None or bias is None) and left.dtype is INT16 and left.zero_point:
+        assert isinstance(right, Weights)
+        terms = _of_point(left, right, channel) + (0 if terms is None else terms)
     most = depth * left.farthest * held.farthest + (0 if terms is None else int(np.abs(terms).max()))
     wide = left.dtype is INT16
     if (bias is not None and terms is None) or (plain is None if wide else most > _MOST):
         return None
-    points = point_of(left.affine), point_of(held.affine)
+    point = point_of(left.affine) if left.dtype is INT8 else np.zeros(1, left.dtype.storage)
+    points = point, point_of(held.affine)
 
     def written(finish: Finish) -> Tensor:
         trace = current_trace()
@@ -73,13 +83,24 @@ def products(
         own = None if terms is None else trace.constant(terms.astype(total_type.storage), total_type)
         return write(Products(left.tensor, held.tensor, own, Sums(points, finish)))
 
-    return Sum(shape, written, scales, min(most, _MOST), plain=plain if wide else None)
+    return Sum(shape, written, scales, most if wide else min(most, _MOST), plain=plain if wide else None)
 
 
-def _multiplied(left: Held, right: Held) -> bool:
+def _of_point(left: Held, right: Weights, channel: int) -> Array:
+    """What the zero point adds to the sums of each channel, with the opposite sign."""
+    axis = channel % right.integers.ndim
+    row = [-1 if place == right.axis else 1 for place in range(right.integers.ndim)]
+    points = right.zero_points.astype(np.int64)
+    centred = right.integers.astype(np.int64) - (points if points.size == 1 else points.reshape(row))
+    others = tuple(place for place in range(centred.ndim) if place != axis)
+    found: Array = -left.zero_point * centred.sum(others)
+    return found
+
+
+def _multiplied(left: Held, right: Held, is_known: bool) -> bool:
     """Whether TOSA multiplies integers of such types with such zero points."""
     if left.dtype is INT16:
-        return left.zero_point == 0 and right.dtype is INT8
+        return (left.zero_point == 0 or is_known) and right.dtype is INT8
     return left.dtype is INT8 and right.dtype is INT8
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32
+from tosajit.frontends.common.numbers import number
 from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.schema import BOUNDS, Type
 from tosajit.frontends.scaled import Affine, Held, Scaled, Unsigned, Weights
@@ -65,8 +67,11 @@ def signed(value: Operand) -> Tensor | None:
     """The integers of an operand as TOSA's operators take them: those without sign less an offset."""
     if isinstance(value.value, Unsigned):
         return value.value.tensor
-    if value.type in OFFSETS or value.type not in _HELD or value.scaled is not None:
+    if value.type not in _HELD or value.scaled is not None:
         return None
+    if value.type in OFFSETS:
+        whole = value.tensor
+        return ops.cast(ops.sub(whole, number(whole, OFFSETS[value.type])), dtype=_HELD[value.type])
     return value.tensor
 
 

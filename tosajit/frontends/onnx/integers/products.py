@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from tosajit.arrays import Array
+from tosajit.dtypes import INT16
+from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.onnx.node import Operand
 from tosajit.frontends.onnx.operators.convolution import (
     ConvAttributes,
     TransposeAttributes,
+    borders_of,
     convolution,
     each,
     transposed_convolution,
 )
 from tosajit.frontends.onnx.operators.matrices import GemmAttributes
-from tosajit.frontends.scaled import Scaled, Sum, Weights
+from tosajit.frontends.scaled import Held, Scaled, Sum, Weights
 from tosajit.frontends.scaled.sums import Products, products
 from tosajit.tracing.tensor import Tensor
 
@@ -46,10 +49,25 @@ def convolved(
     counts = [one.count for one in options.spans(image.shape[2:], kernels.shape[2:])]
 
     def write(given: Products) -> Tensor:
-        return convolution(given.left, given.right, given.bias, options, given.sums)
+        left, inner = _bordered(given.left, image, options, kernels.shape[2:])
+        return convolution(left, given.right, given.bias, inner, given.sums)
 
     shape = (image.shape[0], kernels.shape[0], *counts)
-    return products(image, kernels, bias, shape, prod(kernels.shape[1:]), write, plain)
+    return products(image, kernels, bias, shape, prod(kernels.shape[1:]), write, plain, is_bordered=True)
+
+
+def _bordered(
+    value: Tensor, image: Scaled, options: ConvAttributes, kernel: Sequence[int]
+) -> tuple[Tensor, ConvAttributes]:
+    """Images of 16 bits with their zero point around them: TOSA has zeros there."""
+    if not isinstance(image, Held) or image.dtype is not INT16 or not image.zero_point:
+        return value, options
+    count = value.ndim - 2
+    gaps, steps = each(options.dilations, count), each(options.strides, count)
+    reaches = [(size - 1) * gap + 1 for size, gap in zip(kernel, gaps, strict=True)]
+    borders = borders_of(options.pads, options.auto_pad, value.shape[2:], steps, reaches)
+    whole = padded(value, [(0, 0), (0, 0), *borders], image.zero_point)
+    return whole, replace(options, auto_pad="NOTSET", pads=None)
 
 
 def spread(
@@ -88,7 +106,7 @@ def matrices(left: Scaled, right: Scaled, plain: Plain | None) -> Sum | None:
         return _product(given) if is_weighted else _batched(given)
 
     shape = (*shared, left.shape[-2], right.shape[-1])
-    return products(left, right, None, shape, left.shape[-1], write, plain, channel=-1)
+    return products(left, right, None, shape, left.shape[-1], write, plain, channel=-1, is_bordered=True)
 
 
 def _product(given: Products) -> Tensor:
@@ -122,4 +140,4 @@ def gemm(
         return _product(replace(given, right=turned, bias=own))
 
     channel = 0 if options.transB else 1
-    return products(left, right, bias, (left.shape[0], count), depth, write, plain, channel)
+    return products(left, right, bias, (left.shape[0], count), depth, write, plain, channel, is_bordered=True)
