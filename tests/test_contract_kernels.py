@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from tosajit.kernels.contract.source import (
 )
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.cpus import host, known
 from tosajit.kernels.sets.registry import available_sets, named_set
 
 LIBRARIES = available_sets()
@@ -67,6 +69,38 @@ def guarded(array: Array) -> Guarded:
     copy = Guarded(array.shape, array.dtype)
     copy.array[...] = array
     return copy
+
+
+COPY = """
+from tosajit.kernels.intrinsics import *
+from tosajit.kernels.contract.procedures import procedure
+from tosajit.kernels.sets.{}.vectors import VECTORS
+
+copy_run = procedure("copy_run", VECTORS)
+
+def kernel(args):
+    copy_run(load_i64(args, 0), load_i64(args, 1), load_i64(args, 2))
+"""
+
+
+@pytest.mark.parametrize("choice", [name for name in ("native", "haswell", "x86-64-v2") if name in known()])
+@pytest.mark.parametrize("size", [0, 1, 7, 64, 100])
+def test_no_page_behind_what_is_copied_is_read(
+    choice: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if nothing is copied."""
+    if not known()[choice] <= host().features:
+        pytest.skip(f"this machine is no {choice}")
+    monkeypatch.setenv("TOSAJIT_CPU", choice)
+    values, target = np.arange(mmap.PAGESIZE).astype(np.uint8), np.zeros(256, np.uint8)
+    protect = ctypes.CDLL(None).mprotect
+    with mmap.mmap(-1, 2 * mmap.PAGESIZE) as memory:
+        memory[: mmap.PAGESIZE] = values.tobytes()
+        end = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + mmap.PAGESIZE
+        assert protect(ctypes.c_void_p(end), mmap.PAGESIZE, 0) == 0
+        run(COPY.format(available_sets()[0]), np.array([target.ctypes.data, end - size, size], np.int64))
+        assert protect(ctypes.c_void_p(end), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE) == 0
+    np.testing.assert_array_equal(target[:size], values[mmap.PAGESIZE - size :])
 
 
 def integers(rng: np.random.Generator, dtype: DTypeLike, shape: int | tuple[int, ...]) -> Array:

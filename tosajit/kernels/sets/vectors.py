@@ -241,9 +241,10 @@ class Vectors:
         rest = constant(0, type) if other is None else other.raw
         within = (where & (PAGE - 1)) <= PAGE - type.count * type.element.width // 8
         b = self.b
-        with b.if_else(within.raw) as (yes, no):
+        bits = mask.raw if type.count == 64 else b.trunc(mask.raw, ir.IntType(type.count))
+        some = b.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+        with b.if_else(b.and_(within.raw, some)) as (yes, no):
             with yes:
-                bits = mask.raw if type.count == 64 else b.trunc(mask.raw, ir.IntType(type.count))
                 lane = b.bitcast(bits, vector(I1, type.count))
                 first, first_block = b.select(lane, self._get(where.raw, type), rest), b.block
             with no:
