@@ -16,17 +16,46 @@ import pytest
 
 import tosajit as tj
 from tests import test_control_flow, test_variables
+from tests.building import add_all
 from tests.test_cache import as_root, given_away, writable, writable_by_all
+from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.cli import main
 from tosajit.compiler.options import Options
+from tosajit.customs.attributes import written
 from tosajit.graph import Graph
 from tosajit.kernels import cache
+from tosajit.operators import CUSTOM
 from tosajit.runtime import kept
 from tosajit.runtime.archive import packed, unpacked
 from tosajit.runtime.executable import Executable
 
+
+def suppression() -> Graph:
+    """An operator whose meaning tosajit knows, with operands that are constants, between others."""
+    builder = tj.GraphBuilder()
+    boxes, scores = builder.input("boxes", tj.FP32, (6, 4)), builder.input("scores", tj.FP32, (6,))
+    numbers = [builder.const(np.array([one], np.float32), tj.FP32) for one in (0.5, 0.0, 0.0)]
+    given = written(max_output_size=3)
+    operator = CUSTOM(
+        operator_name="NON_MAX_SUPPRESSION", domain_name=customs.DOMAIN, implementation_attrs=given
+    )
+    outputs = [(tj.INT32, (3,)), (tj.FP32, (3,)), (tj.INT32, ())]
+    places, best, count = add_all(builder, operator, [boxes, scores, *numbers], outputs)
+    builder.output(builder.add(tj.OPERATORS["ABS"](), [places]), best, count)
+    return builder.build()
+
+
+def squares(domain: str = "mine", operator_name: str = "square") -> Graph:
+    """An operator of the user's."""
+    builder = tj.GraphBuilder()
+    operator = CUSTOM(operator_name=operator_name, domain_name=domain)
+    builder.output(*add_all(builder, operator, [builder.input("x", tj.FP32, (3,))], [(tj.FP32, (3,))]))
+    return builder.build()
+
+
 MORE: dict[str, Callable[[], Graph]] = {
+    "suppression": suppression,
     "choice": test_control_flow.choice,
     "variables": test_variables.accumulator,
 }
@@ -103,6 +132,52 @@ def test_what_comes_from_the_cache_has_programs_and_stages(keeping: Path) -> Non
     assert again.program == made.program
     assert str(again.explain()) == str(made.explain())
     assert list(again.stages) == list(made.stages)
+
+
+TEXT = """operator square {{
+    @input {{ x: real[s..]; }} @output {{ y: real[s..]; }} @lower {{ y[i..] = {}, i < s; }}
+}}"""
+
+
+def test_what_texts_say_is_kept_and_saved_until_they_say_something_else(keeping: Path) -> None:
+    x = np.full(3, 3, np.float32)
+    for text, expected in (("x[i..] * x[i..]", 9), ("-x[i..]", -3), ("x[i..] * x[i..]", 9)):
+        meaning = {("mine", "square"): tj.Custom(nnef=TEXT.format(text))}
+        made = tj.compile(squares(), custom=meaning)
+        assert made(x).tolist() == [expected] * 3
+    assert len(kept_files(keeping)) == 2
+    made.save(keeping / "saved")
+    assert tj.load_executable(keeping / "saved")(x).tolist() == [9, 9, 9]
+
+
+def test_what_is_a_function_of_the_users_is_neither_kept_nor_saved(keeping: Path) -> None:
+    meaning = {("mine", "square"): tj.Custom(lambda x: x * x)}
+    made = tj.compile(squares(), custom=meaning)
+    assert made(np.full(3, 3, np.float32)).tolist() == [9, 9, 9]
+    assert not kept_files(keeping)
+    with pytest.raises(tj.CompileError, match=r"CUSTOM, 'square' of domain 'mine'.*Python runs it"):
+        made.save(keeping / "saved")
+
+
+def test_an_operator_of_ours_that_the_user_has_given_another_meaning_is_not_kept(keeping: Path) -> None:
+    meaning = {(customs.DOMAIN, "WHERE"): tj.Custom(lambda x: x)}
+    made = tj.compile(squares(customs.DOMAIN, "WHERE"), custom=meaning)
+    assert not kept_files(keeping)
+    with pytest.raises(tj.CompileError, match="Python runs it"):
+        made.save(keeping / "saved")
+
+
+def test_a_file_that_names_an_operator_that_is_none_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "made"
+    tj.compile(suppression()).save(path)
+
+    def change(made: dict[str, Any]) -> None:
+        (step,) = [one for body in made["bodies"] for one in body["steps"] if one[0] == "known"]
+        step[2] = "os.system"
+
+    rewritten(path, change)
+    with pytest.raises(tj.FileError, match=r"there is no operator 'os\.system'"):
+        tj.load_executable(path)
 
 
 def test_a_checked_executable_of_a_file_still_tells_what_is_broken(tmp_path: Path) -> None:

@@ -93,9 +93,13 @@ class Options:
         known = {**_registered, **self.custom}
         return written(use, {name: one.nnef for name, one in known.items() if one.nnef is not None})
 
+    def given(self, domain: str, name: str) -> Custom | None:
+        """What the user says that a CUSTOM operator is."""
+        return self.custom.get((domain, name)) or _registered.get((domain, name))
+
     def custom_operator(self, node: str, domain: str, name: str) -> Custom:
         """The registered meaning of a CUSTOM operator."""
-        found = self.custom.get((domain, name)) or _registered.get((domain, name)) or _own(domain, name)
+        found = self.given(domain, name) or _own(domain, name)
         if found is None:
             raise CompileError(
                 f"{node} (CUSTOM): operator {name} of domain {domain} is not registered; tj.register_custom("

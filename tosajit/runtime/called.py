@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tiling.nest import Nest
 from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_faults
 from tosajit.compiler.options import Options
-from tosajit.errors import CompileError, GraphError, InputError
+from tosajit.errors import CompileError, GraphError
 from tosajit.graph import Block, Node, Value
 from tosajit.graph.binding import Use
-from tosajit.runtime.steps import Frame
+from tosajit.runtime.steps import Frame, Known, call_custom
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +44,20 @@ class CustomCall:
     """Nests that take as long on a machine; None where nothing is known of it."""
     is_cut: bool = False
     """Whether it cuts outputs of the graph to size, which are declared as large as they can be."""
+    is_own: bool = False
+    """Whether tosajit knows what it means."""
 
     def run(self, frame: Frame) -> None:
-        """Call the user's function on copies of the inputs, and check what it gives."""
-        given = self.call(*(array.copy() for array in frame.take(self.node.inputs)))
-        arrays = list(given) if isinstance(given, tuple | list) else [given]
-        if len(arrays) != len(self.outputs):
-            counts = f"gave {len(arrays)} arrays, but has {len(self.outputs)} outputs"
-            raise InputError(f"{self.node.name} (CUSTOM): {counts}")
-        for value, array in zip(self.outputs, map(np.asarray, arrays), strict=True):
-            if not self._fits(array, value) or array.dtype != value.dtype.storage:
-                raise InputError(
-                    f"{self.node.name} (CUSTOM) {value.name}: gave {array.dtype}{list(array.shape)}, "
-                    f"but the output is {value.type}"
-                )
-            frame.values[value.name] = np.array(array, order="C", copy=True)
+        """Call the function."""
+        call_custom(frame, self.node.name, self.call, self.node.inputs, self.outputs, self.is_cut)
 
-    def _fits(self, array: Array, value: Value) -> bool:
-        if array.shape == value.shape:
-            return True
-        shape = value.shape or ()
-        shrinks = all(extent <= most for extent, most in zip(array.shape, shape, strict=False))
-        return self.is_cut and array.ndim == len(shape) and shrinks
+    def known(self) -> Known | None:
+        """The same without the graph, if the meaning is ours."""
+        operator: Any = self.node.operator
+        if not self.is_own:
+            return None
+        name, attributes = operator.operator_name, operator.implementation_attrs
+        return Known(self.node.name, name, attributes, self.node.inputs, self.outputs, self.is_cut)
 
 
 def custom_call(use: Use, node: Node, options: Options, *, leaves: bool) -> CustomCall:
@@ -87,7 +77,8 @@ def custom_call(use: Use, node: Node, options: Options, *, leaves: bool) -> Cust
     assert custom.function is not None
     is_cut = leaves and (operator.domain_name, operator.operator_name) == (customs.DOMAIN, customs.CUT)
     function = _bound(custom.function, operator.implementation_attrs)
-    return CustomCall(node, function, use.outputs, is_cut=is_cut)
+    is_own = options.given(operator.domain_name, operator.operator_name) is None
+    return CustomCall(node, function, use.outputs, is_cut=is_cut, is_own=is_own)
 
 
 def _not_run(*arrays: Array) -> Sequence[Array]:

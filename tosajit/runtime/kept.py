@@ -12,7 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tiling
 from tosajit import version
@@ -44,13 +44,20 @@ def name_of(graph: Graph, options: Options) -> str:
     """The name of the executable in the cache; empty if it is not to be kept."""
     if options.machine is not None or options.interpret or any(map(_is_set, EXPLAINED)):
         return ""
-    if any(node.operator.opcode == "CUSTOM" for node in graph.nodes):
+    texts = _texts(graph, options)
+    if texts is None:
         return ""
     isa = instruction_set()
     found = hashlib.sha256(repr((version.VERSION, _sources(), environment(), isa and isa.name)).encode())
     found.update(
         repr(
-            (options.target, options.checked, options.generic == "always", sorted(options.limits.items()))
+            (
+                options.target,
+                options.checked,
+                options.generic == "always",
+                sorted(options.limits.items()),
+                texts,
+            )
         ).encode()
     )
     for part in _graph(graph):
@@ -80,6 +87,15 @@ def keep(name: str, interface: Interface, body: Body) -> None:
         return
     cache.write(name + cache.EXECUTABLE, packed(header, blobs))
     cache.trim_executables(MOST_BYTES)
+
+
+def _texts(graph: Graph, options: Options) -> list[str] | None:
+    """What texts of the user's say that CUSTOM operators are; None if a function of Python says it."""
+    used: list[Any] = [node.operator for node in graph.nodes if node.operator.opcode == "CUSTOM"]
+    given = [options.given(operator.domain_name, operator.operator_name) for operator in used]
+    if any(one is not None and one.nnef is None for one in given):
+        return None
+    return [one.nnef or "" for one in given if one is not None]
 
 
 def _is_set(variable: str) -> bool:

@@ -1,12 +1,17 @@
-"""What the executor does between programs, step by step: here variables."""
+"""What the executor does between programs, step by step: here variables and CUSTOM."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
+import numpy as np
+
+from tosajit import customs
 from tosajit.arrays import Array
+from tosajit.errors import InputError
 from tosajit.graph import Value
 from tosajit.runtime.context import Context, Variable
 
@@ -76,3 +81,52 @@ class WriteVariable:
         """Store a copy in the variable."""
         value = self.value
         frame.context.write(self.node, self.variable, value.dtype, frame.take([value.name])[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """CUSTOM (TOSA 1.0.1 section 2.15.1) whose meaning tosajit knows."""
+
+    node: str
+    operator: str
+    attributes: bytes
+    inputs: tuple[str, ...]
+    outputs: tuple[Value, ...]
+    is_cut: bool
+
+    def run(self, frame: Frame) -> None:
+        """Compute it."""
+        function = customs.meaning(self.operator)
+        assert function is not None
+        call = partial(function, attributes=self.attributes)
+        call_custom(frame, self.node, call, self.inputs, self.outputs, self.is_cut)
+
+
+def call_custom(
+    frame: Frame,
+    node: str,
+    call: Callable[..., Any],
+    inputs: Sequence[str],
+    outputs: Sequence[Value],
+    is_cut: bool,
+) -> None:
+    """Call a function on copies of the inputs, and check what it gives."""
+    given = call(*(array.copy() for array in frame.take(inputs)))
+    arrays = list(given) if isinstance(given, tuple | list) else [given]
+    if len(arrays) != len(outputs):
+        raise InputError(f"{node} (CUSTOM): gave {len(arrays)} arrays, but has {len(outputs)} outputs")
+    for value, array in zip(outputs, map(np.asarray, arrays), strict=True):
+        if not _fits(array, value, is_cut) or array.dtype != value.dtype.storage:
+            raise InputError(
+                f"{node} (CUSTOM) {value.name}: gave {array.dtype}{list(array.shape)}, "
+                f"but the output is {value.type}"
+            )
+        frame.values[value.name] = np.array(array, order="C", copy=True)
+
+
+def _fits(array: Array, value: Value, is_cut: bool) -> bool:
+    if array.shape == value.shape:
+        return True
+    shape = value.shape or ()
+    shrinks = all(extent <= most for extent, most in zip(array.shape, shape, strict=False))
+    return is_cut and array.ndim == len(shape) and shrinks

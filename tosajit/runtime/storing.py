@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tiling.target import Target
+from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES
 from tosajit.errors import CompileError
-from tosajit.graph import Value
+from tosajit.graph import Node, Value
 from tosajit.kernels import threads
 from tosajit.kernels.objects import adopt, compile_kernel, loaded, placed
 from tosajit.kernels.runnable import Image64, Members, Runnable, Slot
@@ -24,11 +25,13 @@ from tosajit.kernels.runner import Runner
 from tosajit.runtime.archive import Blobs
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.interface import Interface
-from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
+from tosajit.runtime.steps import Declare, Known, ReadVariable, Step, WriteVariable
 
 _PLAIN = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _KINDS = {str(d.storage): d.storage for d in DTYPES.values()} | {name: np.dtype(name) for name in _PLAIN}
 """The types that arrays may have, by their names."""
+OURS = (Compute, Run, Branch, Loop, Declare, ReadVariable, WriteVariable, Known)
+"""The steps that have a form."""
 
 
 def stored(interface: Interface, body: Body) -> tuple[dict[str, Any], list[memoryview]]:
@@ -80,14 +83,15 @@ class _Writer:
     def body(self, body: Body) -> int:
         """Store a body behind those that it needs; return its place."""
         if id(body) not in self.numbers:
-            wanted = {name for step in body.steps for name in _taken(step)} | {*body.outputs}
+            steps = [step if isinstance(step, OURS) else _known(step) for step in body.steps]
+            wanted = {name for step in steps for name in _taken(step)} | {*body.outputs}
             constants = {} if body.whole else {n: a for n, a in body.constants.items() if n in wanted}
             made = {
                 "name": body.name,
                 "inputs": body.inputs,
                 "outputs": body.outputs,
                 "constants": self.arrays(constants),
-                "steps": [self.step(step) for step in body.steps],
+                "steps": [self.step(step) for step in steps],
             }
             self.numbers[id(body)] = len(self.bodies)
             self.bodies.append(made)
@@ -107,7 +111,10 @@ class _Writer:
                 return ["read", node, variable, self.value(value, data=False)]
             case WriteVariable(node, variable, value):
                 return ["write", node, variable, self.value(value, data=False)]
-        raise _refusal(step)
+            case Known(node, operator, attributes, inputs, outputs, is_cut):
+                values = [self.value(value, data=False) for value in outputs]
+                return ["known", node, operator, attributes.hex(), inputs, values, is_cut]
+        raise AssertionError(step)
 
     def program(self, made: Runnable) -> dict[str, Any]:
         image = made.image
@@ -153,13 +160,23 @@ class _Writer:
         return [str(array.dtype), array.shape, self.blobs.add(array)]
 
 
-def _refusal(step: Step) -> Exception:
-    """Why a step that is none of ours cannot be stored."""
+def _known(step: Step) -> Known:
+    """A step of the user's as one of ours; raises `CompileError` if only Python knows what it does."""
     from tosajit.runtime.called import CheckLate, CustomCall
 
     assert isinstance(step, CheckLate | CustomCall)
+    if isinstance(step, CustomCall) and (known := step.known()) is not None:
+        return known
     text = "Python runs it, so the executable cannot be stored; compile the model where it is to run"
-    return CompileError(f"{step.node.name} ({step.node.operator.opcode}): {text}")
+    raise CompileError(f"{step.node.name} ({_called(step.node)}): {text}")
+
+
+def _called(node: Node) -> str:
+    """What a node's operator is called."""
+    operator: Any = node.operator
+    if operator.opcode != "CUSTOM":
+        return str(operator.opcode)
+    return f"CUSTOM, {operator.operator_name!r} of domain {operator.domain_name!r}"
 
 
 def _taken(step: Step) -> tuple[str, ...]:
@@ -170,6 +187,8 @@ def _taken(step: Step) -> tuple[str, ...]:
         case WriteVariable(value=value):
             return (value.name,)
         case Compute(runner=Runner(inputs=inputs)) | Run(runner=Runner(inputs=inputs)):
+            return inputs
+        case Known(inputs=inputs):
             return inputs
     return ()
 
@@ -204,6 +223,12 @@ class _Reader:
             case "declare" | "read" | "write":
                 node, variable, value = given
                 return _VARIABLES[kind](node, variable, self.value(value))
+            case "known":
+                node, operator, attributes, inputs, outputs, is_cut = given
+                if operator not in customs.names():
+                    raise ValueError(f"there is no operator {operator!r}")
+                values = tuple(map(self.value, outputs))
+                return Known(node, operator, bytes.fromhex(attributes), tuple(inputs), values, is_cut)
         raise ValueError(f"there is no step {kind!r}")
 
     def program(self, given: dict[str, Any]) -> Runnable:
