@@ -117,7 +117,7 @@ frameworks: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: S
 frameworks-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
 	$(RUN) tools/framework_operators.py --seed $(SEED) --pack $(ARGS)
 
-bench: $(READY) $(ARM) $(PEERS) $(TORCH) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
+bench: $(READY) $(ARM) $(PEERS) $(TORCH) $(ONNX) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)
 
 first: $(READY) $(FRAMEWORKS)   ## Time first results of new processes, from an installation of its own: ARGS='--rounds 9 FOLDER'
@@ -245,7 +245,7 @@ $(FRAMEWORKS):
 
 $(ONNX):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet onnx==1.23.2
+	$(@D)/bin/python -m pip install --quiet onnx==1.23.2 onnxruntime==1.32.0
 	touch $@
 
 $(TORCH): pyproject.toml

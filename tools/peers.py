@@ -1,8 +1,8 @@
-"""The engines that we compare with: LiteRT, OpenVINO, IREE, SciPy, PyTorch, Arm's model.
+"""The engines that we compare with: LiteRT, OpenVINO, ONNX Runtime, IREE, SciPy, PyTorch, Arm's model.
 
-`$TOSAJIT_PEERS`, `$TOSAJIT_TORCH` and `$TOSAJIT_ARM` name the environments (default: `.venv-peers` and so on,
-made by `make environments`). An engine runs in a worker process (`benching/worker.py`) of its environment's
-Python, and imports nothing but its library and NumPy.
+`$TOSAJIT_PEERS`, `$TOSAJIT_ONNX`, `$TOSAJIT_TORCH` and `$TOSAJIT_ARM` name the environments (default:
+`.venv-peers` and so on, made by `make environments`). An engine runs in a worker process
+(`benching/worker.py`) of its environment's Python, and imports nothing but its library and NumPy.
 """
 
 from __future__ import annotations
@@ -87,6 +87,33 @@ class OpenVINO:
     def outputs(self) -> Sequence[Array]:
         """Copies of the output tensors."""
         return [np.array(self.request.get_output_tensor(index).data) for index in range(self.count)]
+
+
+class ONNXRuntime:
+    """ONNX Runtime on the CPU with all of its optimisations; a call runs on arrays that are bound."""
+
+    def load(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Open `model.onnx` with `job["threads"]` threads."""
+        runtime = importlib.import_module("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = job["threads"], 1
+        session = runtime.InferenceSession(job["model"], options, providers=["CPUExecutionProvider"])
+        self.session, self.bound = session, session.io_binding()
+        for given, path in zip(session.get_inputs(), job["inputs"], strict=True):
+            self.bound.bind_ortvalue_input(given.name, runtime.OrtValue.ortvalue_from_numpy(np.load(path)))
+        for result in session.get_outputs():
+            self.bound.bind_output(result.name)
+        return {"version": importlib.metadata.version("onnxruntime")}
+
+    @property
+    def call(self) -> Callable[[], object]:
+        """`InferenceSession.run_with_iobinding`."""
+        session, bound = self.session, self.bound
+        return lambda: session.run_with_iobinding(bound)
+
+    def outputs(self) -> Sequence[Array]:
+        """Copies of the results."""
+        return [np.array(one) for one in self.bound.copy_outputs_to_cpu()]
 
 
 class ArmReference:
@@ -197,6 +224,7 @@ class Torch:
 PEERS: dict[str, type[Engine]] = {
     "litert": LiteRT,
     "openvino": OpenVINO,
+    "onnxruntime": ONNXRuntime,
     "iree": IREE,
     "scipy": SciPy,
     "torch": Torch,

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from peers import PEERS
 
-from benching.larger import LARGER, made
+from benching.larger import LARGER, OF_ONNX, made
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -37,6 +37,8 @@ def interpreter(engine: str) -> Path:
             variable, default = "TOSAJIT_TORCH", ".venv-torch"
         case "tensorflow":
             variable, default = "TOSAJIT_FRAMEWORKS", ".venv-frameworks"
+        case "onnxruntime":
+            variable, default = "TOSAJIT_ONNX", ".venv-onnx"
         case "arm":
             variable, default = "TOSAJIT_ARM", ".venv-arm"
         case _:
@@ -134,6 +136,8 @@ def model_files(model: str) -> Path:
     """The folder of a model: one of ours, or a larger one, which is made if it is not there."""
     if model in LARGER:
         return made(model, interpreter("tensorflow"), ROOT / "build/models" / model)
+    if model in OF_ONNX:
+        return made(model, interpreter("onnxruntime"), ROOT / "build/models" / model)
     from tests import models
 
     return models.folder(model)

@@ -20,15 +20,19 @@ LARGER = (
     *HELD_OUT,
 )
 """Architectures of `keras_models`, with the type of their numbers."""
-FILES = ("model.tflite", "case0_in0.npy")
+OF_ONNX = tuple(
+    f"onnx_{name}_{kind}" for name in ("mobilenet_v2", "resnet18", "encoder") for kind in ("f32", "qdq")
+)
+"""Architectures of `onnx_models`, of real numbers and with quantizers."""
 
 
 def made(name: str, python: Path, folder: Path) -> Path:
-    """The folder of a network, which is written if it is not there; `python` is one that has TensorFlow."""
-    if not all((folder / file).exists() for file in FILES):
+    """The folder of a network, which is written if it is not there, by a `python` that can."""
+    own, script = ("model.onnx", "onnx_models.py") if name in OF_ONNX else ("model.tflite", "keras_models.py")
+    if not all((folder / file).exists() for file in (own, "case0_in0.npy")):
         folder.mkdir(parents=True, exist_ok=True)
-        script = Path(__file__).with_name("keras_models.py")
-        command = [str(python), "-P", str(script), name, str(folder)]
+        script = str(Path(__file__).with_name(script))
+        command = [str(python), "-P", script, name, str(folder)]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             raise RuntimeError(f"{name} was not made: {run.stderr.strip()[-400:]}")

@@ -22,6 +22,7 @@ BUSY = 0.7  # load average
 PACKAGES = {
     "tosajit": ("tosajit", "numba", "llvmlite", "numpy"),
     "litert": ("ai-edge-litert", "openvino", "iree-base-compiler", "scipy"),
+    "onnxruntime": ("onnxruntime",),
     "arm": ("tosa-tools",),
     "zigzag": ("zigzag-dse", "scalesim"),
 }

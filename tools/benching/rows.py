@@ -11,7 +11,7 @@ from typing import Any
 
 from benching.client import Timing, Unavailable, Worker, by_turns, model_files
 from benching.graphs import CONV_MACS, DEPTHWISE_MACS, MATMUL_MACS
-from benching.larger import LARGER
+from benching.larger import LARGER, OF_ONNX
 
 AHEAD = 0.9
 """What our time is to be at most, of the better peer's."""
@@ -262,8 +262,8 @@ def model_file(engine: str, folder: Path, place: Path) -> Path:
 
 def own_file(folder: Path) -> Path:
     """The model as we read it."""
-    file = folder / "model.tosa"
-    return file if file.exists() else folder / "model.tflite"
+    files = (folder / f"model.{kind}" for kind in ("tosa", "onnx", "tflite"))
+    return next(file for file in files if file.exists())
 
 
 def fastest(timings: Sequence[tuple[str, Timing]]) -> str:
@@ -322,6 +322,7 @@ WITH_IREE = {"transformer_tiny_f32", "mobilenet_v2_f32", "resnet50_f32"}
 MODELS = (
     *(model_case(name, 1, (*PEERS, "iree") if name in WITH_IREE else PEERS) for name in (*SAMPLES, *LARGER)),
     *(model_case(name, 2, PEERS) for name in (*SAMPLES, *LARGER)),
+    *(model_case(name, threads, ("onnxruntime",)) for threads in (1, 2) for name in OF_ONNX),
     overhead_case(),
     speed_case("ds_cnn_i16x8", "ds_cnn_i16x8", "litert", 4.0),
     threads_case("mobilenet_v2", 1.7),
