@@ -8,7 +8,7 @@ from functools import partial
 
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed
+from tosajit.kernels.contract.requant import Panel, Rescaling, scaled
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.tile import Operands, TileLoops
 from tosajit.kernels.sets.values import Register, Value
@@ -49,36 +49,50 @@ def _evenest(v: Vectors, rows: Value) -> Value:
 def _column(body: TileLoops, v: Vectors, address: Value) -> None:
     """All tiles of one size down a column; the last may begin early: some rows are then stored twice."""
     job, height = Record(v, address), body.rows
-    limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
-    parameters, operands = job[TileJob.PARAMETERS], Operands.of(job)
-    initial, rows = job[TileJob.INITIAL], job[TileJob.HEIGHT]
-    places = _Places(job[TileJob.OUT], job[TileJob.OFFSETS])
-    masks = [_mask(v, job[TileJob.COLUMNS], panel) for panel in range(body.panels)]
+    operands, initial, rows = Operands.of(job), job[TileJob.INITIAL], job[TileJob.HEIGHT]
 
     def tile(index: Value) -> None:
         start = v.least(index * height, rows - height)
         totals = body.sums(v, replace(operands, a=operands.a + start * operands.a_row), initial)
-        for panel, mask in enumerate(masks):
-            loaded = Panel.at(v, parameters, panel)
-            values = [narrowed(v, total, loaded, limits) for total in totals[panel :: body.panels]]
-            places.store(v, values, start, v.isa.lanes * panel, mask)
+        Finish.of(v, job, body.panels).rows(totals, start)
 
     v.each((rows + (height - 1)) // height, tile)
 
 
-def _mask(v: Vectors, columns: Value, panel: int) -> Value:
-    return v.below(v.least(columns - v.isa.lanes * panel, v.isa.lanes))
-
-
 @dataclass(frozen=True, slots=True)
-class _Places:
-    """Where the rows of a column go: out + offsets[row]."""
+class Finish:
+    """What makes bytes of rows of sums where no sign matters, and stores the columns of a mask."""
 
+    v: Vectors
+    limits: Rescaling
+    panels: Sequence[Panel]
     out: Value
     offsets: Value
+    mask: Value
 
-    def store(self, v: Vectors, values: Sequence[Register], start: Value, column: int, mask: Value) -> None:
-        """Store rows from `start` on."""
-        first = self.offsets + start * 8
-        for row, value in enumerate(values):
-            v.store_part(value, self.out + column + v.loaded(first + 8 * row), mask)
+    @classmethod
+    def of(cls, v: Vectors, job: Record, panels: int) -> Finish:
+        """Load what is known from the arguments."""
+        limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
+        loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
+        mask = v.below(job[TileJob.COLUMNS])
+        return cls(v, limits, loaded, job[TileJob.OUT], job[TileJob.OFFSETS], mask)
+
+    @property
+    def several(self) -> int:
+        """Return how many rows are narrowed together."""
+        return max(1, self.v.isa.narrowed // len(self.panels))
+
+    def rows(self, totals: Sequence[Register], start: Value) -> None:
+        """Store rows of sums, from row `start` on."""
+        count = self.several * len(self.panels)
+        for first in range(0, len(totals), count):
+            self._together(totals[first : first + count], start + first // len(self.panels))
+
+    def _together(self, totals: Sequence[Register], start: Value) -> None:
+        v, panels, offsets = self.v, len(self.panels), self.offsets + start * 8
+        words = [scaled(v, total, self.panels[n % panels], self.limits) for n, total in enumerate(totals)]
+        values = v.narrow_all(words, self.limits.low, self.limits.high)
+        for row in range(len(totals) // panels):
+            value = v.joined(values[row * panels : (row + 1) * panels])
+            v.store_part(value, self.out + v.loaded(offsets + 8 * row), self.mask)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tosajit.kernels.contract.fused import Finish
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.tile import Operands
-from tosajit.kernels.sets.values import Number, Value
+from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
 
 PAIR = 2
@@ -56,7 +56,7 @@ def tile_rescale_matrices(v: Vectors, address: Value) -> None:
 def _column(panels: int, v: Vectors, address: Value) -> None:
     """All tiles down a column; the last may begin early: some rows are then stored twice."""
     job = Record(v, address)
-    tile, finish, rows = _Tile.of(v, job, panels), _Finish.of(v, job, panels), job[TileJob.HEIGHT]
+    tile, finish, rows = _Tile.of(v, job, panels), Finish.of(v, job, panels), job[TileJob.HEIGHT]
     height = _height(v, rows)
     lefts = (rows + (height - 1)) // height
 
@@ -67,7 +67,7 @@ def _column(panels: int, v: Vectors, address: Value) -> None:
         for row, words in enumerate(places):
             tile.store(row, words)
         for start, words in zip(starts, places, strict=True):
-            finish.rows(words, tile.pitch, start, height)
+            _finish(v, finish, words, start, height)
 
     def every() -> None:
         v.each(lefts // PAIR, lambda index: several(index * PAIR, PAIR))
@@ -148,35 +148,17 @@ class _Tile:
             self.v.store_rows(_total(row, panel), place, self.pitch)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finish:
-    """What makes int8 of sums, and where these go: out + offsets[row]."""
+def _finish(v: Vectors, finish: Finish, words: Value, start: Value, height: Value) -> None:
+    """Rescale and store so many rows of sums, some at a time; the last of these may begin early."""
+    panels, step = len(finish.panels), v.isa.register_bytes
 
-    v: Vectors
-    limits: Rescaling
-    panels: Sequence[Panel]
-    masks: Sequence[Value]
-    out: Value
-    offsets: Value
+    def together(count: int) -> None:
+        def some(index: Value) -> None:
+            first = v.least(index * count, height - count)
+            places = [words + (first + row) * (PAIR * step) for row in range(count)]
+            totals = [v.load(place + panel * step, "i32") for place in places for panel in range(panels)]
+            finish.rows(totals, start + first)
 
-    @classmethod
-    def of(cls, v: Vectors, job: Record, panels: int) -> _Finish:
-        """Load what is known from the arguments."""
-        limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
-        loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
-        rest = [job[TileJob.COLUMNS] - v.isa.lanes * panel for panel in range(panels)]
-        masks = [v.below(v.least(columns, v.isa.lanes)) for columns in rest]
-        return cls(v, limits, loaded, masks, job[TileJob.OUT], job[TileJob.OFFSETS])
+        v.each((height + (count - 1)) // count, some)
 
-    def rows(self, words: Value, pitch: Number, start: Value, height: Value) -> None:
-        """Rescale and store so many rows from `start` on."""
-        v, first = self.v, self.offsets + start * 8
-
-        def row(index: Value) -> None:
-            place = self.out + v.loaded(first + index * 8)
-            for panel, (loaded, mask) in enumerate(zip(self.panels, self.masks, strict=True)):
-                sums = v.load(words + index * pitch + panel * v.isa.register_bytes, "i32")
-                value = narrowed(v, sums, loaded, self.limits)
-                v.store_part(value, place + v.isa.lanes * panel, mask)
-
-        v.each(height, row)
+    v.when(height >= finish.several, lambda: together(finish.several), lambda: together(1))

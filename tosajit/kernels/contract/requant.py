@@ -54,6 +54,11 @@ class Panel:
 
 def narrowed(v: Vectors, words: Register, panel: Panel, rescaling: Rescaling) -> Register:
     """Return sums of a panel's channels as bytes."""
+    return v.narrow(scaled(v, words, panel, rescaling), rescaling.low, rescaling.high)
+
+
+def scaled(v: Vectors, words: Register, panel: Panel, rescaling: Rescaling) -> Register:
+    """Return sums of a panel's channels as what remains to be clipped to bytes."""
     lanes = range(v.isa.lanes)
     odds = v.shuffled(words, words, [lane | 1 for lane in lanes])
     even = v.even_products(v.view(words, "i64"), panel.even_factor) + panel.even_addend
@@ -62,7 +67,7 @@ def narrowed(v: Vectors, words: Register, panel: Panel, rescaling: Rescaling) ->
     upper = v.shuffled(v.view(even, "i32"), v.view(odd, "i32"), uppers)
     if rescaling.signed:
         upper = upper + v.down(words, 31)
-    return v.narrow(upper >> panel.shift, rescaling.low, rescaling.high)
+    return upper >> panel.shift
 
 
 def put(v: Vectors, register: Register, where: Value, mask: Value | None) -> None:

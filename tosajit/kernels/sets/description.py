@@ -55,6 +55,8 @@ class InstructionSet:
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
     byte_dots: bool = True
     """Whether it adds products of four bytes to a word in one instruction."""
+    narrowed: int = 1
+    """Registers of words that are best made bytes together."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
     matrices: Matrices | None = None

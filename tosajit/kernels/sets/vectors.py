@@ -218,6 +218,11 @@ class Vectors:
         turns = [lane // 2 + count * (lane % 2) for lane in range(2 * count)]
         return self.shuffled(first, second, turns[:count]), self.shuffled(first, second, turns[count:])
 
+    def joined(self, registers: Sequence[Register]) -> Register:
+        """Return one register of bytes of words, or two as one."""
+        first, *others = registers
+        return self.shuffled(first, others[0], range(2 * self.isa.lanes)) if others else first
+
     # Parts of registers.
 
     def below(self, count: Value) -> Value:
@@ -340,6 +345,10 @@ class Vectors:
         for name, limit in zip(("smax", "smin"), wide, strict=True):
             words = self.instruction(f"llvm.{name}", words, [words, self._value(limit)])
         return self._value(self.b.trunc(words.raw, self._type("i8", words.lanes)))
+
+    def narrow_all(self, words: Sequence[Register], low: Value, high: Value) -> list[Register]:
+        """Return registers of words as bytes within limits, a register each."""
+        return [self.narrow(register, low, high) for register in words]
 
     # LLVM.
 
