@@ -31,10 +31,10 @@ def test_words_and_names_say_which_cpus(text: str, names: tuple[str, ...]) -> No
     assert ready_kernels.cpus(text) == names
 
 
-def test_all_has_every_set_of_this_architecture_that_machines_without_avxvnni_run() -> None:
+def test_all_has_every_set_of_this_architecture() -> None:
     features = [named("x86_64")[name] for name in ready_kernels.WORDS["all"]]
     best = {next(name for name, made in SETS.items() if made(one)) for one in features}
-    assert best == set(SETS) - {"neon", "avxvnni"}
+    assert best == set(SETS) - {"neon"}
 
 
 def test_a_cpu_that_nobody_knows_is_refused_with_a_remedy(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,12 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.fixture(autouse=True)
+def _without_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(showing, "FOLDER", tmp_path / "tosajit" / "kernels" / "compiled")
+    showing._tell_remedy.cache_clear()
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Standard error as a terminal, where everything is shown at once."""
@@ -37,6 +44,26 @@ def test_a_terminal_has_a_line_that_goes_away(terminal: Terminal) -> None:
         assert terminal.getvalue().endswith(" 1 of 4 kernels compiled, 3 left\033[K")
         tell(4, 4)
     assert terminal.getvalue().endswith("4 of 4 kernels compiled, 0 left\033[K\r\033[K")
+
+
+def test_a_copy_of_the_repository_without_kernels_tells_once_what_makes_them(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "Makefile").touch()
+    for _ in range(2):
+        with shown(None) as tell:
+            tell(1, 4)
+    assert terminal.getvalue().count("`make kernels`") == 1
+
+
+@pytest.mark.parametrize("there", ["Makefile", "tosajit/kernels/compiled/native"])
+def test_what_has_kernels_or_is_installed_tells_of_no_remedy(
+    there: str, terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / there).mkdir(parents=True)
+    with shown(None) as tell:
+        tell(1, 4)
+    assert "make" not in terminal.getvalue()
 
 
 def test_what_is_quick_is_not_shown(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,11 @@ VARIABLE = "TOSAJIT_KERNELS"
 WORDS = {
     "none": (),
     "host": ("native",),
-    "all": ("x86-64-v2", "x86-64-v3", "x86-64-v4", "cascadelake", "icelake-server", "znver4"),
-}
+    "all": (
+        "x86-64-v2", "x86-64-v3", "alderlake",
+        "x86-64-v4", "cascadelake", "icelake-server", "znver4", "sapphirerapids",
+    ),
+}  # fmt: skip
 """What `TOSAJIT_KERNELS` may say beside names of CPUs; `all`: each set of features that kernels use."""
 WORKERS = os.cpu_count() or 1
 MINUTES = 10.0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 from sim.bar import bar_text, in_notebook
+from tosajit.kernels.ready import FOLDER
 
 Progress = Callable[[int, int], None]
 AFTER_SECONDS = 0.5
@@ -34,6 +36,16 @@ def _silent(done: int, total: int) -> None:
     """Nobody looks."""
 
 
+@cache
+def _tell_remedy() -> None:
+    """Tell once that a copy of the repository, which brings no kernels, can have them."""
+    if not FOLDER.is_dir() and (FOLDER.parents[2] / "Makefile").is_file():
+        text = (
+            "tosajit: this copy of the repository has no kernels; `make kernels` makes those of most models"
+        )
+        print(text, file=sys.stderr, flush=True)
+
+
 class _Line:
     """A line that is drawn again and again."""
 
@@ -57,6 +69,8 @@ class _Line:
         """Wipe it away on a terminal; in a notebook it stays."""
         if self._last:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if self._last or self._handle:
+            _tell_remedy()
 
     def _write(self, text: str) -> None:
         from IPython.display import display
