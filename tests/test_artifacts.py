@@ -198,7 +198,10 @@ import sys
 import numpy as np
 import tosajit as tj
 found, *_ = tj.load_executable(sys.argv[1])(np.load(sys.argv[2]))
-heavy = {"numba", "pydantic", "tosajit.compiler.stages", "tosajit.operators", "tosajit.checks", "tiling.plan"}
+heavy = {
+    "numba", "pydantic", "html", "tiling.plan", "tosajit.graph.operator", "tosajit.compiler.stages",
+    "tosajit.operators", "tosajit.checks",
+}
 print(found.tobytes().hex(), sorted(heavy & set(sys.modules)))
 """
     command = [sys.executable, "-c", code, str(tmp_path / "made"), str(tmp_path / "image.npy")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from html import escape
 
 LONGEST = 120
 """Characters of a name that are shown."""
@@ -45,6 +44,8 @@ def paragraph(text: str) -> str:
 
 def isolated(name: str) -> str:
     """A name in HTML; letters that are read from right to left do not turn what stands beside it."""
+    from html import escape
+
     return f"<bdi>{escape(plain(name))}</bdi>"
 
 

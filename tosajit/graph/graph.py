@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiling.words import isolated, plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.graph.operator import Operator, shown
+
+if TYPE_CHECKING:
+    from tosajit.graph.operator import Operator
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,6 +187,8 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _arguments(block: Block, node: Node) -> str:
+    from tosajit.graph.operator import shown  # which executables in files do without
+
     parts = [_named(name) for name in node.inputs]
     constant = block.values.get(node.outputs[0]) if node.outputs else None
     if constant is not None and constant.data is not None and not node.inputs:
@@ -231,6 +235,8 @@ def graph_html(graph: Graph) -> str:
 
 
 def _row(block: Block, node: Node) -> str:
+    from html import escape
+
     operator = node.operator
     link = f'<a href="{SPECIFICATION}#_{operator.opcode.lower()}" title="section {operator.section}">'
     cells = [
