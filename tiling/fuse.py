@@ -43,8 +43,8 @@ def fuse(
     for into_reductions in (False, True):
         state.pull(into_reductions)
         state.push()
+    state.forget()
     if not frugal:
-        state.forget()
         return tuple(state.live())
     state.merge()
     return tuple(_split(nest) if nest.verb == "reduce" else nest for nest in state.live())

@@ -10,7 +10,7 @@ from sim.cost.arrays import Task, costs_of, hardware_of
 from sim.cost.datapath import Datapath
 from sim.cost.forms import Form, form_of
 from sim.cost.support import UnsupportedError, array_rate, operand_types
-from sim.cost.vector import map_work, move_runs, move_work, product_work, reduce_work
+from sim.cost.vector import each_looked_up, map_work, move_runs, move_work, product_work, reduce_work
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from tiling.nest import Nest
@@ -84,7 +84,7 @@ def work(path: Datapath, nest: Nest, tile: Tile) -> Work:
         case "contract":
             return contract_work(path, form, tile)
         case _ if form.pure_move:
-            spread = move_runs(form, tile)[0] > 1
+            spread = move_runs(form, tile)[0] > 1 or each_looked_up(form, tile)
             return (_array_work(path, form, tile) if spread else None) or move_work(path, form, tile)
         case "reduce":
             return _array_work(path, form, tile) or reduce_work(path, form, tile)

@@ -95,6 +95,12 @@ def move_runs(form: Form, tile: Sequence[int]) -> tuple[int, int]:
     return max(1, ceil(prod(tile) * BYTES[target.type] / run)), run
 
 
+def each_looked_up(form: Form, tile: Sequence[int]) -> bool:
+    """Whether data choose every element on its own, as those of a table."""
+    looked_up = (stream.lookup for stream in form.streams)
+    return any(axes is not None and prod(tile[axis] for axis in axes) >= prod(tile) for axes in looked_up)
+
+
 def together(source: Access, target: Access, tile: Sequence[int]) -> int:
     """Elements that follow each other in both operands, in the same order."""
     count = len(tile)

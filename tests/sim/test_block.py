@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.cost.ethos.blocks import chosen
+from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
 from sim.cost.ethos.parts import Choice, Layer, Op, Part55, Part85, Shape, part
 from sim.cost.ethos.u55 import part_kernel as part_kernel_u55

@@ -12,7 +12,7 @@ import pytest
 import sim
 import tosajit as tj
 from sim.cost.costs import Costs
-from sim.cost.ethos.blocks import chosen
+from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Memory, layer_cycles
 from sim.cost.ethos.parts import Layer, Op, Shape, part
 from sim.cost.support import UnsupportedError

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from math import ceil
 
-from sim.cost.ethos import u55, u85
+from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
 from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape
 from sim.cost.ethos.passes import (
@@ -16,6 +15,7 @@ from sim.cost.ethos.passes import (
     chain_rate,
     chains,
     integer,
+    pooled,
     transposed,
 )
 from sim.cost.ethos.passes import work as pass_work
@@ -72,23 +72,14 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
 
 def _behind(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> int:
     """How many stages the U85 chains behind a contraction."""
-    return 0 if isinstance(hardware, Part55) else chain_length(stages, CHAIN - 1)
+    alone = isinstance(hardware, Part55) or not stages or pooled(stages[0])
+    return 0 if alone else chain_length(stages, CHAIN - 1)
 
 
 def _chained_rate(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> float:
     if isinstance(hardware, Part55):
         return 0.0
     return sum(chain_rate(hardware, stage, last=stage is stages[-1]) * stage.times for stage in stages)
-
-
-@lru_cache(maxsize=1 << 14)
-def chosen(hardware: Part55 | Part85, layer: Layer) -> Choice:
-    """The block for a layer; where no block fits, one microblock."""
-    found = u85.choose(hardware, layer) if isinstance(hardware, Part85) else u55.choose(hardware, layer)
-    if found is not None:
-        return found
-    micro = hardware.microblocks[0] if isinstance(hardware, Part85) else hardware.microblock
-    return Choice(micro, Shape(*layer.needed(micro), min(layer.input.depth, 8)), micro, False)
 
 
 def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: Stage) -> Layer:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod
+from math import ceil, gcd, prod
 from typing import NamedTuple
 
-from sim.cost.ethos.cycles import Memory
-from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Part55, Part85, part
+from sim.cost.ethos.choosing import chosen
+from sim.cost.ethos.cycles import Memory, layer_cycles
+from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part
 from sim.cost.ethos.stages import Stage, stages_of
-from sim.cost.geometry import by_nest
+from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
 from sim.cost.work import Work
 from sim.machine.arrays import Block
@@ -17,6 +18,8 @@ from sim.machine.machine import Machine
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
+CHANNELS = 16
+"""Of the bricks that feature maps are stored in."""
 CHAIN = 4
 """Operations that the U85 does in one go, results going on through a buffer."""
 
@@ -95,7 +98,7 @@ def chain_length(stages: Sequence[Stage], limit: int) -> int:
     """How many stages make one chain: over the same points, and without copies into other forms."""
     length = 0
     for stage in stages[:limit]:
-        if length and stage.axes != stages[0].axes:
+        if length and (stage.axes != stages[0].axes or pooled(stage)):
             break
         length += 1
     return length
@@ -103,6 +106,8 @@ def chain_length(stages: Sequence[Stage], limit: int) -> int:
 
 def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int]) -> int:
     """Cycles of one pass on its own."""
+    if pooled(stage):
+        return pool_cycles(hardware, memory, stage, tile)
     results = points(stage, tile)
     # Operands that are repeated are read for every result.
     moved = sum(BYTES[source.type] for source in stage.operands) + BYTES[stage.type]
@@ -113,6 +118,9 @@ def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int])
 def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
     """Cycles of a chain: the output stage takes each operation in turn, only its ends touch memory."""
     results = points(stages[0], tile)
+    if pooled(stages[0]):
+        behind = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages[1:])
+        return pool_cycles(hardware, memory, stages[0], tile, behind)
     rate = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages)
     moved = 0
     for stage in stages:
@@ -121,6 +129,27 @@ def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Se
     first = stages[0].operands
     moved += sum(_size(s.type, s.axes, tile) for s in first if s.stage is not None)
     return max(ceil(rate * results), ceil(_per_cycle(memory, moved)))
+
+
+def pooled(stage: Stage) -> bool:
+    """Whether a stage sends what it reads through a table and does nothing else."""
+    return stage.kind == "copy" and stage.table and bool(stage.operands)
+
+
+def pool_cycles(
+    hardware: Part55 | Part85, memory: Memory, stage: Stage, tile: Sequence[int], behind: float = 0.0
+) -> int:
+    """Cycles of a pooling of single elements, which is how what the array leaves as it is goes through it.
+
+    Nests do not know channels where these are one axis with columns: maps are taken to be square.
+    """
+    (source,) = stage.operands
+    bits, results = 8 * BYTES[source.type], points(stage, tile)
+    deep = gcd(results, CHANNELS)
+    pairs = max(1, bits // 16)  # wider elements go as pairs of 16 bits
+    shape = Shape(*squarest(results // deep), deep * pairs)
+    layer = Layer("pool", shape, shape, bits=min(bits, 16), output_bits=8 * BYTES[stage.type])
+    return layer_cycles(hardware, layer, chosen(hardware, layer), memory, behind).total * stage.times
 
 
 def _size(type: str, axes: frozenset[int], tile: Sequence[int]) -> int:

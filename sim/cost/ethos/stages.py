@@ -149,8 +149,9 @@ class _Finder:
         given = [source for source in sources if source is not None]
         main = given[0]
         family = expr.scalar.family
-        alone = len(given) == 1 or (family in SCALING and sources[0] is main)
-        if alone and family in SCALING:
+        scaling = family in SCALING or (expr.scalar.base == "shl" and BYTES[main.type] <= 2)
+        alone = len(given) == 1 or (scaling and sources[0] is main)
+        if alone and scaling:
             return self._scaled(main, expr)
         if alone and family == "clamp":
             return self._clamped(main, expr)
@@ -199,7 +200,9 @@ class _Finder:
         """A function of one narrow value: a table, with whatever is done to its entries."""
         source = self.visit(index)
         assert source is not None
+        # A table of 16 bits is interpolated, which takes a pass of its own.
         ready = source.stage is not None and not source.scaled and not self.stages[source.stage].table
+        ready = ready and BYTES[source.type] == 1
         if not ready:
             source = self._copy(source, type)
         assert source.stage is not None
@@ -251,11 +254,13 @@ class _Finder:
         table, wide = False, False
         for operand in expr.operands:
             inner, looked_up = self._narrow(operand)
-            if (inner is None or inner) and operand.type in NARROW and not looked_up:
-                inner = frozenset({operand})
+            if operand.type in NARROW and _is_root(operand, inner, looked_up):
+                inner, looked_up = frozenset({operand}), False
             table = table or looked_up
             wide = wide or inner is None
             roots |= inner or frozenset()
+        if _multiplies_words(expr, roots, [self._narrow(operand)[0] for operand in expr.operands]):
+            return frozenset(expr.operands), False
         return (None if wide else roots), table
 
     def _narrow_read(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
@@ -275,6 +280,23 @@ class _Finder:
                     return None, False
                 roots |= inner
         return roots, True
+
+
+def _is_root(operand: Expr, roots: frozenset[Expr] | None, looked_up: bool) -> bool:
+    """Whether functions of a narrow operand are tables of it, and not of the one value that it comes from.
+
+    Of a table's result they are, where it has 16 bits: interpolations cannot be put into one.
+    """
+    if looked_up:
+        return BYTES[operand.type] > 1 and operand.op != "read"
+    return roots is None or len(roots) > 1
+
+
+def _multiplies_words(expr: Expr, roots: frozenset[Expr], factors: list[frozenset[Expr] | None]) -> bool:
+    """Whether an expression is a product of two functions of one value of 16 bits, which is no table's."""
+    if expr.scalar.family != "multiply" or sum(1 for factor in factors if factor is None or factor) < 2:
+        return False
+    return any(BYTES[root.type] > 1 for root in roots)
 
 
 def _plain(expr: Expr) -> bool:
