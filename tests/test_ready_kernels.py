@@ -46,6 +46,16 @@ def test_a_cpu_that_nobody_knows_is_refused_with_a_remedy(
     assert not (tmp_path / "compiled").exists()
 
 
+def test_a_build_that_takes_too_long_says_that_kernels_are_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ready_kernels, "FOLDER", tmp_path / "compiled")
+    monkeypatch.setattr(ready_kernels, "MINUTES", 0.0)
+    monkeypatch.setattr(ready_kernels, "COMPILE", "import time; time.sleep(600)")
+    assert ready_kernels.compiled("native", [Path("model.tosa")]) == 0
+    assert "stopped after 0 minutes, the rest is left to its first use" in capsys.readouterr().out
+
+
 def test_kernels_are_put_where_they_are_looked_for() -> None:
     assert Path(ready.__file__).with_name("compiled") == ready_kernels.FOLDER
 

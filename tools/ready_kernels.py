@@ -129,6 +129,8 @@ def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
             )
         codes = [process.wait() for process in processes]
         timely = end.is_alive()
+        if not timely:
+            print(f"kernels for {cpu}: stopped after {MINUTES:g} minutes, the rest is left to its first use")
         end.cancel()
         faults.seek(0)
         return faults.read() if any(codes) and timely else ""
