@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sim
 import tosajit as tj
 from tosajit import ops
 from tosajit.compiler.segment import Groups
@@ -173,3 +174,29 @@ def test_a_variable_is_moved_once_for_each_use_and_takes_time() -> None:
     for one in moves:
         sizes = {key: size for key, size in one.traffic.items() if "offchip" in key and size}
         assert sorted(sizes.values()) == [24, 24]
+
+
+def test_equal_constants_are_in_memory_once() -> None:
+    weight = np.arange(32 * 32, dtype=np.int8).reshape(32, 1, 1, 32)
+
+    def network(image: tj.Tensor, copies: int) -> tj.Tensor:
+        for _ in range(3):
+            image = ops.cast(ops.conv2d(image, weight.copy() if copies else weight), "INT8")
+        return image
+
+    image = np.ones((1, 4, 4, 32), np.int8)
+    graphs = [tj.trace(lambda x, copies=copies: network(x, copies), image) for copies in (0, 1)]
+    machine = sim.machine("systolic-16").replace({"memory.weights": "scratchpad"})
+    one, other = (tj.simulate(graph, machine) for graph in graphs)
+    assert one.peak_scratchpad_bytes == other.peak_scratchpad_bytes < 3 * weight.nbytes
+    results = [tj.compile(graph, machine=machine)(image) for graph in graphs]
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST"])
+def test_an_image_larger_than_the_scratchpad_can_be_resized(mode: str) -> None:
+    """The four elements that a result is made of may be anywhere in it."""
+    image = np.random.default_rng(1).integers(-128, 128, (1, 30, 25, 3), np.int8)
+    graph = tj.trace(lambda x: ops.resize(x, (6, 4, 2, 2), (1, 0), (3, 0), mode=mode), image)
+    small = tj.compile(graph, machine="tiny")(image)
+    np.testing.assert_array_equal(small, tj.compile(graph)(image))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tiling.fuse import fuse
-from tiling.nest import Nest
+from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
 from tiling.target import Target
@@ -20,14 +22,34 @@ if TYPE_CHECKING:
 
 ROOMY = Target("any NPU", scratch_bytes=1 << 62)
 """Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
+LARGE = 64
+"""Bytes from which on equal constants are one."""
 RANKS = ("contract", "reduce", "map", "move")
 
 
 def groups_for(segment: Segment, target: Target) -> Groups:
     """The groups for a target with a scratchpad."""
-    nests, kept = segment.nests, set(segment.outputs)
+    nests, kept = with_constants_once(segment), set(segment.outputs)
     groups = fuse(nests, kept, lambda group: fits(group, target), frugal=True)
     return Groups(segment, tuple(_named(nests, groups)))
+
+
+def with_constants_once(segment: Segment) -> list[Nest]:
+    """The nests, which read equal constants where the first of these is; small ones are not compared."""
+    large = {name: array for name, array in segment.constants.items() if array.nbytes >= LARGE}
+    forms = {name: (segment.tensors[name].dtype, array.shape) for name, array in large.items()}
+    several, first = Counter(forms.values()), dict[object, str]()
+    same = {
+        name: first.setdefault((forms[name], sha256(array.tobytes()).digest()), name)
+        for name, array in large.items()
+        if several[forms[name]] > 1
+    }
+
+    def found(access: Access) -> Access:
+        name = same.get(access.operand, access.operand)
+        return access if name == access.operand else replace(access, operand=name)
+
+    return [map_accesses(nest, found) for nest in segment.nests]
 
 
 def _named(nests: Sequence[Nest], groups: Sequence[Nest]) -> list[Nest]:
