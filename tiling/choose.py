@@ -302,17 +302,19 @@ def least_room(nest: Nest, target: Target) -> int:
 def _room(nest: Nest, target: Target, tile: tuple[int, ...]) -> int:
     """Bytes of the boxes of a tile."""
     total = 0
+    tables = 2 * sum(map(_table_bytes, nest.reads)) <= (target.scratch_bytes or 0)
     for number, access in enumerate(nest.accesses):
         steps = box_steps(access, nest.extents) if target.strided else ()
         size = box_bytes(access, tile, steps)
-        small = not access.indirect or 2 * _table_bytes(access) <= (target.scratch_bytes or 0)
-        if small if number < len(nest.reads) else dense_box(access, tile, steps):
+        if tables or not access.indirect if number < len(nest.reads) else dense_box(access, tile, steps):
             total += aligned(size, target)
     return total
 
 
 def _table_bytes(access: Access) -> int:
-    """Bytes of all that data may choose from, at one point."""
+    """Bytes of all that data may choose from, at one point; 0 if nothing is left to data."""
+    if not access.indirect:
+        return 0
     chosen = (e for e, i in zip(access.shape, access.index, strict=True) if not isinstance(i, Affine))
     return prod(chosen) * BYTES[access.type]
 

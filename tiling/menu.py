@@ -175,9 +175,10 @@ def _columns(columns: Sequence[Numbers], tiles: Numbers) -> Numbers:
 
 
 def _rooms(case: _Case, boxes: Sequence[_Boxes], tiles: Numbers) -> Numbers:
-    """Bytes of the boxes, aligned; 0 for large tables, and for results that a box would leave gaps in."""
+    """Bytes of the boxes, aligned; 0 for tables that are large together, and for results with gaps."""
+    small = 2 * sum(form.chosen_bytes for form in case.forms if not form.written) <= case.capacity
     found = [
-        one.room * (one.dense if form.written else 2 * form.chosen_bytes <= case.capacity)
+        one.room * (one.dense if form.written else small or not form.chosen_bytes)
         for form, one in zip(case.forms, boxes, strict=True)
     ]
     return np.ceil(_columns(found, tiles) / case.alignment) * case.alignment
