@@ -19,6 +19,8 @@ QUAD = 4
 """Bytes of a row of A that a register tile takes at a time."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
+MATRIX_PANEL_BYTES = 512 * 1024
+"""The same on CPUs with matrices, which have two megabytes of it."""
 ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
 
@@ -111,12 +113,13 @@ class Blocking:
     def panel_rows(self) -> int:
         """Return how many rows of A to work on at a time."""
         block = self._block
+        limit = MATRIX_PANEL_BYTES if self._matrices else PANEL_BYTES
         if self.segments:
             rows = min(self.shape.output[3], MAX_PANEL_ROWS)
-            while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > PANEL_BYTES:
+            while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > limit:
                 rows -= block
             return rows
-        fitting = max(block, PANEL_BYTES // max(self.pitch * self._widths, 1))
+        fitting = max(block, limit // max(self.pitch * self._widths, 1))
         panels = max(1, round(self.shape.positions / fitting))
         even = -(-self.shape.positions // panels)
         return min(-(-even // block) * block, MAX_PANEL_ROWS)

@@ -22,6 +22,7 @@ from tosajit.kernels.contract.structure import (
     IN_REGISTERS,
     LANES,
     LEAST_BYTES,
+    MATRICES,
     NARROW,
     OFFSETS_BYTES,
     PARTS,
@@ -232,6 +233,7 @@ def kernel(args: int) -> None:
         a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
         if CAREFUL:
             look_for_small(args, tiling, a, rows)
+        tell_first(args, tiling, m)
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
             start_columns(args, tiling, column, columns)
@@ -378,6 +380,12 @@ def start_sums(args: int, words: int, height: int, column: int, columns: int) ->
     initial, size = load_i64(args, Slot.INITIAL), (columns + LANES - 1) // LANES * 2 * REGISTER
     for i in range(height):
         copy_run(words + i * 4 * REGISTER, initial + column * 8, size)
+
+
+def tell_first(args: int, tiling: int, m: int) -> None:
+    """Tell tiles whether they are the first ones for their columns."""
+    if MATRICES:
+        store_i64(tiling, TileJob.FETCH, 1 if m == load_i64(args, Slot.M_LO) else 0)
 
 
 def rescale_in_registers(

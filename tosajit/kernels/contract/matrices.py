@@ -22,6 +22,9 @@ PAIR = 2
 LEFT, RIGHT = (4, 5), (6, 7)
 """The numbers of registers; the first four are for sums."""
 
+AHEAD = 4096
+"""Bytes that weights are fetched ahead: by itself the CPU does not look beyond a page."""
+
 
 def _total(row: int, panel: int) -> int:
     return row * PAIR + panel
@@ -35,7 +38,7 @@ def tile_matrices(v: Vectors, address: Value) -> None:
 
     def case(lefts: int, panels: int) -> None:
         tile, starts = _Tile.of(v, job, panels), [v.number(0), rows - height][:lefts]
-        tile.multiply(starts)
+        tile.multiply(starts, fetch=False)
         for row, start in enumerate(starts):
             tile.store(row, words + start * tile.pitch)
 
@@ -59,10 +62,15 @@ def _column(panels: int, v: Vectors, address: Value) -> None:
     tile, finish, rows = _Tile.of(v, job, panels), Finish.of(v, job, panels), job[TileJob.HEIGHT]
     height = _height(v, rows)
     lefts = (rows + (height - 1)) // height
+    fetched = v.choose(job[TileJob.FETCH] > 0, v.number(PAIR), 0)
 
     def several(first: Value, count: int) -> None:
         starts = [v.least((first + one) * height, rows - height) for one in range(count)]
-        tile.multiply(starts)
+        v.when(
+            first < fetched,
+            lambda: tile.multiply(starts, fetch=True),
+            lambda: tile.multiply(starts, fetch=False),
+        )
         places = [job[TileJob.WORDS] + row * v.isa.lanes * tile.pitch for row in range(count)]
         for row, words in enumerate(places):
             tile.store(row, words)
@@ -115,8 +123,11 @@ class _Tile:
         """Return the bytes from row to row of the sums."""
         return PAIR * self.v.isa.register_bytes
 
-    def multiply(self, starts: Sequence[Value]) -> None:
-        """Leave sums in their registers: of the rows of A from each start on."""
+    def multiply(self, starts: Sequence[Value], fetch: bool) -> None:
+        """Leave sums in their registers: of the rows of A from each start on.
+
+        Panels of B are as a rule in the second-level cache, or `fetch` has them brought there.
+        """
         v, operands, step = self.v, self.operands, self.v.isa.register_bytes
         assert v.isa.matrices is not None
         rows, block = range(len(starts)), v.isa.matrices.row_bytes
@@ -128,7 +139,10 @@ class _Tile:
         def products(_: Value, values: Sequence[Value]) -> Sequence[Value]:
             b, *lefts = values
             for panel in range(self.panels):
-                v.load_rows(RIGHT[panel], b + (operands.b_panel if panel else 0), step)
+                column = b + (operands.b_panel if panel else 0)
+                for line in range(v.isa.lanes if fetch else 0):
+                    v.fetch(column + (AHEAD + line * step))
+                v.load_rows(RIGHT[panel], column, step)
                 for row in rows:
                     if panel == 0:
                         v.load_rows(LEFT[row], lefts[row], operands.a_row)

@@ -173,6 +173,8 @@ class TileJob(Numbered):
     """Floating-point numbers: address of columns of B to fetch into the cache, for tiles that follow."""
     FOLLOWING_STEP = auto()
     """Bytes of them to fetch in each step."""
+    FETCH = auto()
+    """1: it is the first tile for its columns, and their weights could be in memory alone."""
 
 
 class RescaleJob(Numbered):

@@ -130,6 +130,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "DEPTH": matrices.row_bytes if matrices else step,
         "WIDTH": isa.byte_width if left == "i8" else {"f32": 4}.get(left, 2),
         "ELEMENT": 1 if left == "i8" else 2,
+        "MATRICES": matrices is not None,
         "FLIPPED": left == "i8" and isa.bias > 0,
         "WIDE": left == "i8" and isa.byte_width > 1,
         "CHUNK": CHUNKS.get(spec.right, 0),

@@ -40,6 +40,8 @@ ELEMENT = 1
 """Bytes of an element of the input of a depthwise convolution."""
 WIDE = False
 """Whether int8 are widened ahead of products."""
+MATRICES = False
+"""Whether whole matrices are multiplied."""
 FLIPPED = True
 """Whether they count from -BIAS in products."""
 NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
