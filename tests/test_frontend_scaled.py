@@ -213,7 +213,10 @@ def test_weights_that_bytes_do_not_hold_stay_real(w: Array, points: Array, scale
     run(write, np.ones((1, 1), np.int8))
 
 
-@pytest.mark.parametrize("scales", [(0.5, 0.25, 1.0), (0.0213, 0.0339, 0.0507), (1.0, 1e-7, 1.0)])
+SUMS = [(0.5, 0.25, 1.0), (0.0213, 0.0339, 0.0507), (0.05, 0.0339, 0.05), (1.0, 1e-7, 1.0)]
+
+
+@pytest.mark.parametrize("scales", SUMS)
 @pytest.mark.parametrize("is_less", [True, False])
 def test_sums_and_differences(scales: tuple[float, float, float], is_less: bool) -> None:
     first, second, result = (affine(one, place * 3) for place, one in enumerate(scales))
@@ -228,6 +231,7 @@ def test_sums_and_differences(scales: tuple[float, float, float], is_less: bool)
     assert steps.max() <= (0 if scales[0] == 0.5 else 1)
     assert (steps > 0).mean() < 1e-3
     assert "CAST" not in opcodes
+    assert ("SELECT" in opcodes) == (scales[0] == 0.5)  # other sums only come near to halves
 
 
 def some(found: Sum | None) -> Sum:

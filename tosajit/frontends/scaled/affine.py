@@ -119,10 +119,11 @@ def dequantized(value: Tensor, affine: Affine) -> Tensor:
     return real if affine.scale == 1 else ops.mul(real, number(real, affine.scale))
 
 
-def finished(total: Tensor, scales: Array, result: Affine, most: int) -> Tensor:
+def finished(total: Tensor, scales: Array, result: Affine, most: int, has_halves: bool = True) -> Tensor:
     """Sums up to some size as integers of a result: scaled, rounded with halves to even, and saturated.
 
-    RESCALE rounds halves up. There are such where a scale has few bits, as powers of two have.
+    RESCALE rounds halves up. There are such where sums are exact, and a scale has few bits, as powers of two
+    have.
     """
     if total.dtype is INT48:
         spare = max(most.bit_length() - 31, 0)
@@ -130,7 +131,7 @@ def finished(total: Tensor, scales: Array, result: Affine, most: int) -> Tensor:
     ratios = np.atleast_1d(scales) / result.scale
     total = kept_near(total, ratios, most)
     masks, halves = _ties(ratios, most)
-    if not masks.any():
+    if not (has_halves and masks.any()):
         return clamped(_rescaled(total, ratios, result), result)
     wide = rescale(total, ratios, INT32, rounding=RoundingMode.SINGLE_ROUND)
     row = (*(1,) * (total.ndim - 1), -1)

@@ -165,8 +165,11 @@ def added(
         whole = aligned(*(quantized.raised(one, one.scale / unit, bits) for one in terms))
         return finish((ops.sub if is_less else ops.add)(*whole), slice(None))
 
-    most = sum(int(one.farthest * one.scale / unit * 2**bits) + 1 for one in terms)
-    return Sum(shape, write, np.array([unit / (1 << bits)]), min(most, _MOST), plain=plain)
+    factors = [one.scale / unit * 2**bits for one in terms]
+    most = sum(int(one.farthest * factor) + 1 for one, factor in zip(terms, factors, strict=True))
+    exact = all(factor.is_integer() for factor in factors)
+    scales = np.array([unit / (1 << bits)])
+    return Sum(shape, write, scales, min(most, _MOST), plain=plain, has_halves=exact)
 
 
 def multiplied(first: Scaled, second: Scaled, shape: Shape) -> Sum | None:

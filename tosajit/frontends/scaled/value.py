@@ -241,6 +241,8 @@ class Sum(Scaled):
     """The real numbers that are left of them."""
     plain: Callable[[], Tensor] | None = None
     """Writes the real numbers otherwise."""
+    has_halves: bool = True
+    """Whether sums are exact, so that some are halves of a result's steps; others only come near."""
     deep: int = 0
 
     def __post_init__(self) -> None:
@@ -251,8 +253,9 @@ class Sum(Scaled):
 
         def finish(total: Tensor, channels: slice) -> Tensor:
             return clamped(
-                finished(total, self._of(channels), affine, self.most), affine, self.low, self.high
-            )
+                finished(total, self._of(channels), affine, self.most, self.has_halves),
+                affine, self.low, self.high,
+            )  # fmt: skip
 
         return self.written.anew(lambda: self.write(finish))
 
