@@ -81,7 +81,7 @@ def _scaled(layer: Any, given: Any, found: Any) -> Any:
     if hasattr(layer, "_settled"):
         return found
     layer._settled = True
-    spread = found.std()
+    spread = found.std() or 1.0  # behind what is 0 all numbers are one
     layer.weight.data /= spread
     if layer.bias is None:
         return found / spread
