@@ -11,12 +11,23 @@ import pytest
 import tosajit as tj
 from tosajit import ops
 from tosajit.dtypes import INT8, INT16, INT32, DType
+from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.pooling import Side
+from tosajit.frontends.common.sampling import Resampling
 from tosajit.frontends.common.windows import Span
 from tosajit.frontends.scaled import Affine, Function, Held, Joined, Scaled, Sum, Weights
 from tosajit.frontends.scaled.affine import quantized
-from tosajit.frontends.scaled.sums import Products, added, averaged, multiplied, plus, products, totalled
+from tosajit.frontends.scaled.sums import (
+    Products,
+    added,
+    averaged,
+    between,
+    multiplied,
+    plus,
+    products,
+    totalled,
+)
 from tosajit.frontends.scaled.value import function_of
 from tosajit.tracing.recorder import Trace, recording
 from tosajit.tracing.tensor import Tensor
@@ -279,6 +290,25 @@ def test_means_of_windows(counts: Array | None) -> None:
     is_half = np.abs(wanted / 0.5 % 1 - 0.5) < 1e-5  # a third of a half is no number of TOSA's multipliers
     assert steps.max() <= (0 if counts is None else 1)
     assert not steps[~is_half].any()
+
+
+@pytest.mark.parametrize(
+    ("scale", "point", "subtracted"), [(0.05, 7, 0), (0.05, 9, 0), (0.031, -9, 1), (0.05, -128, 1)]
+)
+def test_bytes_between_others(scale: float, point: int, subtracted: int) -> None:
+    source, result = affine(0.05, 7), affine(scale, point)
+    weights = np.zeros((8, 4))
+    places = np.maximum((np.arange(8) + 0.5) / 2 - 0.5, 0)
+    low = np.floor(places).astype(int)
+    weights[np.arange(8), low] += 1 - (places - low)
+    weights[np.arange(8), np.minimum(low + 1, 3)] += places - low
+    side = Resampling(1, weights, Sampling(4, 8, 16, 8, -4))
+    x = BYTES.reshape(-1, 4)
+    found, opcodes = run(lambda a: some(between(Held.of(a, source), [side], (len(x), 8))).onto(result), x)
+    wanted = nearest(real(x, source) @ weights.T.astype(np.float32), result)
+    assert np.abs(found - wanted).max() <= 1
+    assert np.mean(found != wanted) < 0.15  # halves
+    assert opcodes.count("SUB") == subtracted
 
 
 def test_sums_along_dimensions() -> None:

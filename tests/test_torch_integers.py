@@ -163,6 +163,9 @@ BETWEEN: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, Any], str]] = {
     "view": ("aten.view.default", (2, 144), {**WHOLE, "size": (2, 144)}, "TABLE"),
     "slice": ("aten.slice.Tensor", (2, 2, 6, 6), {**WHOLE, "dim": 1, "start": 1, "end": 3}, "SLICE"),
     "select": ("aten.select_copy.int", (2, 6, 6), {**WHOLE, "dim": 1, "index": 2}, "SLICE"),
+    "between": (
+        "aten.upsample_bilinear2d.vec", (2, 4, 9, 12), {**WHOLE, "scale_factors": (1.5, 2.0)}, "RESIZE"
+    ),
     "expand": ("aten.expand_copy.default", (3, 2, 4, 6, 6), {**WHOLE, "size": (3, 2, 4, 6, 6)}, "TILE"),
     "border": ("aten.constant_pad_nd.default", (2, 4, 6, 9), {**WHOLE, "pad": (1, 2)}, "PAD"),
 }  # fmt: skip

@@ -47,14 +47,15 @@ def resampled(value: Tensor, sides: Sequence[Resampling]) -> Tensor:
     found = [(one, one.resizable) for one in sides]
     simple = sorted((one.axis, sampling) for one, sampling in found if sampling is not None)
     for start in range(0, len(simple), 2):
-        value = _resized(value, simple[start : start + 2])
+        value = interpolated(value, simple[start : start + 2])
     for one, sampling in found:
         if sampling is None:
             value = _multiplied(value, one)
     return value
 
 
-def _resized(value: Tensor, sides: Sequence[tuple[int, Sampling]]) -> Tensor:
+def interpolated(value: Tensor, sides: Sequence[tuple[int, Sampling]]) -> Tensor:
+    """Up to two dimensions in another size by RESIZE: sums of bytes are times all numerators."""
     samplings = [*[Sampling(1, 1, 1, 1)] * (2 - len(sides)), *(sampling for _, sampling in sides)]
     axes = [Side(axis, 1, 1, 1, Span(0, 0, sampling.outputs)) for axis, sampling in sides]
     return pooled(value, axes, lambda image: resized(image.pixels, samplings, ResizeMode.BILINEAR))

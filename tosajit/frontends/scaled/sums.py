@@ -17,6 +17,7 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.convolution import Sums
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.pooling import Image, Side, image_of
+from tosajit.frontends.common.sampling import Resampling, interpolated
 from tosajit.frontends.common.windows import padding
 from tosajit.frontends.scaled.affine import Affine, point_of
 from tosajit.frontends.scaled.value import Finish, Held, Scaled, Sum, Weights
@@ -254,6 +255,22 @@ def _windows(image: Image, affine: Affine) -> Tensor:
         image.pixels, ones, None, point_of(affine), np.zeros(1, np.int8),
         pad=padding(image.spans), stride=image.stride, dilation=tuple(one.dilation for one in image.sides),
     )  # fmt: skip
+
+
+def between(value: Scaled, sides: Sequence[Resampling], shape: Shape) -> Sum | None:
+    """Elements between bytes along up to two dimensions; a model in float32 may miss their halves."""
+    places = [(one.axis, sampling) for one in sides if (sampling := one.resizable) is not None]
+    if not isinstance(value, Held) or value.dtype is not INT8 or not len(places) == len(sides) <= 2:
+        return None
+    parts = prod(sampling.numerator for _, sampling in places)
+    if parts * 255 > _MOST:
+        return None
+
+    def write(finish: Finish) -> Tensor:
+        return finish(interpolated(value.tensor, places), slice(None))
+
+    scales, most = np.array([value.scale / parts]), max(value.farthest, 128) * parts
+    return Sum(shape, write, scales, most, has_halves=False, point=value.zero_point * parts)
 
 
 def totalled(

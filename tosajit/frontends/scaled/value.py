@@ -14,6 +14,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT8, DType
 from tosajit.frontends.common.layout import joined
+from tosajit.frontends.common.numbers import number
 from tosajit.frontends.scaled.affine import Affine, clamped, dequantized, finished, quantized
 from tosajit.operators import RoundingMode
 from tosajit.tracing.recorder import Trace, current_trace
@@ -243,6 +244,8 @@ class Sum(Scaled):
     """Writes the real numbers otherwise."""
     has_halves: bool = True
     """Whether sums are exact, so that some are halves of a result's steps; others only come near."""
+    point: int = 0
+    """The sum that stands for 0, where all have one scale."""
     deep: int = 0
 
     def __post_init__(self) -> None:
@@ -252,8 +255,9 @@ class Sum(Scaled):
         """Sums as integers of a grid."""
 
         def finish(total: Tensor, channels: slice) -> Tensor:
+            near, result = self._centred(total, affine)
             return clamped(
-                finished(total, self._of(channels), affine, self.most, self.has_halves),
+                finished(near, self._of(channels), result, self.most, self.has_halves),
                 affine, self.low, self.high,
             )  # fmt: skip
 
@@ -277,12 +281,23 @@ class Sum(Scaled):
         """What is left of them inside of bounds."""
         return replace(self, low=min(max(self.low, low), high), high=max(min(self.high, high), low))
 
+    def _centred(self, total: Tensor, affine: Affine) -> tuple[Tensor, Affine]:
+        """Sums of which 0 stands for 0, or a grid with a zero point for the others."""
+        if not self.point:
+            return total, affine
+        offset = self.point * float(self.scales[0]) / affine.scale
+        moved = affine.zero_point - round(offset)
+        if affine.dtype is INT8 and abs(offset - round(offset)) < 1e-9 and -128 <= moved <= 127:
+            return total, replace(affine, zero_point=moved)
+        return ops.sub(total, number(total, self.point)), affine
+
     def _of(self, channels: slice) -> Array:
         return self.scales if self.scales.size == 1 else self.scales[channels]
 
     def _real(self) -> Tensor:
         def finish(total: Tensor, channels: slice) -> Tensor:
-            real = ops.cast(total, dtype=FP32)
+            near = ops.sub(total, number(total, self.point)) if self.point else total
+            real = ops.cast(near, dtype=FP32)
             row = (*(1,) * (total.ndim - 1), -1)
             return ops.mul(real, self._of(channels).astype(np.float32).reshape(row))
 

@@ -25,6 +25,7 @@ from tosajit.frontends.torch.integers.grids import held_of, placed, rebound
 from tosajit.frontends.torch.integers.moving import MOVING, moved
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators.convolution import conv, conv_transpose
+from tosajit.frontends.torch.operators.image import sides_of
 from tosajit.frontends.torch.operators.pooling import Windows
 from tosajit.frontends.torch.records import Type, Value
 from tosajit.tracing.recorder import current_trace
@@ -269,6 +270,11 @@ def _average_pool(node: Node, plain: Plain) -> Sum | None:
     return scaled.averaged(value.moved(integers), sides, counts, node.shape)
 
 
+def _upsample(node: Node, plain: Plain) -> Sum | None:
+    value, count = node[0].scaled, int(node.record.target.split(".")[1][-2])
+    return None if value is None else scaled.between(value, sides_of(node, count), node.shape)
+
+
 def _adaptive_pool(node: Node, plain: Plain) -> Sum | None:
     rank = node[0].rank
     axes = tuple(range(rank - int(node.record.target.split(".")[1][-2]), rank))
@@ -308,6 +314,7 @@ _FORMS: dict[str, Form] = {
     **dict.fromkeys(("matmul", "mm", "bmm"), _matmul),
     **dict.fromkeys(("relu", "relu6", "hardtanh", "clamp"), _clip),
     **dict.fromkeys(("avg_pool1d", "avg_pool2d"), _average_pool),
+    **dict.fromkeys(("upsample_linear1d", "upsample_bilinear2d"), _upsample),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_avg_pool2d", "_adaptive_avg_pool2d"), _adaptive_pool),
     "linear": _linear, "addmm": _addmm, "add": _add, "sub": _sub, "mul": _mul, "cat": _cat, "mean": _mean,
     "sum": _sum,

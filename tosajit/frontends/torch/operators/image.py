@@ -88,7 +88,8 @@ def _sampling(inputs: int, outputs: int, factor: float, aligned: bool) -> Sampli
     return None
 
 
-def _between(node: Node, count: int, cubic: bool) -> Tensor:
+def sides_of(node: Node, count: int, cubic: bool = False) -> list[Resampling]:
+    """What becomes of each of the last dimensions, whose elements are sums of neighbours."""
     aligned, sides = node.given("align_corners", False), []
     for axis, factor in enumerate(_factors(node, count), 2):
         inputs, outputs = node[0].shape[axis], node.shape[axis]
@@ -96,12 +97,12 @@ def _between(node: Node, count: int, cubic: bool) -> Tensor:
         weights = (_cubic_weights if cubic else _linear_weights)(places, inputs)
         sampling = None if cubic else _sampling(inputs, outputs, factor, aligned)
         sides.append(Resampling(axis, weights, sampling))
-    return resampled(node[0].tensor, sides)
+    return sides
 
 
 def _declare_between(name: str, count: int, cubic: bool, summary: str) -> None:
     def upsample(node: Node) -> Tensor:
-        return _between(node, count, cubic)
+        return resampled(node[0].tensor, sides_of(node, count, cubic))
 
     upsample.__doc__ = summary
     operator(f"aten.{name}.vec aten.{name}.default", types=REAL)(upsample)
