@@ -221,6 +221,16 @@ def test_a_quantised_file_gives_what_pytorch_gives() -> None:
             assert graph.main.values[one.inputs[0]].dtype.name == "INT8"
 
 
+def test_a_joint_of_one_tensor_is_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        *rounded("x", "i", IMAGE, 0.021, 3),
+        node("m", "aten.cat.default", IMAGE, tensors=("x",), dim=1),
+        *rounded("y", "m", IMAGE, 0.0437, 3),
+    ]
+    graph = compared(program(nodes, "y", {"i": IMAGE}), [IMAGE], 0.0437, monkeypatch)
+    assert opcodes(graph)["TABLE"] == 1
+
+
 def test_grids_that_are_found_while_running_are_refused() -> None:
     like = np.zeros((), np.float32)
     nodes = [node("x", "quantized_decomposed.choose_qparams.tensor", like, input="i")]

@@ -34,6 +34,8 @@ from tosajit.tracing.tensor import Tensor
 Plain: TypeAlias = Callable[[], Tensor]
 Form: TypeAlias = Callable[[Node, Plain], "Scaled | None"]
 _DOMAIN = "quantized_decomposed."
+_WHOLE = frozenset("cat concat concatenate embedding index stack tril triu".split())
+"""Operators that constants are folded by, but not element by element."""
 
 
 def on_integers(node: Node, declared: Declaration) -> tuple[Any, ...] | None:
@@ -53,7 +55,7 @@ def on_integers(node: Node, declared: Declaration) -> tuple[Any, ...] | None:
     if node.type is not Type.FLOAT32 or all(one.is_constant or one.scaled is None for one in node.operands):
         return None
     plain = _plainly(node, declared)
-    found: Scaled | None = _function(node, declared, name, plain)
+    found: Scaled | None = None if name in _WHOLE else _function(node, declared, name, plain)
     if found is None and name in _FORMS:
         found = _FORMS[name](node, plain)
     return _single(node, found)
@@ -316,6 +318,6 @@ _FORMS: dict[str, Form] = {
     **dict.fromkeys(("avg_pool1d", "avg_pool2d"), _average_pool),
     **dict.fromkeys(("upsample_linear1d", "upsample_bilinear2d"), _upsample),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_avg_pool2d", "_adaptive_avg_pool2d"), _adaptive_pool),
-    "linear": _linear, "addmm": _addmm, "add": _add, "sub": _sub, "mul": _mul, "cat": _cat, "mean": _mean,
-    "sum": _sum,
+    **dict.fromkeys(("cat", "concat", "concatenate"), _cat),
+    "linear": _linear, "addmm": _addmm, "add": _add, "sub": _sub, "mul": _mul, "mean": _mean, "sum": _sum,
 }  # fmt: skip
