@@ -184,3 +184,62 @@ def test_what_is_refused_inside_of_calls_is_told_too() -> None:
     sketch = Sketch()
     with pytest.raises(tj.ModelError, match=r"x0 \(argument\)(.|\n)*random_bits at model.py:7"):
         sketch.graph(sketch.add("jit", sketch.take(2, type="key<fry>"), shape=(2,), jaxpr=body))
+
+
+@pytest.mark.parametrize("channel", [1, 3])
+def test_a_constant_of_channels_behind_a_convolution_is_its_bias(channel: int) -> None:
+    sketch, orders = Sketch(), {1: (0, 1, 2, 3), 3: (0, 3, 1, 2)}
+    shape = (1, 4, 4, 4)
+    image, kernel = sketch.take(*shape), sketch.constant(np.ones((4, 4, 1, 1), np.float32))
+    bias = np.arange(4, dtype=np.float32).reshape([4 if axis == channel else 1 for axis in range(4)])
+    total = sketch.add(
+        "conv_general_dilated", image, kernel, shape=shape, window_strides=(1, 1), padding=((0, 0), (0, 0)),
+        lhs_dilation=(1, 1), rhs_dilation=(1, 1), feature_group_count=1, batch_group_count=1,
+        dimension_numbers={
+            "lhs_spec": orders[channel], "rhs_spec": (0, 1, 2, 3), "out_spec": orders[channel],
+        },
+    )  # fmt: skip
+    more = sketch.add("add", total, sketch.constant(np.broadcast_to(bias, shape)), shape=shape)
+    graph = sketch.graph(more)
+    assert "ADD" not in opcodes(graph)
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    expected = x.sum(channel, keepdims=True) + bias
+    assert np.abs(tj.compile(graph)(x) - expected).max() < 1e-5
+
+
+def test_a_sum_that_is_used_elsewhere_keeps_its_own_convolution() -> None:
+    sketch = Sketch()
+    image, kernel = sketch.take(2, 3), sketch.constant(np.eye(3, dtype=np.float32))
+    total = sketch.add("dot_general", image, kernel, shape=(2, 3), dimension_numbers=(((1,), (0,)), ((), ())))
+    bias = sketch.constant(np.broadcast_to(np.arange(3, dtype=np.float32), (2, 3)))
+    more = sketch.add("add", bias, total, shape=(2, 3))
+    assert opcodes(sketch.graph(more)).count("ADD") == 0
+    assert opcodes(sketch.graph(more, total)).count("ADD") == 1
+
+
+@pytest.mark.parametrize("border", [0, 1])
+def test_a_sum_of_windows_over_their_size_is_a_mean(border: int) -> None:
+    sketch = Sketch()
+    image = sketch.take(1, 5, 5, 2)
+    extent = 3 if border else 2
+    windows: dict[str, Any] = {
+        "window_dimensions": (1, 3, 3, 1), "window_strides": (1, 2, 2, 1), "base_dilation": (1,) * 4,
+        "padding": ((0, 0), (border, border), (border, border), (0, 0)), "window_dilation": (1,) * 4,
+    }  # fmt: skip
+    total = sketch.add("reduce_window_sum", image, shape=(1, extent, extent, 2), **windows)
+    ones = sketch.constant(np.ones((1, 5, 5, 1), np.float32))
+    counts = sketch.add("reduce_window_sum", ones, shape=(1, extent, extent, 1), **windows)
+    mean = sketch.add("div", total, counts, shape=(1, extent, extent, 2))
+    flat = sketch.add("div", total, np.array(9, np.float32), shape=(1, extent, extent, 2))
+    assert opcodes(sketch.graph(mean)) == ["AVG_POOL2D"]
+    assert ("AVG_POOL2D" in opcodes(sketch.graph(flat))) is (border == 0)
+    x = np.arange(50, dtype=np.float32).reshape(1, 5, 5, 2)
+    found = tj.compile(sketch.graph(mean))(x)
+    assert np.abs(found[0, 0, 0] - x[0, : 3 - border, : 3 - border].mean((0, 1))).max() < 1e-5
+
+
+def test_series_whose_length_depends_on_elements_are_refused() -> None:
+    sketch = Sketch()
+    first = sketch.take(3)
+    with pytest.raises(tj.ModelError, match="it is a series whose length depends on its elements"):
+        sketch.graph(sketch.add("igamma", first, first, shape=(3,)))

@@ -26,6 +26,50 @@ def reductions(rng: Random, name: str) -> Drawn:
     return Drawn(lambda x: _FUNCTIONS[name](x, axis=axes, keepdims=keep), (value,), name)
 
 
+@case("reduce_xor")
+def odd_bits(rng: Random, name: str) -> Drawn:
+    """Bits that an odd number of elements has; those that all have, or any."""
+    value = array(rng, str(rng.choice(("bool", "int32", *NARROW))), shape_of(rng, 1), -100, 100)
+    axes = tuple(rng.choice(value.ndim, int(rng.integers(1, value.ndim + 1)), replace=False).tolist())
+
+    def every(x: jax.Array) -> list[jax.Array]:
+        start = -1 if x.dtype.kind == "i" else 1 if x.dtype.kind == "b" else (1 << 8 * x.dtype.itemsize) - 1
+        rows = ((0, lax.bitwise_xor), (0, lax.bitwise_or), (start, lax.bitwise_and))
+        return [lax.reduce(x, np.asarray(first, x.dtype), function, axes) for first, function in rows]
+
+    return Drawn(every, (value,), name)
+
+
+@case("reduce")
+def pairs(rng: Random, name: str) -> Drawn:
+    """What a function makes of all elements, of one tensor and of two together."""
+    value = array(rng, "float32", shape_of(rng, 1))
+    axes = tuple(rng.choice(value.ndim, int(rng.integers(1, value.ndim + 1)), replace=False).tolist())
+    if rng.random() < 0.5:
+        return Drawn(
+            lambda x: lax.reduce(x, np.float32(0), lambda a, b: a + b + a * b / 8, axes), (value,), name
+        )
+    places = np.arange(value.size, dtype=np.int32).reshape(value.shape)
+
+    def first(one: tuple[jax.Array, ...], other: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        is_one = (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
+        return jnp.where(is_one, one[0], other[0]), jnp.where(is_one, one[1], other[1])
+
+    start = np.float32(np.inf), np.int32(-1)
+    return Drawn(lambda x, y: lax.reduce((x, y), start, first, axes), (value, places), name)
+
+
+@case("approx_top_k")
+def nearly_greatest(rng: Random, name: str) -> Drawn:
+    """The greatest and least elements, of which a device may find only some."""
+    shape = shape_of(rng, 1)
+    axis = int(rng.integers(len(shape)))
+    count = int(rng.integers(1, shape[axis] + 1))
+    order = rng.permutation(int(np.prod(shape))).astype(np.float32).reshape(shape)
+    take = lax.approx_max_k if rng.random() < 0.5 else lax.approx_min_k
+    return Drawn(lambda x: take(x, count, axis, recall_target=1.0), (order,), name)
+
+
 @case("argmax argmin")
 def places(rng: Random, name: str) -> Drawn:
     """Where the greatest or least elements are, of many equal ones."""

@@ -13,11 +13,13 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.indices import numbered
-from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.layout import constant_of, reshaped, transposed
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.common.windows import Span, padding
 from tosajit.frontends.frame import Refused
+from tosajit.operators import DEPTHWISE_CONV2D, RESHAPE, TRANSPOSE
+from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
 _MOST = 1 << 22
@@ -182,6 +184,40 @@ def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]
     if counted is None or not bordered:
         return ops.mul(sums, number(sums, 1 / prod(one.size for one in sides)))
     return ops.mul(sums, (1 / counts_of(value, sides, border)).astype(value.dtype.storage))
+
+
+def averaged(value: Tensor, counts: Array) -> Tensor | None:
+    """The means of windows by their sums and how many elements each has; None if they are no such sums."""
+    trace = current_trace()
+    assert trace is not None
+    made = trace.builder.producer(value.name)
+    if made is not None and isinstance(made.operator, RESHAPE | TRANSPOSE) and counts.size == 1:
+        inner = averaged(Tensor(trace, trace.builder.value(made.inputs[0])), counts)
+        if inner is None or isinstance(made.operator, RESHAPE):
+            return None if inner is None else reshaped(inner, value.shape)
+        return ops.transpose(inner, perms=made.operator.perms)
+    if made is None or not isinstance(made.operator, DEPTHWISE_CONV2D):
+        return None
+    image, kernels, bias = (Tensor(trace, trace.builder.value(name)) for name in made.inputs[:3])
+    weights, first = constant_of(kernels), constant_of(bias)
+    if weights is None or first is None or (weights != 1).any() or first.any():
+        return None
+    pads, (height, width, _, many) = made.operator.pad, weights.shape
+    if (
+        many != 1
+        or set(made.operator.dilation) != {1}
+        or any(pad >= size for pad, size in zip(pads, (height, height, width, width), strict=True))
+    ):
+        return None
+    sides = [
+        Side(axis, size, step, 1, Span(pads[2 * place], pads[2 * place + 1], value.shape[axis]))
+        for place, (axis, size, step) in enumerate(
+            zip((1, 2), (height, width), made.operator.stride, strict=True)
+        )
+    ]
+    if counts.ndim not in (0, 4) or (counts != counts_of(image, sides, [(0, 0)] * 2)).any():
+        return None
+    return ops.avg_pool2d(image, kernel=(height, width), stride=made.operator.stride, pad=pads)
 
 
 def is_dense(side: Side) -> bool:

@@ -13,6 +13,8 @@ from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.scale import number_like
 from tosajit.tracing.tensor import Tensor
 
+Many = tuple[Tensor, ...]
+
 
 def axes_of(given: Sequence[int], rank: int) -> tuple[int, ...]:
     """Dimensions in order, each once, counted from the front; `IndexError` for one that is not there."""
@@ -47,14 +49,27 @@ def product(value: Tensor, axis: int) -> Tensor:
     """The product along a dimension; of integers, which TOSA has no reduction for, by halves."""
     if value.dtype is not INT32:
         return ops.reduce_product(value, axis=axis)
-    rest: list[Tensor] = []
-    while (extent := value.shape[axis]) > 1:
+    return halved(value, axis, lambda one, other: ops.mul(one, other))
+
+
+def halved(value: Tensor, axis: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """What combines all elements along a dimension, by halves."""
+    (found,) = halves((value,), axis, lambda first, second: (combine(*first, *second),))
+    return found
+
+
+def halves(values: Many, axis: int, combine: Callable[[Many, Many], Many]) -> Many:
+    """The same of several tensors together."""
+    rest: list[Many] = []
+    while (extent := values[0].shape[axis]) > 1:
         half = extent // 2
-        rest += [part(value, axis, extent - 1, 1)] if extent % 2 else []
-        value = ops.mul(part(value, axis, 0, half), part(value, axis, half, half))
+        if extent % 2:
+            rest.append(tuple(part(one, axis, extent - 1, 1) for one in values))
+        low, high = (tuple(part(one, axis, start, half) for one in values) for start in (0, half))
+        values = combine(low, high)
     for one in rest:
-        value = ops.mul(value, one)
-    return value
+        values = combine(values, one)
+    return values
 
 
 def place_of_greatest(value: Tensor, axis: int) -> Tensor:

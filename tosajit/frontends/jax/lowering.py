@@ -190,7 +190,7 @@ class _Inside:
     def inside(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str = "", /) -> tuple[Operand, ...]:
         """Lower a jaxpr on operands, into the trace that is being recorded."""
         prefix = f"{self.caller}/{part}" if part else self.caller
-        return self.walk.inside(jaxpr, operands, prefix, self.source)
+        return self.walk.inside(jaxpr, operands, prefix, self.source, is_mapped=self.walk.is_mapped)
 
     def mapped(self, jaxpr: Jaxpr, operands: Sequence[Operand], part: str, /) -> tuple[Operand, ...]:
         """Lower a jaxpr of numbers on each element of tensors."""

@@ -25,6 +25,7 @@ from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.integers import on_integers
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of, kind_of
+from tosajit.frontends.onnx.older import FIRST_NEW, renewed
 from tosajit.frontends.onnx.operators import DECLARATIONS
 from tosajit.frontends.onnx.reader import read_model
 from tosajit.frontends.onnx.records import Attribute, Graph, Model, Parameter
@@ -264,6 +265,8 @@ class Walk:
         declared.check(version, None if typed is None else typed.type.label)
         takers = frozenset(taker for output in record.outputs for taker in self.takers[output])
         node = Node(record, operands, self.trace, version, Inside(self, name), takers)
+        if version < FIRST_NEW and not record.domain:
+            node = renewed(node)
         foldable = all(one is None or one.is_foldable for one in operands)
         with np.errstate(all="ignore"):
             found = on_integers(node, declared) if not record.domain else None

@@ -111,5 +111,5 @@ BOUNDS = {
 }  # fmt: skip
 """The least and the greatest number of each type that grids of integers have."""
 
-OLDEST, NEWEST = 7, 28
+OLDEST, NEWEST = 1, 28
 """The operator sets that are known."""

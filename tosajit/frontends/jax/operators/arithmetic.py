@@ -14,14 +14,16 @@ from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common import numbers
 from tosajit.frontends.common.angles import angle
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.division import quotient_of, remainder
 from tosajit.frontends.common.numbers import constant
+from tosajit.frontends.common.pooling import averaged
 from tosajit.frontends.common.powers import integer_power, power_of
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import low_bits, widened
-from tosajit.frontends.jax.node import Node
+from tosajit.frontends.jax.node import Node, Operand
 from tosajit.frontends.jax.operators import NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
@@ -39,10 +41,8 @@ def _quotient(first: Tensor, second: Tensor) -> Tensor:
 
 
 _PLAIN: tuple[tuple[str, Two, Callable[[Array, Array], Array], str], ...] = (
-    ("add add_any", ops.add, np.add, "The sum of two tensors."),
     ("sub", ops.sub, np.subtract, "The difference of two tensors."),
     ("mul", lambda first, second: ops.mul(first, second), np.multiply, "The product of two tensors."),
-    ("div", _quotient, _divided, "The quotient of two tensors; of integers without its fraction."),
     ("rem", remainder, np.fmod, "What is left of a quotient without its fraction."),
 )
 """Primitives of two operands: names, what writes them, what folds them, and what they do."""
@@ -58,6 +58,45 @@ def _declare(names: str, write: Two, fold: Callable[[Array, Array], Array], summ
 
 for _row in _PLAIN:
     _declare(*_row)
+
+
+@operator("add add_any", types=NUMBERS, fold=folded(np.add))
+@widened
+def add(node: Node) -> Tensor:
+    """The sum of two tensors; a constant for each channel is a bias of the convolution before."""
+    for value, other in (node.operands, node.operands[::-1]):
+        found = _of_channels(value, other)
+        taken = None if found is None else convolved(value.tensor, None, *found)
+        if taken is not None:
+            return taken
+    return ops.add(*node.aligned)
+
+
+def _of_channels(value: Operand, other: Operand) -> tuple[Array, int] | None:
+    """The numbers of a constant along the one dimension of a tensor where they differ, and which that is."""
+    if not other.is_constant or value.is_constant or value.uses != 1 or not value.dtype.is_float:
+        return None
+    if other.rank != value.rank:
+        return None
+    raw = other.raw
+    axes = [axis for axis in range(raw.ndim) if (raw != raw.take([0], axis)).any()] or [raw.ndim - 1]
+    if len(axes) > 1 or raw.ndim == 0:
+        return None
+    (axis,) = axes
+    line = raw[tuple(slice(None) if place == axis else 0 for place in range(raw.ndim))]
+    return np.broadcast_to(line, value.shape[axis : axis + 1]).astype(np.float64), axis
+
+
+@operator("div", types=NUMBERS, fold=folded(_divided))
+@widened
+def divide(node: Node) -> Tensor:
+    """The quotient of two tensors; of integers without its fraction; of sums of windows their mean."""
+    value, other = node.operands
+    if other.is_constant and not value.is_constant and value.uses == 1 and value.dtype.is_float:
+        found = averaged(value.tensor, other.raw)
+        if found is not None:
+            return found
+    return _quotient(*node.aligned)
 
 
 def _chosen(real: Two, of_truths: Two) -> Callable[[Node], Tensor]:

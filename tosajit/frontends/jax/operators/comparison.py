@@ -14,10 +14,8 @@ from tosajit.frontends.frame import Refused, alike
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import bits_of, low_bits, widened
 from tosajit.frontends.jax.node import Node
-from tosajit.frontends.jax.operators import MOVED, NARROW, NUMBERS, WHOLE, operator
+from tosajit.frontends.jax.operators import BITS, MOVED, NUMBERS, operator
 from tosajit.tracing.tensor import Tensor
-
-_BITS = f"{WHOLE} {NARROW}"
 
 operator("eq eq_to", types=MOVED, fold=folded(np.equal))(alike.equal)
 operator("gt", types=NUMBERS, fold=folded(np.greater))(alike.greater)
@@ -42,7 +40,7 @@ def _declare(name: str, truths: Combine, bits: Combine, fold: Callable[..., Arra
         return (truths if given[0].dtype is BOOL else bits)(*given)
 
     combine.__doc__ = summary
-    operator(name, types=f"{_BITS} bool", fold=folded(fold))(widened(combine))
+    operator(name, types=f"{BITS} bool", fold=folded(fold))(widened(combine))
 
 
 _declare(
@@ -85,13 +83,13 @@ def _sign(value: Tensor) -> Tensor:
     return ops.arithmetic_right_shift(value, number(value, 31))
 
 
-@operator("shift_left", types=_BITS)
+@operator("shift_left", types=BITS)
 def shift_left(node: Node) -> Tensor:
     """Bits moved up."""
     return _shifted(node, _nothing, lambda value, count: ops.logical_left_shift(value, count))
 
 
-@operator("shift_right_arithmetic", types=_BITS)
+@operator("shift_right_arithmetic", types=BITS)
 def shift_right_arithmetic(node: Node) -> Tensor:
     """Bits moved down, with the sign behind them."""
     if node[0].type.label in ("uint8", "uint16", "uint32", "uint64"):
@@ -99,7 +97,7 @@ def shift_right_arithmetic(node: Node) -> Tensor:
     return _shifted(node, _sign, lambda value, count: ops.arithmetic_right_shift(value, count))
 
 
-@operator("shift_right_logical", types=_BITS)
+@operator("shift_right_logical", types=BITS)
 def shift_right_logical(node: Node) -> Tensor:
     """Bits moved down, with zeros behind them."""
     bits = bits_of(node[0].type)
@@ -112,7 +110,7 @@ def shift_right_logical(node: Node) -> Tensor:
     return _shifted(node, _nothing, shift)
 
 
-@operator("clz", types=_BITS)
+@operator("clz", types=BITS)
 @widened
 def clz(node: Node) -> Tensor:
     """How many bits are zero above the highest one that is not."""
@@ -122,7 +120,7 @@ def clz(node: Node) -> Tensor:
     return ops.sub(ops.clz(value), number(value, 32 - bits))
 
 
-@operator("population_count", types=_BITS)
+@operator("population_count", types=BITS)
 @widened
 def population_count(node: Node) -> Tensor:
     """How many bits are set: by sums of neighbours, then of pairs, and so on."""

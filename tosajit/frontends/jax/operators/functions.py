@@ -9,7 +9,8 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common import functions
+from tosajit.dtypes import FP32
+from tosajit.frontends.common import functions, special
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import (
     constant,
@@ -17,6 +18,7 @@ from tosajit.frontends.common.numbers import (
     nearest_away,
     nearest_even,
     number,
+    typed,
 )
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
@@ -38,6 +40,11 @@ def _power_of_two(value: Tensor) -> Tensor:
 def _cube_root(value: Tensor) -> Tensor:
     size = ops.pow(ops.abs(value), number(value, 1 / 3))
     return ops.select(is_negative(value), -size, size)
+
+
+def _in_float32(function: Function) -> Function:
+    """A long sum, whose terms narrow types would round."""
+    return lambda value: typed(function(typed(value, FP32)), value.dtype)
 
 
 _PLAIN: tuple[tuple[str, Function, Callable[[Array], Array] | None, str], ...] = (
@@ -64,6 +71,16 @@ _PLAIN: tuple[tuple[str, Function, Callable[[Array], Array] | None, str], ...] =
     ("logistic", ops.sigmoid, None, "One over one plus the exponential of the opposite."),
     ("erf", ops.erf, None, "The error function."),
     ("erfc", functions.error_left, None, "One less the error function."),
+    ("erf_inv", _in_float32(special.inverse_error), None, "The inverse of the error function."),
+    ("lgamma", _in_float32(special.log_gamma), None, "The logarithm of the size of the gamma function."),
+    ("digamma", _in_float32(special.digamma), None, "The derivative of the logarithm of the gamma function."),
+    (
+        "bessel_i0e",
+        _in_float32(special.bessel_zero),
+        None,
+        "The modified Bessel function of order 0, scaled.",
+    ),
+    ("bessel_i1e", _in_float32(special.bessel_one), None, "The modified Bessel function of order 1, scaled."),
     ("floor", ops.floor, np.floor, "The next whole number downwards."),
     ("ceil", ops.ceil, np.ceil, "The next whole number upwards."),
 )

@@ -14,7 +14,7 @@ from tosajit.frontends.common.ordering import PAIRS, greatest
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.jax.node import Node, dtype_of, type_of
-from tosajit.frontends.jax.operators import MOVED, NUMBERS, operator
+from tosajit.frontends.jax.operators import MOVED, NUMBERS, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
 
@@ -71,10 +71,34 @@ class TopAttributes(Attributes):
 @operator("top_k", TopAttributes, types=NUMBERS)
 def top_k(node: Node, options: TopAttributes) -> tuple[Tensor, ...]:
     """The greatest elements along a dimension, and where they are; of equal ones the first."""
+    return _top(node, options.k, options.axis)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateAttributes(Attributes):
+    """How many, the dimension, and whether it is the greatest that are taken."""
+
+    k: int
+    reduction_dimension: int = -1
+    is_max_k: bool = True
+    aggregate_to_topk: bool = True
+
+
+@operator("approx_top_k", ApproximateAttributes, types=REAL)
+def approx_top_k(node: Node, options: ApproximateAttributes) -> tuple[Tensor, ...]:
+    """The greatest or least elements along a dimension, and where they are: all of them are found."""
+    if not options.aggregate_to_topk:
+        raise Refused("it gives more than it is asked for, as a device finds it", "aggregate_to_topk=True")
+    return _top(node, options.k, options.reduction_dimension, is_least=not options.is_max_k)
+
+
+def _top(node: Node, count: int, along: int, *, is_least: bool = False) -> tuple[Tensor, ...]:
     value, rank = node[0].tensor, node[0].rank
-    axis = options.axis % rank
+    axis = along % rank
     order = [*(place for place in range(rank) if place != axis), axis]
-    values, places = greatest(transposed(_wide(value), order), options.k)
+    wide = _wide(value)
+    values, places = greatest(transposed(-wide if is_least else wide, order), count)
     back = [order.index(place) for place in range(rank)]
     kind = dtype_of(type_of(node.record.outputs[1].type))
-    return typed(transposed(values, back), value.dtype), typed(transposed(places, back), kind)
+    found = -values if is_least else values
+    return typed(transposed(found, back), value.dtype), typed(transposed(places, back), kind)

@@ -11,6 +11,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT8, INT32
+from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import typed
 from tosajit.frontends.common.ordering import (
     running_greatest,
@@ -19,11 +20,21 @@ from tosajit.frontends.common.ordering import (
     running_products,
     running_sums,
 )
-from tosajit.frontends.common.reduce import place_of_greatest, product, reduced
+from tosajit.frontends.common.reduce import (
+    Many,
+    halved,
+    halves,
+    place_of_greatest,
+    product,
+    reduced,
+    shape_without,
+)
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
-from tosajit.frontends.jax.node import Node, dtype_of
-from tosajit.frontends.jax.operators import NARROW, NUMBERS, REAL, WHOLE, operator
+from tosajit.frontends.jax.node import Node, Operand, dtype_of
+from tosajit.frontends.jax.operators import BITS, MOVED, NARROW, NUMBERS, REAL, WHOLE, operator
+from tosajit.frontends.jax.records import Jaxpr
 from tosajit.tracing.tensor import Tensor
 
 Along = Callable[[Tensor, int], Tensor]
@@ -59,6 +70,17 @@ def _all(value: Tensor, axis: int) -> Tensor:
     return ops.reduce_all(value, axis=axis)
 
 
+def _bits(combine: Callable[[Tensor, Tensor], Tensor], of_truths: Along | None = None) -> Along:
+    """What combines the bits of integers; truths are bits, too, where TOSA does not reduce them."""
+
+    def along(value: Tensor, axis: int) -> Tensor:
+        if value.dtype is not BOOL:
+            return halved(value, axis, combine)
+        return of_truths(value, axis) if of_truths is not None else halved(value, axis, ops.logical_xor)
+
+    return along
+
+
 def _sum(value: Tensor, axis: int) -> Tensor:
     return ops.reduce_sum(value, axis=axis)
 
@@ -75,8 +97,48 @@ _declare("reduce_sum", NUMBERS, _sum, np.sum, "The sum along dimensions.")
 _declare("reduce_prod", NUMBERS, product, np.prod, "The product along dimensions.")
 _declare("reduce_max", f"{NUMBERS} bool", _most, np.max, "The greatest element along dimensions.")
 _declare("reduce_min", f"{NUMBERS} bool", _least, np.min, "The least element along dimensions.")
-_declare("reduce_or", "bool", _any, np.any, "Whether any element along dimensions is true.")
-_declare("reduce_and", "bool", _all, np.all, "Whether all elements along dimensions are true.")
+_declare(
+    "reduce_or", f"{BITS} bool", _bits(ops.bitwise_or, _any), np.bitwise_or.reduce,
+    "Whether any element along dimensions is true, or the bits that any of them has.",
+)  # fmt: skip
+_declare(
+    "reduce_and", f"{BITS} bool", _bits(ops.bitwise_and, _all), np.bitwise_and.reduce,
+    "Whether all elements along dimensions are true, or the bits that all of them have.",
+)  # fmt: skip
+_declare(
+    "reduce_xor", f"{BITS} bool", _bits(ops.bitwise_xor), np.bitwise_xor.reduce,
+    "Whether an odd number of elements along dimensions is true, or the bits that an odd number of them has.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralAttributes(Attributes):
+    """The dimensions that are left out of the results, and the function of pairs of elements."""
+
+    dimensions: tuple[int, ...]
+    jaxpr: Jaxpr | None = None
+
+
+@operator("reduce", GeneralAttributes, types=MOVED)
+def general(node: Node, options: GeneralAttributes) -> tuple[Tensor, ...]:
+    """What a function makes of all elements along dimensions, two at a time, and of first ones."""
+    jaxpr, count = options.jaxpr, len(node.operands) // 2
+    if jaxpr is None:
+        raise Refused("it does not say what it calls")
+
+    def combine(*parts: Many) -> Many:
+        tensors = [one for part in parts for one in part]
+        pairs = zip(node.operands[:count] * 2, tensors, strict=True)
+        given = tuple(Operand(node.trace, tensor, like.type, "element") for like, tensor in pairs)
+        return tuple(one.tensor for one in node.jaxprs.mapped(jaxpr, given, "reduction"))
+
+    values: Many = tuple(one.tensor for one in node.operands[:count])
+    for axis in options.dimensions:
+        values = halves(values, axis, combine)
+    ones = (1,) * values[0].ndim
+    values = combine(values, tuple(reshaped(one.tensor, ones) for one in node.operands[count:]))
+    shape = shape_without(values[0].shape, options.dimensions, keep=False)
+    return tuple(reshaped(one, shape) for one in values)
 
 
 @operator("argmax", AxesAttributes, types=f"{REAL} {WHOLE} {NARROW} bool")

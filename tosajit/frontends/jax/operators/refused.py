@@ -39,4 +39,9 @@ refuse(
 refuse(
     "custom_call pallas_call", "it is a kernel of its own, whose meaning is not known", "use operators of JAX"
 )
+refuse(
+    "igamma igammac igamma_grad_a polygamma zeta regularized_incomplete_beta random_gamma_grad",
+    "it is a series whose length depends on its elements",
+    "compute it outside of the function",
+)
 refuse("nextafter", "TOSA cannot count the bits of numbers up or down")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import inf
+from math import inf, prod
+
+import numpy as np
 
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.borders import bordered, spread
 from tosajit.frontends.common.layout import part, reshaped
@@ -22,6 +25,8 @@ from tosajit.frontends.jax.operators import NUMBERS, operator
 from tosajit.frontends.jax.records import Jaxpr
 from tosajit.tracing.tensor import Tensor
 
+_MOST = 1 << 22
+"""Numbers in windows that are summed when the function is read."""
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -72,7 +77,21 @@ def _pooled(value: Tensor, options: WindowAttributes, pool: Callable[..., Tensor
     return found
 
 
-@operator("reduce_window_sum", WindowAttributes, types=NUMBERS)
+def _sums(node: Node) -> Array | None:
+    """The sums of windows of what is known, such as how many elements each has."""
+    options, value = node.attributes(WindowAttributes), node[0].raw
+    if any(gap != 1 for gap in (*options.base_dilation, *options.window_dilation)):
+        return None
+    if min(min(pair) for pair in options.padding) < 0 or prod(options.window_dimensions) * value.size > _MOST:
+        return None
+    whole = np.pad(value, options.padding)
+    windows = np.lib.stride_tricks.sliding_window_view(whole, options.window_dimensions)
+    steps = tuple(slice(None, None, step) for step in options.window_strides)
+    found: Array = windows[steps].sum(tuple(range(value.ndim, 2 * value.ndim)))
+    return found
+
+
+@operator("reduce_window_sum", WindowAttributes, types=NUMBERS, fold=_sums)
 @widened
 def reduce_window_sum(node: Node, options: WindowAttributes) -> Tensor:
     """The sum of each window."""
