@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from holding import drawing
 from holding.machines import LAWS, machine
 
 import tosajit as tj
+from sim import MachineWarning
 from tosajit.errors import PlanError
 
 MARGIN = 0.005
@@ -38,6 +40,7 @@ class Check:
 def main() -> int:
     """Check, print, 1 if a law has exceptions."""
     options = arguments()
+    warnings.simplefilter("ignore", MachineWarning)
     checks: dict[str, list[Check]] = defaultdict(list)
     for seed in seeds(options.first, options.layers, options.held_out):
         for check in checked(seed, *drawing.layer(seed)):
