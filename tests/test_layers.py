@@ -48,7 +48,7 @@ ROOMS = {
         {""},
     ],
     "tosajit": [
-        {"arrays", "errors", "dtypes", "log", "profiles", "version"},
+        {"arrays", "errors", "dtypes", "garbage", "log", "profiles", "version"},
         {"storage"},
         {"graph", "accuracy"},
         {"operators"},
