@@ -15,6 +15,7 @@ from environments import with_torch
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "torch_cases"
 SAMPLE = ("mobilenet_v2", "squeezenet1_1")
+DEEP = ("efficientnet_v2_s", "efficientnet_b1", "resnet101", "mobilenet_v3_small")
 
 
 def run(script: str, *arguments: str) -> list[str]:
@@ -105,3 +106,11 @@ def test_quantised_networks_are_within_a_step_on_every_grid() -> None:
         assert found["integer"] == found["sums"] > 20
         assert max(found["step"], found["end"]) <= 1
         assert found["off"] / found["elements"] < 1e-3  # beside halves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 3])
+def test_drawn_networks_do_not_magnify_the_rounding_of_float32(seed: int) -> None:
+    rows = [json.loads(line) for line in run("running.py", "conditions", str(seed), *DEEP)]
+    assert [row["name"] for row in rows] == list(DEEP)
+    assert {row["name"]: row["error"] for row in rows if not row["error"] < 3e-5} == {}

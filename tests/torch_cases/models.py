@@ -8,7 +8,11 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
+_ADDING = {torch.add, torch.Tensor.add, torch.Tensor.add_, torch.Tensor.__add__, torch.Tensor.__iadd__}
+_BRANCH = 0.1
+"""The share of a branch in its sum."""
 Made = Callable[[], tuple[Any, tuple[Any, ...]]]
 
 CLASSIFIERS = {
@@ -66,10 +70,11 @@ def settled(module: Any, *inputs: Any) -> Any:
         one.momentum = None
     layers = [one for one in module.modules() if isinstance(one, nn.Conv2d | nn.Linear)]
     hooks = [one.register_forward_hook(_scaled) for one in layers]
+    hooks += [one.register_forward_hook(_named) for one in norms]
     module.eval()
     for one in norms:
         one.train()
-    with torch.no_grad():
+    with torch.no_grad(), Branching():
         module(*inputs)
     for hook in hooks:
         hook.remove()
@@ -89,10 +94,32 @@ def _scaled(layer: Any, given: Any, found: Any) -> Any:
     return layer(*given)
 
 
+def _named(norm: Any, given: Any, found: Any) -> None:
+    """Let what a normalisation gives tell who has made it, until it is written to."""
+    found._made = norm, found._version
+
+
+class Branching(TorchFunctionMode):  # type: ignore[misc]
+    """Makes branches small that end in a normalisation, as each of them adds to errors."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Scale what is added to what is no normalisation, in place, and its normalisation with it."""
+        ends = [one for one in args[:2] if _is_made(one)] if function in _ADDING else []
+        if len(ends) == 1:
+            norm, _ = ends[0]._made
+            for one in (norm.weight.data, norm.bias.data, ends[0]):
+                one.mul_(_BRANCH)
+        return function(*args, **(kwargs or {}))
+
+
+def _is_made(value: Any) -> bool:
+    return hasattr(value, "_made") and value._made[1] == value._version
+
+
 def classifier(name: str, size: int) -> tuple[Any, tuple[Any, ...]]:
     given = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
     module = getattr(vision().models, name)(weights=None, num_classes=10, **given)
-    return settled(module, torch.randn(4, 3, size, size)), (torch.randn(1, 3, size, size),)
+    return settled(module, torch.randn(8, 3, size, size)), (torch.randn(1, 3, size, size),)
 
 
 def segmenter(name: str) -> tuple[Any, tuple[Any, ...]]:

@@ -148,6 +148,20 @@ def real(module: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
     return {"error": max(float(np.abs(one - other).max() / np.abs(other).max()) for one, other in pairs)}
 
 
+def conditions(seed: int, names: list[str]) -> None:
+    """Print how far PyTorch's float32 is from its float64, of the greatest number of networks."""
+    from tests.torch_cases.models import networks
+
+    made = networks()
+    for name in names:
+        torch.manual_seed(zlib.crc32(name.encode()) + seed)
+        module, inputs = made[name]()
+        with torch.no_grad():
+            found = module(*inputs)
+            wanted = module.double()(*(one.double() for one in inputs))
+        print(json.dumps({"name": name, "error": float((found - wanted).abs().max() / wanted.abs().max())}))
+
+
 def main() -> None:
     """Print how each case compares."""
     kind, seed, *names = sys.argv[1:]
@@ -158,6 +172,9 @@ def main() -> None:
         return
     if kind == "networks":
         networks(int(seed), names)
+        return
+    if kind == "conditions":
+        conditions(int(seed), names)
         return
     if kind == "cases":
         from tests.torch_cases.cases import cases
