@@ -146,6 +146,10 @@ class PlainVectors(Vectors):
         first = left.view(np.uint8 if self.isa.bias else np.int8).astype(np.int32)
         return total + (first * right.view(np.int8)).reshape(-1, 4).sum(axis=1, dtype=np.int32)
 
+    def multiply_pairs(self, total: Plain, left: Plain, right: Plain) -> Plain:
+        rows, columns = (one.view(np.int8).astype(np.int32).reshape(-1, 2, 8) for one in (left, right))
+        return total + (rows @ columns.transpose(0, 2, 1)).astype(np.int32).reshape(-1)
+
     def dot_halves(self, total: Plain, left: Plain, right: Plain) -> Plain:
         products = left.view(np.int16).astype(np.int32) * right.view(np.int16)
         return total + products.reshape(-1, 2).sum(axis=1, dtype=np.int32)

@@ -13,7 +13,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 from crossing.cross import compile_for, kernel_texts
-from crossing.judge import inner_loops
+from crossing.judge import assembly, inner_loops
 
 import tosajit as tj
 from tests import models
@@ -69,6 +69,12 @@ def test_no_instruction_of_another_cpu_slips_through(triple: str, name: str, gra
     for text in found:
         code = "\n".join(line for line in text.splitlines() if not re.match(r"\s*[.#/]", line))
         assert not re.search(forbidden, code)
+
+
+@pytest.mark.parametrize(("name", "instruction"), [("neoverse-n1", "sdot"), ("neoverse-v1", "smmla")])
+def test_tiles_of_int8_are_multiplied_by_the_widest_products(name: str, instruction: str) -> None:
+    code = assembly("tile_i8", foreign(ARM_LINUX, name))
+    assert set(re.findall(r"\t(sdot|smmla|smull)\t", code)) == {instruction}
 
 
 def header(code: bytes) -> str:

@@ -32,6 +32,7 @@ VECTORS: dict[str, type[Vectors]] = {
     "avx512": Avx512,
     "amx": Amx,
     "neon": Neon,
+    "neon_pairs": Neon,
 }
 CPUS = {
     "portable": "x86-64",
@@ -40,6 +41,7 @@ CPUS = {
     "avx512": "sapphirerapids",
     "amx": "sapphirerapids",
     "neon": "neoverse-n1",
+    "neon_pairs": "neoverse-v1",
 }
 WIDEST = dict.fromkeys(("tile_bf16", "least_bf16", "lookup_i8"), ("avx512", "amx"))
 ONLY = WIDEST | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
@@ -48,7 +50,7 @@ ONLY = WIDEST | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx"
 
 def features(library: str) -> Collection[str]:
     """Those of a CPU that the set is for."""
-    return named("aarch64" if library == "neon" else "x86_64")[CPUS[library]]
+    return named("aarch64" if library.startswith("neon") else "x86_64")[CPUS[library]]
 
 
 def functions(name: str, library: str) -> Iterator[ir.Function]:

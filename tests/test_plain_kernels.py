@@ -50,13 +50,17 @@ SETS = [
         avxvnni({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
         neon({"neon", "dotprod"}),
+        neon({"neon", "dotprod", "i8mm"}),
         portable(()),
         NARROW,
         replace(NARROW, bias=128),
+        replace(NARROW, row_pairs=True),
     )
     if made
 ]
-sets = pytest.mark.parametrize("isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}")
+sets = pytest.mark.parametrize(
+    "isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}{'-pairs' * isa.row_pairs}"
+)
 
 SHAPES = {
     "padded": Geometry((1, 1, 3, 4), (1, 1, 3, 4), 3, 5, (1, 3, 3), (1, 1, 1), (0, 1, 1)),

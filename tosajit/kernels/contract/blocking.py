@@ -16,7 +16,7 @@ from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
 from tosajit.kernels.sets.description import InstructionSet, Matrices
 
 QUAD = 4
-"""Bytes of a row of A that a register tile takes at a time."""
+"""Bytes of a row of A that most register tiles take at a time."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 MATRIX_PANEL_BYTES = 512 * 1024
@@ -49,8 +49,9 @@ class Blocking:
 
         Registers of rows take long to load if their rows cross cache lines.
         """
-        step, found = self.shape.direct_bytes, self._matrices
-        return step if not found or self.shape.depth % found.row_bytes == step % LINE == 0 else 0
+        step, depth = self.shape.direct_bytes, self.shape.depth
+        whole = self.isa.whole_depth(depth, self.shape.element_bytes) == depth
+        return step if whole and not (self._matrices and step % LINE) else 0
 
     @property
     def is_direct(self) -> bool:
@@ -71,7 +72,7 @@ class Blocking:
             step = self.shape.stride[2] * self.shape.in_channels
             whole = run_bytes % LINE == step % LINE == 0
         else:
-            whole = self.rounded or run_bytes % QUAD == 0
+            whole = self.rounded or run_bytes % self._taken == 0
         joined = dense and whole and self.shape.kernel != (1, 1, 1)
         covers = (self._matrices.rows,) if self._matrices else self.isa.covers
         tiled = min(-(-width // height) * height for height in covers)
@@ -84,6 +85,11 @@ class Blocking:
         ):
             return 0
         return self.shape.kernel[0] * self.shape.kernel[1]
+
+    @property
+    def _taken(self) -> int:
+        """Return the bytes of a row of A that a register tile takes at a time."""
+        return self.isa.eights_of(self.shape.element_bytes) or QUAD
 
     @property
     def _run(self) -> int:
@@ -99,7 +105,7 @@ class Blocking:
     @property
     def segment_depth(self) -> int:
         """Return the elements of a segment with those that do not count."""
-        return -(-self._run // QUAD) * QUAD if self.rounded else self._run
+        return -(-self._run // self._taken) * self._taken if self.rounded else self._run
 
     def _segment_bytes(self, rows: int) -> int:
         exact = (

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import Panel, Rescaling, scaled
 from tosajit.kernels.contract.slots import TileJob
-from tosajit.kernels.contract.tile import Operands, TileLoops
+from tosajit.kernels.contract.tile import Operands, TileLoops, loops
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -24,7 +25,7 @@ def tile_rescale_i8(v: Vectors, address: Value) -> None:
 
     def case(rows: int, columns: int) -> None:
         name = f"contract_tile_rescale_i8_{rows}x{columns}"
-        v.call(name, partial(_column, TileLoops(INT8.on(v.isa), rows, columns)), address)
+        v.call(name, partial(_column, loops(v, INT8.on(v.isa), rows, columns)), address)
 
     wide = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
     sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled]
@@ -46,7 +47,7 @@ def _evenest(v: Vectors, rows: Value) -> Value:
     return height
 
 
-def _column(body: TileLoops, v: Vectors, address: Value) -> None:
+def _column(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     """All tiles of one size down a column; the last may begin early: some rows are then stored twice."""
     job, height = Record(v, address), body.rows
     operands, initial, rows = Operands.of(job), job[TileJob.INITIAL], job[TileJob.HEIGHT]

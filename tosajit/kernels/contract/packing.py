@@ -43,10 +43,10 @@ def pack_i8(
     `out` and `sums` hold whole panels, `sums` a multiple of four of them.
     """
     step, lanes, product = v.isa.register_bytes, v.isa.lanes, INT8.on(v.isa)
-    group = 4 // v.isa.byte_width
+    group = v.isa.eights_of(1) or 4 // v.isa.byte_width
     whole = v.isa.matrices.row_bytes if v.isa.matrices else group
     steps = (depth + (whole - 1)) // whole * (whole // group)
-    panel_bytes = steps * step
+    panel_bytes = steps * (group * v.isa.byte_width // 4 * step)
     ones = v.constant(1, product.kind)
 
     def block(index: Value) -> None:
@@ -57,15 +57,24 @@ def pack_i8(
         for panel in range(4):
             v.store(v.constant(0, "i32"), totals + panel * step)
 
-        def put(panel: int, register: Register, position: Value) -> None:
-            v.store(register, target + panel_bytes * panel + position * step)
-            there = totals + panel * step
-            v.store(product.multiplied(v, v.load(there, "i32"), ones, v.view(register, product.kind)), there)
+        def put(panel: int, parts: Sequence[Register], position: Value) -> None:
+            place, there = (
+                target + panel_bytes * panel + position * (len(parts) * step),
+                totals + panel * step,
+            )
+            registers = v.zipped(*(v.view(part, "i32") for part in parts)) if len(parts) > 1 else parts
+            for part, register in enumerate(registers):
+                v.store(register, place + part * step)
+            total = v.load(there, "i32")
+            for register in parts:
+                total = product.multiplied(v, total, ones, v.view(register, product.kind))
+            v.store(total, there)
 
         def laid_out(position: Value, loaded: list[Register]) -> None:
-            laid = quads_of_bytes(v, loaded) if group == 4 else pairs_of_bytes(v, loaded)
-            for panel, register in enumerate(laid):
-                v.when(panels > panel, partial(put, panel, register, position))
+            lay = pairs_of_bytes if group == 2 else quads_of_bytes
+            laid = [lay(v, loaded[first : first + 4]) for first in range(0, group, 4)]
+            for panel, parts in enumerate(zip(*laid, strict=True)):
+                v.when(panels > panel, partial(put, panel, parts, position))
 
         _steps(v, (source + start, row_bytes, depth), group, width, steps, laid_out)
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tosajit.kernels.contract.products import Product
+from tosajit.kernels.contract.pairs import PairLoops
+from tosajit.kernels.contract.products import INT8, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.sets.values import Register, Value
@@ -53,14 +54,14 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
     def case(rows: int, columns: int) -> None:
         name = f"contract_tile_{product.name}_{rows}x{columns}"
-        v.call(name, partial(_stored, TileLoops(product, rows, columns)), address)
+        v.call(name, partial(_stored, loops(v, product, rows, columns)), address)
 
     choice = job[TileJob.PANELS] * 16 + job[TileJob.HEIGHT]
     sizes = [(rows, columns) for columns in range(1, panels + 1) for rows in v.isa.heights]
     v.switch(choice, {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes})
 
 
-def _stored(body: TileLoops, v: Vectors, address: Value) -> None:
+def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
     words, sums = (
         job[TileJob.WORDS],
@@ -69,6 +70,12 @@ def _stored(body: TileLoops, v: Vectors, address: Value) -> None:
     for place, total in enumerate(sums):
         row, panel = divmod(place, body.panels)
         v.store(total, words + (row * HALVES + panel) * v.isa.register_bytes)
+
+
+def loops(v: Vectors, product: Product, rows: int, panels: int) -> TileLoops | PairLoops:
+    """Return the loops of one size of tile."""
+    kind = PairLoops if product is INT8 and v.isa.row_pairs else TileLoops
+    return kind(product, rows, panels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class InstructionSet:
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
     byte_dots: bool = True
     """Whether it adds products of four bytes to a word in one instruction."""
+    row_pairs: bool = False
+    """Whether it multiplies two rows of int8 by two columns at once, eight of each."""
     narrowed: int = 1
     """Registers of words that are best made bytes together."""
     byte_tables: bool = False
@@ -78,7 +80,12 @@ class InstructionSet:
     def whole_depth(self, depth: int, bytes: int) -> int:
         """Return how many elements of so many bytes a row of A has with those that make it whole."""
         matrices = self.matrices_of(bytes)
-        return -(-depth // matrices.row_bytes) * matrices.row_bytes if matrices else depth
+        block = matrices.row_bytes if matrices else self.eights_of(bytes) or 1
+        return -(-depth // block) * block
+
+    def eights_of(self, bytes: int) -> int:
+        """Return 8 if elements of so many bytes are multiplied by eights, else 0."""
+        return 8 if self.row_pairs and bytes == 1 else 0
 
     def sums_apart(self, registers: int) -> int:
         """Return how many sums are kept for each element of a tile of so many registers, to hide latency.

@@ -305,6 +305,13 @@ class Vectors:
         """Add products of two bfloat16 to each float32, where the set has `bf16_pairs`."""
         raise NotImplementedError(f"{self.isa.name} does not multiply pairs of bfloat16")
 
+    def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
+        """Add the products of two rows and two columns of eight int8 to blocks of words: `row_pairs`.
+
+        Each 16 bytes are two rows, or two columns, and four words of sums: the first row's are first.
+        """
+        raise NotImplementedError(f"{self.isa.name} does not multiply pairs of rows")
+
     def start_matrices(self, heights: Collection[tuple[int, Value]]) -> None:
         """Let registers of rows have some rows, and the others all, by their numbers; see `Matrices`."""
         raise NotImplementedError(f"{self.isa.name} has no registers of rows")

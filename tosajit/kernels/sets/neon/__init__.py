@@ -1,6 +1,7 @@
 """NEON of 64-bit Arm: two registers of 128 bits are one here, so that a panel has eight columns."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -9,7 +10,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if "neon" not in features:
         return None
-    return InstructionSet(
+    found = InstructionSet(
         "neon",
         lanes=8,
         heights=(1, 2, 4, 5),  # of two panels: 20 of the 32 registers accumulate, 5 hold rows, 4 columns
@@ -21,3 +22,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         block=10,
         byte_dots="dotprod" in features,
     )
+    if not found.byte_dots or "i8mm" not in features:
+        return found
+    even = (1, 2, 4)  # smmla takes pairs of rows
+    return replace(found, row_pairs=True, heights=even, rescaled=even, covers=even[-1:], block=8)

@@ -39,6 +39,10 @@ class Neon(Vectors):
             return self._by_halves(self._sdot, [total, left, right])
         return self._by_halves(self._pairs_of_bytes, [total, left, right])
 
+    def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
+        """Add products of two rows and two columns of eight bytes to blocks of words, by smmla."""
+        return self._by_halves(self._smmla, [total, left, right])
+
     def dot_halves(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of two int16 to each word."""
         halves = [self.view(register, "i16") for register in (left, right)]
@@ -57,6 +61,10 @@ class Neon(Vectors):
     def _sdot(self, total: Register, left: Register, right: Register) -> Register:
         raw = [register.raw for register in (total, right, left)]  # the left one may be a lane
         return self._value(self._call("llvm.aarch64.neon.sdot.v4i32.v16i8", WORDS, raw))
+
+    def _smmla(self, total: Register, left: Register, right: Register) -> Register:
+        raw = [register.raw for register in (total, left, right)]
+        return self._value(self._call("llvm.aarch64.neon.smmla.v4i32.v16i8", WORDS, raw))
 
     def _pairs_of_bytes(self, total: Register, left: Register, right: Register) -> Register:
         sums = []
