@@ -3,11 +3,11 @@
 # Debian as root, for the packages; the wheels come from the registry.
 set -eu
 lacking() { echo "make arm: $1" >&2; exit 1; }
-command -v apt-get >/dev/null || lacking "needs Debian's packages (qemu-user-static, llvm, an arm64 Python); there is no apt-get here"
-[ "$(id -u)" = 0 ] || lacking "needs root, to install qemu-user-static and llvm from Debian"
+command -v apt-get >/dev/null || lacking "needs Debian's packages (qemu-user-static, llvm-19, an arm64 Python); there is no apt-get here"
+[ "$(id -u)" = 0 ] || lacking "needs root, to install qemu-user-static and llvm-19 from Debian"
 mkdir -p "$1"; out=$(cd "$1" && pwd)
 dpkg --add-architecture arm64 && apt-get update -qq || lacking "apt-get cannot reach Debian's packages"
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq qemu-user-static llvm >/dev/null
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq qemu-user-static llvm-19 >/dev/null
 mkdir -p "$out/debs" "$out/root" "$out/wheels" "$out/site"
 (cd "$out/debs" && apt-get download -qq $(for package in python3.11 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 \
     libgcc-s1 libstdc++6 zlib1g libexpat1 libssl3 libbz2-1.0 liblzma5 libffi8 libsqlite3-0 libuuid1 libncursesw6 libtinfo6 \

@@ -20,6 +20,8 @@ from tosajit.kernels.sets.cpus import Cpu
 from tosajit.kernels.sets.registry import compiling_for, instruction_set
 from tosajit.kernels.sets.values import I64, Value
 
+MCA = "llvm-mca-19"
+"""Versions before 17 take the Neoverse cores for a Cortex-A57."""
 REPEATS = 200
 INDEPENDENT = 24
 """Registers that a loop of products alone adds to, more than any core has in flight."""
@@ -90,7 +92,7 @@ def inner_loops(text: str) -> Iterator[Sequence[str]]:
 
 def cycles(lines: Sequence[str], cpu: Cpu) -> float:
     """Cycles of an iteration of a loop, by llvm-mca."""
-    command = ["llvm-mca", f"-mtriple={cpu.triple}", f"-mcpu={cpu.name}", f"-iterations={REPEATS}"]
+    command = [MCA, f"-mtriple={cpu.triple}", f"-mcpu={cpu.name}", f"-iterations={REPEATS}"]
     text = "\n".join(lines) + "\n"
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     total = re.search(r"Total Cycles:\s+(\d+)", done.stdout)
