@@ -9,7 +9,7 @@ from math import prod
 
 from tosajit import ops
 from tosajit.dtypes import INT32
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
@@ -32,6 +32,39 @@ class Tap:
 
     index: Tensor
     weight: Tensor | None
+
+
+def on_grid(value: Tensor, grid: Tensor, mode: str, outside: str, aligned: bool) -> Tensor:
+    """The elements of images (batch, channels, …) at places from -1 to 1, the last dimension's first.
+
+    These are corners of the image where places are aligned, otherwise the outer edges of its elements.
+    """
+    count = value.ndim - 2
+    if not 1 <= count <= 3 or grid.ndim != value.ndim or grid.shape[-1] != count:
+        raise Refused(f"its grid {list(grid.shape)} does not fit images of {count} dimensions")
+    if outside not in ("zeros", "border", "reflection"):
+        raise Refused(f"its padding {outside!r} is not known")
+    if mode not in ("nearest", "linear", "cubic"):
+        raise Refused(f"its mode {mode!r} is not known")
+    batch, channels, *extents = value.shape
+    wanted = grid.shape[1:-1]
+    last = [0, *range(2, value.ndim), 1]
+    pixels = reshaped(transposed(value, last), (batch, prod(extents), channels))
+    flat = reshaped(grid, (batch, prod(wanted), count))
+    places, sides = [], []
+    for axis, extent in enumerate(extents):
+        place = reshaped(part(flat, 2, count - 1 - axis, 1), (batch, prod(wanted)))
+        places.append(_place(place, extent, aligned))
+        ends = (0.0, extent - 1.0) if aligned else (-0.5, extent - 0.5)
+        sides.append(Side(extent, *ends))
+    found = reshaped(sampled(pixels, places, sides, mode, outside), (batch, *wanted, channels))
+    return transposed(found, [0, value.ndim - 1, *range(1, value.ndim - 1)])
+
+
+def _place(place: Tensor, extent: int, aligned: bool) -> Tensor:
+    """Places from -1 to 1 in elements."""
+    slope, middle = ((extent - 1) / 2 if aligned else extent / 2), (extent - 1) / 2
+    return ops.add(ops.mul(place, number(place, slope)), number(place, middle))
 
 
 def sampled(images: Tensor, places: list[Tensor], sides: list[Side], mode: str, outside: str) -> Tensor:

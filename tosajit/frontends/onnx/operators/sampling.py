@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
 from tosajit import ops
-from tosajit.frontends.common.layout import part, reshaped, small, transposed
+from tosajit.frontends.common.layout import reshaped, small, transposed
 from tosajit.frontends.common.matrices import multiplied
-from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.sampled import Side, sampled
+from tosajit.frontends.common.sampled import on_grid
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node
@@ -34,34 +32,8 @@ class GridAttributes(Attributes):
 @operator("GridSample", GridAttributes, types="float32")
 def grid_sample(node: Node, options: GridAttributes) -> Tensor:
     """The elements of images at places that a tensor has, from -1 to 1."""
-    value, grid = node[0].tensor, node[1].tensor
-    count, outside = value.ndim - 2, options.padding_mode
     mode = _MODES.get(options.mode, options.mode)
-    if not 1 <= count <= 3 or grid.ndim != value.ndim or grid.shape[-1] != count:
-        raise Refused(f"its grid {list(grid.shape)} does not fit images of {count} dimensions")
-    if outside not in ("zeros", "border", "reflection"):
-        raise Refused(f"its padding {outside!r} is not known")
-    if mode not in ("nearest", "linear", "cubic"):
-        raise Refused(f"its mode {options.mode!r} is not known")
-    batch, channels, *extents = value.shape
-    wanted = grid.shape[1:-1]
-    last = [0, *range(2, value.ndim), 1]
-    pixels = reshaped(transposed(value, last), (batch, prod(extents), channels))
-    flat = reshaped(grid, (batch, prod(wanted), count))
-    places, sides = [], []
-    for axis, extent in enumerate(extents):
-        place = reshaped(part(flat, 2, count - 1 - axis, 1), (batch, prod(wanted)))
-        places.append(_place(place, extent, options.align_corners))
-        ends = (0.0, extent - 1.0) if options.align_corners else (-0.5, extent - 0.5)
-        sides.append(Side(extent, *ends))
-    found = reshaped(sampled(pixels, places, sides, mode, outside), (batch, *wanted, channels))
-    return transposed(found, [0, value.ndim - 1, *range(1, value.ndim - 1)])
-
-
-def _place(place: Tensor, extent: int, aligned: bool) -> Tensor:
-    """Places from -1 to 1 in elements."""
-    slope, middle = ((extent - 1) / 2 if aligned else extent / 2), (extent - 1) / 2
-    return ops.add(ops.mul(place, number(place, slope)), number(place, middle))
+    return on_grid(node[0].tensor, node[1].tensor, mode, options.padding_mode, options.align_corners)
 
 
 @dataclass(frozen=True, slots=True)
