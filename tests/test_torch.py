@@ -190,3 +190,21 @@ def test_without_torch_the_error_says_how_to_get_it() -> None:
     if "torch" not in sys.modules:
         with pytest.raises(tj.InputError, match=r"pip install tosajit\[torch\]"):
             tj.from_torch(object())
+
+
+@pytest.mark.parametrize(
+    ("mode", "padding", "text"),
+    [
+        (2, 1, "cubics that go on beyond the border"),
+        (3, 0, "its mode 3 or its padding 0 is not known"),
+        (0, -1, "its mode 0 or its padding -1 is not known"),
+    ],
+)
+def test_samples_of_images_that_are_not_known_are_refused(mode: int, padding: int, text: str) -> None:
+    image, grid = np.zeros((1, 2, 4, 4), np.float32), np.zeros((1, 3, 3, 2), np.float32)
+    modes: dict[str, Any] = {"interpolation_mode": mode, "padding_mode": padding, "align_corners": False}
+    found = np.zeros((1, 2, 3, 3), np.float32)
+    nodes = [node("y", "aten.grid_sampler.default", found, input="x", grid="g", **modes)]
+    with pytest.raises(tj.ModelError) as caught:
+        lowered(program(nodes, "y", {"x": image, "g": grid}))
+    assert text in caught.value.refusals[0].reason

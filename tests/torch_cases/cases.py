@@ -6,6 +6,8 @@ This runs in the environment that has `torch`: `python cases.py` prints what dif
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -45,6 +47,7 @@ def cases() -> dict[str, Case]:
         **places(),
         **decomposed(),
         **core(),
+        **sampled(),
     }
 
 
@@ -391,6 +394,20 @@ def windows() -> dict[str, Case]:
             (image,),
         )
         found[f"{mode}_size"] = (lambda a, mode=mode: F.interpolate(a, (26, 40), mode=mode)), (image,)
+    return found
+
+
+def sampled() -> dict[str, Case]:
+    """Images at places inside and outside of them."""
+    image, places = real(2, 3, 5, 7), torch.rand(2, 4, 6, 2) * 3 - 1.5
+    volume, spots = real(1, 2, 3, 4, 5), torch.rand(1, 2, 3, 4, 3) * 3 - 1.5
+    found: dict[str, Case] = {}
+    for outside, aligned in product(("zeros", "border", "reflection"), (False, True)):
+        for mode in ("bilinear", "nearest") if outside == "border" else ("bilinear", "nearest", "bicubic"):
+            one = partial(F.grid_sample, mode=mode, padding_mode=outside, align_corners=aligned)
+            found[f"grid_{mode}_{outside}_{aligned}"] = one, (image, places)
+        one = partial(F.grid_sample, padding_mode=outside, align_corners=aligned)
+        found[f"grid_volume_{outside}_{aligned}"] = one, (volume, spots)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Images in another size, and images sampled at places that are computed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.frontends.common.images import Sampling
+from tosajit.frontends.common.sampled import on_grid
 from tosajit.frontends.common.sampling import Resampling, chosen, resampled
 from tosajit.frontends.frame import Refused
-from tosajit.frontends.torch.node import Node
+from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import MOVED, REAL, operator
 from tosajit.tracing.tensor import Tensor
 
@@ -111,3 +112,29 @@ def _declare_between(name: str, count: int, cubic: bool, summary: str) -> None:
 for _name, _sides in (("upsample_linear1d", 1), ("upsample_bilinear2d", 2), ("upsample_trilinear3d", 3)):
     _declare_between(_name, _sides, False, "Images in another size, each element between its neighbours.")
 _declare_between("upsample_bicubic2d", 2, True, "Images in another size, each element a cubic of neighbours.")
+
+
+_MODES, _OUTSIDE = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
+"""What the numbers of modes and of paddings say."""
+
+
+@operator(
+    "aten.grid_sampler.default aten.grid_sampler_2d.default aten.grid_sampler_3d.default", types="float32"
+)
+def grid_sampler(
+    node: Node,
+    input: Operand,
+    grid: Operand,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Tensor:
+    """The elements of images at places that a tensor has, from -1 to 1."""
+    if interpolation_mode not in range(3) or padding_mode not in range(3):
+        raise Refused(f"its mode {interpolation_mode} or its padding {padding_mode} is not known")
+    mode, outside = _MODES[interpolation_mode], _OUTSIDE[padding_mode]
+    if (mode, outside) == ("cubic", "border"):
+        raise Refused(
+            "no lowering of cubics that go on beyond the border is written yet", "another padding_mode"
+        )
+    return on_grid(input.tensor, grid.tensor, mode, outside, align_corners)
