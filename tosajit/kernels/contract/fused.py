@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import Panel, Rescaling, scaled
 from tosajit.kernels.contract.slots import TileJob
-from tosajit.kernels.contract.tile import Operands, TileLoops, loops
+from tosajit.kernels.contract.tile import TileLoops, loops
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 

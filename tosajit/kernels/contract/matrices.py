@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from tosajit.kernels.contract.fused import Finish
+from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import TileJob
-from tosajit.kernels.contract.tile import Operands
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.products import Product
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
-
-if TYPE_CHECKING:
-    from tosajit.kernels.contract.tile import Operands
 
 PAIR, EIGHT, STEPS = 2, 8, 2
 """Rows or columns that meet at once, bytes of each, and the steps of four bytes that they are."""

@@ -7,9 +7,10 @@ register of B that meets them: B is packed as [columns / lanes][steps][lanes][4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 
+from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8, Product
 from tosajit.kernels.contract.record import Record
@@ -19,29 +20,6 @@ from tosajit.kernels.sets.vectors import Vectors
 
 HALVES = 2
 """Panels of upper and of lower bytes that int16 is split into."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operands:
-    """Where A and B are: rows of A have segments of `steps`, which are `segment` bytes apart."""
-
-    a: Value
-    a_row: Value
-    segments: Value
-    segment: Value
-    steps: Value
-    b: Value
-    b_panel: Value
-    following: Sequence[Value] = field(default=(), kw_only=True)
-    """Where columns are that tiles after this one take, and how much of it to fetch in a step."""
-
-    @classmethod
-    def of(cls, job: Record, fetches: bool = False) -> Operands:
-        """Load them from the arguments of a tile."""
-        names = ("A", "A_ROW", "SEGMENTS", "SEGMENT", "STEPS", "B", "B_PANEL")
-        found = cls(*(job[TileJob[name]] for name in names))
-        following = (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)
-        return replace(found, following=[job[slot] for slot in following]) if fetches else found
 
 
 def tile(product: Product, v: Vectors, address: Value) -> None:
