@@ -85,7 +85,7 @@ def weights_of(nest: Nest, operands: Mapping[str, Operand]) -> frozenset[int]:
 def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
     """The least bytes moved by a choice that fits, and what room it takes; infinite if none fits."""
     best = (float("inf"), 0)
-    for boxed in _ways(at, target):
+    for boxed in ways(at, target):
         rows, _ = _fitting(at, boxed, room)
         if len(rows.numbers):
             row = int(rows.cost.argmin())
@@ -108,14 +108,14 @@ def choose(
     if estimate is None:
         found = [
             (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
-            for boxed in _ways(at, target)
+            for boxed in ways(at, target)
             for rows in [_fitting(at, boxed, room)[0]]
             if len(rows.numbers)
             for row in [int(rows.cost.argmin())]
         ]
         cost, _, row, boxed = min(found, key=lambda f: f[:2], default=(0.0, 0, -1, None))
-        return None if boxed is None else (_Maker(at, target).section(row, boxed, 1), cost)
-    best, least, maker = None, (float("inf"), 0.0), _Maker(at, target)
+        return None if boxed is None else (Maker(at, target).section(row, boxed, 1), cost)
+    best, least, maker = None, (float("inf"), 0.0), Maker(at, target)
     for row, boxed, copies, need in _candidates(at, target, room, free):
         section = maker.section(row, boxed, copies)
         time = estimate(section, operands)
@@ -125,7 +125,7 @@ def choose(
     return best
 
 
-def _ways(at: Setting, target: Target) -> Iterator[Flags]:
+def ways(at: Setting, target: Target) -> Iterator[Flags]:
     """Which accesses have boxes: all that are not inside, or constants, or none if units reach out."""
     outside = ~np.array(at.inside, bool)
     if not target.direct:
@@ -174,7 +174,7 @@ def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
 def _candidates(at: Setting, target: Target, room: int, free: int) -> Iterator[tuple[int, Flags, int, float]]:
     """Rows of the menu, which accesses have boxes, copies and need: a few that differ in kind."""
     seen: set[tuple[int, bytes, int]] = set()
-    for boxed in _ways(at, target):
+    for boxed in ways(at, target):
         rows, second = _fitting(at, boxed, room)
         if not len(rows.numbers):
             continue
@@ -229,7 +229,7 @@ def _less(need: float, free: int) -> int:
     return max(half, free) if free < need else half
 
 
-class _Maker:
+class Maker:
     """Makes sections of rows of a menu; boxes that they have in common are made once."""
 
     def __init__(self, at: Setting, target: Target) -> None:
