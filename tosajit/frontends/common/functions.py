@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, log, pi
+from math import inf, log, pi, sqrt
 
 from tosajit import ops
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, number
+from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 _HUGE = 1e9
@@ -58,6 +59,20 @@ def soft_plus(value: Tensor) -> Tensor:
     """The logarithm of one more than the exponential."""
     rest = log_of_more(ops.exp(-ops.abs(value)))
     return ops.add(ops.maximum(value, number(value, 0)), rest)
+
+
+def gelu(value: Tensor, approximate: str) -> Tensor:
+    """Elements times how probable smaller ones are; `tanh` is an approximation of that, `none` is not."""
+    half = ops.mul(value, number(value, 0.5))
+    if approximate == "tanh":
+        cube = ops.mul(ops.mul(value, value), value)
+        inner = ops.add(value, ops.mul(cube, number(value, 0.044715)))
+        share = ops.tanh(ops.mul(inner, number(value, sqrt(2 / pi))))
+    elif approximate == "none":
+        share = ops.erf(ops.mul(value, number(value, 1 / sqrt(2))))
+    else:
+        raise Refused(f"its approximation {approximate!r} is not known")
+    return ops.mul(half, ops.add(share, number(value, 1)))
 
 
 def square_root(value: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, pi, sqrt
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from tosajit.arrays import Array
 from tosajit.frontends.common import elementary, functions
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, nearest_even, number
-from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.folding import folded
 from tosajit.frontends.frame.narrow import widened
@@ -266,17 +265,7 @@ def _gelu(value: Array, options: GeluAttributes) -> Array | None:
 @operator("Gelu", GeluAttributes, types=REAL, fold=_with(GeluAttributes, _gelu))
 def gelu(node: Node, options: GeluAttributes) -> Tensor:
     """Elements times how probable smaller ones are."""
-    value = node[0].tensor
-    half = ops.mul(value, number(value, 0.5))
-    if options.approximate == "tanh":
-        cube = ops.mul(ops.mul(value, value), value)
-        inner = ops.add(value, ops.mul(cube, number(value, 0.044715)))
-        share = ops.tanh(ops.mul(inner, number(value, sqrt(2 / pi))))
-    elif options.approximate == "none":
-        share = ops.erf(ops.mul(value, number(value, 1 / sqrt(2))))
-    else:
-        raise Refused(f"its approximation {options.approximate!r} is not known")
-    return ops.mul(half, ops.add(share, number(value, 1)))
+    return functions.gelu(node[0].tensor, options.approximate)
 
 
 @operator("Softsign", types=REAL, fold=folded(lambda value: value / (1 + np.abs(value))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, pi, sqrt
+from math import log
 
 import numpy as np
 
@@ -105,17 +105,7 @@ def hardtanh(node: Node, self: Operand, min_val: float = -1, max_val: float = 1)
 @operator("aten.gelu.default", types=REAL)
 def gelu(node: Node, self: Operand, approximate: str = "none") -> Tensor:
     """Elements times how probable smaller ones are."""
-    value = self.tensor
-    half = ops.mul(value, number(value, 0.5))
-    if approximate == "tanh":
-        cube = ops.mul(ops.mul(value, value), value)
-        inner = ops.add(value, ops.mul(cube, number(value, 0.044715)))
-        share = ops.tanh(ops.mul(inner, number(value, sqrt(2 / pi))))
-    elif approximate == "none":
-        share = ops.erf(ops.mul(value, number(value, 1 / sqrt(2))))
-    else:
-        raise Refused(f"its approximation {approximate!r} is not known")
-    return ops.mul(half, ops.add(share, number(value, 1)))
+    return functions.gelu(self.tensor, approximate)
 
 
 @operator("aten.leaky_relu.default", types=REAL)

@@ -13,13 +13,14 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.norms import normalized
 from tosajit.frontends.common.numbers import number, typed
+from tosajit.frontends.common.reduce import averaged, summed
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NUMBERS, REAL, operator
 from tosajit.frontends.torch.operators.convolution import first
-from tosajit.frontends.torch.operators.reduction import averaged, summed
 from tosajit.frontends.torch.records import Type
 from tosajit.operators import TRANSPOSE
 from tosajit.tracing.tensor import Tensor
@@ -108,15 +109,8 @@ def layer_norm(
     """Elements normalised by the statistics of the last dimensions."""
     value = input.tensor
     axes = range(value.ndim - len(normalized_shape), value.ndim)
-    found = _normalized(typed(value, FP32), axes, eps)
+    found = normalized(typed(value, FP32), axes, eps)
     return affine(typed(found, value.dtype), weight, bias, normalized_shape)
-
-
-def _normalized(value: Tensor, axes: Sequence[int], eps: float) -> Tensor:
-    """Elements less their mean, over the root of their variance."""
-    centred = ops.sub(value, averaged(value, axes, True))
-    variance = averaged(ops.mul(centred, centred), axes, True)
-    return ops.mul(centred, ops.rsqrt(ops.add(variance, number(variance, eps))))
 
 
 def affine(value: Tensor, scale: Operand | None, offset: Operand | None, shape: Sequence[int]) -> Tensor:
@@ -139,7 +133,7 @@ def group_norm(
     """Elements normalised by the statistics of groups of channels."""
     value = input.tensor
     rows = reshaped(typed(value, FP32), (value.shape[0], num_groups, -1))
-    found = reshaped(typed(_normalized(rows, (2,), eps), value.dtype), value.shape)
+    found = reshaped(typed(normalized(rows, (2,), eps), value.dtype), value.shape)
     return affine(found, weight, bias, (value.shape[1], *(1,) * (value.ndim - 2)))
 
 
@@ -193,7 +187,7 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(node, input, weight, bias, running_mean, running_var, False, eps)
     value = input.tensor
-    found = typed(_normalized(typed(value, FP32), range(2, value.ndim), eps), value.dtype)
+    found = typed(normalized(typed(value, FP32), range(2, value.ndim), eps), value.dtype)
     return affine(found, weight, bias, (value.shape[1], *(1,) * (value.ndim - 2)))
 
 

@@ -12,7 +12,7 @@ from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_not_zero, number
 from tosajit.frontends.common.ordering import greatest as greatest_of
 from tosajit.frontends.common.ordering import running_products, running_sums
-from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
+from tosajit.frontends.common.reduce import averaged, axes_of, place_of_greatest, product, reduced, summed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NARROW, NUMBERS, REAL, WHOLE, operator
@@ -27,17 +27,6 @@ def along(dim: Dims, rank: int) -> tuple[int, ...]:
     if dim is None or dim == ():
         return tuple(range(rank))
     return axes_of([dim] if isinstance(dim, int) else dim, max(rank, 1)) if rank else ()
-
-
-def summed(value: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
-    """The sum along dimensions."""
-    return reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), value, axes, keep)
-
-
-def averaged(value: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
-    """The mean along dimensions."""
-    total = summed(value, axes, keep)
-    return ops.mul(total, number(total, 1 / prod(value.shape[axis] for axis in axes)))
 
 
 @operator("aten.mean.default aten.mean.dim", types=NUMBERS)
