@@ -13,7 +13,7 @@ import sim
 import tosajit as tj
 from sim.machine.arrays import ARRAYS
 from tests.pages import PAGES, ROOT, Block, Reading, assert_says, blocks
-from tosajit import accuracy, nnef, samples
+from tosajit import accuracy, nn, nnef, samples
 from tosajit.compiler import options
 from tosajit.graph.operator import OPERATORS
 from tosajit.operators import table
@@ -26,6 +26,7 @@ NAMES = {
     "tosajit.accuracy": accuracy.__all__,
     "tosajit.samples": samples.__all__,
     "tosajit.nnef": nnef.__all__,
+    "tosajit.nn": nn.__all__,
 }
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 

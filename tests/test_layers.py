@@ -60,7 +60,7 @@ ROOMS = {
         {"tracing"},
         {"ops"},
         {"frontends"},
-        {"compiling", "samples", "npu", "nnef"},
+        {"compiling", "samples", "npu", "nnef", "nn"},
         {"modules"},
         {""},
         {"conformance", "cli"},

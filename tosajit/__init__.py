@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sim.explore.space import Space
     from sim.explore.values import Range
     from tiling.target import HOST, TINY, Target
-    from tosajit import accuracy, nnef, ops, samples
+    from tosajit import accuracy, nn, nnef, ops, samples
     from tosajit.checks.validation import validate
     from tosajit.compiler.options import Custom, register_custom
     from tosajit.compiling import compile
@@ -107,13 +107,13 @@ __all__ = [
     "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
     "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
     "from_jax", "from_tensorflow", "from_torch", "jit", "load", "load_executable", "machine", "machines",
-    "nnef", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
+    "nn", "nnef", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import tosajit` is quick."""
-    if name in ("accuracy", "nnef", "ops", "samples"):
+    if name in ("accuracy", "nn", "nnef", "ops", "samples"):
         return import_module(f"tosajit.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tosajit' has no attribute {name!r}")

@@ -33,8 +33,8 @@ def meant(dtype: np.dtype[np.generic]) -> DType:
     try:
         return dtype_of(native)
     except TypeError as error:
-        hint = "; view it as int8 or int16 for RESCALE" if dtype.kind == "u" else ""
-        raise TraceError(f"{error}{hint}") from None
+        hint = {"u": "; view it as int8 or int16 for RESCALE", "f": "; cast it, as in x.astype(np.float32)"}
+        raise TraceError(f"{error}{hint.get(dtype.kind, '')}") from None
 
 
 def type_named(dtype: Type | None) -> DType | None:
