@@ -30,6 +30,9 @@ from tosajit.tracing.tensor import Tensor
 _HEADROOM = {INT16: 15}
 """Bits by which operands are moved up before they are scaled: 20 for those of 8 bits."""
 
+ACTIVATIONS = {"none": (-inf, inf), "relu": (0.0, inf), "relu6": (0.0, 6.0), "relu_n1_to_1": (-1.0, 1.0)}
+"""The real numbers that activations leave, which are done where sums are scaled."""
+
 Function = Callable[[float], float]
 """Of real numbers; infinite where the result is as large as it can be."""
 
@@ -79,6 +82,19 @@ def quantized_bounds(result: Quantization, low: float, high: float) -> tuple[int
         least if low == -inf else max(least, quantize(low, result)),
         most if high == inf else min(most, quantize(high, result)),
     )
+
+
+def integers_of(value: Tensor, scales: Array, zero_point: int, dtype: DType) -> Tensor:
+    """Real numbers over scales, rounded to the nearest integers.
+
+    TFLite divides, and rounds halves away from zero; TOSA has no division, and its CAST rounds halves to even
+    ones. So the factor is the next number above one over the scale: products that are a half get beyond it.
+    """
+    inverse = np.nextafter(np.float32(1) / scales, np.float32(np.inf))
+    places = ops.mul(value, inverse)
+    if zero_point == 0:
+        return ops.cast(places, dtype=dtype)
+    return scaled(ops.cast(places, dtype=INT16), [(1 << 30, 30)], dtype, output_zp=zero_point)
 
 
 def ratio(value: Quantization, result: Quantization, factor: float = 1.0) -> float:

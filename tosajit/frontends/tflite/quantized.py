@@ -11,7 +11,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common import quantized
-from tosajit.frontends.common.quantized import quantized_bounds
+from tosajit.frontends.common.quantized import ACTIVATIONS, quantized_bounds
 from tosajit.frontends.common.tables import byte_table
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.fields import Activation
@@ -20,12 +20,7 @@ from tosajit.frontends.tflite.schema import Type
 from tosajit.operators import RoundingMode
 from tosajit.tracing.tensor import Tensor
 
-_REAL_BOUNDS = {
-    Activation.NONE: (-inf, inf),
-    Activation.RELU: (0.0, inf),
-    Activation.RELU_N1_TO_1: (-1.0, 1.0),
-    Activation.RELU6: (0.0, 6.0),
-}
+_REAL_BOUNDS = {one: ACTIVATIONS[one.name.lower()] for one in Activation if one.name.lower() in ACTIVATIONS}
 
 
 def bounds(result: Described, activation: Activation) -> tuple[int, int]:

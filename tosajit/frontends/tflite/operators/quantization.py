@@ -9,7 +9,8 @@ import numpy as np
 from tosajit import ops
 from tosajit.dtypes import FP32, INT8, INT16
 from tosajit.frontends.common.grid import Grid, on_grid
-from tosajit.frontends.common.scale import rescale, scaled
+from tosajit.frontends.common.quantized import integers_of
+from tosajit.frontends.common.scale import rescale
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Described, Operand
@@ -34,18 +35,11 @@ def quantize(node: Node) -> Tensor:
 
 
 def _quantized(value: Tensor, result: Described) -> Tensor:
-    """Real numbers over a scale, rounded to the nearest integers.
-
-    TFLite divides, and rounds halves away from zero; TOSA has no division, and its CAST rounds halves to even
-    ones. So the factor is the next number above one over the scale: products that are a half get beyond it.
-    """
+    """Real numbers as the integers of a result."""
     if result.dtype not in (INT8, INT16):
         raise Refused(f"its result is {result.type.label}, which real numbers are not quantised to")
-    inverse = np.nextafter(np.float32(1) / np.array(result.scales, np.float32), np.float32(np.inf))
-    ratio = ops.mul(value, along(result, inverse, value.ndim))
-    if not any(result.zero_points):
-        return ops.cast(ratio, dtype=result.dtype)
-    return scaled(ops.cast(ratio, dtype=INT16), [(1 << 30, 30)], result.dtype, output_zp=result.zero_point)
+    scales = along(result, result.scales, value.ndim)
+    return integers_of(value, scales, result.zero_point, result.dtype)
 
 
 @operator("DEQUANTIZE", types="float16 int8 uint8 int16", versions=6, fold=lambda node: node[0].real)
