@@ -14,7 +14,7 @@ import pytest
 from tosajit.cli.arguments import parser
 
 GOLDEN = Path(__file__).parent / "golden"
-PACKAGES = ("tosajit", "tosajit.nn", "sim", "sim.events", "sim.report")
+PACKAGES = ("tosajit", "tosajit.nn", "tosajit.nn.quantized", "sim", "sim.events", "sim.report")
 PLAIN = (bool, int, float, str, tuple, type(None))
 Kept = Callable[[str, Iterator[str]], None]
 

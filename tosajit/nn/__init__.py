@@ -12,6 +12,7 @@ on arrays alone they run at once. Types are FP32, FP16 and BF16, and never mix. 
 last, weights their outputs first.
 """
 
+from tosajit.nn import quantized
 from tosajit.nn.activation import dropout, gelu, log_softmax, relu, relu6, silu, softmax
 from tosajit.nn.heads import attention
 from tosajit.nn.images import avg_pool2d, conv2d, depthwise_conv2d, max_pool2d
@@ -20,5 +21,6 @@ from tosajit.nn.norms import batch_norm, layer_norm
 
 __all__ = [
     "attention", "avg_pool2d", "batch_norm", "conv2d", "dense", "depthwise_conv2d", "dropout", "embedding",
-    "gelu", "layer_norm", "log_softmax", "max_pool2d", "relu", "relu6", "rope", "silu", "softmax",
+    "gelu", "layer_norm", "log_softmax", "max_pool2d", "quantized", "relu", "relu6", "rope", "silu",
+    "softmax",
 ]  # fmt: skip

@@ -44,12 +44,13 @@ def layer(
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             given = {key: bound.arguments.pop(key) for key in dict.fromkeys(names)}
+            settings = {key: _frozen(one) for key, one in bound.arguments.items()}
             tensors = _tensors(name, given, indices)
             trace = current_trace()
             if trace is not None:
                 placed = {key: _placed(trace, one) for key, one in tensors.items()}
-                return _said(name, function, {**given, **placed, **bound.arguments})
-            statics = tuple((key, _frozen(one)) for key, one in bound.arguments.items())
+                return _said(name, function, {**given, **placed, **settings})
+            statics = tuple(settings.items())
             missing = tuple(key for key in given if key not in tensors)
             run = _compiled(name, function, (*tensors,), missing, statics, repr(statics))
             return run(*tensors.values())
