@@ -9,8 +9,17 @@ from math import prod
 from sim.cost.arrays import Task, costs_of, hardware_of
 from sim.cost.datapath import Datapath
 from sim.cost.forms import Form, form_of
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.support import UnsupportedError, array_rate, operand_types
-from sim.cost.vector import each_looked_up, map_work, move_runs, move_work, product_work, reduce_work
+from sim.cost.vector import (
+    each_looked_up,
+    map_work,
+    move_runs,
+    move_work,
+    product_work,
+    reduce_work,
+    vector_lanes,
+)
 from sim.cost.work import Work
 from sim.machine.machine import Machine
 from tiling.nest import Nest
@@ -42,6 +51,11 @@ class Costs:
         if found is None:
             found = works[key] = work(self.path, nest, key)
         return found
+
+    def lanes(self, nest: Nest, tile: Sequence[int]) -> Lanes:
+        """What the lanes do in the cycles of a tile: the sum is its cycles but for those of filling."""
+        key = tuple(tile)
+        return lanes(self.path, nest, key, self.work(nest, key))
 
     def _works(self, nest: Nest) -> dict[Tile, Work]:
         if len(self._nests) >= REMEMBERED:
@@ -90,6 +104,20 @@ def work(path: Datapath, nest: Nest, tile: Tile) -> Work:
             return _array_work(path, form, tile) or reduce_work(path, form, tile)
         case _:
             return _array_work(path, form, tile) or map_work(path, form, tile)
+
+
+def lanes(path: Datapath, nest: Nest, tile: Tile, work: Work) -> Lanes:
+    """What the lanes do in the cycles of such work, by the names of `sim.report.LANES`."""
+    form, array = form_of(nest), path.array
+    if prod(tile) == 0:
+        return Ladder(work.cycles - work.fill).end(work)
+    if nest.verb == "contract" and array is not None and work.unit == "array":
+        rate = array_rate(array.rates, *form.types)
+        assert rate is not None
+        return costs_of(array).lanes(path.hardware, Task(path, form, tile, rate), work)
+    if nest.verb != "contract" and array is not None and _array_work(path, form, tile) == work:
+        return costs_of(array).other_lanes(path.hardware, nest, tile, work)
+    return vector_lanes(path, form, tile, work)
 
 
 def contract_work(path: Datapath, form: Form, tile: Tile) -> Work:

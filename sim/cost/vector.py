@@ -10,10 +10,12 @@ operands come and go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from sim.cost.forms import Form, Step
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.support import lanes_for
 from sim.cost.work import Unit, Work
 from tiling.expr import BYTES
@@ -85,6 +87,44 @@ def move_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     return Work("dma", max(1, cycles + setup), setup, 0, 0, traffic, (("runs", runs),))
 
 
+def vector_lanes(path: Datapath, form: Form, tile: Sequence[int], work: Work) -> Lanes:
+    """What the cycles of a tile on these units go into."""
+    if work.unit == "dma":
+        runs, run_bytes = move_runs(form, tile)
+        width = path.scratchpad_bytes_per_cycle or MOVED_BYTES
+        return Ladder(runs * run_bytes / Fraction(width)).end(work, "runs")
+    if work.unit == "reduction":
+        return _reduction_lanes(path, form, tile, work)
+    product = form.nest.verb == "contract"
+    steps = form.all_steps if product else form.steps
+    if form.pure_move or not steps:
+        return Ladder(work.cycles - work.fill).end(work)
+    added, factor = Fraction(0), 1
+    if product:
+        assert form.nest.reduction is not None
+        lanes, factor = lanes_for(path, "vector", form.nest.reduction.type, form.nest.members)
+        added = Fraction(prod(tile), lanes * path.cores)
+    found = Ladder(added + steps_cycles(path, form, steps, tile, emulate=False)[0])
+    found.reach("types", ceil(added * factor) + steps_cycles(path, form, steps, tile)[0])
+    found.reach("feeding", streaming_cycles(path, form, tile))
+    return found.end(work, "edges")
+
+
+def _reduction_lanes(path: Datapath, form: Form, tile: Sequence[int], work: Work) -> Lanes:
+    """Lanes are empty at the end of each result, and others wait for what is done to the values before."""
+    lanes, factor = lanes_for(path, "reduction", form.reduced_type, form.nest.members)
+    lanes *= path.cores
+    found = Ladder(Fraction(prod(tile), lanes))
+    results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
+    tree = along_lanes(form)
+    cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
+    found.reach("edges", cycles)
+    found.grow("types", factor * (2 if form.finds_place else 1))
+    found.reach("passes", steps_cycles(path, form, form.steps, tile)[0])
+    found.reach("feeding", streaming_cycles(path, form, tile))
+    return found.end(work, "edges")
+
+
 def move_runs(form: Form, tile: Sequence[int]) -> tuple[int, int]:
     """Stretches of bytes that follow each other in the source and in the destination, and their size."""
     nest = form.nest
@@ -122,13 +162,17 @@ def result_cycles(path: Datapath, form: Form, tile: Sequence[int]) -> tuple[int,
 
 
 def steps_cycles(
-    path: Datapath, form: Form, steps: Iterable[Step], tile: Sequence[int]
+    path: Datapath, form: Form, steps: Iterable[Step], tile: Sequence[int], emulate: bool = True
 ) -> tuple[int, tuple[tuple[str, int], ...]]:
-    """Cycles of the vector unit for scalar operations, and what it emulates; stages work at the same time."""
+    """Cycles of the vector unit for scalar operations, and what it emulates; stages work at the same time.
+
+    Without `emulate`, cycles that it would take if it had lanes for all types.
+    """
     total, longest, emulated = 0.0, 0.0, 0
     vector, members = path.vector, form.nest.members
     for step in steps:
         lanes, factor = lanes_for(path, "vector", step.type, members)
+        factor = factor if emulate else 1
         each = vector.cycles.get(step.name, vector.cycles.get(step.kind, CYCLES.get(step.kind, 1)))
         points = step.points(tile)
         emulated += points * factor if factor > 1 else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sim.events.model import SectionModel
 from sim.events.sections import Ran, Run
@@ -13,7 +14,7 @@ from sim.events.timeline import Spans
 from sim.events.totals import Totals
 from sim.machine.machine import Machine
 from sim.report.report import Report
-from sim.report.values import OperatorReport, Span, summed
+from sim.report.values import LANES, OperatorReport, Span, summed
 from tiling.program import Program
 
 NAMED = 3
@@ -127,9 +128,26 @@ def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorR
         traffic=group.totals.traffic,
         energy={**group.energy, "leakage": leakage},
         detail=group.totals.detail,
+        lanes=apportioned(group.totals.lanes, cycles.get("compute", 0)),
         start=min(part.start for part in parts),
         end=max(part.end for part in parts),
     )
+
+
+def apportioned(shares: Mapping[str, Fraction], total: int) -> dict[str, int]:
+    """So many cycles in proportion to shares, as integers that sum to them: the largest rests are rounded up.
+
+    Fewer cycles are seen than were spent where another unit's cover some: these are left out evenly.
+    """
+    whole = sum(shares.values())
+    if not whole or not total:
+        return {}
+    exact = {name: total * share / whole for name, share in shares.items()}
+    found = {name: int(cycles) for name, cycles in exact.items()}
+    rests = sorted(exact, key=lambda name: found[name] - exact[name])
+    for name in rests[: total - sum(found.values())]:
+        found[name] += 1
+    return {name: found[name] for name in LANES if found.get(name)}
 
 
 def _spans(label: str, number: int, model: SectionModel, ran: Ran) -> list[Span]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from sim.cost.costs import Costs
+from sim.cost.lanes import Lanes
 from sim.events.model import SectionModel
 from sim.machine.parts import Energy
 from sim.report.values import DataKind, Direction, Memory, Traffic, summed
@@ -20,6 +23,8 @@ class Totals:
     busy: Mapping[str, int]
     traffic: Traffic
     detail: Mapping[str, int]
+    lanes: Lanes
+    """Cycles of computing by what lanes do; nothing where the model of costs does not say."""
 
     @staticmethod
     def of(model: SectionModel) -> Totals:
@@ -27,6 +32,7 @@ class Totals:
         busy: Counter[str] = Counter()
         traffic: Counter[tuple[Memory, Direction, DataKind]] = Counter()
         detail: Counter[str] = Counter()
+        lanes: dict[str, Fraction] = {}
         macs = operations = 0
         extents: Counter[tuple[int, ...]] = Counter()
         for classes, count in model.tiles.combinations(model.depth):
@@ -37,6 +43,8 @@ class Totals:
             macs, operations = macs + work.macs * count, operations + work.operations * count
             for name, value in work.detail:
                 detail[name] += value * count
+            for name, cycles in _lanes(model, tile).items():
+                lanes[name] = lanes.get(name, Fraction(0)) + cycles * count
             for number, size in enumerate(work.traffic[: model.accesses]):
                 direction: Direction = "read" if number < model.writes_from else "write"
                 traffic[model.place(number), direction, model.kinds[number]] += (
@@ -50,7 +58,8 @@ class Totals:
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
                 traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
                 traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
-        return Totals(macs, operations, dict(busy), {k: n for k, n in traffic.items() if n}, dict(detail))
+        found = {k: n for k, n in traffic.items() if n}
+        return Totals(macs, operations, dict(busy), found, dict(detail), lanes)
 
     @staticmethod
     def sum(parts: Sequence[Totals]) -> Totals:
@@ -63,6 +72,7 @@ class Totals:
             summed((part.busy, 1) for part in parts),
             summed((part.traffic, 1) for part in parts),
             summed((part.detail, 1) for part in parts),
+            summed((part.lanes, 1) for part in parts),
         )
 
     def energy(self, energy: Energy) -> dict[str, float]:
@@ -75,3 +85,7 @@ class Totals:
             "scratchpad": 1e-12 * energy.picojoules_per_scratchpad_byte * near,
             "offchip": 1e-12 * energy.picojoules_per_offchip_byte * far,
         }
+
+
+def _lanes(model: SectionModel, tile: tuple[int, ...]) -> Lanes:
+    return model.costs.lanes(model.nest, tile) if isinstance(model.costs, Costs) else {}

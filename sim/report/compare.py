@@ -14,7 +14,7 @@ from sim.report.files import written
 from sim.report.html import bar, framed, key, row
 from sim.report.text import HEADS, WIDTH, named, names, tenths
 from sim.report.trace import write_trace
-from sim.report.values import CAUSES, Account, OperatorReport
+from sim.report.values import SPENT, Account, OperatorReport
 from sim.report.words import aligned, scaled, short, size, title, titles
 from tiling.words import plain
 
@@ -114,7 +114,7 @@ def _totals(reports: Sequence[Account]) -> list[str]:
     room = WIDTH - sum(2 + max(map(len, column)) for column in zip(*cells, strict=True))
     shown = [short(name, max(room, 12)) for name in names(reports)]
     table = _ruled([[name, *row] for name, row in zip(["", *shown], cells, strict=True)])
-    causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]
+    causes = [cause for cause in SPENT if any(report.spent.get(cause) for report in reports)]
     spent = [["% of cycles", *(HEADS.get(cause, cause) for cause in causes)]]
     spent += [[name, *_shares(report, causes)] for name, report in zip(shown, reports, strict=True)]
     programs = {report.program for report in reports}
@@ -129,7 +129,7 @@ def _ruled(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _shares(report: Account, causes: list[str]) -> list[str]:
-    return [tenths(report.causes[c] / report.cycles) if report.causes[c] else "" for c in causes]
+    return [tenths(report.spent[c] / report.cycles) if report.spent.get(c) else "" for c in causes]
 
 
 def _line(report: Account, reports: Sequence[Account]) -> list[str]:
@@ -172,7 +172,7 @@ def _html_totals(reports: Sequence[Account]) -> str:
     heads = ["", "clock", "latency", "ratio", "inferences/s", "cycles", "where the time goes", "of MACs"]
     heads += ["off-chip", "peak scratchpad", "energy"]
     longest = max(report.latency_seconds for report in reports)
-    causes = [cause for cause in CAUSES if any(report.causes[cause] for report in reports)]
+    causes = [cause for cause in SPENT if any(report.spent.get(cause) for report in reports)]
     rows = []
     for name, report in zip(names(reports), reports, strict=True):
         within = int(report.cycles * longest / report.latency_seconds) if report.cycles else 1
@@ -183,7 +183,7 @@ def _html_totals(reports: Sequence[Account]) -> str:
             _ratio(report, reports),
             f"{report.inferences_per_second:,.1f}",
             f"{report.cycles:,}",
-            bar(report.causes, within),
+            bar(report.spent, within),
             f"{tenths(report.mac_utilisation)} %",
             size(report.offchip_bytes),
             size(report.peak_scratchpad_bytes),

@@ -17,6 +17,7 @@ from sim.report.values import (
     CAUSES,
     DIRECTIONS,
     ENERGIES,
+    LANES,
     MEMORIES,
     Account,
     Content,
@@ -48,6 +49,7 @@ def to_dict(report: Account) -> dict[str, Any]:
         "macs": report.macs,
         "operations": report.operations,
         "causes": report.causes,
+        "lanes": report.lanes,
         "utilisation": report.utilisation,
         "mac_utilisation": report.mac_utilisation,
         "offchip_bytes": report.offchip_bytes,
@@ -109,6 +111,7 @@ def to_csv(*reports: Account) -> str:
 def _csv_rows(reports: Iterable[Account]) -> Iterator[Sequence[Any]]:
     yield (
         *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
+        *(f"lanes_{name}" for name in LANES),
         *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
         *(f"{part}_joules" for part in ENERGIES),
         *("macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"),
@@ -130,6 +133,7 @@ def _row(
         *(cycles.get(cause, 0) for cause in CAUSES),
         part.macs,
         part.operations,
+        *(part.lanes.get(name, 0) for name in LANES),
         *(moved(part.traffic, memory, direction) for memory in MEMORIES for direction in DIRECTIONS),
         *(part.energy.get(name, 0.0) for name in ENERGIES),
         "" if place.intensity is None else place.intensity,

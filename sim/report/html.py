@@ -7,7 +7,7 @@ from html import escape
 
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, summary, tenths
-from sim.report.values import CAUSES, Account, OperatorReport
+from sim.report.values import SPENT, Account, OperatorReport
 from sim.report.words import percent, size, title
 from tiling.words import plain
 
@@ -63,7 +63,7 @@ def bar(cycles: Mapping[str, int], longest: int) -> str:
     parts = "".join(
         f'<i style="background:{CAUSE_COLOURS[cause]};width:{100 * cycles[cause] / longest:.2f}%" '
         f'title="{cause}: {cycles[cause]:,} cycles"></i>'
-        for cause in CAUSES
+        for cause in SPENT
         if longest and cycles.get(cause)
     )
     return f'<div class="bar">{parts}</div>'
@@ -79,7 +79,7 @@ def _totals(report: Account) -> Iterator[str]:
 def _operators(report: Account, shown: int) -> Iterator[str]:
     if not report.operators:
         return
-    causes = [cause for cause in CAUSES if report.causes[cause]]
+    causes = [cause for cause in SPENT if report.spent.get(cause)]
     heads = (
         "operator",
         "unit",
@@ -116,7 +116,7 @@ def _row(report: Account, operator: OperatorReport, longest: int) -> str:
             escape(operator.unit),
             f"{operator.total:,}",
             tenths(operator.total / report.cycles) + " %" if report.cycles else "",
-            bar(operator.cycles, longest),
+            bar(operator.spent, longest),
             f"{operator.macs:,}" if operator.macs else "",
             percent(place.attained / peak) if operator.macs and peak else "",
             f"{place.intensity:.3g}" if operator.macs and place.intensity is not None else "",
@@ -133,7 +133,7 @@ def _total(report: Account) -> Iterator[str]:
         "",
         f"{report.cycles:,}",
         "100 %",
-        bar(report.causes, report.cycles),
+        bar(report.spent, report.cycles),
         f"{report.macs:,}",
     ]
     cells += [percent(report.mac_utilisation), "" if place.intensity is None else f"{place.intensity:.3g}"]

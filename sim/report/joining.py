@@ -81,6 +81,7 @@ def _operator(operator: OperatorReport, report: Account, count: int, start: int)
         traffic=summed([(operator.traffic, count)]),
         energy=summed([(operator.energy, count)]),
         detail=summed([(operator.detail, count)]),
+        lanes=summed([(operator.lanes, count)]),
         start=start + operator.start,
         end=start + operator.end + max(0, count - 1) * report.cycles,
     )

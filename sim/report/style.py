@@ -1,7 +1,9 @@
 """Colours, of Okabe and Ito: people who see few colours tell them apart, on white and on black."""
 
 CAUSE_COLOURS = {
-    "compute": "#009E73",
+    "useful": "#009E73",
+    "idle": "#8FD0BA",
+    "compute": "#006D50",
     "fill": "#56B4E9",
     "input": "#0072B2",
     "weights": "#E69F00",
@@ -10,6 +12,8 @@ CAUSE_COLOURS = {
     "launch": "#8C8C8C",
 }
 CAUSE_MEANINGS = {
+    "useful": "work that keeps all lanes of a unit busy",
+    "idle": "a unit works, but some of its lanes have nothing to do",
     "compute": "a unit works on the operator",
     "fill": "a pipeline fills or drains",
     "input": "waiting for activations to be loaded",
@@ -18,6 +22,24 @@ CAUSE_MEANINGS = {
     "dependency": "waiting for a unit or for results of another operator",
     "launch": "the machine is started",
 }
+LANE_MEANINGS = {
+    "useful": "useful work",
+    "channels": "too few input channels for the lanes",
+    "filters": "too few output channels for the lanes",
+    "positions": "too few rows and columns of the result for the lanes",
+    "window": "the window does not fill the lanes for its elements",
+    "depthwise": "each channel is worked on alone",
+    "edges": "the last tile, block or fold is not full",
+    "cores": "some cores have nothing to do",
+    "types": "operands take several passes, or a slower rate",
+    "sums": "partial sums are added up",
+    "feeding": "operands are on their way inside the unit",
+    "results": "results leave more slowly than they are computed",
+    "passes": "other work of the operator, beside its products",
+    "runs": "copies of few bytes at a time",
+    "other": "not taken apart further",
+}
+"""What lanes do, by the names of `sim.report.LANES`."""
 UNIT_COLOURS = {"array": "#009E73", "vector": "#E69F00", "reduction": "#CC79A7", "dma": "#0072B2"}
 CONTENT_COLOURS = {
     "input": "#56B4E9",

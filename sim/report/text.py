@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from re import sub
 from textwrap import wrap
 
-from sim.report.values import CAUSES, DIRECTIONS, KINDS, UNITS, Account, Memory, OperatorReport, moved, summed
+from sim.report.values import (
+    CAUSES,
+    DIRECTIONS,
+    KINDS,
+    LANES,
+    SPENT,
+    UNITS,
+    Account,
+    Memory,
+    OperatorReport,
+    moved,
+    summed,
+)
 from sim.report.words import aligned, percent, scaled, short, size, title, titles
 from tiling.words import plain
 
@@ -59,6 +71,7 @@ def slowest(report: Account, count: int | None) -> Iterator[OperatorReport]:
         cycles=summed((one.cycles, 1) for one in rest),
         macs=sum(one.macs for one in rest),
         traffic=summed((one.traffic, 1) for one in rest),
+        lanes=summed((one.lanes, 1) for one in rest),
     )
 
 
@@ -89,7 +102,9 @@ def inferences(report: Account) -> str:
 
 def summary(report: Account) -> Iterator[tuple[str, str]]:
     """Names and texts of the totals."""
-    yield "cycles", f"{report.cycles:,}: {shares(report.causes, report.cycles) or 'nothing to do'}"
+    yield "cycles", f"{report.cycles:,}: {shares(report.spent, report.cycles) or 'nothing to do'}"
+    if idle := idling(report.lanes, report.cycles):
+        yield "idle lanes", f"{idle} of the cycles"
     used = report.utilisation
     yield "units", ", ".join(f"{unit} {percent(used[unit])}" for unit in units(report)) or "idle"
     yield "MACs", _macs(report)
@@ -128,8 +143,16 @@ def units(report: Account) -> list[str]:
 def shares(cycles: Mapping[str, int], total: int) -> str:
     """Causes with their share."""
     return ", ".join(
-        f"{cause} {percent(cycles[cause] / total)}" for cause in CAUSES if total and cycles.get(cause)
+        f"{cause} {percent(cycles[cause] / total)}" for cause in SPENT if total and cycles.get(cause)
     )
+
+
+def idling(lanes: Mapping[str, int], total: int) -> str:
+    """Reasons for which lanes idle, the largest first; those of less than half a percent are left out."""
+    reasons = sorted(
+        (name for name in LANES[1:] if lanes.get(name, 0) > total / 200), key=lambda name: -lanes[name]
+    )
+    return ", ".join(f"{name} {percent(lanes[name] / total)}" for name in reasons if total)
 
 
 def _macs(report: Account) -> str:
@@ -159,11 +182,31 @@ def _traffic(report: Account, memory: Memory) -> str:
 
 def _table(report: Account, operators: list[OperatorReport]) -> list[str]:
     """Cycles by cause in percent of the operator's."""
-    spent = report.causes
-    causes = [cause for cause in CAUSES if spent[cause]]
+    lines, fits = _columns(report, operators, SPENT)
+    if not fits:
+        lines, _ = _columns(report, operators, CAUSES)
+    room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
+    named = titles([(one.label, len(one.members)) for one in operators], room)
+    shown = ["operator", *named, "total"]
+    width = max(map(len, shown))
+    table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
+    rule = "─" * max(map(len, table))
+    fused = any(len(one.members) > 1 and " + " in one.label for one in operators)
+    note = "Causes are in percent of the operator's cycles."
+    if fused and " + " not in "".join(named):
+        note += " +2: two more nodes are fused with this one."
+    return [table[0], rule, *table[1:-1], rule, table[-1], note]
+
+
+def _columns(
+    report: Account, operators: list[OperatorReport], names: tuple[str, ...]
+) -> tuple[list[str], bool]:
+    """Lines of all columns but the first, and whether there is room for that beside them."""
+    spent = report.spent if names == SPENT else report.causes
+    causes = [cause for cause in names if spent.get(cause)]
     heads = [HEADS.get(cause, cause) for cause in causes]
     rows = [["unit", "cycles", "share", *heads, "of MACs", "off-chip"]]
-    rows += [_cells(report, operator, causes) for operator in operators]
+    rows += [_cells(report, one, one.spent if names == SPENT else one.cycles, causes) for one in operators]
     count = len(heads)
     rows.append(
         [
@@ -178,26 +221,18 @@ def _table(report: Account, operators: list[OperatorReport]) -> list[str]:
     lines = aligned(rows, right=range(1, 5 + count))
     if len(lines[0]) + ROOM > WIDTH:
         lines = aligned(rows, right=range(1, 5 + count), gap=" ")
-    room = max(ROOM // 2, WIDTH - 2 - max(map(len, lines)))
-    named = titles([(one.label, len(one.members)) for one in operators], room)
-    shown = ["operator", *named, "total"]
-    width = max(map(len, shown))
-    table = [f"{name:<{width}}  {line}".rstrip() for name, line in zip(shown, lines, strict=True)]
-    rule = "─" * max(map(len, table))
-    fused = any(len(one.members) > 1 and " + " in one.label for one in operators)
-    note = "Causes are in percent of the operator's cycles."
-    if fused and " + " not in "".join(named):
-        note += " +2: two more nodes are fused with this one."
-    return [table[0], rule, *table[1:-1], rule, table[-1], note]
+    return lines, max(map(len, lines)) + 2 + ROOM // 2 <= WIDTH
 
 
-def _cells(report: Account, operator: OperatorReport, causes: list[str]) -> list[str]:
+def _cells(
+    report: Account, operator: OperatorReport, spent: Mapping[str, int], causes: list[str]
+) -> list[str]:
     peak = report.peak_macs_per_cycle * operator.total
     return [
         operator.unit,
         f"{operator.total:,}",
         tenths(operator.total / report.cycles) + " %" if report.cycles else "",
-        *_percents(operator.cycles, operator.total, causes),
+        *_percents(spent, operator.total, causes),
         _peak(operator.macs / peak if peak else 0.0, operator.macs),
         size(moved(operator.traffic, memory="offchip")),
     ]

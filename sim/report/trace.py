@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.report.files import write_text
-from sim.report.values import CAUSES, Account, Span
+from sim.report.values import CAUSES, LANES, Account, Span
 from tiling.words import plain
 
 LIMIT = 100_000
@@ -121,6 +121,7 @@ def _arguments(operator: Any) -> dict[str, Any]:
         "unit": operator.unit,
         "cycles": operator.total,
         **{f"cycles of {cause}": operator.cycles[cause] for cause in CAUSES if operator.cycles.get(cause)},
+        **{f"cycles of lanes: {name}": operator.lanes[name] for name in LANES if operator.lanes.get(name)},
         "macs": operator.macs,
         "offchip bytes": operator.offchip_bytes,
     }

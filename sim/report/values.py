@@ -21,6 +21,13 @@ Traffic = Mapping[tuple[Memory, Direction, DataKind], int]
 
 CAUSES = ("compute", "fill", "input", "weights", "output", "dependency", "launch")
 """What a cycle is spent on: work, filling and draining pipelines, or waiting for one of the others."""
+LANES = (
+    "useful", "channels", "filters", "positions", "window", "depthwise", "edges", "cores", "types", "sums",
+    "feeding", "results", "passes", "runs", "other",
+)  # fmt: skip
+"""What cycles of computing are spent on: useful work of all lanes, or why some of them idle."""
+SPENT = ("useful", "idle", *CAUSES)
+"""Causes with `compute` in two parts, for bars: what all lanes would need for the work, and the rest."""
 UNITS = ("array", "vector", "reduction", "dma")
 MEMORIES: tuple[Memory, ...] = ("offchip", "scratchpad")
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
@@ -115,6 +122,8 @@ class OperatorReport:
     """Joules, by part."""
     detail: Mapping[str, int] = field(default_factory=dict)
     """Parts of the estimate worth showing, such as `mac_cycles`."""
+    lanes: Mapping[str, int] = field(default_factory=dict)
+    """The cycles of `compute` by what lanes do with them; empty where that is not known."""
     start: int = 0
     """When its first command starts, transfers included."""
     end: int = 0
@@ -124,6 +133,11 @@ class OperatorReport:
     def total(self) -> int:
         """All cycles that are this operator's."""
         return sum(self.cycles.values())
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """Its cycles by the names of `SPENT`."""
+        return split(self.cycles, self.lanes)
 
     @property
     def stalls(self) -> dict[str, int]:
@@ -172,10 +186,13 @@ class Account:
     """What the scratchpad holds; not known of analytic reports."""
 
     def __post_init__(self) -> None:
-        for name, operator in ((operator.label, operator) for operator in self.operators):
-            if not operator.cycles.keys() <= set(CAUSES):
-                unknown = ", ".join(sorted(set(operator.cycles) - set(CAUSES)))
-                raise ReportError(f"{name}: {unknown}: no such cause; causes are {', '.join(CAUSES)}")
+        for operator in self.operators:
+            _check_names(operator.label, "cause", operator.cycles, CAUSES)
+            _check_names(operator.label, "use of lanes", operator.lanes, LANES)
+            lanes, computing = sum(operator.lanes.values()), operator.cycles.get("compute", 0)
+            if operator.lanes and lanes != computing:
+                text = f"what lanes do sums to {lanes} cycles, but {computing} are computing"
+                raise ReportError(f"{operator.label}: {text}")
         found = sum(operator.total for operator in self.operators)
         if found != self.cycles:
             raise ReportError(
@@ -227,6 +244,17 @@ class Account:
         return dict(total)
 
     @property
+    def lanes(self) -> dict[str, int]:
+        """Cycles of `compute` by what lanes do with them, and sum to those, where it is known."""
+        found = summed((operator.lanes, 1) for operator in self.operators)
+        return {name: found[name] for name in LANES if found.get(name)}
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """Cycles by the names of `SPENT`; they sum to the total."""
+        return summed((operator.spent, 1) for operator in self.operators)
+
+    @property
     def stalls(self) -> dict[str, int]:
         """Cycles in which nothing is computed, by cause."""
         return {cause: count for cause, count in self.causes.items() if cause != "compute"}
@@ -262,6 +290,20 @@ class Account:
         if intensity is None or rate is None or intensity * rate >= self.peak_macs_per_cycle:
             return Roofline(intensity, attained, self.peak_macs_per_cycle, "array")
         return Roofline(intensity, attained, intensity * rate, "offchip")
+
+
+def split(cycles: Mapping[str, int], lanes: Mapping[str, int]) -> dict[str, int]:
+    """Cycles by cause with those of `compute` as useful and idle ones, where it is known what lanes do."""
+    found = {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
+    if lanes:
+        found |= {"useful": lanes.get("useful", 0), "idle": found.pop("compute") - lanes.get("useful", 0)}
+    return {name: found[name] for name in SPENT if found.get(name)}
+
+
+def _check_names(operator: str, what: str, found: Iterable[str], known: tuple[str, ...]) -> None:
+    unknown = ", ".join(sorted(set(found) - set(known)))
+    if unknown:
+        raise ReportError(f"{operator}: {unknown}: no such {what}; there are {', '.join(known)}")
 
 
 def moved(

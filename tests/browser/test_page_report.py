@@ -76,7 +76,7 @@ def test_a_page_shows_everything_without_complaint(opened: Opened) -> None:
     assert tab.text("h1") == "ds_cnn on ethos-u55-128"
     for surface in (TIMELINE, SCRATCHPAD, ROOFLINE):
         assert painted(tab, surface) > 8, surface
-    assert "weights" in tab.text(".cause ~ .cause ~ .cause ~ .cause")
+    assert "weights" in tab.text(".cause ~ .cause ~ .cause ~ .cause ~ .cause ~ .cause")
     assert tab.eval("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -158,7 +158,7 @@ def test_hovering_says_what_a_unit_does(opened: Opened) -> None:
     text = tab.text(".tooltip")
     assert text.startswith(operator.label)
     assert f"{operator.total:,} cycles" in text
-    assert all(f"{cycles:,} (" in text for cycles in operator.cycles.values() if cycles)
+    assert all(f"{cycles:,} (" in text for cycles in operator.spent.values() if cycles)
     tab.point(5, 5)
     assert tab.eval("document.querySelector('.tooltip').hidden")
 

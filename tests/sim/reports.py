@@ -39,9 +39,18 @@ def operator(random: random.Random, number: int, start: int) -> OperatorReport:
         traffic,
         {"macs": 1e-7 * cycles["compute"], "offchip": 2e-6},
         {"mac_cycles": cycles["compute"]},
+        lanes_of(cycles["compute"], number),
         start,
         start + sum(cycles.values()),
     )
+
+
+def lanes_of(computing: int, number: int) -> dict[str, int]:
+    """Of every fourth operator it is not known what lanes do."""
+    if number % 4 == 3:
+        return {}
+    useful, edges = computing // 3, computing // (number + 5)
+    return {"useful": useful, "channels": computing - useful - edges, "edges": edges}
 
 
 def report(operators: int = 9, machine: str = "ethos-u55-128", seed: int = 0, tiles: int = 8) -> Report:

@@ -67,7 +67,7 @@ def comparisons() -> Iterator[Comparison]:
     long = [replace(one, machine=f"a machine with a name that is rather long, number {n}")
             for n, one in enumerate(others)]  # fmt: skip
     yield long[0].compare(*long[1:4])
-    slow = replace(made["alone"].operators[0], cycles={"compute": 10**60})
+    slow = replace(made["alone"].operators[0], cycles={"compute": 10**60}, lanes={})
     yield long[0].compare(replace(long[1], operators=(slow,), cycles=10**60))
     yield made["nine"].compare(*others)
     yield made["empty"].compare(replace(empty(), machine="other"))

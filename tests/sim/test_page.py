@@ -20,8 +20,8 @@ from sim.report import Report, ReportError, Span
 from sim.report.page import exploration_page, reports_page
 from sim.report.page.document import embedded
 from sim.report.page.folding import folded
-from sim.report.style import CAUSE_MEANINGS, PAGE_DARK, PAGE_LIGHT, TRACK_COLOURS
-from sim.report.values import CAUSES
+from sim.report.style import CAUSE_MEANINGS, LANE_MEANINGS, PAGE_DARK, PAGE_LIGHT, TRACK_COLOURS
+from sim.report.values import LANES, SPENT
 from tests.browser.explorations import exploration
 from tests.sim.reports import report
 
@@ -183,7 +183,8 @@ def test_text_is_read_on_every_ground(colours: dict[str, str]) -> None:
 
 
 def test_every_cause_is_explained() -> None:
-    assert tuple(CAUSE_MEANINGS) == CAUSES
+    assert tuple(CAUSE_MEANINGS) == SPENT
+    assert tuple(LANE_MEANINGS) == LANES
 
 
 def test_a_page_of_no_reports_of_events_has_no_contents() -> None:

@@ -38,7 +38,7 @@ def test_causes_that_do_not_sum_to_the_total_are_refused() -> None:
 
 def test_an_unknown_cause_is_refused() -> None:
     one = OperatorReport("conv", (), (), "array", {"coffee": 3})
-    with pytest.raises(ReportError, match=r"conv: coffee: no such cause; causes are compute, fill"):
+    with pytest.raises(ReportError, match=r"conv: coffee: no such cause; there are compute, fill"):
         replace(empty(), cycles=3, operators=(one,))
 
 

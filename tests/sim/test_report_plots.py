@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sim.report import CAUSES, OperatorReport, Report, ReportError, Span
+from sim.report import SPENT, OperatorReport, Report, ReportError, Span
 from sim.report.style import CAUSE_COLOURS, OPERATOR_COLOURS, UNIT_COLOURS
 from tests.sim.reports import empty, report
 from tiling.expr import read
@@ -167,7 +167,7 @@ def test_colours_are_told_apart(colours: Any) -> None:
 
 
 def test_every_cause_has_a_colour() -> None:
-    assert tuple(CAUSE_COLOURS) == CAUSES
+    assert tuple(CAUSE_COLOURS) == SPENT
 
 
 def test_matplotlib_is_asked_for_where_it_is_missing() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sim.cost.arrays.kind import ArrayCosts, Extents, Task, costs_for
 from sim.cost.ethos import blocks, passes
 from sim.cost.ethos.passes import Core
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
@@ -38,6 +39,16 @@ class BlockCosts(ArrayCosts[Core]):
         if nest.verb == "reduce":
             return blocks.work(hardware, nest, tile)
         return passes.work(hardware, nest, tile)
+
+    def lanes(self, hardware: Core, task: Task, work: Work) -> Lanes:
+        """As the blocks of the contraction have them."""
+        return blocks.lanes(hardware, task.form.nest, task.tile, work)
+
+    def other_lanes(self, hardware: Core, nest: Nest, tile: Extents, work: Work) -> Lanes:
+        """Poolings use as little of the array as they do; passes keep the output stage at work."""
+        if nest.verb == "reduce":
+            return blocks.lanes(hardware, nest, tile, work)
+        return Ladder(work.cycles - work.fill).end(work)
 
     def bytes_under_way(self, array: Block, machine: Machine, scales: bool) -> float | None:
         """The U85 has channels of its own for weights and for scales."""

@@ -13,10 +13,12 @@ convolution has a single filter for each channel: an array takes one channel at 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from sim.cost.arrays.kind import ArrayCosts, Task, Words, ceil_div, costs_for
 from sim.cost.geometry import Geometry, geometry
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.work import Work
 from sim.machine.arrays import DotProduct
 
@@ -33,6 +35,17 @@ class Atoms(NamedTuple):
     filters: int
     """Filters of a whole set: cells whose weights are loaded."""
 
+    @property
+    def operations(self) -> int:
+        """Atomic operations in all: the cycles at the full rate, if nothing is waited for."""
+        return self.groups * self.sets * self.steps * self.positions
+
+    def of_a_core(self, cores: int) -> Atoms:
+        """The share of each core: of the groups, or of the positions where there are fewer groups."""
+        if self.groups >= cores:
+            return self._replace(groups=ceil_div(self.groups, cores))
+        return self._replace(positions=ceil_div(self.positions, cores))
+
 
 @costs_for(DotProduct)
 class DotProductCosts(ArrayCosts[DotProduct]):
@@ -44,12 +57,8 @@ class DotProductCosts(ArrayCosts[DotProduct]):
         if found is None or found.weights is None:
             return None
         atoms = atoms_of(hardware, found)
-        cores = task.path.cores
-        if atoms.groups >= cores:
-            own = atoms._replace(groups=ceil_div(atoms.groups, cores))
-        else:
-            own = atoms._replace(positions=ceil_div(atoms.positions, cores))
-        ideal = own.groups * own.sets * own.steps * own.positions
+        own = atoms.of_a_core(task.path.cores)
+        ideal = own.operations
         whole = task.product
         stripes = ceil_div(atoms.positions, hardware.stripe)
         read = Words(
@@ -67,6 +76,32 @@ class DotProductCosts(ArrayCosts[DotProduct]):
             waiting,
             (("stripes", stripes * atoms.groups * atoms.sets),),
         )
+
+    def lanes(self, hardware: DotProduct, task: Task, work: Work) -> Lanes:
+        """Filters lie along cells, channels along their products; waiting for weights is filling."""
+        nest = task.form.nest
+        tile, layer = geometry(nest, task.tile), geometry(nest, nest.extents)
+        assert tile is not None
+        assert layer is not None
+        atoms, cores = atoms_of(hardware, tile), task.path.cores
+        own, found = atoms.of_a_core(cores), task.ladder(hardware.full_rate)
+        share = Fraction(own.operations * cores, atoms.operations)
+        found.grow("cores", share)
+        _atoms_lanes(found, hardware, tile, layer, own)
+        found.reach("types", task.rate.stretch(own.operations))
+        return found.end(work, "results")
+
+
+def _atoms_lanes(found: Ladder, array: DotProduct, tile: Geometry, layer: Geometry, atoms: Atoms) -> None:
+    """Cells and their products that atomic operations leave idle; the rest is in their number."""
+    if tile.kind != "depthwise":
+        found.fill("filters", tile.columns, layer.columns, array.filters)
+        found.reach("channels" if layer.in_channels < array.channels else "edges", atoms.operations)
+    elif array.depthwise == "cells":
+        found.fill("filters", tile.columns, layer.columns, array.filters)
+        found.reach("window", atoms.operations)
+    else:
+        found.reach("depthwise", atoms.operations)
 
 
 def atoms_of(array: DotProduct, found: Geometry) -> Atoms:

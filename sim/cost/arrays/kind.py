@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, prod
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from sim.cost.datapath import Datapath
 from sim.cost.forms import Form
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.support import ArrayRate
 from sim.cost.vector import operations, result_cycles
 from sim.cost.work import Work
@@ -77,8 +79,16 @@ class Task:
     @property
     def product(self) -> Product:
         """The matrix product that the tile is."""
+        return self._product(self.tile)
+
+    @property
+    def layer(self) -> Product:
+        """The matrix product that the whole nest is."""
+        return self._product(self.form.nest.extents)
+
+    def _product(self, extents: Extents) -> Product:
         assert self.form.product_axes is not None
-        return Product(*(prod(self.tile[axis] for axis in axes) for axes in self.form.product_axes))
+        return Product(*(prod(extents[axis] for axis in axes) for axes in self.form.product_axes))
 
     def work(self, cycles: int, words: Words, fill: int = 0, detail: Detail = ()) -> Work:
         """What it takes if it keeps the array busy for so many cycles.
@@ -96,6 +106,10 @@ class Task:
             self._traffic(words),
             (("mac_cycles", cycles), *detail, *of_results),
         )
+
+    def ladder(self, lanes: int) -> Ladder:
+        """The cycles of its products alone, if each of so many lanes of each core did one in every cycle."""
+        return Ladder(Fraction(prod(self.product), lanes * self.path.cores))
 
     def _traffic(self, words: Words) -> tuple[int, ...]:
         """Bytes by access; of a split sum, results and what belongs to them have a share."""
@@ -134,6 +148,19 @@ class ArrayCosts(ABC, Generic[Hardware]):
         None leaves it to the units that the machine has for that.
         """
         return None
+
+    def lanes(self, hardware: Hardware, task: Task, work: Work) -> Lanes:
+        """What the lanes do in the cycles of a tile's `product`, by the names of `sim.report.LANES`.
+
+        Without an own one, all that is not a product a lane and cycle at the full rate is `other`.
+        """
+        array = task.path.array
+        assert array is not None
+        return task.ladder(array.full_rate).end(work)
+
+    def other_lanes(self, hardware: Hardware, nest: Nest, tile: Extents, work: Work) -> Lanes:
+        """The same for what `other` says."""
+        return Ladder(work.cycles - work.fill).end(work)
 
     def bytes_under_way(self, array: Any, machine: Machine, scales: bool) -> float | None:
         """Bytes under way of weights, or of `scales`, that the array takes from the off-chip memory itself.

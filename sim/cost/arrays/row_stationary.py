@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, prod
 from typing import NamedTuple
 
 from sim.cost.arrays.kind import ArrayCosts, Task, Words, costs_for
 from sim.cost.geometry import Geometry, geometry
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.work import Work
 from sim.machine.arrays import RowStationary
 from sim.machine.machine import Machine
@@ -50,6 +52,12 @@ class Layer(NamedTuple):
     kernel: tuple[int, int]
     stride: int
     input_width: int
+
+    @property
+    def macs(self) -> int:
+        """Products in all."""
+        sums = self.groups * self.images * self.filters * self.height * self.width
+        return sums * self.channels * prod(self.kernel)
 
 
 class Mapping(NamedTuple):
@@ -89,6 +97,7 @@ class Passes(NamedTuple):
     input_words: int
     sum_words: int
     """Read as well as written."""
+    mapping: Mapping
 
     @property
     def total(self) -> int:
@@ -129,6 +138,28 @@ class RowStationaryCosts(ArrayCosts[Elements]):
         traffic = list(work.traffic)
         traffic[len(nest.reads)] += max(0, again) * WORD
         return replace(work, macs=found.macs, traffic=tuple(traffic))
+
+    def lanes(self, hardware: Elements, task: Task, work: Work) -> Lanes:
+        """Sets lie beside each other; in an element, sums and what comes over buses take cycles, too."""
+        tile, cores, array = geometry(task.form.nest, task.tile), task.path.cores, hardware.array
+        assert tile is not None
+        layer = layer_of(tile, cores)
+        done = best(*hardware, layer)
+        n, e, p, q, r, t, g, rows, taps = done.mapping
+        stacked = array.rows // rows
+        cut = ceil(e / array.columns)
+        sets = stacked // cut if cut > 1 else stacked * (array.columns // e)
+        found = Ladder(Fraction(tile.macs, array.full_rate * cores))
+        found.grow("cores", Fraction(layer.macs * cores, tile.macs))
+        mapped = done.number * done.active * n * layer.width * p * taps * q
+        found.grow("edges", Fraction(mapped, layer.macs))
+        found.grow("window", Fraction(array.rows, stacked * rows))
+        found.grow("positions", Fraction(stacked * array.columns, sets * e))
+        found.grow("depthwise" if tile.kind == "depthwise" else "filters", Fraction(sets, r * t * g))
+        found.grow("sums", Fraction(taps * q + 1, taps * q))
+        found.reach("feeding", done.number * (done.cycles - done.fill))
+        found.reach("types", task.rate.stretch(done.total) - work.fill)
+        return found.end(work, "results")
 
 
 def layer_of(found: Geometry, cores: int = 1) -> Layer:
@@ -205,4 +236,5 @@ def passes(layer: Layer, mapping: Mapping) -> Passes:
     buses = ceil(filter_words / BUS), ceil(input_words / BUS), ceil(sum_words / BUS)
     fill = rows * r + ceil(p * t * g * e / BUS)
     active = rows * e * r * t * g
-    return Passes(count, max(busy, *buses) + fill, fill, active, filter_words, input_words, sum_words)
+    cycles = max(busy, *buses) + fill
+    return Passes(count, cycles, fill, active, filter_words, input_words, sum_words, mapping)

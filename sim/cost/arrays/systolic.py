@@ -23,6 +23,8 @@ in its rows, each with a column of its own.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil, prod
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -40,6 +42,7 @@ from sim.cost.arrays.kind import (
     ceil_div,
     costs_for,
 )
+from sim.cost.lanes import Lanes
 from sim.cost.work import Work
 from sim.machine.arrays import Systolic
 
@@ -68,6 +71,27 @@ class SystolicCosts(ArrayCosts[Systolic], ClosedForm[Systolic]):
             (("folds", rate.passes * done.count),),
         )
         return replace(work, detail=(*work.detail, ("passes", rate.passes))) if rate.passes > 1 else work
+
+    def lanes(self, hardware: Systolic, task: Task, work: Work) -> Lanes:
+        """Two extents of the product lie along rows and columns; what is not a multiple of them idles."""
+        whole, layer = task.product, task.layer
+        found = task.ladder(hardware.full_rate)
+        shared = whole.of_a_core(task.path.cores)
+        found.grow("cores", Fraction(prod(shared) * task.path.cores, prod(whole)))
+        held = packed(hardware.rows, hardware.columns, shared) if hardware.packed_depthwise else shared
+        found.grow("depthwise", Fraction(prod(held), prod(shared)))
+        alone = layer.columns == 1 and layer.groups > 1
+        long = "window" if alone else "channels"
+        wide = "depthwise" if alone else "filters"
+        sums, filters = (held.window, layer.window, long), (held.columns, layer.columns, wide)
+        places = (held.rows, layer.rows, "positions")
+        down, across = {
+            "weight": (sums, filters), "input": (sums, places), "output": (places, filters)
+        }[hardware.dataflow]  # fmt: skip
+        for (extent, of, name), lanes in ((down, hardware.rows), (across, hardware.columns)):
+            found.fill(name, extent, of, lanes)
+        found.reach("types", task.rate.stretch(ceil(found.reached)))
+        return found.end(work, "results")
 
     def figures(self, array: Systolic) -> tuple[float, ...]:
         """Rows, columns, the number of the dataflow, and what the array can do beyond it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
+from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles, microblock, products_of
 from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape
 from sim.cost.ethos.passes import (
     CHAIN,
@@ -21,6 +23,7 @@ from sim.cost.ethos.passes import (
 from sim.cost.ethos.passes import work as pass_work
 from sim.cost.ethos.stages import Stage, stages_of
 from sim.cost.geometry import Geometry, contracts_constant, geometry
+from sim.cost.lanes import Ladder, Lanes
 from sim.cost.reach import reaches, scales
 from sim.cost.work import Work
 from tiling.expr import BYTES
@@ -32,20 +35,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     shape = geometry(nest, tile) if integer(nest) else None
     if shape is None:
         return pass_work(core, nest, tile)
-    hardware, memory = core.hardware, core.memory
-    stages = stages_of(nest)
-    assert stages.primary is not None
-    layer = layer_of(hardware, nest, shape, stages.primary)
-    repeats = shape.groups * (1 if layer.op == "pool" else shape.images)
-    behind = _behind(hardware, stages.after)
-    chained = _chained_rate(hardware, stages.after[:behind])
-    if isinstance(hardware, Part55) and layer.dynamic:
-        cycles, choice = matmul(hardware, shape, layer, memory)
-        repeats = 1
-    else:
-        choice = chosen(hardware, layer)
-        once = layer.output.over(choice.output).area * shape.images == 1
-        cycles = layer_cycles(hardware, layer, choice, core.direct if once else memory, chained)
+    hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
+    layer, choice, cycles, repeats, behind = _primary(core, nest, shape)
     before, _ = chains(hardware, memory, stages.before, tile, 0)
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)
@@ -68,6 +59,68 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
             ("part_kernel", int(choice.part_kernel)),
         ),
     )
+
+
+def lanes(core: Core, nest: Nest, tile: tuple[int, ...], work: Work) -> Lanes:
+    """What the array does in the cycles of such a tile."""
+    shape, full = (geometry(nest, extents) if integer(nest) else None for extents in (tile, nest.extents))
+    if shape is None or full is None:
+        return Ladder(work.cycles - work.fill).end(work)
+    hardware, detail = core.hardware, dict(work.detail)
+    layer, choice, cycles, repeats, _ = _primary(core, nest, shape)
+    repeats *= detail.get("passes", 1)
+    found = Ladder(Fraction(shape.macs, hardware.macs * _cores(hardware)))
+    if isinstance(hardware, Part55) and layer.dynamic:
+        return found.end(work, "results")
+    micro, output = microblock(hardware, layer, choice), layer.output
+    found.grow("types", detail.get("passes", 1) * layer.bits // 8)
+    found.fill("filters", output.depth, full.columns, micro.depth)
+    found.fill("positions", output.height, full.height, micro.height)
+    found.fill("positions", output.width, full.width, micro.width)
+    if layer.op == "depthwise" or (layer.op == "convolution" and choice.part_kernel):
+        taps = layer.kernel[0] * layer.kernel[1]
+        found.grow("window", Fraction(-(-taps // 4) * 4, taps))
+    units = output.over(micro).elements * repeats
+    blocks = Fraction(units, choice.output.within(output).over(micro).elements)
+    alone = layer.op in ("depthwise", "pool")
+    few = "channels" if full.in_channels < choice.input.depth else "edges"
+    ideal = products_of(hardware, layer, choice, micro, waiting=False)
+    found.reach("depthwise" if alone else few, ideal * blocks)
+    found.reach("feeding", products_of(hardware, layer, choice, micro) * blocks)
+    found.reach("results", (cycles.total - cycles.fill) * repeats)
+    found.reach("feeding", work.cycles - work.fill - detail["pass_cycles"] * detail.get("passes", 1))
+    return found.end(work, "passes")
+
+
+class Primary(NamedTuple):
+    """How the array does a contraction or reduction."""
+
+    layer: Layer
+    choice: Choice
+    cycles: Cycles
+    repeats: int
+    behind: int
+    """Stages that are chained behind it."""
+
+
+def _primary(core: Core, nest: Nest, shape: Geometry) -> Primary:
+    hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
+    assert stages.primary is not None
+    layer = layer_of(hardware, nest, shape, stages.primary)
+    behind = _behind(hardware, stages.after)
+    if isinstance(hardware, Part55) and layer.dynamic:
+        cycles, choice = matmul(hardware, shape, layer, memory)
+        return Primary(layer, choice, cycles, 1, behind)
+    repeats = shape.groups * (1 if layer.op == "pool" else shape.images)
+    chained = _chained_rate(hardware, stages.after[:behind])
+    choice = chosen(hardware, layer)
+    once = layer.output.over(choice.output).area * shape.images == 1
+    cycles = layer_cycles(hardware, layer, choice, core.direct if once else memory, chained)
+    return Primary(layer, choice, cycles, repeats, behind)
+
+
+def _cores(hardware: Part55 | Part85) -> int:
+    return hardware.cores if isinstance(hardware, Part55) else 1
 
 
 def _behind(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> int:

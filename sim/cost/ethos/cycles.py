@@ -84,8 +84,10 @@ def microblock(part: Part55 | Part85, layer: Layer, choice: Choice) -> Shape:
     return micro
 
 
-def products_of(part: Part55 | Part85, layer: Layer, choice: Choice, micro: Shape) -> int:
-    """Cycles of the products of a block."""
+def products_of(
+    part: Part55 | Part85, layer: Layer, choice: Choice, micro: Shape, waiting: bool = True
+) -> int:
+    """Cycles of the products of a block, with those that wait for decoded weights and for sums."""
     source = choice.input.within(layer.input)
     units = choice.output.within(layer.output).over(micro)
     high, wide = layer.kernel
@@ -93,18 +95,31 @@ def products_of(part: Part55 | Part85, layer: Layer, choice: Choice, micro: Shap
     for x in range(0, wide, TAPS):
         for y in range(0, high, TAPS):
             taps = min(high - y, TAPS) * min(wide - x, TAPS)
-            total += _taps(part, layer, choice, units, source, taps, micro)
+            total += _taps(part, layer, choice, units, source, taps, micro, waiting)
     if layer.op in ("convolution", "sum"):
         total *= -(-layer.input.depth // source.depth)
     return total // part.cores if isinstance(part, Part55) else total
 
 
 def _taps(
-    part: Part55 | Part85, layer: Layer, choice: Choice, units: Shape, source: Shape, taps: int, micro: Shape
+    part: Part55 | Part85,
+    layer: Layer,
+    choice: Choice,
+    units: Shape,
+    source: Shape,
+    taps: int,
+    micro: Shape,
+    waiting: bool,
 ) -> int:
     """Cycles of up to 8 × 8 elements of the kernel, for the channels that are held."""
     new = isinstance(part, Part85)
-    decode = 32 * micro.depth // (8 * part.decoders) if isinstance(part, Part85) else 32 * micro.depth // 8
+    decode = (
+        0
+        if not waiting
+        else 32 * micro.depth // (8 * part.decoders)
+        if isinstance(part, Part85)
+        else 32 * micro.depth // 8
+    )
     eights = -(-source.depth // 8)
     if layer.op == "pool":
         steps = 1
@@ -121,7 +136,7 @@ def _taps(
         cycles = max(decode, work) * steps * units.depth * (layer.bits // 8 if new else 1)
     if new and layer.sparse:
         cycles //= 2
-    delay = _delay(part, layer, units, steps)
+    delay = _delay(part, layer, units, steps) if waiting else 0
     return cycles + delay * (eights if layer.op == "convolution" and choice.part_kernel else 1)
 
 

@@ -67,6 +67,7 @@ def _styles() -> dict[str, object]:
         "causes": [
             [name, colour, style.CAUSE_MEANINGS[name]] for name, colour in style.CAUSE_COLOURS.items()
         ],
+        "lanes": list(style.LANE_MEANINGS.items()),
         "contents": [
             [name, colour, style.CONTENT_NAMES[name]] for name, colour in style.CONTENT_COLOURS.items()
         ],

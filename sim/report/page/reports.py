@@ -9,7 +9,7 @@ from sim.report.page.document import document
 from sim.report.page.folding import folded
 from sim.report.style import CONTENT_COLOURS
 from sim.report.text import headline, inferences, named, summary
-from sim.report.values import CAUSES, Account, OperatorReport, Span, moved
+from sim.report.values import LANES, SPENT, Account, OperatorReport, Span, moved
 from sim.report.words import percent, scaled, short, size, title
 from tiling.words import plain
 
@@ -102,7 +102,8 @@ def _operators(report: Account) -> dict[str, object]:
         "brief": [title(one.label, len(one.members), 32) for one in all_],
         "members": [[short(name, NAME) for name in one.members] for one in all_],
         "unit": [plain(one.unit) for one in all_],
-        "causes": [[one.cycles.get(cause, 0) for cause in CAUSES] for one in all_],
+        "causes": [[one.spent.get(cause, 0) for cause in SPENT] for one in all_],
+        "lanes": [[one.lanes.get(name, 0) for name in LANES] for one in all_],
         "tiles": [tiles[one.label] for one in all_],
         "macs": [one.macs for one in all_],
         "read": [_offchip(one, "read") for one in all_],

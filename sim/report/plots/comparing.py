@@ -23,7 +23,7 @@ def comparing(reports: Sequence[Account]) -> Figure:
     axes = made.subplots()
     seconds = [1 / report.clock_hz / factor for report in reports]
     rows = [
-        (short(name, 40), {cause: count * second for cause, count in report.causes.items()})
+        (short(name, 40), {cause: count * second for cause, count in report.spent.items()})
         for name, report, second in zip(names(reports), reports, seconds, strict=True)
     ]
     stacked(axes, rows)

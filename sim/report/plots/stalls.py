@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sim.report.plots.figure import clean, figure, scaled_by, tidy, time_axis
 from sim.report.style import CAUSE_COLOURS
 from sim.report.text import headline, slowest
-from sim.report.values import CAUSES, Account
+from sim.report.values import SPENT, Account
 from sim.report.words import title
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def stalls(report: Account, operators: int = 24) -> Figure:
     """A bar for each of the slowest operators, in the order of the program, and one for all others."""
-    rows = [(title(one.label, len(one.members), 36), one.cycles) for one in slowest(report, operators)]
+    rows = [(title(one.label, len(one.members), 36), one.spent) for one in slowest(report, operators)]
     made = figure(10, 1.6 + 0.27 * max(len(rows), 4))
     axes = made.subplots()
     stacked(axes, rows)
@@ -37,7 +37,7 @@ def stacked(axes: Axes, rows: Sequence[tuple[str, Mapping[str, float]]]) -> None
     """Bars of causes one below the other, with the causes beside them."""
     places = range(len(rows))
     left = [0.0] * len(rows)
-    for cause in CAUSES:
+    for cause in SPENT:
         widths = [cycles.get(cause, 0) for _, cycles in rows]
         if any(widths):
             axes.barh(places, widths, 0.78, left, color=CAUSE_COLOURS[cause], label=cause)

@@ -69,7 +69,7 @@ function causeTotals({ operators }) {
 }
 
 function stalled(report) {
-  return report.cycles - causeTotals(report)[0];
+  return report.cycles - worked(causeTotals(report));
 }
 
 /** Causes of a whole report, as long as its share of the slowest one. */

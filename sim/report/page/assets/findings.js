@@ -57,7 +57,7 @@ class Infeasible {
     const list = make("div", { class: "reasons" });
     const most = Math.max(...groups.map((group) => group.count), 1);
     for (const group of groups.slice(0, 40)) {
-      const [, meter, number] = meterRow("", group.count / most, count(group.count), STYLE.causes[4][1]);
+      const [, meter, number] = meterRow("", group.count / most, count(group.count), STYLE.causes.find(([name]) => name === "weights")[1]);
       list.append(number, meter, make("button", { type: "button", class: "link", title: `For example: ${group.example}`, onclick: () => view.showReason(group.key) }, group.key));
     }
     host.append(groups.length ? list : make("p", { class: "empty" }, "All machines are feasible."));

@@ -72,8 +72,16 @@ class ReportView {
     STYLE.causes.forEach(([name, colour], cause) => {
       const spent = operators.causes[number][cause];
       if (spent) rows.push([name, `${count(spent)} (${percent(spent / total)})`, colour]);
+      if (name === "idle" && spent) rows.push(["idle for", this.idling(number, total)]);
     });
     return rows;
+  }
+
+  /** The reasons for which lanes idle, the largest first. */
+  idling(number, total) {
+    const lanes = this.report.operators.lanes[number];
+    const reasons = STYLE.lanes.map(([name], place) => [name, lanes[place]]).filter(([name, cycles]) => name !== "useful" && cycles);
+    return reasons.sort(([, one], [, other]) => other - one).map(([name, cycles]) => `${name} ${percent(cycles / total)}`).join(", ");
   }
 
   /** Mark an operator everywhere; on request, also show it in the timeline. */
@@ -168,7 +176,7 @@ function operatorColumns(view) {
     { key: "unit", title: "unit", left: true, width: "6em", value: (row) => operators.unit[row], text: (row) => operators.unit[row] },
     number("cycles", "cycles", (row) => view.total(row), count),
     number("share", "share", (row) => view.total(row) / report.cycles, percent, { width: "5.6em" }),
-    { key: "stalled", title: "cycles by cause", width: "11em", wide: true, value: (row) => view.total(row) - operators.causes[row][0], cell: (row, cell) => cell.append(causeBar(view, row, longest)) },
+    { key: "stalled", title: "cycles by cause", width: "11em", wide: true, value: (row) => view.total(row) - worked(operators.causes[row]), cell: (row, cell) => cell.append(causeBar(view, row, longest)) },
     number("tiles", "tiles", (row) => operators.tiles[row] || null, count, { width: "4.8em" }),
     number("macs", "MACs", (row) => operators.macs[row] || null, (value) => quantity(value, "MAC/s").replace("MAC/s", "").trim(), { width: "6em" }),
     number("peak", "of peak", (row) => (operators.macs[row] && report.peak_macs ? view.attained(row) / report.peak_macs : null), percent, { width: "6em" }),
@@ -176,6 +184,11 @@ function operatorColumns(view) {
     number("offchip", "off-chip", (row) => view.bytes(row), (value) => quantity(value, "B")),
     number("energy", "energy", (row) => operators.joules[row] || null, (value) => quantity(value, "J"), { width: "6em" }),
   ];
+}
+
+/** The cycles of those by cause in which something is computed. */
+function worked(cycles) {
+  return STYLE.causes.reduce((sum, [name], cause) => sum + (["useful", "idle", "compute"].includes(name) ? cycles[cause] : 0), 0);
 }
 
 function causeBar(view, row, longest) {
