@@ -21,9 +21,10 @@ from tests.test_generic import generic_groups
 from tosajit.arrays import Array
 from tosajit.errors import CompileError
 from tosajit.kernels import cache, objects
+from tosajit.kernels.generic.code import NAME as GENERIC
 from tosajit.kernels.generic.code import texts
 from tosajit.kernels.workspace import driver_text
-from tosajit.operators import ADD, BITWISE_XOR, SUB
+from tosajit.operators import ADD, BITWISE_XOR, MATMUL, MAXIMUM, SUB
 from tosajit.runtime import meanwhile
 
 ROOT = Path(__file__).parents[1]
@@ -288,3 +289,48 @@ def test_what_is_computed_from_constants_waits_for_no_kernel(
         np.testing.assert_array_equal(executable(given[0]), expected(1015, *given) ^ given[0])
     gate.open.set()
     assert executable.wait(60)
+
+
+def layer(number: int, kind: tj.DType) -> tj.Graph:
+    """A product of matrices and work on its sums that is like no other's: the digits of a number say what."""
+    graph = tj.GraphBuilder()
+    integers = kind is tj.INT8
+    sums = tj.INT32 if integers else tj.FP32
+    rows = graph.input("x", kind, (1, 24, 40))
+    added = graph.input("y", sums, (1, 1, 32))
+    rng = np.random.default_rng(number)
+    weights = rng.integers(-50, 50, (1, 40, 32)).astype(kind.storage)
+    zero = graph.const(np.zeros(1, kind.storage), kind)
+    value = graph.add(MATMUL(), [rows, graph.const(weights, kind), zero, zero])
+    for bit in f"{number:b}":
+        value = graph.add(MAXIMUM() if bit == "1" else SUB(), [value, added])
+    graph.output(value)
+    return graph.build()
+
+
+@pytest.mark.parametrize("kind", [tj.INT8, tj.FP32], ids=str)
+def test_sums_of_products_are_there_before_the_kernel_that_also_works_on_them(
+    gate: Gate, kind: tj.DType
+) -> None:
+    tj.compile(layer(0b1011, kind), generic="always")  # which compiles what sums
+    rng = np.random.default_rng(3)
+    given = [rng.integers(-99, 99, (1, 24, 40)).astype(kind.storage)]
+    given.append(rng.integers(-9999, 9999, (1, 1, 32)).astype(np.int32 if kind is tj.INT8 else np.float32))
+    executable = tj.compile(layer(0b100101, kind), generic="meanwhile")
+    kernels = [group.kernel for group in executable.explain()]
+    assert len(executable.program.sections) == len(kernels)
+    assert GENERIC in kernels
+    bound = executable.bind(*given)
+    bound()
+    first = executable(*given)
+    assert executable.profile(*given, runs=1)
+    gate.open.set()
+    assert executable.wait(60)
+    after = executable.explain()
+    assert len(after) == len(executable.program.sections) == len(kernels) - 1
+    assert GENERIC not in [group.kernel for group in after]
+    bound()
+    for found in (first, executable(*given), bound.outputs):
+        found = found[0] if isinstance(found, list | tuple) else found
+        wanted = tj.compile(executable.graph, interpret=True)(*given)
+        np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))

@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--python", type=Path, help="an interpreter that has the package")
     parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
     options = parser.parse_args()
-    python = options.python or installed(ROOT / "build/first")
+    python = options.python.absolute() if options.python else installed(ROOT / "build/first")
     print(f"load average {os.getloadavg()[0]:.1f}; seconds by the clock (busy)")
     print(f"{'':24}", *(f"{f'{kind}, ≤ {limit:g}':18}" for kind, limit in LIMITS.items()))
     met = True

@@ -40,6 +40,7 @@ MINUTES = 10.0
 COMPILE = """
 import os
 import sys
+from itertools import product
 from pathlib import Path
 import tosajit as tj
 from tosajit.kernels import objects, ready
@@ -49,8 +50,8 @@ ready.FOLDER = Path(sys.executable)  # which has no kernels
 Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(objects.compiler().hex())
 objects.compile_kernels(texts(), False)  # with which any elementwise group runs
 for path in sys.argv[1:]:
-    for threads in (1, 2):
-        tj.compile(path, threads=threads, progress=False, generic="never")
+    for threads, generic in product((1, 2), ("never", "always")):
+        tj.compile(path, threads=threads, progress=False, generic=generic)
     print(path, flush=True)
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -77,6 +77,8 @@ class Groups:
     """The instruction set whose kernels these are."""
     refused: Mapping[Nest, Reason] = field(default_factory=dict)
     """Why no array kernel does the others."""
+    own: Groups | None = None
+    """The same with kernels of their own for contractions that are apart until these are compiled."""
 
     @property
     def name(self) -> str:
@@ -140,8 +142,8 @@ class Linked(Runnable):
     """A program whose kernels are compiled, with what it was made of (`link`)."""
 
     program: Program
-    own: Written | None = None
-    """What the sections of the generic kernel are linked with once it is compiled."""
+    own: Callable[[], Written] | None = None
+    """Gives what is linked in its place once kernels are compiled, if there is such."""
 
 
 def slots_of(program: Program) -> dict[str, int]:

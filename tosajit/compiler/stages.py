@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -31,9 +32,10 @@ from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
-from tosajit.kernels.link import Code, emit_program
+from tosajit.kernels.link import Code, Unit, emit_program, sources_of
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
+from tosajit.kernels.objects import is_there
 from tosajit.kernels.runnable import Members, Slot
 from tosajit.kernels.runner import Runner
 from tosajit.kernels.sets.registry import instruction_set
@@ -102,11 +104,12 @@ def prepare(groups: Groups, options: Options) -> Groups:
     if not options.on_host:
         return groups
     isa = instruction_set()
-    made = prepared(groups.nests, {**groups.segment.constants, **groups.added}, isa)
+    known = {**groups.segment.constants, **groups.added}
+    made = prepared(groups.nests, known, isa, *_lacking(options))
     for nest, reason in made.refused.items():
         if nest.verb == "contract":
             LOG.info("%s: no array kernel, %s", members_text(nest.members), reason)
-    return replace(
+    whole = replace(
         groups,
         nests=tuple(made.groups),
         added={**made.constants, **groups.added},
@@ -115,6 +118,29 @@ def prepare(groups: Groups, options: Options) -> Groups:
         library=isa.name if isa else "",
         refused=made.refused,
     )
+    return replace(whole, nests=tuple(made.without_own), own=whole) if made.apart else whole
+
+
+def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit], bool]]:
+    """Whether a unit gives way to one of its sums and the generic kernel, and whether that is no help."""
+
+    def never(unit: Unit) -> bool:
+        return False
+
+    def always(unit: Unit) -> bool:
+        return True
+
+    match options.generic:
+        case "never":
+            return never, always
+        case "always":
+            return always, never
+    there = cache(is_there)
+
+    def missing(unit: Unit) -> bool:
+        return not all(map(there, sources_of(unit)))
+
+    return missing, missing
 
 
 def plan(groups: Groups, options: Options) -> Planned:
@@ -151,8 +177,17 @@ def link(written: Written, options: Options) -> Linked:
         arena_bytes=program.arena_bytes,
         threads=program.target.cores if any(section.shared for section in sections) else 1,
         checked=options.checked,
-        own=written if options.generic == "meanwhile" and codes != written.codes else None,
+        own=_own(written, codes, options),
     )
+
+
+def _own(written: Written, codes: tuple[Code, ...], options: Options) -> Callable[[], Written] | None:
+    """What is linked in place of codes that stand in for others until these are compiled."""
+    if options.generic != "meanwhile":
+        return None
+    if (own := written.planned.groups.own) is not None:
+        return lambda: emit(plan(own, options), options)
+    return None if codes == written.codes else lambda: written
 
 
 def _codes(written: Written, options: Options) -> tuple[Code, ...]:

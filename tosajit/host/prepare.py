@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from tiling.expr import reads_of, walk
 from tiling.nest import Nest
 from tosajit.arrays import Array
 from tosajit.host import reasons
+from tosajit.host.apart import apart
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
@@ -32,8 +33,22 @@ FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
 
-def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Prepared:
-    """Give the contractions that the array kernels can do to them; the others stay as they are."""
+Lacks = Callable[[Unit], bool]
+"""Whether a unit's kernels would have to be compiled."""
+
+
+def prepare(
+    groups: Sequence[Nest],
+    constants: Mapping[str, Array],
+    isa: InstructionSet | None,
+    lacks: Lacks = lambda unit: False,
+    instead: Lacks = lambda unit: False,
+) -> Prepared:
+    """Give the contractions that the array kernels can do to them; the others stay as they are.
+
+    A group whose unit `lacks` kernels is also done apart, if the unit of its sums is not one that `instead`
+    has to do without.
+    """
     made = Prepared()
     for number, fused in enumerate(groups):
         group = spread(widened(fused, made, constants, isa), made, constants, number) if isa else fused
@@ -41,8 +56,11 @@ def prepare(groups: Sequence[Nest], constants: Mapping[str, Array], isa: Instruc
         if isinstance(found, Reason):
             made.groups.append(group)
             made.refused[group] = found
-        else:
-            made.groups += found
+            continue
+        made.groups += found
+        if lacks(made.units[found[-1]]):
+            parts = _apart(group, made, constants, isa, number, instead)
+            made.apart += [(found, parts)] if parts else []
     if isa:
         moves = {group: _move(group, constants, isa) for group in made.groups if group not in made.units}
         made.units |= {group: unit for group, unit in moves.items() if unit is not None}
@@ -57,6 +75,27 @@ def _contraction(
     if isinstance(request, Reason):
         return request
     return depthwise(request, made) if request.match.depthwise else convolution(request, made)
+
+
+def _apart(
+    group: Nest,
+    made: Prepared,
+    constants: Mapping[str, Array],
+    isa: InstructionSet | None,
+    number: int,
+    lacks: Lacks,
+) -> list[Nest]:
+    """The nests that do a contraction with an array kernel of sums alone; none if there is no such kernel."""
+    parts = apart(group, number)
+    if parts is None:
+        return []
+    sums, results = parts
+    found = _contraction(sums, made, constants, isa, number)
+    if isinstance(found, Reason) or lacks(made.units[found[-1]]):
+        return []
+    access = sums.writes[0].access
+    made.temporaries[access.operand] = access
+    return [*found, results]
 
 
 def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:

@@ -36,7 +36,18 @@ class Prepared:
     """Results that only these groups know."""
     refused: dict[Nest, Reason] = field(default_factory=dict)
     """Why groups are done by no array kernel."""
+    apart: list[tuple[list[Nest], list[Nest]]] = field(default_factory=list)
+    """Nests that do a group, and those that do it without kernels of its own."""
     _known: dict[object, list[str]] = field(default_factory=dict)
+
+    @property
+    def without_own(self) -> list[Nest]:
+        """All groups, those apart that would need kernels of their own."""
+        gone = {id(nest) for nests, _ in self.apart for nest in nests}
+        parts = {id(nests[-1]): parts for nests, parts in self.apart}
+        kept = ([] if id(nest) in gone else [nest] for nest in self.groups)
+        pairs = zip(self.groups, kept, strict=True)
+        return [one for nest, same in pairs for one in parts.get(id(nest), same)]
 
     def keep(self, name: str, array: Array) -> str:
         """Hold a constant under a name, unless an equal one is held already; what it is called.

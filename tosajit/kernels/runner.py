@@ -25,16 +25,10 @@ class Runner:
         self.inputs, self.outputs = program.inputs, program.outputs
         self._checked, self._new, self.threads = program.checked, program.results, program.threads
         self._free: list[Workspace] = []
-        nobody = len(program.slots)
-        slots = {slot.name: nobody if slot.resident else n for n, slot in enumerate(program.slots)}
         self._there = {slot.name: slot for slot in program.slots if slot.resident}
         written = program.written
-        entry = [slots.get(name, nobody) for name in self.inputs]
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
         self._passed = [(i, name) for i, name in enumerate(self.outputs) if self._made.get(name) != i]
-        passed = {i for i, _ in self._passed}
-        leave = (nobody if i in passed else slots[name] for i, name in enumerate(self.outputs))
-        self._places = [*entry, *leave]
         if self.threads > 1:
             threads.ready()
         self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._there.get(name))]
@@ -56,8 +50,8 @@ class Runner:
         return results
 
     def replace(self, program: Runnable) -> None:
-        """Run the same program by other kernels from the next call on."""
-        self.program, self._waits = program, False
+        """Run a program that does the same by other kernels from the next call on."""
+        self.program, self.constants, self._waits = program, program.constants, False
         self._free = []  # after the program: what a call finds here was made for the present one
 
     def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
@@ -113,7 +107,17 @@ class Runner:
         return self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
 
     def _workspace(self) -> Workspace:
-        return Workspace(self.program, self._places)
+        program = self.program
+        return Workspace(program, self._places(program))
+
+    def _places(self, program: Runnable) -> list[int]:
+        """The entries of the table of addresses that inputs and outputs have in a program."""
+        nobody = len(program.slots)
+        slots = {slot.name: nobody if slot.resident else n for n, slot in enumerate(program.slots)}
+        passed = {i for i, _ in self._passed}
+        entry = [slots.get(name, nobody) for name in self.inputs]
+        leave = [nobody if i in passed else slots[name] for i, name in enumerate(self.outputs)]
+        return [*entry, *leave]
 
     def _too_large(self) -> PlanError:
         from tosajit.kernels.memory import too_large

@@ -34,7 +34,7 @@ class Meanwhile:
     def __init__(self, options: Options, journal: Journal | None) -> None:
         self._options = replace(options, generic="never", progress=False)
         self._journal = journal
-        self._waiting: list[tuple[Runner, Written]] = []
+        self._waiting: list[tuple[Runner, Callable[[], Written]]] = []
         self._then: list[Callable[[], None]] = []
         self._lock, self._done = threading.Lock(), threading.Event()
         self._began, self._thread = perf_counter(), threading.Thread(target=self._run, daemon=True)
@@ -75,11 +75,12 @@ class Meanwhile:
 
     def _run(self) -> None:
         try:
-            codes = [code for _, written in self._waiting for code in written.codes]
+            every = [(runner, own()) for runner, own in self._waiting]
+            codes = [code for _, written in every for code in written.codes]
             compile_beside([text for code in codes for text in sources_of(code)], lambda: _ending)
             if _ending:
                 return
-            for runner, written in self._waiting:
+            for runner, written in every:
                 self._replace(runner, written)
         except Exception as error:
             LOG.warning("kernels cannot be compiled in the background, and the generic one stays: %s", error)
@@ -93,7 +94,11 @@ class Meanwhile:
     def _replace(self, runner: Runner, written: Written) -> None:
         linked = link(written, self._options)
         if self._journal is not None:
-            self._journal.amend("link", linked)
+            planned = written.planned
+            for stage, value in (
+                ("prepare", planned.groups), ("plan", planned), ("emit", written), ("link", linked)
+            ):  # fmt: skip
+                self._journal.amend(stage, value)
         runner.replace(linked)
         LOG.info("%s: kernels of its own after %.2f s", linked.name, perf_counter() - self._began)
 
