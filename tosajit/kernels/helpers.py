@@ -13,6 +13,8 @@ HELPER = "tosajit.kernels.helper"
 """The module that a helper process runs."""
 PATIENCE_SECONDS = 2.0
 """How long a helper waits for more work; its start takes most of a second."""
+START_SECONDS = 5.0
+"""How long the end of this process waits for helpers that it has begun to start."""
 
 _changed = threading.Condition()
 _waiting: dict[str, str] = {}
@@ -97,7 +99,9 @@ def _attend() -> None:
         ) as process:
             assert process.stdin
             assert process.stdout
-            _helpers[me] = process
+            with _changed:
+                _helpers[me] = process
+                _changed.notify_all()
             while process.stdout.readline():
                 name, source = _next(name)
                 folder = cache_folder()
@@ -138,6 +142,9 @@ def _request(name: str, source: str, folder: Path) -> str:
 def _stop() -> None:
     """End the helpers; those with lasting work are told all of it, and end when it is done."""
     lasts = any(name in _lasting for name in (*_waiting, *_running))
+    if lasts:
+        with _changed:  # a helper may be about to start: what nobody else will do is left to it
+            _changed.wait_for(lambda: all(_helpers.values()), START_SECONDS)
     for thread, process in tuple(_helpers.items()):
         if process and not (lasts and _left_to(process)):
             process.kill()
