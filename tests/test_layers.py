@@ -61,7 +61,7 @@ ROOMS = {
         {"ops"},
         {"frontends"},
         {"compiling", "samples", "npu", "nnef", "nn"},
-        {"modules"},
+        {"modules", "quantization"},
         {""},
         {"conformance", "cli"},
         {"__main__"},

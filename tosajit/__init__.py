@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from tosajit.modules.functions import from_jax
     from tosajit.npu.explore import explore
     from tosajit.npu.simulate import simulate
+    from tosajit.quantization import Quantized, quantize
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, load_executable
     from tosajit.tracing import jit, trace
@@ -82,6 +83,7 @@ _WHERE = {
     "tosajit.modules": "from_jax from_torch",
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.simulate": "simulate",
+    "tosajit.quantization": "Quantized quantize",
     "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
     "tosajit.compiling": "compile",
@@ -103,11 +105,12 @@ __all__ = [
     "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "Exploration",
     "ExplorationError", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder",
     "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
-    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Range", "Refusal",
-    "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError", "TINY", "Target",
-    "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore", "from_bytes",
-    "from_jax", "from_tensorflow", "from_torch", "jit", "load", "load_executable", "machine", "machines",
-    "nn", "nnef", "ops", "register_custom", "samples", "save", "simulate", "to_bytes", "trace", "validate",
+    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Quantized", "Range",
+    "Refusal", "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError",
+    "TINY", "Target", "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore",
+    "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit", "load", "load_executable",
+    "machine", "machines", "nn", "nnef", "ops", "quantize", "register_custom", "samples", "save",
+    "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 
 

@@ -46,8 +46,8 @@ def spread(model: Any, random: np.random.Generator) -> None:
             weight.assign(random.normal(0, 0.2, weight.shape))
 
 
-def converted(tf: Any, model: Any, samples: list[Any] | None) -> bytes:
-    """The file; with samples, of bytes."""
+def converted(tf: Any, model: Any, samples: list[Any] | None, is_wide: bool = False) -> bytes:
+    """The file; with samples, of bytes, or of words times bytes."""
     from tensorflow.python.framework import convert_to_constants
 
     shape = (1, *model.input_shape[1:])
@@ -58,8 +58,9 @@ def converted(tf: Any, model: Any, samples: list[Any] | None) -> bytes:
     if samples is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = lambda: calls(samples)
-        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-        converter.inference_input_type = converter.inference_output_type = tf.int8
+        wide = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        converter.target_spec.supported_ops = [wide if is_wide else tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        converter.inference_input_type = converter.inference_output_type = tf.int16 if is_wide else tf.int8
     content: bytes = converter.convert()
     return content
 

@@ -147,6 +147,7 @@ def parser() -> ArgumentParser:
     _convert(
         command("convert", "convert a model to a .tosa or .mlir file, or to an NNEF 2.0 folder", "convert")
     )
+    _quantize(command("quantize", "turn a float model into integers, by samples of its inputs", "quantize"))
     _samples(command("samples", "list the sample models, or write the files of one", "samples"))
     _operators(command("operators", "list the operators with their profiles and extensions", "operators"))
     _cache(command("cache", "show, fill or clear the cache of kernels and executables", "cache"))
@@ -288,6 +289,42 @@ def _run(parser: ArgumentParser) -> None:
     )
     _building(parser)
     _limits(parser)
+    _json(parser)
+
+
+def _quantize(parser: ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="the .tosa or .mlir file to write"
+    )
+    _files(parser, "--samples", "read samples of an input, one behind the other, from a .npy file")
+    parser.add_argument(
+        "--activations", choices=("int8", "int16"), default="int8",
+        help="type of values; weights have 8 bits (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--observer", choices=("minmax", "percentile", "entropy"), default="minmax",
+        help="how ranges are taken from samples (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--percentile", type=float, default=99.99, metavar="P",
+        help="how many of all numbers a range has, with --observer percentile (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--per-tensor", action="store_true", help="one scale for all weights of an operator")
+    parser.add_argument(
+        "--equalize", action="store_true", help="give channels between two convolutions ranges alike first"
+    )
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="PATTERN",
+        help="names of values whose operators keep real numbers; can be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ends", choices=("integer", "real"), default="integer",
+        help="what inputs and outputs are (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top", type=positive, default=10, metavar="N", help="show the N worst values (default: %(default)s)"
+    )
     _json(parser)
 
 

@@ -54,6 +54,13 @@ EXAMPLES = {
         ("tosajit convert model.tosa model.nnef2", "write a graph in SkriptND, as a folder of NNEF"),
         ("tosajit convert model.tflite model.tosa --signature decode", "convert one of its signatures"),
     ),
+    "quantize": (
+        ("tosajit quantize model.tflite -o int8.tosa --samples image=images.npy", "by samples, to bytes"),
+        (
+            "tosajit quantize model.onnx -o int16.tosa --samples x=rows.npy --activations int16",
+            "values of 16 bits",
+        ),
+    ),
     "samples": (
         ("tosajit samples", "names and descriptions"),
         ("tosajit samples ds_cnn", "write one as TOSA and TFLite, with inputs and outputs"),

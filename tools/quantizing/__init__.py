@@ -1,0 +1,1 @@
+"""What the quantiser is compared with."""
