@@ -40,7 +40,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
+.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -116,6 +116,9 @@ frameworks: $(READY) $(FRAMEWORKS)    ## Arm's tests of TensorFlow and TFLite: S
 
 frameworks-sample: $(READY) $(FRAMEWORKS)    ## Choose the tests of tests/data/frameworks.tar.xz again
 	$(RUN) tools/framework_operators.py --seed $(SEED) --pack $(ARGS)
+
+quantization: $(READY) $(FRAMEWORKS)   ## Compare tj.quantize with LiteRT's converter: ARGS='mobilenet_v2 --samples 32'
+	$(RUN) tools/quantization.py $(ARGS)
 
 bench: $(READY) $(ARM) $(PEERS) $(TORCH) $(ONNX) $(FRAMEWORKS) $(VELA) $(NPU_PEERS)    ## Time models, kernels and the simulator against the peers
 	$(RUN) tools/bench.py $(ARGS)

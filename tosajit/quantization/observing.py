@@ -167,6 +167,7 @@ def _least_divergence(counts: Array, ends: Range) -> Range:
     folded = np.bincount(
         np.minimum((np.abs(places) * _BINS).astype(np.int64), _BINS - 1), weights=counts, minlength=_BINS
     )
+    folded[0] = folded[1]  # zeros are exact with any range, and many of them would outweigh all else
     limits = range(_LEVELS, _BINS + 1, _LEVELS // 8)
     best = min(limits, key=lambda limit: _divergence(folded, limit))
     near = far * best / _BINS
