@@ -4,10 +4,9 @@ A field's place in its class is its place in the table, its annotation says how 
 the schema's default.
 """
 
-from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from tosajit.files.cursor import Table
 
@@ -78,9 +77,41 @@ class Combiner(IntEnum):
     SQRTN = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True)
 class Options:
-    """A table of attributes, or one without fields."""
+    """A table of attributes, or one without fields: those of a class are its annotations, with defaults.
+
+    There are some sixty, most of which no process needs: making dataclasses of them took longer than
+    importing all the rest of the front end.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        given = dict(zip(self.names(), values, strict=False))
+        given |= named
+        if len(given) < len(values) + len(named) or not given.keys() <= set(self.names()):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self.names())}")
+        vars(self).update(given)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The fields, as they stand in the file's table."""
+        return tuple(cls.__annotations__)
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in self.names()])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._values() == self._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"cannot assign to field {name!r}")
+
+    def __repr__(self) -> str:
+        pairs = zip(self.names(), self._values(), strict=True)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
 
 T = TypeVar("T", bound=Options)
@@ -95,7 +126,7 @@ def read_options(kind: type[T], table: Table) -> T:
 def layout(kind: type[Options]) -> tuple[tuple[str, Any, Any], ...]:
     """Name, storage and default of each field; an enumeration is its own storage."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple((one.name, _storage(hints[one.name]), one.default) for one in fields(kind))
+    return tuple((name, _storage(hints[name]), getattr(kind, name)) for name in kind.names())
 
 
 def _storage(hint: Any) -> Any:

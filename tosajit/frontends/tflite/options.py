@@ -1,7 +1,5 @@
 """The attributes of TFLite's operators: one class for each form that a table of attributes has."""
 
-from dataclasses import dataclass
-
 from tosajit.frontends.tflite.fields import (
     Activation,
     Bytes,
@@ -21,7 +19,6 @@ from tosajit.frontends.tflite.fields import (
 from tosajit.frontends.tflite.schema import Type
 
 
-@dataclass(frozen=True, slots=True)
 class Conv2DOptions(Options):
     """Attributes of Conv2D."""
 
@@ -34,7 +31,6 @@ class Conv2DOptions(Options):
     quantized_bias_type: Type = Type.FLOAT32
 
 
-@dataclass(frozen=True, slots=True)
 class DepthwiseConv2DOptions(Options):
     """Attributes of DepthwiseConv2D."""
 
@@ -47,7 +43,6 @@ class DepthwiseConv2DOptions(Options):
     dilation_h_factor: int = 1
 
 
-@dataclass(frozen=True, slots=True)
 class Pool2DOptions(Options):
     """Attributes of Pool2D."""
 
@@ -59,7 +54,6 @@ class Pool2DOptions(Options):
     fused_activation_function: Activation = Activation.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class SVDFOptions(Options):
     """Attributes of SVDF."""
 
@@ -68,7 +62,6 @@ class SVDFOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class RNNOptions(Options):
     """Attributes of RNN."""
 
@@ -76,7 +69,6 @@ class RNNOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class FullyConnectedOptions(Options):
     """Attributes of FullyConnected."""
 
@@ -88,14 +80,12 @@ class FullyConnectedOptions(Options):
     quant_spec: Bytes = ()
 
 
-@dataclass(frozen=True, slots=True)
 class SoftmaxOptions(Options):
     """Attributes of Softmax."""
 
     beta: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class ConcatenationOptions(Options):
     """Attributes of Concatenation."""
 
@@ -103,7 +93,6 @@ class ConcatenationOptions(Options):
     fused_activation_function: Activation = Activation.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class AddOptions(Options):
     """Attributes of Add, Sub."""
 
@@ -111,14 +100,12 @@ class AddOptions(Options):
     pot_scale_int16: bool = True
 
 
-@dataclass(frozen=True, slots=True)
 class FusedOptions(Options):
     """Attributes of L2Norm, Mul, Div."""
 
     fused_activation_function: Activation = Activation.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class LocalResponseNormalizationOptions(Options):
     """Attributes of LocalResponseNormalization."""
 
@@ -128,7 +115,6 @@ class LocalResponseNormalizationOptions(Options):
     beta: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class LSTMOptions(Options):
     """Attributes of LSTM."""
 
@@ -139,7 +125,6 @@ class LSTMOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class ResizeBilinearOptions(Options):
     """Attributes of ResizeBilinear."""
 
@@ -149,28 +134,24 @@ class ResizeBilinearOptions(Options):
     half_pixel_centers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CallOptions(Options):
     """Attributes of Call."""
 
     subgraph: Unsigned = 0
 
 
-@dataclass(frozen=True, slots=True)
 class ReshapeOptions(Options):
     """Attributes of Reshape."""
 
     new_shape: Ints = ()
 
 
-@dataclass(frozen=True, slots=True)
 class BlockOptions(Options):
     """Attributes of SpaceToDepth, DepthToSpace."""
 
     block_size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class GatherOptions(Options):
     """Attributes of Gather."""
 
@@ -178,21 +159,18 @@ class GatherOptions(Options):
     batch_dims: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class ReducerOptions(Options):
     """Attributes of Reducer."""
 
     keep_dims: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class SqueezeOptions(Options):
     """Attributes of Squeeze."""
 
     squeeze_dims: Ints = ()
 
 
-@dataclass(frozen=True, slots=True)
 class SequenceRNNOptions(Options):
     """Attributes of SequenceRNN."""
 
@@ -201,7 +179,6 @@ class SequenceRNNOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class StridedSliceOptions(Options):
     """Attributes of StridedSlice."""
 
@@ -213,14 +190,12 @@ class StridedSliceOptions(Options):
     offset: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class SplitOptions(Options):
     """Attributes of Split, SplitV."""
 
     num_splits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class CastOptions(Options):
     """Attributes of Cast."""
 
@@ -228,14 +203,12 @@ class CastOptions(Options):
     out_data_type: Type = Type.FLOAT32
 
 
-@dataclass(frozen=True, slots=True)
 class ArgOptions(Options):
     """Attributes of ArgMax, ArgMin."""
 
     output_type: Type = Type.FLOAT32
 
 
-@dataclass(frozen=True, slots=True)
 class TransposeConvOptions(Options):
     """Attributes of TransposeConv."""
 
@@ -246,21 +219,18 @@ class TransposeConvOptions(Options):
     quantized_bias_type: Type = Type.FLOAT32
 
 
-@dataclass(frozen=True, slots=True)
 class SparseToDenseOptions(Options):
     """Attributes of SparseToDense."""
 
     validate_indices: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class ShapeOptions(Options):
     """Attributes of Shape."""
 
     out_type: Type = Type.FLOAT32
 
 
-@dataclass(frozen=True, slots=True)
 class FakeQuantOptions(Options):
     """Attributes of FakeQuant."""
 
@@ -270,7 +240,6 @@ class FakeQuantOptions(Options):
     narrow_range: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class PackOptions(Options):
     """Attributes of Pack."""
 
@@ -278,14 +247,12 @@ class PackOptions(Options):
     axis: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class OneHotOptions(Options):
     """Attributes of OneHot."""
 
     axis: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class UnpackOptions(Options):
     """Attributes of Unpack."""
 
@@ -293,7 +260,6 @@ class UnpackOptions(Options):
     axis: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class BidirectionalSequenceLSTMOptions(Options):
     """Attributes of BidirectionalSequenceLSTM."""
 
@@ -305,7 +271,6 @@ class BidirectionalSequenceLSTMOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class BidirectionalSequenceRNNOptions(Options):
     """Attributes of BidirectionalSequenceRNN."""
 
@@ -315,7 +280,6 @@ class BidirectionalSequenceRNNOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class UnidirectionalSequenceLSTMOptions(Options):
     """Attributes of UnidirectionalSequenceLSTM."""
 
@@ -327,7 +291,6 @@ class UnidirectionalSequenceLSTMOptions(Options):
     diagonal_recurrent_tensors: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class ResizeNearestNeighborOptions(Options):
     """Attributes of ResizeNearestNeighbor."""
 
@@ -335,28 +298,24 @@ class ResizeNearestNeighborOptions(Options):
     half_pixel_centers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class LeakyReluOptions(Options):
     """Attributes of LeakyRelu."""
 
     alpha: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class MirrorPadOptions(Options):
     """Attributes of MirrorPad."""
 
     mode: MirrorPadMode = MirrorPadMode.REFLECT
 
 
-@dataclass(frozen=True, slots=True)
 class UniqueOptions(Options):
     """Attributes of Unique."""
 
     idx_out_type: Type = Type.INT32
 
 
-@dataclass(frozen=True, slots=True)
 class ReverseSequenceOptions(Options):
     """Attributes of ReverseSequence."""
 
@@ -364,7 +323,6 @@ class ReverseSequenceOptions(Options):
     batch_dim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class IfOptions(Options):
     """Attributes of If."""
 
@@ -372,7 +330,6 @@ class IfOptions(Options):
     else_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class WhileOptions(Options):
     """Attributes of While."""
 
@@ -380,7 +337,6 @@ class WhileOptions(Options):
     body_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class BatchMatMulOptions(Options):
     """Attributes of BatchMatMul."""
 
@@ -389,7 +345,6 @@ class BatchMatMulOptions(Options):
     asymmetric_quantize_inputs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CumsumOptions(Options):
     """Attributes of Cumsum."""
 
@@ -397,14 +352,12 @@ class CumsumOptions(Options):
     reverse: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CallOnceOptions(Options):
     """Attributes of CallOnce."""
 
     init_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class Conv3DOptions(Options):
     """Attributes of Conv3D."""
 
@@ -418,7 +371,6 @@ class Conv3DOptions(Options):
     dilation_h_factor: int = 1
 
 
-@dataclass(frozen=True, slots=True)
 class VarHandleOptions(Options):
     """Attributes of VarHandle."""
 
@@ -426,35 +378,30 @@ class VarHandleOptions(Options):
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class BucketizeOptions(Options):
     """Attributes of Bucketize."""
 
     boundaries: Floats = ()
 
 
-@dataclass(frozen=True, slots=True)
 class EmbeddingLookupSparseOptions(Options):
     """Attributes of EmbeddingLookupSparse."""
 
     combiner: Combiner = Combiner.SUM
 
 
-@dataclass(frozen=True, slots=True)
 class GeluOptions(Options):
     """Attributes of Gelu."""
 
     approximate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class ReduceWindowOptions(Options):
     """Attributes of ReduceWindow."""
 
     reduce_function: ReduceFunction = ReduceFunction.UNSUPPORTED
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloPadOptions(Options):
     """Attributes of StablehloPad."""
 
@@ -463,7 +410,6 @@ class StablehloPadOptions(Options):
     interior_padding: Longs = ()
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloScatterOptions(Options):
     """Attributes of StablehloScatter."""
 
@@ -476,7 +422,6 @@ class StablehloScatterOptions(Options):
     update_computation_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloReduceWindowOptions(Options):
     """Attributes of StablehloReduceWindow."""
 
@@ -488,7 +433,6 @@ class StablehloReduceWindowOptions(Options):
     body_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloGatherOptions(Options):
     """Attributes of StablehloGather."""
 
@@ -500,7 +444,6 @@ class StablehloGatherOptions(Options):
     indices_are_sorted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloWhileOptions(Options):
     """Attributes of StablehloWhile."""
 
@@ -508,14 +451,12 @@ class StablehloWhileOptions(Options):
     body_subgraph_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class StablehloCaseOptions(Options):
     """Attributes of StablehloCase."""
 
     branch_subgraph_indices: Ints = ()
 
 
-@dataclass(frozen=True, slots=True)
 class CompositeOptions(Options):
     """Attributes of StablehloComposite."""
 

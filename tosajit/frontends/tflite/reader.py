@@ -282,7 +282,7 @@ def _options(table: Table) -> Options:
         kind = known.get(table.u8(f"builtin_options{suffix}_type"))
         if kind is None:
             continue
-        names = tuple(kind.__dataclass_fields__)
+        names = kind.names()
         found = table.table(f"builtin_options{suffix}", names, kind.__name__)
         return kind() if found is None else read_options(kind, found)
     return Options()
