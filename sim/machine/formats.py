@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.files import read_whole, write_whole
-from sim.machine.errors import MachineError, MachineFileError
+from sim.machine.errors import MachineError, MachineFileError, shown
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MOST_BYTES = 1 << 16
@@ -18,12 +18,18 @@ MOST_VALUES = 10_000
 MOST_DEPTH = 16
 
 
-def parsed(path: Path, what: str = "machine", words: str = "name and clock_hz") -> dict[str, Any]:
+def parsed(
+    path: Path,
+    what: str = "machine",
+    words: str = "name and clock_hz",
+    most_bytes: int = MOST_BYTES,
+    most_values: int = MOST_VALUES,
+) -> dict[str, Any]:
     """The dictionary of a file, of bounded size and depth, that says what a machine or the like is."""
-    suffix, text = _suffix(path, what), _text(path, what)
+    suffix, text = _suffix(path, what), _text(path, what, most_bytes)
     try:
-        value = json.loads(text) if suffix == ".json" else _load_yaml(text, path)
-        _measure(value, path, what)
+        value = _load_json(text, path) if suffix == ".json" else _load_yaml(text, path)
+        _measure(value, path, what, most_values)
     except RecursionError:
         raise MachineFileError(f"is nested too deeply for a {what}", str(path)) from None
     except json.JSONDecodeError as error:
@@ -44,27 +50,27 @@ def _suffix(path: Path, what: str = "machine") -> str:
     return suffix
 
 
-def _text(path: Path, what: str) -> str:
+def _text(path: Path, what: str, most: int) -> str:
     try:
-        data = read_whole(path, MOST_BYTES + 1)
+        data = read_whole(path, most + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MachineFileError(f"cannot be read: {reason}", str(path)) from None
-    if len(data) > MOST_BYTES:
-        raise MachineFileError(f"has more than {MOST_BYTES} bytes, too many for a {what}", str(path))
+    if len(data) > most:
+        raise MachineFileError(f"has more than {most} bytes, too many for a {what}", str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MachineFileError(f"is not text in UTF-8: byte {error.start}", str(path)) from None
 
 
-def _measure(value: object, path: Path, what: str) -> None:
+def _measure(value: object, path: Path, what: str, most: int) -> None:
     """Refuse what is too deep or too large, also when it is shared by aliases or holds itself."""
     queue, seen = [(value, 0)], 0
     while queue:
         one, depth = queue.pop()
         seen += 1
-        if depth > MOST_DEPTH or seen > MOST_VALUES:
+        if depth > MOST_DEPTH or seen > most:
             raise MachineFileError(f"is nested too deeply or too large for a {what}", str(path))
         if isinstance(one, dict):
             queue += [(inner, depth + 1) for inner in one.values()]
@@ -82,6 +88,18 @@ def _yaml() -> Any:
     return yaml
 
 
+def _load_json(text: str, path: Path) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        table = dict(pairs)
+        if len(table) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in table if names.count(name) > 1)
+            raise MachineFileError(f"{shown(twice)} is given twice in one table", str(path))
+        return table
+
+    return json.loads(text, object_pairs_hook=once)
+
+
 def _load_yaml(text: str, path: Path) -> Any:
     yaml = _yaml()
 
@@ -96,6 +114,13 @@ def _load_yaml(text: str, path: Path) -> Any:
                 if self.aliases > MOST_ALIASES:
                     raise MachineFileError(f"has more than {MOST_ALIASES} aliases", str(path))
             return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [key.value for key, _ in node.value if isinstance(key.value, str)]
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise MachineFileError(f"{shown(twice)} is given twice in one table", str(path))
+            return super().construct_mapping(node, deep)
 
     Loader.add_implicit_resolver(
         "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
@@ -117,9 +142,9 @@ def yaml_text(tree: Mapping[str, Any]) -> str:
     return text
 
 
-def is_json(path: Path) -> bool:
+def is_json(path: Path, what: str = "machine") -> bool:
     """Whether a file is JSON, by its name; otherwise it is YAML."""
-    return _suffix(path) == ".json"
+    return _suffix(path, what) == ".json"
 
 
 def write(path: Path, text: str) -> None:
