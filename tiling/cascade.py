@@ -252,17 +252,21 @@ class _Search:
         return _Passed(width, operand.bytes / operand.elements, unit, last, tuple(found))
 
     def held(self, chain: range) -> list[str]:
-        """Constants that all stripes read, worth a copy that stays."""
-        found: dict[str, None] = {}
-        for step in chain:
-            for access in self.nests[step].reads:
-                operand = self.operands[access.operand]
-                far = "offchip" in (self.target.weights, self.target.constants)
-                if operand.kind == "constant" and far and operand.bytes >= HELD_BYTES and not access.indirect:
-                    found[access.operand] = None
-        return list(found)
+        """Constants that all stripes of a chain read, worth a copy that stays."""
+        return held_constants([self.nests[step] for step in chain], self.operands, self.target)
 
     def _held_bytes(self, step: int) -> int:
         if self.kept[step] < 0:
             self.kept[step] = sum(self.operands[name].bytes for name in self.held(range(step, step + 1)))
         return self.kept[step]
+
+
+def held_constants(members: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> list[str]:
+    """Constants that all stripes of some groups read, worth a copy that stays."""
+    far = "offchip" in (target.weights, target.constants)
+    found: dict[str, None] = {}
+    for access in (access for member in members for access in member.reads if far and not access.indirect):
+        operand = operands[access.operand]
+        if operand.kind == "constant" and operand.bytes >= HELD_BYTES:
+            found[access.operand] = None
+    return list(found)

@@ -98,6 +98,10 @@ class _Case:
     strided: bool
     capacity: int
     """Bytes of scratchpad, where they decide whether a table may come into it."""
+    sizes: tuple[int | None, ...] = ()
+    """Points of a tile along the axes where these are given."""
+    order: tuple[int, ...] | None = None
+    """The order of loops, if it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,17 @@ class _Boxes:
     """Stretches of contiguous bytes."""
 
 
-def menu_of(nest: Nest, target: Target, most: int = MOST) -> Menu:
-    """The menu of a nest, of about so many tiles at most; equal shapes share it."""
+def menu_of(
+    nest: Nest,
+    target: Target,
+    most: int = MOST,
+    sizes: tuple[int | None, ...] = (),
+    order: tuple[int, ...] | None = None,
+) -> Menu:
+    """The menu of a nest, of about so many tiles at most; equal shapes share it.
+
+    With `sizes` along some axes, or an `order` of loops, only what has these.
+    """
     forms = tuple(
         _Form(access.shape, access.type, tuple(map(_coefficients, access.index)), number >= len(nest.reads))
         for number, access in enumerate(nest.accesses)
@@ -125,7 +138,9 @@ def menu_of(nest: Nest, target: Target, most: int = MOST) -> Menu:
     sum_type = nest.reduction.type if nest.reduction is not None else None
     gathers = any(access.indirect for access in nest.reads)
     capacity = (target.scratch_bytes or 0) if gathers else 0
-    case = _Case(nest.extents, nest.outer, forms, sum_type, target.alignment, target.strided, capacity)
+    case = _Case(
+        nest.extents, nest.outer, forms, sum_type, target.alignment, target.strided, capacity, sizes, order
+    )
     return _menu(case, most)
 
 
@@ -143,11 +158,13 @@ def _menu(case: _Case, most: int) -> Menu:
     moving = _moving(case.extents, case.forms)
     classes = _classes(case.extents, case.outer, moving)
     tiles = _tiles(case.extents, case.outer, classes, most)
+    if any(size is not None for size in case.sizes):
+        tiles = _sized(tiles, case.sizes)
     counts = np.ceil(np.array(case.extents, float) / tiles)
     boxes = [_boxes(form, case.extents, tiles, case.strided) for form in case.forms]
     rooms, touched = _rooms(case, boxes, tiles), _touched(case, boxes, counts)
     accumulators = _accumulators(case, tiles, counts)
-    orders = _orders(case.extents, case.outer, classes)
+    orders = _orders(case.extents, case.outer, classes) if case.order is None else (case.order,)
     rows, order = _rows(counts, len(orders), [axes for axes in classes if axes[0] < case.outer])
     loads = np.empty((len(rows), len(boxes)))
     for number, axes in enumerate(orders):
@@ -249,6 +266,12 @@ def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]],
     for number, axes in enumerate(classes):
         tiles[:, axes] = np.array([row[number] for row in combined], float)
     return tiles
+
+
+def _sized(tiles: Numbers, sizes: Sequence[int | None]) -> Numbers:
+    """The tiles with the sizes that are given, each once."""
+    rows = [tuple(own if one is None else one for own, one in zip(row, sizes, strict=True)) for row in tiles]
+    return np.array(list(dict.fromkeys(rows)), float).reshape(-1, len(sizes))
 
 
 @lru_cache(maxsize=4096)

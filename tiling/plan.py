@@ -58,7 +58,7 @@ def plan(
     best; without one, those that move the fewest bytes.
     """
     if target.scratch_bytes is None:
-        return _in_place(nests, _known(nests, operands), target)
+        return _in_place(nests, known_operands(nests, operands), target)
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
         return _planned(nests, operands, target, estimate)[0]
@@ -72,18 +72,18 @@ def _planned(
     nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target, estimate: Estimate | None
 ) -> tuple[Program | Infeasible, float]:
     """The better one of the programs with all tensors in the scratchpad or only those that pay; its time."""
-    used = _known(nests, operands)
-    planner = _Planner(nests, used, target, estimate)
+    used = known_operands(nests, operands)
+    planner = Planner(nests, used, target, estimate)
     if (infeasible := planner.infeasible()) is not None:
         return infeasible, inf
     found = planner.program(), planner.time
     if estimate is None or not planner.residence.tight:
         return found
-    planner = _Planner(nests, used, target, estimate, planner.known)
+    planner = Planner(nests, used, target, estimate, planner.known)
     return min(found, (planner.program(eager=False), planner.time), key=_TIME)
 
 
-def _known(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
+def known_operands(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
     """The operands of the program: those that nests use, and inputs and outputs in any case."""
     used = {name for nest in nests for name in nest.operands}
     return {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
@@ -100,12 +100,13 @@ def _in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Ta
     for nest in nests:
         loops, shared = shared_loops(nest, target)
         sections.append(Section(nest, loops, (None,) * len(nest.accesses), shared=shared))
-    sections = _worth_sharing(sections, target)
+    sections = worth_sharing(sections, target)
     arranged, arena = place(nests, operands, target.alignment)
     return Program(target, arranged, tuple(sections), arena, 0)
 
 
-def _worth_sharing(sections: list[Section], target: Target) -> list[Section]:
+def worth_sharing(sections: list[Section], target: Target) -> list[Section]:
+    """The sections, shared among cores only if there is enough to do in all."""
     if sum(work(section.nest) for section in sections if section.shared) < WORTH_THREADS * target.tile_points:
         return [replace(section, shared=False) for section in sections]
     return sections
@@ -130,7 +131,7 @@ def place(
     return arranged, arena
 
 
-class _Planner:
+class Planner:
     """A plan in the making: who lives in the scratchpad, and the sections chosen so far."""
 
     def __init__(
@@ -250,7 +251,10 @@ class _Planner:
             if not self._squeeze(step, taken.gaps(step, self.capacity), addresses):
                 crowded.append(step)
                 continue
-            total = max(total, *(addresses["", step, n] + i.end for n, i in _images(self._section(step))), 0)
+            ends = (
+                addresses["", step, n] + aligned(i.end, self.target) for n, i in _images(self._section(step))
+            )
+            total = max(total, *ends, 0)
         return addresses, total, crowded
 
     def _squeeze(self, step: int, gaps: Sequence[tuple[int, int]], addresses: dict[Key, int]) -> bool:
@@ -316,7 +320,7 @@ class _Planner:
             for name, o in self.residence.operands.items()
         }
         arranged, arena = place(self.nests, operands, self.target.alignment)
-        shared = tuple(_worth_sharing(sections, self.target))
+        shared = tuple(worth_sharing(sections, self.target))
         return Program(self.target, arranged, shared, arena, total)
 
 

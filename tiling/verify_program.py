@@ -23,9 +23,12 @@ def verify_program(
     `opaque` nests and `buffers` are those of `verify_nests`; groups in stripes have buffers between them.
     """
     nests = [section.nest for section in program.sections]
-    found = verify_nests(nests, program.operands, opaque, buffers)
-    if found:
-        return found
+    return verify_nests(nests, program.operands, opaque, buffers) or verify_layout(program)
+
+
+def verify_layout(program: Program) -> list[str]:
+    """The faults of a program whose nests are well-formed: of tiles, boxes and addresses."""
+    found: list[str] = []
     for section in program.sections:
         where = name_of(section.nest)
         found += [f"{where}: {fault}" for fault in _section_faults(section, program)]
