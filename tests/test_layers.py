@@ -55,6 +55,7 @@ ROOMS = {
         {"checks", "files"},
         {"kernels"},
         {"customs", "host", "display"},
+        {"plans"},
         {"compiler"},
         {"runtime"},
         {"tracing"},

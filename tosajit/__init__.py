@@ -61,7 +61,9 @@ if TYPE_CHECKING:
     from tosajit.modules.calling import from_torch
     from tosajit.modules.functions import from_jax
     from tosajit.npu.explore import explore
+    from tosajit.npu.plan import plan
     from tosajit.npu.simulate import simulate
+    from tosajit.plans.plan import Plan
     from tosajit.quantization import Quantized, quantize
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, load_executable
@@ -82,7 +84,9 @@ _WHERE = {
     "tosajit.frontends": "from_tensorflow load save",
     "tosajit.modules": "from_jax from_torch",
     "tosajit.graph": "Block Graph Node Region Value",
+    "tosajit.npu.plan": "plan",
     "tosajit.npu.simulate": "simulate",
+    "tosajit.plans.plan": "Plan",
     "tosajit.quantization": "Quantized quantize",
     "tosajit.graph.operator": "OPERATORS",
     "tosajit.runtime.context": "Context",
@@ -105,11 +109,12 @@ __all__ = [
     "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "Exploration",
     "ExplorationError", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder",
     "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
-    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "PlanError", "Quantized", "Range",
-    "Refusal", "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space", "SpaceError",
-    "TINY", "Target", "TosaError", "TraceError", "Value", "Violation", "accuracy", "compile", "explore",
-    "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit", "load", "load_executable",
-    "machine", "machines", "nn", "nnef", "ops", "quantize", "register_custom", "samples", "save",
+    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "Plan", "PlanError",
+    "Quantized", "Range", "Refusal", "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space",
+    "SpaceError", "TINY", "Target", "TosaError", "TraceError", "Value", "Violation", "accuracy",
+    "compile", "explore", "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit",
+    "load", "load_executable",
+    "machine", "machines", "nn", "nnef", "ops", "plan", "quantize", "register_custom", "samples", "save",
     "simulate", "to_bytes", "trace", "validate",
 ]  # fmt: skip
 

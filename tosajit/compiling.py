@@ -11,11 +11,13 @@ from tosajit.compiler.options import Custom, Generic
 from tosajit.frontends import load
 from tosajit.graph import Graph
 from tosajit.graph.given import as_graph
+from tosajit.plans.given import plan_of
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.making import executable_of
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.plans.plan import Plan
 
 
 def compile(
@@ -32,6 +34,7 @@ def compile(
     progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
     generic: Generic | None = None,
+    plan: Plan | str | Path | None = None,
 ) -> Executable:
     """Check a graph in full and compile it for this computer, a `target` or a modelled `machine`.
 
@@ -51,10 +54,11 @@ def compile(
     * `generic` is when the generic kernel runs groups, slower but at once: `meanwhile`, until kernels of
       their own that are missing have been compiled in the background (`executable.wait()` waits for them), or
       `never` or `always`. Without it, `TOSAJIT_GENERIC` says so.
+    * `plan`, a value that `tj.plan` has made or its file, says how groups run on the `machine`.
 
     Raises `GraphError` with all violations of the graph, `FileError` for a file that cannot be read,
-    `PlanError` if the program does not fit, `CompileError` if arguments contradict each other or a CUSTOM
-    operator is not implemented, `MachineError` for an invalid machine.
+    `PlanError` if the program does not fit or the plan is not one for it, `CompileError` if arguments
+    contradict each other or a CUSTOM operator is not implemented, `MachineError` for an invalid machine.
     """
     limits: dict[str, Any] = {"level": level}
     if profiles is not None:
@@ -72,4 +76,5 @@ def compile(
         progress=progress,
         interpret=interpret,
         generic=generic,
+        plan=plan_of(plan),
     )

@@ -7,7 +7,8 @@ TosaError
 ├── ScriptError     the text of a module is wrong; `.faults` has everything, with its place
 ├── ModelError      a model of another format does what TOSA cannot say; `.refusals` has all of it
 ├── InputError      arrays do not fit the inputs of an executable
-├── PlanError       a target is too small; names the resource, the demand, the bound and what would help
+├── PlanError       a target is too small; names the resource, the demand, the bound and what would help.
+│                   Or a plan is not one for its graph and machine; `.faults` has everything that is wrong
 ├── CompileError    a graph is legal but cannot be built, such as a CUSTOM operator that is not registered
 ├── TraceError      a traced function does what a graph cannot record
 └── RequireError    data break a REQUIRE (only checked executables look)
@@ -138,7 +139,16 @@ class InputError(TosaError):
 
 
 class PlanError(TosaError):
-    """A program does not fit its target."""
+    """A program does not fit its target, or a plan is not one for its graph and machine."""
+
+    shown = 20
+
+    def __init__(self, faults: Iterable[object] | str) -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(map(str, faults))
+        super().__init__(_listed("faults of a plan", self.faults, self.shown))
+
+    def __reduce__(self) -> tuple[type[PlanError], tuple[tuple[str, ...]]]:
+        return type(self), (self.faults,)
 
 
 class CompileError(TosaError):

@@ -26,6 +26,7 @@ FAULTS, USAGE, STOPPED = 1, 2, 130
 """Exit codes: a fault in a model or its data, a fault in the command line, Ctrl-C."""
 
 TARGETS = ("host", "tiny")
+MACHINE = "ethos-u55-128"
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
 SHELLS = ("bash", "zsh", "fish")
@@ -136,6 +137,7 @@ def parser() -> ArgumentParser:
     _profile(command("profile", "show how long each group of a model takes, and what bounds it", "profile"))
     _program(command("program", "print the tile loops that a model compiles to", "program"))
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
+    _plan(command("plan", "print or write how a model's groups run on a machine", "plan"))
     _explore(command("explore", "search a design space for the best machines for models", "explore"))
     _machines(
         command(
@@ -288,6 +290,8 @@ def _run(parser: ArgumentParser) -> None:
         "--repeat", type=positive, default=1, metavar="N", help="run N times and report the time"
     )
     _building(parser)
+    parser.add_argument("--machine", metavar="NAME|FILE", help="run the program of a modelled machine")
+    _given_plan(parser)
     _limits(parser)
     _json(parser)
 
@@ -353,12 +357,34 @@ def _program(parser: ArgumentParser) -> None:
     _json(parser)
 
 
+def _plan(parser: ArgumentParser) -> None:
+    _model(parser)
+    parser.add_argument("--machine", default=MACHINE, metavar="NAME|FILE",
+                        help="name or file of a machine (default: %(default)s)")  # fmt: skip
+    _given_plan(parser)
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a .json or .yaml file")
+    _json(parser)
+
+
+def _given_plan(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--plan", type=Path, metavar="FILE", help="a .json or .yaml file that says how groups run"
+    )
+
+
 def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help=MODEL)
     _reading(parser)
     _filling(parser)
     parser.add_argument("--machine", action="append", metavar="NAME|FILE",
-                        help="name or file of a machine; repeatable (default: ethos-u55-128)")  # fmt: skip
+                        help=f"name or file of a machine; repeatable (default: {MACHINE})")  # fmt: skip
+    _given_plan(parser)
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )

@@ -26,10 +26,13 @@ def limits(options: Namespace) -> dict[str, Any]:
 
 def built(path: Path, options: Namespace) -> Executable:
     """Load and compile a model."""
+    machine = getattr(options, "machine", None)
     return compile(
         loaded(path, options),
         threads=options.threads,
-        target=_TARGETS[options.target],
+        target=None if machine and options.target == HOST.name else _TARGETS[options.target],
+        machine=machine,
         checked=getattr(options, "checked", False),
+        plan=getattr(options, "plan", None),
         **(limits(options) if hasattr(options, "level") else {}),
     )

@@ -27,6 +27,11 @@ EXAMPLES = {
         ("tosajit program model.tosa", "tile loops for the host"),
         ("tosajit program model.tosa --target tiny --commands", "commands for a tiny scratchpad"),
     ),
+    "plan": (
+        ("tosajit plan model.tosa --machine ethos-u85-256", "tiles, orders, boxes and stripes"),
+        ("tosajit plan model.tosa --machine npu.yaml -o plan.json", "write them to a file, to edit"),
+        ("tosajit simulate model.tosa --machine npu.yaml --plan plan.json", "time what the file says"),
+    ),
     "simulate": (
         ("tosajit simulate model.tosa --machine ethos-u85-256", "time by operator and cause"),
         (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sim.report import Comparison, Report, ReportError
 from sim.report.text import report_text
 from sim.report.values import Mode
-from tosajit.cli.arguments import FAULTS, USAGE, print_error
+from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
@@ -19,7 +19,6 @@ from tosajit.npu.simulate import name_of, simulate
 if TYPE_CHECKING:
     from sim import Machine
 
-MACHINE = "ethos-u55-128"
 SHOWN = 4
 """How many machines a message names."""
 
@@ -33,6 +32,8 @@ def run(options: Namespace) -> int:
         return _refused("only one of --json, --csv and --html can go to standard output", options)
     if models:
         return _refused(f"{models[0]} is a model, not an output file; put models before the options", options)
+    if options.plan and len(options.models) > 1:
+        return _refused("--plan is for one model; simulate the others without it", options)
     reports, faults = _simulated(options, machines)
     try:
         _write(reports, options)
@@ -90,7 +91,14 @@ def _on_machines(
     for number, machine in enumerate(machines):
         bar(done + number, total)
         try:
-            timed = simulate(graph, machine, mode=mode, loop_trips=options.loop_trips, level=options.level)
+            timed = simulate(
+                graph,
+                machine,
+                mode=mode,
+                loop_trips=options.loop_trips,
+                level=options.level,
+                plan=options.plan,
+            )
             reports.append(replace(timed, program=name))
         except TosaError as error:
             faults.setdefault(str(error), []).append(machine.name)

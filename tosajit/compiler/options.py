@@ -14,6 +14,7 @@ from tosajit.graph.binding import Use
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.plans.plan import Plan
 
 INTERPRETED = ("lower", "precompute", "fuse", "simplify")
 """The stages whose nests can be interpreted; later ones are for kernels alone."""
@@ -82,6 +83,8 @@ class Options:
     """Whether the program runs once only, so that what makes it faster does not pay."""
     run: bool = True
     """Whether kernels are wanted; a graph that is only timed needs none."""
+    plan: Plan | None = None
+    """What is chosen already for that machine."""
 
     @property
     def on_host(self) -> bool:

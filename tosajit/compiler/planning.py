@@ -12,6 +12,8 @@ from tiling.fuse import fuse
 from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
+from tiling.schedule import Schedule, schedule_of
+from tiling.scheduled import Outcome, program_after
 from tiling.target import Target
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
@@ -19,6 +21,7 @@ from tosajit.log import LOG
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.plans.plan import Plan
 
 ROOMY = Target("any NPU", scratch_bytes=1 << 62)
 """Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
@@ -63,11 +66,13 @@ def planned(groups: Groups, target: Target) -> Planned:
     return Planned(groups, _feasible(plan(groups.nests, groups.operands, target)))
 
 
-def planned_for(groups: Groups, machine: Machine) -> Planned:
-    """The program for a machine, in the order and tiles that it finishes soonest.
+def planned_for(groups: Groups, machine: Machine, given: Plan | None = None) -> Planned:
+    """The program for a machine, in the order and tiles that it finishes soonest, or as they are given.
 
     Groups that do not fit the machine are made again, for it.
     """
+    if given is not None and groups.name in given.parts:
+        return _given(groups, machine, given.parts[groups.name])
     found = _timed(groups, machine)
     if isinstance(found, Infeasible):
         LOG.info("%s: groups are made again for %s: %s", groups.name, machine.name, found)
@@ -80,6 +85,29 @@ def _timed(groups: Groups, machine: Machine) -> Program | Infeasible:
     from sim.planning import estimator
 
     return plan(groups.nests, stored_operands(groups, machine), machine.target, estimator(machine))
+
+
+def _given(groups: Groups, machine: Machine, schedule: Schedule) -> Planned:
+    """The program after a schedule, of the groups that it was made for."""
+    from sim.planning import estimator
+
+    found: list[tuple[Groups, Outcome]] = []
+    for again in (False, True):
+        made = groups_for(groups.segment, machine.target) if again else groups
+        operands = stored_operands(made, machine)
+        outcome = program_after(schedule, made.nests, operands, machine.target, estimator(machine))
+        if isinstance(outcome, Program):
+            return Planned(made, outcome)
+        found.append((made, outcome))
+    first, second = (outcome for _, outcome in found)
+    if isinstance(first, tuple) and (not isinstance(second, tuple) or len(second) < len(first)):
+        first = second
+    raise PlanError(first if isinstance(first, tuple) else str(first))
+
+
+def schedule_for(planned: Planned) -> Schedule:
+    """What was chosen for a part of a graph."""
+    return schedule_of(planned.program, planned.groups.nests, planned.groups.operands)
 
 
 def stored_operands(groups: Groups, machine: Machine) -> dict[str, Operand]:

@@ -146,7 +146,7 @@ def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit],
 def plan(groups: Groups, options: Options) -> Planned:
     """The program: tiles, order, buffers and addresses."""
     if options.machine is not None:
-        made = planned_for(groups, options.machine)
+        made = planned_for(groups, options.machine, options.plan)
     else:
         made = planned(groups, options.target)
     check_memory(made.program)

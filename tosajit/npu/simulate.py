@@ -13,13 +13,14 @@ from weakref import WeakKeyDictionary
 
 from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
-from tiling.plan import Infeasible, plan
+from tiling.plan import Infeasible
+from tiling.plan import plan as planned_alone
 from tiling.program import Operand, Program
 from tosajit import customs
 from tosajit.checks.validation import check
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
-from tosajit.compiler.segment import Groups
+from tosajit.compiler.segment import Groups, Planned
 from tosajit.compiler.verify import verified
 from tosajit.errors import CompileError, PlanError
 from tosajit.frontends import load
@@ -28,6 +29,8 @@ from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
 from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.operators import CUSTOM
+from tosajit.plans.checks import check_parts
+from tosajit.plans.given import plan_of
 from tosajit.profiles import LevelName
 from tosajit.runtime.body import Body, Branch, Compute, Loop
 from tosajit.runtime.build import build
@@ -38,6 +41,7 @@ from tosajit.runtime.steps import ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
     from sim import Machine, Report
+    from tosajit.plans.plan import Plan
 
 Mode = Literal["events", "analytic"]
 Timed = tuple["Report", int]
@@ -51,6 +55,7 @@ def simulate(
     mode: Mode = "events",
     loop_trips: int = 1,
     level: LevelName = "8K",
+    plan: Plan | str | Path | None = None,
 ) -> Report:
     """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
@@ -59,10 +64,11 @@ def simulate(
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
     * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
     * `level` sets the limits that the graph must keep.
+    * `plan`, a value that `tj.plan` has made or its file, says how groups run.
 
     Raises `GraphError` if the graph violates the specification, `PlanError` if a group does not fit the
-    scratchpad, `CompileError` if an operator has no time, as a user's CUSTOM operator, and `MachineError` for
-    an invalid machine.
+    scratchpad or the plan is not one for this graph and machine, `CompileError` if an operator has no time,
+    as a user's CUSTOM operator, and `MachineError` for an invalid machine.
     """
     if mode not in ("events", "analytic"):
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
@@ -70,7 +76,7 @@ def simulate(
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
     name, graph = named_graph(model)
     chosen = machine_of(machine)
-    return Network.of(graph, level).simulate(chosen, mode, loop_trips, name)
+    return Network.of(graph, level).simulate(chosen, mode, loop_trips, name, plan_of(plan))
 
 
 def named_graph(
@@ -105,7 +111,7 @@ class Network:
         customised = (node.operator for node in graph.nodes if isinstance(node.operator, CUSTOM))
         self.hosted = tuple(one.operator_name for one in customised if one.domain_name == customs.DOMAIN)
         """CUSTOM operators of tosajit's own."""
-        self._programs: dict[Groups, tuple[Machine, Program]] = {}
+        self._programs: dict[Groups, tuple[tuple[Machine, Plan | None], Planned]] = {}
 
     @cached_property
     def steps(self) -> Steps[Groups | Copy]:
@@ -120,24 +126,47 @@ class Network:
             known[level] = cls(graph, level)
         return known[level]
 
-    def simulate(self, machine: Machine, mode: Mode, loop_trips: int, name: str) -> Report:
+    def simulate(
+        self, machine: Machine, mode: Mode, loop_trips: int, name: str, plan: Plan | None = None
+    ) -> Report:
         """Time all programs, one after another."""
         from sim import Report
 
-        times = list(_Timing(self, machine, mode, loop_trips).times(self.steps))
+        if plan is not None:
+            check_parts(plan, [groups.name for groups in self.parts])
+        times = list(_Timing(self, machine, mode, loop_trips, plan).times(self.steps))
         if self.hosted:
             name = f"{name} (without {' '.join(self.hosted)}, on the host)"
         if not times:
             return Report(machine.name, name, mode, machine.clock_hz, 0, ())
         return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
 
-    def program(self, groups: Groups, machine: Machine) -> Program:
+    @cached_property
+    def parts(self) -> tuple[Groups, ...]:
+        """The parts of the graph that are planned, each once."""
+        return tuple(dict.fromkeys(_groups_of(self.steps)))
+
+    def planned(self, groups: Groups, machine: Machine, plan: Plan | None = None) -> Planned:
         """The program of a part of the graph; that of the last machine is kept."""
         known = self._programs.get(groups)
-        if known is None or known[0] != machine:
-            made = verified("plan", planned_for(groups, machine))
-            known = self._programs[groups] = machine, made.program
+        if known is None or known[0] != (machine, plan):
+            made = verified("plan", planned_for(groups, machine, plan))
+            known = self._programs[groups] = (machine, plan), made
         return known[1]
+
+    def program(self, groups: Groups, machine: Machine, plan: Plan | None = None) -> Program:
+        """The same without what it was made of."""
+        return self.planned(groups, machine, plan).program
+
+
+def _groups_of(steps: Steps[Groups | Copy]) -> Iterator[Groups]:
+    """All parts among steps, those of other bodies too."""
+    for step in steps:
+        match step:
+            case Choice(one, other) | Repeat(one, other):
+                yield from _groups_of((*one, *other))
+            case Groups():
+                yield step
 
 
 _networks: WeakKeyDictionary[Graph, dict[LevelName, Network]] = WeakKeyDictionary()
@@ -153,8 +182,8 @@ def _rank(node: Node) -> int:
 class _Timing:
     """One simulation: times of blocks, in the order in which they run."""
 
-    def __init__(self, network: Network, machine: Machine, mode: Mode, trips: int) -> None:
-        self.network, self.mode, self.trips = network, mode, trips
+    def __init__(self, network: Network, machine: Machine, mode: Mode, trips: int, plan: Plan | None) -> None:
+        self.network, self.mode, self.trips, self.plan = network, mode, trips, plan
         self.machine = self._next = machine
 
     def times(self, steps: Steps[Groups | Copy]) -> Iterator[Timed]:
@@ -170,7 +199,7 @@ class _Timing:
                 case Copy():
                     yield self._timed(self._planned(step)), 1
                 case Groups():
-                    yield self._timed(self.network.program(step, self.machine)), 1
+                    yield self._timed(self.network.program(step, self.machine, self.plan)), 1
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
@@ -182,7 +211,7 @@ class _Timing:
         return timed(program, machine, self.network.labels)
 
     def _planned(self, copy: Copy) -> Program:
-        program = plan([copy.nest], copy.operands, self.machine.target)
+        program = planned_alone([copy.nest], copy.operands, self.machine.target)
         if isinstance(program, Infeasible):
             raise PlanError(str(program))
         return program

@@ -13,11 +13,13 @@ from tiling.target import HOST, Target
 from tosajit.compiler.options import INTERPRETED, Custom, Generic, Options
 from tosajit.errors import CompileError
 from tosajit.graph import Graph
+from tosajit.plans.checks import check_parts
 from tosajit.runtime import kept
 from tosajit.runtime.executable import Executable
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.plans.plan import Plan
 
 VARIABLE = "TOSAJIT_GENERIC"
 DEFAULT: Generic = "meanwhile"
@@ -36,6 +38,7 @@ def executable_of(
     progress: Callable[[int, int], None] | bool | None = None,
     interpret: bool | str = False,
     generic: Generic | None = None,
+    plan: Plan | None = None,
 ) -> Executable:
     """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
     if not isinstance(threads, int) or threads < 1:
@@ -43,8 +46,15 @@ def executable_of(
     interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
     when = _generic(generic)
-    asked = Options(chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted, when)
-    return made(graph, asked)
+    asked = Options(
+        chosen, checked, custom or {}, progress, modelled, limits or {}, interpreted, when, plan=plan
+    )
+    if plan is not None and modelled is None:
+        raise CompileError("plan: a plan is for a modelled machine; machine= names it")
+    executable = made(graph, asked)
+    if plan is not None:
+        check_parts(plan, executable.stages["plan"].values)
+    return executable
 
 
 def made(graph: Graph, options: Options) -> Executable:

@@ -1,0 +1,26 @@
+"""`tosajit plan`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from sim import MachineError
+from tosajit.cli.loading import loaded
+from tosajit.cli.output import print_json
+from tosajit.errors import InputError
+from tosajit.npu.plan import plan
+
+
+def run(options: Namespace) -> int:
+    """Plan a model, and print the plan or write it to a file."""
+    try:
+        found = plan(loaded(options.model, options), options.machine, plan=options.plan, level=options.level)
+    except MachineError as error:
+        raise InputError(str(error)) from None
+    if options.output:
+        found.save(options.output)
+    if options.json:
+        print_json(found.to_dict())
+    elif not options.output:
+        print(found)
+    return 0

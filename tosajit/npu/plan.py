@@ -1,0 +1,42 @@
+"""`tj.plan`: what the planner chooses for a graph on a machine, as a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tosajit.compiler.planning import schedule_for
+from tosajit.graph import Graph
+from tosajit.npu.simulate import Network, named_graph
+from tosajit.plans.checks import check_parts
+from tosajit.plans.given import plan_of
+from tosajit.plans.plan import Plan
+from tosajit.profiles import LevelName
+from tosajit.runtime.executable import Executable
+from tosajit.runtime.making import machine_of
+
+if TYPE_CHECKING:
+    from sim import Machine
+
+
+def plan(
+    model: Graph | Executable | str | Path,
+    machine: Machine | str | Path = "ethos-u55-128",
+    *,
+    plan: Plan | str | Path | None = None,
+    level: LevelName = "8K",
+) -> Plan:
+    """The plan of a model on a machine: tiles, orders, boxes, stripes and what lives in the scratchpad.
+
+    * `model` and `machine` are those of `simulate`; nothing is run.
+    * `plan` says some of it already; the planner chooses what it leaves out, and all is in the result.
+    * `level` sets the limits that the graph must keep.
+
+    `simulate` and `compile` take what it gives as `plan=`. Raises what `simulate` raises.
+    """
+    _, graph = named_graph(model)
+    chosen, network, given = machine_of(machine), Network.of(graph, level), plan_of(plan)
+    if given is not None:
+        check_parts(given, [groups.name for groups in network.parts])
+    parts = {one.name: schedule_for(network.planned(one, chosen, given)) for one in network.parts}
+    return Plan(chosen.name, parts)
