@@ -235,7 +235,7 @@ def test_int8_convolutions_are_exact(
 @pytest.mark.parametrize("weight_zp", [0, 9])
 @pytest.mark.parametrize(
     ("width", "channels", "kernel", "stride"),
-    [(28, 16, 3, 1), (21, 4, 2, 2), (260, 68, 5, 1), (45, 64, 3, 1), (31, 128, 2, 2)],
+    [(28, 16, 3, 1), (21, 4, 2, 2), (260, 68, 5, 1), (48, 64, 3, 1), (31, 128, 2, 2)],
 )
 def test_overlapping_rows_of_a_share_their_input(
     library: str, weight_zp: int, width: int, channels: int, kernel: int, stride: int
@@ -260,6 +260,17 @@ def test_overlapping_rows_of_a_share_their_input(
     convolution(g, library, x, weights, bias, out.address, zero_points=(-5, weight_zp), box=box)
     assert out.intact()
     np.testing.assert_array_equal(out.array, expected)
+
+
+@libraries
+@pytest.mark.parametrize(("side", "channels"), [(7, 512), (14, 256)])
+def test_rows_are_gathered_one_by_one_where_tiles_would_compute_more(
+    library: str, side: int, channels: int
+) -> None:
+    g = Geometry((1, 1, side, side), (1, 1, side, side), channels, channels, (1, 3, 3), pad=(0, 1, 1))
+    isa = named_set(library)
+    wider = min(-(-side // height) * height for height in isa.covers)
+    assert isa.matrices is not None or wider == side or not Blocking(g, isa, rounded=True).segments
 
 
 @libraries

@@ -23,6 +23,12 @@ MATRIX_PANEL_BYTES = 512 * 1024
 """The same on CPUs with matrices, which have two megabytes of it."""
 ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
+MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 240, 16, 2, 8
+"""What takes as long as so many steps of vectors (a row of A times a register of B): to multiply registers of
+rows, to set these up, to gather a row that vectors use in place or share, each of its cache lines, and to
+have a cache line from behind the second-level cache."""
+NEAR_BYTES = 768 * 1024
+"""Weights that are still in the second-level cache when the next rows meet them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +88,34 @@ class Blocking:
             or width < 6
             or tiled > width * 1.15
             or self.shape.stride[2] > self.shape.kernel[2]
+            or self._apart_steps < self._shared_steps(tiled)
         ):
             return 0
         return self.shape.kernel[0] * self.shape.kernel[1]
+
+    @property
+    def _row_steps(self) -> int:
+        """Return the steps of a row: registers of columns times fours of bytes."""
+        columns = self.isa.padded(self.shape.out_channels) // self.isa.lanes
+        return -(-self.shape.depth * self.shape.element_bytes * self._widths // QUAD) * columns
+
+    @property
+    def _weight_steps(self) -> int:
+        """Return what it takes as many steps as to have all weights once more, if they leave the caches."""
+        weights = self.shape.depth * self.shape.out_channels * self.shape.element_bytes * self._widths
+        return FAR_STEPS * weights // LINE if weights > NEAR_BYTES else 0
+
+    def _shared_steps(self, tiled: int) -> int:
+        """Return the steps of output rows that share their input, made up to a width of whole tiles."""
+        lines = self.shape.positions // self.shape.output[3]
+        return lines * (tiled * self._row_steps + self._weight_steps)
+
+    @property
+    def _apart_steps(self) -> int:
+        """Return the steps of rows of A that are gathered one by one, with gathering them."""
+        gathering = GATHER_STEPS + LINE_STEPS * self._widths * -(-self.pitch // LINE)
+        panels = -(-self.shape.positions // self._apart_rows)
+        return self.shape.positions * (self._row_steps + gathering) + panels * self._weight_steps
 
     @property
     def _taken(self) -> int:
@@ -125,6 +156,13 @@ class Blocking:
             while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > limit:
                 rows -= block
             return rows
+        return self._apart_rows
+
+    @property
+    def _apart_rows(self) -> int:
+        """Return how many rows to gather one by one at a time."""
+        block = self._block
+        limit = MATRIX_PANEL_BYTES if self._matrices else PANEL_BYTES
         fitting = max(block, limit // max(self.pitch * self._widths, 1))
         panels = max(1, round(self.shape.positions / fitting))
         even = -(-self.shape.positions // panels)
@@ -192,11 +230,6 @@ class Blocking:
         }
         pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
-
-
-MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS = 24, 240, 16, 2
-"""What takes as long as so many steps of vectors (a row of A times a register of B): to multiply registers of
-rows, to set these up, to gather a row that vectors use in place or share, and each of its cache lines."""
 
 
 def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool) -> InstructionSet:
