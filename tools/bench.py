@@ -73,7 +73,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--cpu", type=int, help="bind single-threaded engines to this core")
     parser.add_argument(
-        "--busy", action="store_true", help="time models on one thread by processor time: others are at work"
+        "--busy",
+        action="store_true",
+        help="time what runs on one thread by processor time: others are at work",
     )
     parser.add_argument("--json", type=Path, default=ROOT / "build/bench.json", help="default %(default)s")
     parser.add_argument("--page", action="store_true", help="write docs/benchmarks.md")

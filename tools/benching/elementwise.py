@@ -26,7 +26,7 @@ def function_case(operator: str, function: str) -> Case:
             worker.ask("load", graph=f"{operator}_f32", threads=1)
             package = peer.ask("load", function=function, elements=ELEMENTS)["package"]
             copy.ask("load", function="copy", elements=ELEMENTS)
-            mine, other, least = by_turns((worker, peer, copy), plan.rounds, plan.seconds)
+            mine, other, least = by_turns((worker, peer, copy), plan.rounds, plan.seconds, plan.busy)
         ratio = other.over(mine)
         yield Row(
             case=f"{operator} of 1M float32",
@@ -99,7 +99,7 @@ def _pair(operator: str, kind: str, plan: Plan) -> tuple[Timing, Timing]:
     with Worker("tosajit", plan.cpu) as narrow, Worker("tosajit", plan.cpu) as wide:
         narrow.ask("load", graph=f"{operator}_{kind}", threads=1)
         wide.ask("load", graph=f"{operator}_f32", threads=1)
-        mine, other = by_turns((narrow, wide), plan.rounds, plan.seconds)
+        mine, other = by_turns((narrow, wide), plan.rounds, plan.seconds, plan.busy)
         return mine, other
 
 

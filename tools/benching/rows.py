@@ -27,7 +27,7 @@ class Plan:
     cpu: int | None = None
     """The core that single-threaded engines are bound to."""
     busy: bool = False
-    """Whether models on one thread are timed by the processor's time: for a machine that others use."""
+    """Whether what runs on one thread is timed by the processor's time: for a machine that others use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes", c
         with next(workers) as worker, next(workers) as peak:
             about = peak.ask("load", kind=kind)
             worker.ask("load", graph=graph, threads=1)
-            mine, top = by_turns((worker, peak), plan.rounds, plan.seconds)
+            mine, top = by_turns((worker, peak), plan.rounds, plan.seconds, plan.busy)
         ratio = (macs / about["macs"]) / mine.over(top)
         yield Row(
             case=name,
@@ -161,7 +161,7 @@ def faster_case(graph: str, other: str, macs: int) -> Case:
         with Worker("tosajit", plan.cpu) as worker, Worker("tosajit", plan.cpu) as peer:
             worker.ask("load", graph=graph, threads=1)
             peer.ask("load", graph=other, threads=1)
-            mine, its = by_turns((worker, peer), plan.rounds, plan.seconds)
+            mine, its = by_turns((worker, peer), plan.rounds, plan.seconds, plan.busy)
         ratio = its.over(mine)
         yield Row(
             case=graph,
@@ -183,9 +183,9 @@ def overhead_case() -> Case:
     def measure(plan: Plan) -> Iterator[Row]:
         with Worker("tosajit", plan.cpu) as worker:
             worker.ask("load", graph="clamp", threads=1, plain=True)
-            (mine,) = by_turns((worker,), plan.rounds, plan.seconds)
+            (mine,) = by_turns((worker,), plan.rounds, plan.seconds, plan.busy)
             worker.ask("load", graph="clamp", threads=1)
-            (bound,) = by_turns((worker,), plan.rounds, plan.seconds)
+            (bound,) = by_turns((worker,), plan.rounds, plan.seconds, plan.busy)
         note = f"CLAMP of 8 bytes; {duration(bound.median)} with bound arrays"
         yield Row("call overhead", duration(mine.median), note=note, detail=detail(mine))
 
@@ -199,7 +199,7 @@ def threads_case(model: str, times: float) -> Case:
         with Worker("tosajit") as one, Worker("tosajit") as two:
             load(one, model, 1)
             load(two, model, 2)
-            single, double = by_turns((one, two), plan.rounds, plan.seconds)
+            single, double = by_turns((one, two), plan.rounds, plan.seconds, plan.busy)
         ratio = single.over(double)
         yield Row(
             case=f"{model}, 2 threads",
