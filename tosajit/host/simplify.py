@@ -19,6 +19,7 @@ from tosajit.arrays import Array
 from tosajit.host.functions import Functions
 from tosajit.host.ranges import DOUBLE, SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
+from tosajit.host.sums import BYTES, plane_of
 
 SHORT = 8
 """Expressions that are at most so long are as fast as a table."""
@@ -271,6 +272,9 @@ class _Rewriter:
         if multiplier <= 0 or not 2 <= shift <= 62:
             return None
         double = expr.op == DOUBLE
+        plane = self._of_two_bytes(value, scale_of(multiplier, shift, double, out, 0)) if not zero else None
+        if plane is not None:
+            return plane
         term, ahead = self._term(value, zero)
         if term is None:
             return None
@@ -281,6 +285,26 @@ class _Rewriter:
             name = "apply_scale_32_double" if double else "apply_scale_32"
             return call(name, term.plain(self.number), *map(self.new, expr.operands[2:4]), type="i32")
         return found
+
+    def _of_two_bytes(self, value: Expr, scale: Scale) -> Expr | None:
+        """A sum of functions of two bytes, scaled, as one product of each byte."""
+        if value.op != "add_i32":
+            return None
+        roots = [self.functions.root(operand) for operand in value.operands]
+        first, second = roots
+        if first is None or second is None or first is second or {first.type, second.type} != {"i8"}:
+            return None
+        both, bytes = (first, second), BYTES.astype(np.int8)
+        a, b = map(self.functions.evaluated, value.operands, both, (bytes, bytes))
+        plane = plane_of(a, b, scale)
+        if plane is None:
+            return None
+        products = (
+            call("mul_i32", self.new(root), self.number(factor), type="i32")
+            for root, factor in zip(both, (plane.first, plane.second), strict=True)
+        )
+        total = call("add_i32", call("add_i32", *products, type="i32"), self.number(plane.addend), type="i32")
+        return call("ashr_i32", total, self.number(plane.shift), type="i32")
 
     def _multiplied(self, expr: Expr) -> Expr | None:
         """MUL without its shift if that is zero, as scaling if a factor is a number."""

@@ -1,0 +1,81 @@
+"""Sums of two scaled bytes that are scaled again, as one product of each byte.
+
+Such a sum is a function of 65,536 pairs of bytes, and next to a plane. Where there are numbers with which
+`(a * first + b * second + addend) >> shift` is right for every pair, they take the place of three scalings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tosajit.arrays import Array
+from tosajit.host.scale import Scale
+
+BITS = 30
+"""Of results with all that is behind them, so that nothing wraps."""
+NEAR = 4
+"""How far from the nearest whole number a factor may be."""
+WORDS, QUADS = 1 << 31, 1 << 62
+KNOWN = 256
+"""Planes that are remembered: in networks of unrolled steps most sums are alike."""
+BYTES = np.arange(-128, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """`(a * first + b * second + addend) >> shift`, in 32 bits."""
+
+    first: int
+    second: int
+    addend: int
+    shift: int
+
+
+def plane_of(first: Array, second: Array, scale: Scale) -> Plane | None:
+    """The plane for what each byte, from -128 on, adds to sums that are scaled; None if none is found."""
+    return _plane(*(term.astype(np.int64).tobytes() for term in (first, second)), scale)
+
+
+@lru_cache(maxsize=KNOWN)
+def _plane(first: bytes, second: bytes, scale: Scale) -> Plane | None:
+    terms = [np.frombuffer(term, np.int64) for term in (first, second)]
+    sums = terms[0][:, None] + terms[1]
+    largest = max(int(sums.max()), -int(sums.min()))
+    if largest >= WORDS or largest * scale.factor + abs(scale.addend) + scale.correction >= QUADS:
+        return None
+    wanted = (sums * scale.factor + scale.addend - scale.correction * (sums < 0)) >> scale.shift
+    shift = BITS - int(np.abs(wanted).max() + 1).bit_length()
+    if shift < 0:
+        return None
+    rise = scale.factor / (1 << scale.shift) * (1 << shift) / (BYTES.size - 1)
+    factors = [round((int(term[-1]) - int(term[0])) * rise) for term in terms]
+    least = (wanted << shift) - BYTES[:, None] * factors[0] - BYTES * factors[1]
+    found = _near(least, (1 << shift) - 1)
+    return None if found is None else Plane(factors[0] + found[0], factors[1] + found[1], found[2], shift)
+
+
+def _near(least: Array, room: int) -> tuple[int, int, int] | None:
+    """What to add to the factors, and the addend, with which all pairs get at least enough, not too much."""
+    reach = 4 * NEAR * BYTES.size
+    highest, lowest = least.max(), least.min() + room
+    if highest - lowest > reach:
+        return None
+    # Pairs that are further from the limits than factors can move them do not matter.
+    moves = np.arange(-NEAR, NEAR + 1)
+    enough = _moved(least, least >= highest - reach, moves).max(0)
+    most = _moved(least, least + room <= lowest + reach, moves).min(0) + room
+    row, column = (int(place) for place in np.unravel_index(int((most - enough).argmax()), enough.shape))
+    if most[row, column] < enough[row, column]:
+        return None
+    return int(moves[row]), int(moves[column]), int(enough[row, column])
+
+
+def _moved(limits: Array, chosen: Array, moves: Array) -> Array:
+    """The limits of chosen pairs for all factors, [pairs][of the first byte][of the second]."""
+    first, second = np.nonzero(chosen)
+    step = BYTES[first, None, None] * moves[:, None] + BYTES[second, None, None] * moves
+    moved: Array = limits[chosen][:, None, None] - step
+    return moved
