@@ -26,7 +26,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def markdown() -> str:
-    """The table for a README."""
+    """The table for a page."""
     lines = ["| operator | section | profiles | extensions | modes |", "|---|---|---|---|---|"]
     for row in rows():
         cells = (
