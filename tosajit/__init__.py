@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from tosajit.quantization import Quantized, quantize
     from tosajit.runtime.context import Context
     from tosajit.runtime.executable import Executable, load_executable
-    from tosajit.tracing import jit, trace
+    from tosajit.tracing import jit, trace, vmap
     from tosajit.tracing.builder import GraphBuilder
 
 __version__ = VERSION
@@ -93,7 +93,7 @@ _WHERE = {
     "tosajit.compiling": "compile",
     "tosajit.runtime.executable": "Executable load_executable",
     "tosajit.compiler.options": "Custom register_custom",
-    "tosajit.tracing": "jit trace",
+    "tosajit.tracing": "jit trace vmap",
     "tosajit.checks.validation": "validate",
     "sim": "Machine MachineError Report ReportError machine machines",
     "sim.explore.errors": "ExplorationError SpaceError",
@@ -115,7 +115,7 @@ __all__ = [
     "compile", "explore", "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit",
     "load", "load_executable",
     "machine", "machines", "nn", "nnef", "ops", "plan", "quantize", "register_custom", "samples", "save",
-    "simulate", "to_bytes", "trace", "validate",
+    "simulate", "to_bytes", "trace", "validate", "vmap",
 ]  # fmt: skip
 
 

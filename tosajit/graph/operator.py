@@ -49,6 +49,9 @@ TYPES: dict[str, DType] = {
 HOOKS = frozenset({"infer", "selects", "needs", "results", "compute", "lower", "completed"})
 """The methods that the framework calls."""
 
+BATCH = None
+"""The size of a batch, in `before_batch`."""
+
 _CONTEXT = frozenset({"graph", "level"})
 
 
@@ -260,6 +263,11 @@ class Operator:
     """Whether its output is data of the graph."""
     regions: ClassVar[tuple[str, ...]] = ()
     """The attributes that name regions it runs."""
+    batched: ClassVar[str] = ""
+    """How it takes the tensors of a batch (`tj.vmap`): `first`, those of any shape have it before their
+    dimensions, and axes are one further behind; `N`, it becomes a part of that. Nothing: not at all."""
+    before_batch: ClassVar[Mapping[str, tuple[int | None, ...]]] = {}
+    """What comes before the extents that an operand has where the batch is first; `BATCH` is its size."""
     products: ClassVar[str] = ""
     """The extents whose product is the number of its multiplications, such as `N H W C`; padding counts."""
 
@@ -309,6 +317,13 @@ class Operator:
         cls.is_executed = not cls.holds_data and not hasattr(cls, "lower")
         _check_declaration(cls)
         _register(cls)
+
+    @classmethod
+    def takes_batch(cls, operand: Operand) -> bool:
+        """Whether an operand can differ from example to example of a batch."""
+        if cls.batched == "first":
+            return operand.dims is None and operand.type != "shape_t"
+        return bool(cls.batched) and operand.dims is not None and operand.dims[0] == cls.batched
 
     def selects(self, mode: Mode) -> bool:
         """Whether the attributes allow this row of the type table."""

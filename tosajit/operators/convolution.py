@@ -56,6 +56,8 @@ CONVOLUTION = table(
 class Convolution(Accumulating):
     """What the convolutions share; the operands are those of CONV2D."""
 
+    batched = "N"
+
     modes = CONVOLUTION
     because = "pad, stride and dilation give"
     left_out: ClassVar[Mapping[str, Any]] = {

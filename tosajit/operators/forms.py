@@ -29,6 +29,8 @@ from tosajit.operators.types import Int32, NanMode, Shape, broadcast, out_of_ran
 class Elementwise(Operator):
     """Computes each element of the output from those at its place, and from operands of one element."""
 
+    batched = "first"
+
     def compute(self, *elements: Any, **_: Any) -> Expr:
         """What becomes of one element of each input."""
         raise NotImplementedError(f"{self.opcode} computes nothing")
@@ -80,6 +82,8 @@ class Ternary(Elementwise):
 
 class AxisReduction(Operator):
     """Combines the elements along an axis, which stays with a length of one."""
+
+    batched = "first"
 
     because = "reducing the axis gives"
 

@@ -37,6 +37,8 @@ MOST = 3
 class Transform(Operator):
     """What the Fourier transforms share."""
 
+    batched = "N"
+
     @error_if("input_real")
     def no_power_of_two(self, H: int, W: int) -> bool:
         """H and W are {H} and {W}, but must be powers of two."""

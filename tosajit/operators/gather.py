@@ -37,6 +37,7 @@ class GATHER(Operator):
     """The rows that indices choose."""
 
     section, modes = "2.11.1", INDEXED
+    batched = "N"
 
     values = read("in_out_t", "N,K,C")
     indices = read("index_t", "N,W")
@@ -54,6 +55,7 @@ class SCATTER(Operator):
     """A tensor with the rows that indices choose replaced."""
 
     section, modes = "2.11.2", INDEXED
+    batched = "N"
 
     values_in = read("in_out_t", "N,K,C")
     indices = read("index_t", "N,W")

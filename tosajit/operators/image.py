@@ -34,6 +34,7 @@ class RESIZE(Operator):
     """Images scaled by rational factors, to the nearest element or by bilinear interpolation."""
 
     section = "2.12.1"
+    batched = "N"
     modes = table(
         "resize_t in_t out_t",
         """

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from math import prod
 
 from tiling.nest import Nest, Write, along
-from tosajit.graph.operator import Dims, Operator, ShapeFault, error_if, read, reads, shown, table, write
+from tosajit.graph.operator import (
+    BATCH,
+    Dims,
+    Operator,
+    ShapeFault,
+    error_if,
+    read,
+    reads,
+    shown,
+    table,
+    write,
+)
 from tosajit.operators.lowering import (
     Lowering,
     access,
@@ -26,6 +37,7 @@ class CONCAT(Operator):
     """Tensors one after the other along an axis."""
 
     section = "2.10.1"
+    batched = "first"
     modes = table(
         "in_out_t",
         """
@@ -89,6 +101,7 @@ class PAD(Operator):
     """The input with a border of a constant."""
 
     section, modes = "2.10.2", LAYOUT
+    batched, before_batch = "first", {"padding": (0, 0)}
     because = "input and padding give"
 
     input1 = read("in_out_t", "shape1", rank=(1, None))
@@ -125,6 +138,7 @@ class RESHAPE(Operator):
     """The same elements in another shape."""
 
     section, modes = "2.10.3", LAYOUT
+    batched, before_batch = "first", {"shape": (BATCH,)}
     because = "the operand shape gives"
 
     input1 = read("in_out_t", "shape1")
@@ -153,6 +167,7 @@ class REVERSE(Operator):
     """The elements in reverse along an axis."""
 
     section, modes = "2.10.4", LAYOUT
+    batched = "first"
 
     input1 = read("in_out_t", "shape", rank=(1, None))
     output = write("in_out_t", "shape", rank=(1, None))
@@ -176,6 +191,7 @@ class SLICE(Operator):
     """A part of the input."""
 
     section, modes = "2.10.5", LAYOUT
+    batched, before_batch = "first", {"start": (0,), "size": (BATCH,)}
     because = "size gives"
 
     input1 = read("in_out_t", "shape1", rank=(1, None))
@@ -218,6 +234,7 @@ class TILE(Operator):
     """The input repeated along each dimension."""
 
     section, modes = "2.10.6", LAYOUT
+    batched, before_batch = "first", {"multiples": (1,)}
     because = "input and multiples give"
 
     input1 = read("in_out_t", "shape1", rank=(1, None))
@@ -246,6 +263,7 @@ class TRANSPOSE(Operator):
     """The dimensions of the input in another order."""
 
     section, modes = "2.10.7", LAYOUT
+    batched = "first"
     because = "input and perms give"
 
     input1 = read("in_out_t", "shape1", rank=(1, None))

@@ -52,6 +52,7 @@ class ARGMAX(Operator):
     """The index of the largest element along an axis; the first one if there are several."""
 
     section = "2.3.1"
+    batched = "first"
     modes = table(
         "in_t out_t",
         """
@@ -100,6 +101,8 @@ class ARGMAX(Operator):
 
 class Pool(Operator):
     """What the pooling operators share."""
+
+    batched = "N"
 
     because = "pad, stride and kernel give"
 
@@ -214,6 +217,7 @@ class MATMUL(Operator):
     """Products of N pairs of matrices."""
 
     section = "2.3.7"
+    batched = "N"
     products = "N H W C"
     modes = table(
         "in_t out_t",

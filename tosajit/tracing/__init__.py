@@ -21,9 +21,10 @@ from tosajit.tracing.structured import Variable
 from tosajit.tracing.tensor import Tensor
 
 if TYPE_CHECKING:
+    from tosajit.tracing.batching import vmap
     from tosajit.tracing.compiled import Jitted, jit, trace
 
-__all__ = ["Jitted", "Tensor", "TraceError", "Variable", "jit", "trace"]
+__all__ = ["Jitted", "Tensor", "TraceError", "Variable", "jit", "trace", "vmap"]
 
 
 def __getattr__(name: str) -> Any:
@@ -32,4 +33,8 @@ def __getattr__(name: str) -> Any:
         from tosajit.tracing import compiled
 
         return getattr(compiled, name)
+    if name == "vmap":
+        from tosajit.tracing.batching import vmap
+
+        return vmap
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
