@@ -19,8 +19,10 @@ from tests.fuzzing import check_calls
 from tests.golden_networks import networks
 from tests.planedits import edited
 from tests.strategies import Drawn, graphs
+from tiling.schedule import Choice
 from tosajit.cli.arguments import main
 from tosajit.npu.simulate import Network
+from tosajit.plans.mapping import Rule
 
 MACHINES = ("tiny", "ethos-u55-32", "ethos-u65-256", "systolic-16", "nvdla-small")
 SETTINGS: dict[str, Any] = {
@@ -346,4 +348,97 @@ def test_the_command_line_says_what_is_wrong_with_a_plan(
     assert main(["simulate", model, "--machine", "tiny", "--plan", path]) == 1
     assert "conv2d_4: the graph has no group of this name" in capsys.readouterr().err
     assert main(["simulate", model, model, "--plan", path]) == 2
-    assert "--plan is for one model" in capsys.readouterr().err
+    assert "--plan and --mapping are for one model" in capsys.readouterr().err
+
+
+# Mappings.
+
+
+def test_a_mapping_says_how_groups_run_that_its_patterns_match() -> None:
+    mapping = {
+        "CONV2D": {"tile": {"oy": 8, "oc": 4096}, "copies": 1},
+        "conv2d_?8": {"tile": {"ox": 3}, "order": ["ox", "oy"]},
+    }
+    plan = tj.plan(residual(), "systolic-16", mapping=mapping)
+    for name, choice in plan:
+        if name.startswith("conv2d") and "oy" in choice.tile and "move" not in name:
+            assert choice.tile["oy"] == min(8, choice.extents["oy"])
+            assert choice.tile["oc"] == choice.extents["oc"]
+            assert all(
+                box.copies == 1 for boxes in (choice.boxes or {}).values() for box in boxes if box.copies
+            )
+    assert (plan["conv2d_28"].tile["ox"], plan["conv2d_28"].order) == (3, ("ox", "oy"))
+    given, expected = inputs(residual()), tj.compile(residual())(*inputs(residual()))
+    for one, other in zip(
+        tj.compile(residual(), machine="systolic-16", plan=plan)(*given), expected, strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_mapping_says_who_has_boxes() -> None:
+    machine, roles = "ethos-u65-256", {"weights": 2, "constants": 0}
+    plan = tj.plan(residual(), machine, mapping={"CONV2D": {"tile": {"oc": 8}, "boxes": roles}})
+    boxes = plan["conv2d_18"].boxes or {}
+    assert boxes["const_17"][0].copies == 2
+    assert set(boxes) <= {"const_17", "rescale_16", "rescale_19"}
+
+
+MATCHES = [
+    ("**/depthwise", "depthwise", True),
+    ("**/depthwise", "a/b/depthwise", True),
+    ("**/depthwise", "adepthwise", False),
+    ("a/*", "a/b", True),
+    ("a/*", "a/b/c", False),
+    ("a/**", "a/b/c", True),
+    ("conv?", "conv1", True),
+    ("conv?", "conv12", False),
+    ("*", "", True),
+    ("?", "/", False),
+    ("[ab]", "a", False),
+    ("a**/b", "a/x/b", True),
+    ("a**/b", "ab", True),
+    ("x" + "*a" * 40, "xa" * 500 + "b", False),
+    ("", "", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "name", "expected"), MATCHES)
+def test_patterns_are_those_of_paths(pattern: str, name: str, expected: bool) -> None:
+    assert Rule(pattern, Choice()).matches([name]) is expected
+
+
+WRONG_RULES = {
+    "conv": ({"tile": {}}, "conv: matches no group; did you mean conv2d_"),
+    "SOFTMAX_": ({"tile": {}}, "SOFTMAX_: matches no group; "),
+    "CONV2D": (
+        {"tile": {"oh": 1}},
+        "CONV2D: tile.oh: no group that it matches has this axis; there are oy, ox",
+    ),
+    "MAX_POOL2D": ({"tiles": {}}, "MAX_POOL2D.tiles: no such field; did you mean tile"),
+    "max_*": ({"order": ["ky", "oy"]}, "max_pool2d_30"),
+    "**": ({"copies": 0}, "**.copies: 0 is not an integer of at least 1"),
+    "*": ({"tile": {"oy": 64, "ox": 48, "oyox": 768}}, "conv2d_4, rescale_7: needs "),
+}
+
+
+@pytest.mark.parametrize("pattern", WRONG_RULES)
+def test_a_rule_that_cannot_be_is_refused(pattern: str) -> None:
+    wanted, message = WRONG_RULES[pattern]
+    with pytest.raises(tj.PlanError) as error:
+        tj.plan(residual(), "tiny", mapping={pattern: wanted})
+    assert message in str(error.value)
+
+
+def test_the_command_line_takes_a_mapping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, path = str(tj.samples.path("ds_cnn")), tmp_path / "mapping.json"
+    path.write_text('{"DEPTHWISE_CONV2D": {"tile": {"oy": 5}}}')
+    cycles = []
+    for more in ([], ["--mapping", str(path)]):
+        assert main(["simulate", model, "--machine", "systolic-16", "--json", "-", *more]) == 0
+        cycles.append(json.loads(capsys.readouterr().out)["cycles"])
+    assert cycles[0] < cycles[1]
+    assert main(["plan", model, "--machine", "systolic-16", "--mapping", str(path)]) == 0
+    assert capsys.readouterr().out.count("oy 5 of 25") == 4
+    path.write_text('{"conv": []}')
+    assert main(["plan", model, "--mapping", str(path)]) == 1
+    assert "conv: [] is not a table" in capsys.readouterr().err

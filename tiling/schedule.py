@@ -110,20 +110,20 @@ def section_names(sections: Sequence[Nest], nests: Sequence[Nest], operands: Col
     for nest in sections:
         name = whole.get(id(nest))
         if name is None:
-            word = f"{nest.members[0] if nest.members else nest.verb} {_word(nest, operands)}"
+            kind = "move" if helps(nest, operands) else "stripe"
+            word = f"{nest.members[0] if nest.members else nest.verb} {kind}"
             counts[word] += 1
             name = f"{word} {counts[word]}"
         found.append(name)
     return _distinct(found)
 
 
-def _word(nest: Nest, operands: Collection[str]) -> str:
-    """What a section does that is no whole group: a stripe, or moving what stripes need."""
-    (source, *more), target = nest.reads or (None,), nest.writes[0].access.operand
-    helps = nest.verb == "move" and not more and len(nest.axes) == 1 and target not in operands
-    if helps and source is not None and (source.operand == target or source.shape == nest.extents):
-        return "move"
-    return "stripe"
+def helps(nest: Nest, operands: Collection[str]) -> bool:
+    """Whether a section moves what stripes need, which is no operator's work."""
+    if nest.verb != "move" or len(nest.reads) != 1 or nest.writes[0].access.operand in operands:
+        return False
+    source, target = nest.reads[0], nest.writes[0].access
+    return len(nest.axes) == 1 and (source.operand == target.operand or source.shape == nest.extents)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

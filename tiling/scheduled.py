@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import inf
@@ -16,7 +16,7 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, Planner, known_operands, place, worth_sharing
 from tiling.program import Operand, Program, Section
 from tiling.residence import Residence, stays
-from tiling.schedule import Cascade, Schedule, group_names, section_names
+from tiling.schedule import Cascade, Choice, Schedule, group_names, helps, section_names
 from tiling.target import Target
 from tiling.verify_program import verify_layout
 from tiling.wishes import (
@@ -31,6 +31,8 @@ from tiling.wishes import (
 )
 from tiling.words import listed, plain
 
+Wanted = Callable[[Nest, Mapping[str, Operand]], Choice | None]
+"""What is wanted of a group that a schedule says nothing of."""
 Outcome = Program | Infeasible | tuple[PlanFault, ...]
 REMEDY = "make its tile smaller, use fewer copies of boxes, or let fewer tensors live in the scratchpad"
 
@@ -41,19 +43,38 @@ def program_after(
     operands: Mapping[str, Operand],
     target: Target,
     estimate: Estimate | None = None,
+    wanted: Wanted | None = None,
 ) -> Outcome:
     """The program of a schedule, why there is no room for it, or everything that is wrong with it."""
     best: tuple[Outcome, float] | None = None
     for parts, known, faults in _striped(schedule, nests, operands, target):
-        found = (
-            (faults, inf)
-            if faults
-            else _Scheduled(schedule, nests, parts, operands, known, target, estimate).outcome()
-        )
+        found: tuple[Outcome, float] = faults, inf
+        if not faults:
+            said = (
+                schedule if wanted is None else _with_wanted(schedule, nests, parts, operands, known, wanted)
+            )
+            found = _Scheduled(said, nests, parts, operands, known, target, estimate).outcome()
         if best is None or found[1] < best[1]:
             best = found
     assert best is not None
     return best[0]
+
+
+def _with_wanted(
+    schedule: Schedule,
+    groups: Sequence[Nest],
+    nests: Sequence[Nest],
+    original: Mapping[str, Operand],
+    operands: Mapping[str, Operand],
+    wanted: Wanted,
+) -> Schedule:
+    """The schedule with what is wanted of groups, and of their stripes, that it says nothing of."""
+    added = {}
+    for name, nest in zip(section_names(nests, groups, original), nests, strict=True):
+        choice = None if name in schedule.groups or helps(nest, original) else wanted(nest, operands)
+        if choice is not None:
+            added[name] = choice
+    return replace(schedule, groups={**schedule.groups, **added})
 
 
 # Stripes.

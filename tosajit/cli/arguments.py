@@ -362,6 +362,7 @@ def _plan(parser: ArgumentParser) -> None:
     parser.add_argument("--machine", default=MACHINE, metavar="NAME|FILE",
                         help="name or file of a machine (default: %(default)s)")  # fmt: skip
     _given_plan(parser)
+    _mapping(parser)
     parser.add_argument(
         "--level",
         choices=tuple(LEVELS),
@@ -378,6 +379,11 @@ def _given_plan(parser: ArgumentParser) -> None:
     )
 
 
+def _mapping(parser: ArgumentParser) -> None:
+    parser.add_argument("--mapping", type=Path, metavar="FILE",
+                        help="a .json or .yaml file with wishes for groups by patterns")  # fmt: skip
+
+
 def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("models", type=Path, nargs="+", metavar="model", help=MODEL)
     _reading(parser)
@@ -385,6 +391,7 @@ def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--machine", action="append", metavar="NAME|FILE",
                         help=f"name or file of a machine; repeatable (default: {MACHINE})")  # fmt: skip
     _given_plan(parser)
+    _mapping(parser)
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )

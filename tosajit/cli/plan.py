@@ -14,7 +14,13 @@ from tosajit.npu.plan import plan
 def run(options: Namespace) -> int:
     """Plan a model, and print the plan or write it to a file."""
     try:
-        found = plan(loaded(options.model, options), options.machine, plan=options.plan, level=options.level)
+        found = plan(
+            loaded(options.model, options),
+            options.machine,
+            plan=options.plan,
+            mapping=options.mapping,
+            level=options.level,
+        )
     except MachineError as error:
         raise InputError(str(error)) from None
     if options.output:

@@ -14,10 +14,13 @@ from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
+from tosajit.npu.plan import plan
 from tosajit.npu.simulate import name_of, simulate
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.graph import Graph
+    from tosajit.plans.plan import Plan
 
 SHOWN = 4
 """How many machines a message names."""
@@ -32,8 +35,8 @@ def run(options: Namespace) -> int:
         return _refused("only one of --json, --csv and --html can go to standard output", options)
     if models:
         return _refused(f"{models[0]} is a model, not an output file; put models before the options", options)
-    if options.plan and len(options.models) > 1:
-        return _refused("--plan is for one model; simulate the others without it", options)
+    if (options.plan or options.mapping) and len(options.models) > 1:
+        return _refused("--plan and --mapping are for one model; simulate the others without", options)
     reports, faults = _simulated(options, machines)
     try:
         _write(reports, options)
@@ -97,7 +100,7 @@ def _on_machines(
                 mode=mode,
                 loop_trips=options.loop_trips,
                 level=options.level,
-                plan=options.plan,
+                plan=_plan(graph, machine, options),
             )
             reports.append(replace(timed, program=name))
         except TosaError as error:
@@ -105,6 +108,14 @@ def _on_machines(
     if total == 1:
         return reports, list(faults)
     return reports, [f"{path}{_on(names, len(machines))}: {text}" for text, names in faults.items()]
+
+
+def _plan(graph: Graph, machine: Machine, options: Namespace) -> Plan | Path | None:
+    """What is chosen for a graph already: as a plan says, or as a mapping would have it."""
+    if options.mapping is None:
+        given: Path | None = options.plan
+        return given
+    return plan(graph, machine, plan=options.plan, mapping=options.mapping, level=options.level)
 
 
 def _on(names: list[str], machines: int) -> str:

@@ -13,7 +13,7 @@ from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
 from tiling.schedule import Schedule, schedule_of
-from tiling.scheduled import Outcome, program_after
+from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.target import Target
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
@@ -66,13 +66,16 @@ def planned(groups: Groups, target: Target) -> Planned:
     return Planned(groups, _feasible(plan(groups.nests, groups.operands, target)))
 
 
-def planned_for(groups: Groups, machine: Machine, given: Plan | None = None) -> Planned:
+def planned_for(
+    groups: Groups, machine: Machine, given: Plan | None = None, wanted: Wanted | None = None
+) -> Planned:
     """The program for a machine, in the order and tiles that it finishes soonest, or as they are given.
 
     Groups that do not fit the machine are made again, for it.
     """
-    if given is not None and groups.name in given.parts:
-        return _given(groups, machine, given.parts[groups.name])
+    schedule = given.parts.get(groups.name) if given is not None else None
+    if schedule is not None or wanted is not None:
+        return _given(groups, machine, schedule or Schedule(), wanted)
     found = _timed(groups, machine)
     if isinstance(found, Infeasible):
         LOG.info("%s: groups are made again for %s: %s", groups.name, machine.name, found)
@@ -87,7 +90,7 @@ def _timed(groups: Groups, machine: Machine) -> Program | Infeasible:
     return plan(groups.nests, stored_operands(groups, machine), machine.target, estimator(machine))
 
 
-def _given(groups: Groups, machine: Machine, schedule: Schedule) -> Planned:
+def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted | None) -> Planned:
     """The program after a schedule, of the groups that it was made for."""
     from sim.planning import estimator
 
@@ -95,7 +98,7 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule) -> Planned:
     for again in (False, True):
         made = groups_for(groups.segment, machine.target) if again else groups
         operands = stored_operands(made, machine)
-        outcome = program_after(schedule, made.nests, operands, machine.target, estimator(machine))
+        outcome = program_after(schedule, made.nests, operands, machine.target, estimator(machine), wanted)
         if isinstance(outcome, Program):
             return Planned(made, outcome)
         found.append((made, outcome))

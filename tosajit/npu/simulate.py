@@ -41,6 +41,7 @@ from tosajit.runtime.steps import ReadVariable, WriteVariable
 
 if TYPE_CHECKING:
     from sim import Machine, Report
+    from tosajit.plans.mapping import Rules
     from tosajit.plans.plan import Plan
 
 Mode = Literal["events", "analytic"]
@@ -106,6 +107,7 @@ class Network:
     def __init__(self, graph: Graph, level: LevelName = "8K") -> None:
         self.body = build(check(graph, level=level), Options(ROOMY, run=False))
         nodes = sorted(graph.nodes, key=_rank)
+        self.opcodes = {node.name: node.operator.opcode for node in nodes}
         self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
         """Names of nodes; groups are called by those that come first."""
         customised = (node.operator for node in graph.nodes if isinstance(node.operator, CUSTOM))
@@ -145,6 +147,10 @@ class Network:
     def parts(self) -> tuple[Groups, ...]:
         """The parts of the graph that are planned, each once."""
         return tuple(dict.fromkeys(_groups_of(self.steps)))
+
+    def wished(self, groups: Groups, machine: Machine, plan: Plan | None, rules: Rules) -> Planned:
+        """The program of a part of the graph, if groups run as rules say."""
+        return verified("plan", planned_for(groups, machine, plan, rules.choice))
 
     def planned(self, groups: Groups, machine: Machine, plan: Plan | None = None) -> Planned:
         """The program of a part of the graph; that of the last machine is kept."""
