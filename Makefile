@@ -173,8 +173,8 @@ fuzz-files: $(READY)    ## Read 10,000 damaged files: TOSA, TFLite, GraphDefs, O
 mutants: $(READY) $(ARM)    ## Put small faults into the sources to see whether tests notice: ARGS='--seed 2 --mutants 50'
 	$(RUN) tools/mutants.py $(ARGS)
 
-notebooks: $(READY)     ## Execute the notebooks
-	$(RUN) -m pytest -m "" tests/test_notebooks.py $(ARGS)
+notebooks: $(READY)     ## Execute the notebooks, and keep what they show: ARGS=--check only compares
+	$(RUN) tools/notebooks.py $(ARGS)
 
 docs: $(DOCS)       ## Build the documentation: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict $(ARGS)
