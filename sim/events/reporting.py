@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sim.cost.geometry import geometry
 from sim.events.model import SectionModel
 from sim.events.sections import Ran, Run
 from sim.events.state import CAUSES
@@ -15,6 +16,8 @@ from sim.events.totals import Totals
 from sim.machine.machine import Machine
 from sim.report.report import Report
 from sim.report.values import LANES, OperatorReport, Span, summed
+from tiling.expr import BYTES
+from tiling.nest import Nest
 from tiling.program import Program
 
 NAMED = 3
@@ -31,6 +34,8 @@ class Group:
     totals: Totals
     energy: Mapping[str, float]
     """Without leakage."""
+    layer: Mapping[str, int]
+    after: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,11 @@ class Summary:
         for number, model in enumerate(models):
             members = tuple(dict.fromkeys(model.nest.members)) or (f"group {number}",)
             found.setdefault(members, []).append(number)
-        groups = tuple(_group(machine, members, numbers, models) for members, numbers in found.items())
+        after = _dependencies(list(found.values()), models)
+        groups = tuple(
+            _group(machine, members, numbers, models, before)
+            for (members, numbers), before in zip(found.items(), after, strict=True)
+        )
         stay = frozenset(
             name
             for name, operand in program.operands.items()
@@ -59,15 +68,57 @@ class Summary:
         return Summary(tuple(models), groups, Totals.sum([group.totals for group in groups]), stay)
 
 
+def _dependencies(groups: Sequence[Sequence[int]], models: Sequence[SectionModel]) -> list[tuple[int, ...]]:
+    """For each group of sections the other groups whose results it reads."""
+    writers: dict[str, int] = {}
+    found = []
+    for place, numbers in enumerate(groups):
+        nests = [models[number].nest for number in numbers]
+        for nest in nests:
+            for write in nest.writes:
+                writers.setdefault(write.access.operand, place)
+    for place, numbers in enumerate(groups):
+        read = {access.operand for number in numbers for access in models[number].nest.reads}
+        found.append(tuple(sorted({writers[name] for name in read if name in writers} - {place})))
+    return found
+
+
+def layer_of(nest: Nest) -> dict[str, int]:
+    """A contraction or reduction in numbers."""
+    found = geometry(nest, nest.extents)
+    if found is None:
+        return {}
+    high, wide = found.kernel
+    return {
+        "groups": found.groups,
+        "images": found.images,
+        "height": found.height,
+        "width": found.width,
+        "filters": found.columns,
+        "kernel_height": high,
+        "kernel_width": wide,
+        "channels": found.in_channels,
+        "depthwise": int(found.kind == "depthwise"),
+        "data_bits": 8 * BYTES[found.data_type],
+        "weight_bits": 8 * BYTES[found.weight_type],
+    }
+
+
 def _group(
-    machine: Machine, members: tuple[str, ...], numbers: list[int], models: Sequence[SectionModel]
+    machine: Machine,
+    members: tuple[str, ...],
+    numbers: list[int],
+    models: Sequence[SectionModel],
+    after: tuple[int, ...],
 ) -> Group:
     parts = [(models[number], Totals.of(models[number])) for number in numbers]
     units = Counter[str]()
     for model, totals in parts:
         units[model.unit_name] += totals.busy.get(model.tracks[0], 0)
     total = Totals.sum([totals for _, totals in parts])
-    return Group(members, tuple(numbers), units.most_common(1)[0][0], total, total.energy(machine.energy))
+    largest = max((model.nest for model, _ in parts), key=lambda nest: (nest.verb == "contract", nest.points))
+    unit, energy = units.most_common(1)[0][0], total.energy(machine.energy)
+    return Group(members, tuple(numbers), unit, total, energy, layer_of(largest), after)
 
 
 def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str, str]) -> Report:
@@ -129,6 +180,8 @@ def _operator(machine: Machine, label: str, group: Group, run: Run) -> OperatorR
         energy={**group.energy, "leakage": leakage},
         detail=group.totals.detail,
         lanes=apportioned(group.totals.lanes, cycles.get("compute", 0)),
+        layer=group.layer,
+        after=group.after,
         start=min(part.start for part in parts),
         end=max(part.end for part in parts),
     )

@@ -70,6 +70,12 @@ class MacArray(Part):
         """The array in a few words."""
         return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
 
+    def remedies(self, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What might help where lanes idle for a reason, or where all work: in words and in fields."""
+        if reason == "useful":
+            name = self.factors[-1]
+            yield f"twice the {name}", {name: 2 * getattr(self, name)}
+
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
         """Contradictions with the rest of a machine: whether there is one, the field, and a remedy."""
         yield from ()
@@ -100,6 +106,14 @@ class Systolic(MacArray):
     def describe(self) -> str:
         """The array in a few words."""
         return f"{self.rows} × {self.columns} {self.dataflow} stationary"
+
+    def remedies(self, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What it can do where weights stay."""
+        yield from super().remedies(reason)
+        if reason == "fill" and self.dataflow != "output" and not self.weight_preload:
+            yield "with weight_preload", {"weight_preload": True}
+        if reason in ("depthwise", "window") and self.dataflow == "weight" and not self.packed_depthwise:
+            yield "with packed_depthwise", {"packed_depthwise": True}
 
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
         """What only some dataflows can do."""
@@ -144,6 +158,12 @@ class Block(MacArray):
     def describe(self) -> str:
         """The array in a few words."""
         return f"{self.macs_per_cycle} MACs/cycle in blocks"
+
+    def remedies(self, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The next size of the family."""
+        larger = [size for size in BLOCKS[self.family] if size > self.macs_per_cycle]
+        if reason == "useful" and larger:
+            yield f"{larger[0]} MACs a cycle", {"macs_per_cycle": larger[0]}
 
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
         """Only the U65 can have two cores."""
@@ -203,6 +223,14 @@ class DotProduct(MacArray):
     def describe(self) -> str:
         """The array in a few words."""
         return f"{self.filters} dot products of {self.channels}"
+
+    def remedies(self, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What few channels and depthwise convolutions could have."""
+        yield from super().remedies(reason)
+        if reason == "depthwise" and self.depthwise == "single":
+            yield "with depthwise in cells", {"depthwise": "cells"}
+        if reason == "channels" and self.packed_channels < 4:
+            yield "with packed_channels of 4", {"packed_channels": 4}
 
 
 def _made(given: object) -> object:

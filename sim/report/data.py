@@ -143,7 +143,8 @@ def _row(
 
 
 def _fields(value: Account | OperatorReport | Span | Content) -> dict[str, Any]:
-    return {field.name: _plain(field.name, getattr(value, field.name)) for field in fields(value)}
+    names = (field.name for field in fields(value) if field.name != "origin")
+    return {name: _plain(name, getattr(value, name)) for name in names}
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -178,7 +179,7 @@ def _stripped(
     data: Mapping[str, Any], kind: type[Account | OperatorReport | Span | Content]
 ) -> dict[str, Any]:
     """The fields of a dataclass, traffic keyed again."""
-    names = {field.name for field in fields(kind)}
+    names = {field.name for field in fields(kind)} - {"origin"}
     values = {key: value for key, value in data.items() if key in names}
     if "traffic" in values:
         values["traffic"] = {

@@ -31,9 +31,10 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
         program=program or first.program,
         mode="events" if all(report.mode == "events" for report, _ in pairs) else "analytic",
         cycles=sum(report.cycles * count for report, count in pairs),
+        origin=None,
         operators=tuple(
-            _operator(operator, report, count, start)
-            for report, count, start in timed
+            _operator(operator, report, count, start, before)
+            for (report, count, start), before in zip(timed, _counts(pairs), strict=True)
             for operator in report.operators
         ),
         busy=summed((report.busy, count) for report, count in pairs),
@@ -71,9 +72,17 @@ def _starts(pairs: Sequence[tuple[Account, int]]) -> list[int]:
     return starts
 
 
-def _operator(operator: OperatorReport, report: Account, count: int, start: int) -> OperatorReport:
+def _counts(pairs: Sequence[tuple[Account, int]]) -> list[int]:
+    """How many operators are in front of those of each report."""
+    return [sum(len(report.operators) for report, _ in pairs[:place]) for place in range(len(pairs))]
+
+
+def _operator(
+    operator: OperatorReport, report: Account, count: int, start: int, before: int
+) -> OperatorReport:
     return replace(
         operator,
+        after=tuple(number + before for number in operator.after),
         cycles=summed([(operator.cycles, count)]),
         busy=summed([(operator.busy, count)]),
         macs=operator.macs * count,

@@ -12,6 +12,7 @@ from sim.report.values import Account
 
 if TYPE_CHECKING:
     from sim.report.compare import Comparison
+    from sim.report.why import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class Report(Account):
         from sim.report.compare import Comparison
 
         return Comparison((self, *others))
+
+    def why(self, count: int | None = 10, remedies: bool = True) -> Findings:
+        """Why it is slow: so many operators, by the cycles that they lose, with what would help (None: all).
+
+        Remedies are tried, by planning and timing the program again; a report from a file has none.
+        """
+        from sim.report.why import why
+
+        return why(self, count, remedies)
 
     # How it looks.
 

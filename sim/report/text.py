@@ -79,10 +79,16 @@ def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
     """Names and texts, long texts on several lines."""
     indent = max(len(name) for name, _ in rows) + 2
     return [
-        f"{'' if number else name:<{indent}}{line}".replace(_TIED, " ")
+        f"{'' if number else name:<{indent}}{line}"
         for name, text in rows
-        for number, line in enumerate(wrap(sub(r"(?<=\d) (?=[^\s\d(])", _TIED, text), WIDTH - indent))
+        for number, line in enumerate(lines_of(text, WIDTH - indent))
     ]
+
+
+def lines_of(text: str, width: int) -> list[str]:
+    """A text on lines of at most so many characters, which do not end between a number and its unit."""
+    tied = sub(r"(?<=\d) (?=[^\s\d(])", _TIED, text)
+    return [line.replace(_TIED, " ") for line in wrap(tied, width)]
 
 
 def headline(report: Account) -> str:

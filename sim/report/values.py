@@ -128,6 +128,10 @@ class OperatorReport:
     """When its first command starts, transfers included."""
     end: int = 0
     """When its last command is over."""
+    layer: Mapping[str, int] = field(default_factory=dict)
+    """A contraction or reduction in numbers (positions, filters, kernel, channels, bits); else empty."""
+    after: tuple[int, ...] = ()
+    """Numbers of the operators whose results it reads, in the report."""
 
     @property
     def total(self) -> int:
@@ -184,6 +188,8 @@ class Account:
     """How many programs, one after another, it is the sum of."""
     contents: tuple[Content, ...] = ()
     """What the scratchpad holds; not known of analytic reports."""
+    origin: Any = field(default=None, compare=False, repr=False)
+    """How to try the same with something changed (`sim.report.why.Origin`); no part of files."""
 
     def __post_init__(self) -> None:
         for operator in self.operators:

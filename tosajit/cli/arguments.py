@@ -138,6 +138,7 @@ def parser() -> ArgumentParser:
     _program(command("program", "print the tile loops that a model compiles to", "program"))
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
     _plan(command("plan", "print or write how a model's groups run on a machine", "plan"))
+    _why(command("why", "say why a model is slow on an NPU, and what would help", "why"))
     _explore(command("explore", "search a design space for the best machines for models", "explore"))
     _machines(
         command(
@@ -415,6 +416,33 @@ def _simulate(parser: ArgumentParser) -> None:
     ):
         parser.add_argument(f"--{form}", metavar="FILE|-", nargs="?", const="-",
                             help=f"write {text}; without FILE, print it instead of the table")  # fmt: skip
+
+
+def _why(parser: ArgumentParser) -> None:
+    _model(parser)
+    _on_a_machine(parser)
+    parser.add_argument("--count", type=positive, default=10, metavar="N",
+                        help="sentences to print, those that matter most (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--no-remedies", action="store_true", help="do not try what would help, which takes longer"
+    )
+    _json(parser)
+
+
+def _on_a_machine(parser: ArgumentParser) -> None:
+    parser.add_argument("--machine", metavar="NAME|FILE", default=MACHINE,
+                        help="name or file of a machine (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--analytic", action="store_true", help="use the analytic model: faster, less precise"
+    )
+    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
+                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
 
 
 def _explore(parser: ArgumentParser) -> None:

@@ -40,6 +40,10 @@ EXAMPLES = {
         ),
         ("tosajit simulate model.tosa --analytic --json -", "the analytic model, as JSON"),
     ),
+    "why": (
+        ("tosajit why model.tflite --machine ethos-u55-128", "the ten sentences that matter most"),
+        ("tosajit why model.tosa --machine npu.yaml --count 3 --json", "three of them, as JSON"),
+    ),
     "explore": (
         ("tosajit explore space.yaml model.tosa --out found", "latency and energy of 1000 machines"),
         (

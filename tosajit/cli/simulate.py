@@ -28,7 +28,7 @@ SHOWN = 4
 
 def run(options: Namespace) -> int:
     """Simulate each model on each machine; a failure on one does not hide the others."""
-    machines = [_machine(name) for name in options.machine or [MACHINE]]
+    machines = [machine_named(name) for name in options.machine or [MACHINE]]
     written = [text for text in (options.json, options.csv, options.html) if text]
     models = [text for text in written if text.endswith(".tosa")]
     if written.count("-") > 1:
@@ -52,7 +52,7 @@ def _refused(text: str, options: Namespace) -> int:
     return USAGE
 
 
-def _machine(name: str) -> Machine:
+def machine_named(name: str) -> Machine:
     """A machine by its name or from its file."""
     from sim import MachineError, machine
 

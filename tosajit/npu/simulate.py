@@ -27,6 +27,7 @@ from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
+from tosajit.npu.origin import Origin
 from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.operators import CUSTOM
 from tosajit.plans.checks import check_parts
@@ -77,7 +78,14 @@ def simulate(
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
     name, graph = named_graph(model)
     chosen = machine_of(machine)
-    return Network.of(graph, level).simulate(chosen, mode, loop_trips, name, plan_of(plan))
+    given = plan_of(plan)
+
+    def timed(other: Graph, on: Machine) -> Report:
+        return Network.of(other, level).simulate(on, mode, loop_trips, name, given)
+
+    made = timed(graph, chosen)
+    # What a plan of one's own would become on another machine is not known.
+    return made if given is not None else replace(made, origin=Origin(graph, chosen, timed))
 
 
 def named_graph(

@@ -1,0 +1,33 @@
+"""`tosajit why`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tosajit.cli.loading import loaded
+from tosajit.cli.output import print_json
+from tosajit.cli.simulate import machine_named
+from tosajit.npu.simulate import Mode, name_of, simulate
+
+if TYPE_CHECKING:
+    from sim import Report
+
+
+def run(options: Namespace) -> int:
+    """Simulate a model, and say what keeps its operators from being faster."""
+    found = simulated(options).why(options.count, not options.no_remedies)
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        print(found)
+    return 0
+
+
+def simulated(options: Namespace) -> Report:
+    """The report of a model on a machine, under the name of its file."""
+    graph, machine = loaded(options.model, options), machine_named(options.machine)
+    mode: Mode = "analytic" if options.analytic else "events"
+    made = simulate(graph, machine, mode=mode, loop_trips=options.loop_trips, level=options.level)
+    return replace(made, program=name_of(options.model))
