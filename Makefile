@@ -40,7 +40,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
+.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws vela validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -134,6 +134,9 @@ roofline: $(READY)  ## Where the time of models goes, against what bounds it: AR
 
 rank: $(READY)      ## Compare how closed form and event simulator rank 3,200 machines
 	$(RUN) -m pytest -m long tests/sim/test_ranking.py -rP $(ARGS)
+
+vela: $(READY) $(VELA)  ## Compare cycles with Vela's, live, with our planner and with Vela's schedule: ARGS='--only gru'
+	$(RUN) tools/vela_live.py $(ARGS)
 
 laws: $(READY)      ## Check on drawn layers and networks that better machines are never slower: ARGS='--layers 300 --held-out'
 	$(RUN) tools/laws.py $(ARGS)

@@ -32,19 +32,28 @@ def command() -> Path:
     return found
 
 
+def arguments(file: Path, configuration: Configuration, folder: Path) -> list[str]:
+    """The command line that compiles a network for a configuration."""
+    return [
+        *(str(command()), str(file), "--output-dir", str(folder), "--optimise", "Performance"),
+        *("--accelerator-config", configuration.accelerator),
+        *("--system-config", configuration.system, "--memory-mode", configuration.memory),
+    ]
+
+
+def fault_of(said: str) -> str:
+    """Why there is no summary."""
+    lines = [line for line in said.splitlines() if "rror" in line]
+    return (lines or ["no summary"])[-1].strip()[:120]
+
+
 def run(file: Path, configuration: Configuration) -> Run:
     """Compile a network for a configuration, and read the summary."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = [
-            *(str(command()), str(file), "--output-dir", folder, "--optimise", "Performance"),
-            *("--accelerator-config", configuration.accelerator),
-            *("--system-config", configuration.system, "--memory-mode", configuration.memory),
-        ]
-        done = subprocess.run(arguments, capture_output=True, text=True)
+        done = subprocess.run(arguments(file, configuration, Path(folder)), capture_output=True, text=True)
         summaries = list(Path(folder).glob("*_summary_*.csv"))
         if not summaries:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
-            return Run(None, (lines or ["no summary"])[-1].strip()[:120])
+            return Run(None, fault_of(done.stdout + done.stderr))
         with summaries[0].open(newline="") as content:
             fact = next(csv.DictReader(content))
     return Run(network({**fact, "network": f"{file.parent.name}{file.suffix}"}))

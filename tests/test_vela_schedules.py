@@ -1,0 +1,101 @@
+"""Vela's schedules, as it prints them, become plans."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import vela_live
+from validating import schedules
+from validating.facts import Configuration
+
+import tosajit as tj
+from tests.golden_networks import networks
+
+MACHINE = "ethos-u65-256"
+LOG = """
+Schedule: 'graph_MIN'
+	0: Operation Conv2D  - OFM 1, 64, 48, 16 (in Dram)
+		OFM Stripe   = [1, 64, 48, 16]
+Schedule: 'graph_MAX'
+	0: Operation Conv2D  - OFM 1, 64, 48, 16 (in Sram)
+		Operator Config = OFM Block=[1, 12, 20, 8], IFM Block=[1, 30, 46, 8], Traversal=PartKernel
+		IFM Stripe   = [1, 18, 48, 4]
+		OFM Stripe   = [1, 16, 48, 16]
+		Assigned Cascade = 7
+		Encoded Weights = 1680 bytes
+		Weight buffer = 0 bytes (None)
+		sub-operations: -
+	1: Operation Conv2D  - OFM 1, 64, 48, 16 (in Sram)
+		OFM Stripe   = [1, 16, 48, 16]
+		Assigned Cascade = 7
+		sub-operations: [ Add Relu ]
+	2: Operation Conv2D  - OFM 1, 64, 48, 16 (in Dram)
+		OFM Stripe   = [1, 64, 48, 16]
+		Assigned Cascade = 0
+		Weight buffer = 840 bytes (Double)
+		Depth slices = [0, 8, 16]
+		sub-operations: -
+"""
+ROWS = [
+    {"Target": "NPU", "Name": "conv2d_4;other"},
+    {"Target": "NPU", "Name": "conv2d_9"},
+    {"Target": "NPU", "Name": "add_14"},
+    {"Target": "NPU", "Name": "rescale_16"},
+    {"Target": "CPU", "Name": "elsewhere"},
+    {"Target": "NPU", "Name": "rescale_19;conv"},
+]
+
+
+@cache
+def found() -> tuple[schedules.Operation, ...]:
+    return tuple(schedules.named(schedules.operations(LOG), ROWS))
+
+
+def test_the_last_schedule_counts() -> None:
+    one, two, three = found()
+    assert (one.kind, one.shape, one.area, one.cascade, one.stripes) == (
+        "Conv2D",
+        (1, 64, 48, 16),
+        "Sram",
+        7,
+        4,
+    )
+    assert two.names == ("conv2d_9", "add_14", "rescale_16")
+    assert (three.names, three.copies, three.slices, three.stripes) == (("rescale_19",), 2, (0, 8, 16), 1)
+
+
+def test_what_it_says_is_in_the_plan() -> None:
+    graph, machine = networks()["residual"](), tj.machine(MACHINE)
+    plan = schedules.plan_after(found(), graph, machine)
+    (part,) = plan.parts.values()
+    assert [(one.first, one.last, one.stripes) for one in part.cascades or ()] == [
+        ("conv2d_4", "conv2d_9", 4)
+    ]
+    assert "rescale_19" not in (part.scratchpad or ())
+    assert "rescale_16" in (part.scratchpad or ())
+    assert plan["conv2d_18"].tile["oc"] == 8
+    data = np.random.default_rng(0).integers(-128, 128, (1, 64, 48, 4)).astype(np.int8)
+    for one, other in zip(
+        tj.compile(graph, machine=machine, plan=plan)(data), tj.compile(graph)(data), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_not_in_the_graph_is_passed_over() -> None:
+    strangers = [schedules.Operation("Conv2D", (1, 4, 4, 4), "Dram", names=("nothing",), cascade=3)]
+    graph, machine = networks()["recurrent"](), tj.machine(MACHINE)
+    assert schedules.plan_after(strangers, graph, machine) == tj.plan(graph, machine)
+
+
+@pytest.mark.parametrize("name", ["gru_i8", "cnn_i16x8", "transformer_i8"])
+def test_kinds_and_medians(name: str) -> None:
+    configuration = Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
+    pairs = [vela_live.Pair(name, configuration, ours, 100, 102) for ours in (90, 104, 120)]
+    kind = {"gru_i8": "recurrent i8", "cnn_i16x8": "CNN i16x8", "transformer_i8": "other i8"}[name]
+    assert {pair.kind for pair in pairs} == {kind}
+    lines = list(vela_live.summary(pairs))
+    assert len(lines) == 3
+    assert all("3 pairs" in line and "median  10.0 % off, 1 within 5 %" in line for line in lines)
+    assert all("with Vela's schedule   2.0 % off, 3 within 5 %" in line for line in lines)

@@ -1,0 +1,159 @@
+"""Vela's schedule as a plan of ours: what lives in SRAM, cascades with their stripes, and buffers of weights.
+
+Read from what Vela 5.2.0 prints with `--verbose-schedule`, and from its table of operators for their names.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tosajit as tj
+from tiling.schedule import Cascade, Choice, Schedule
+from validating import vela
+from validating.facts import Configuration, Facts, Network, network
+
+OPERATION = re.compile(r"^\t(\d+): Operation (\S+)\s+- OFM ([\d, ]+) \(in (\w+)\)")
+STRIPE = re.compile(r"^\t\tOFM Stripe +=\s*\[([\d, ]*)\]")
+CASCADE = re.compile(r"^\t\tAssigned Cascade = (\d+)")
+BUFFER = re.compile(r"^\t\tWeight buffer = (\d+) bytes \((\w+)\)")
+SLICES = re.compile(r"^\t\tDepth slices = \[([\d, ]*)\]")
+BEHIND = re.compile(r"^\t\tsub-operations: (?:\[ (.*) \]|-)")
+COPIES = {"None": 0, "Single": 1, "Double": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What Vela has chosen for an operation and those that it does along with it."""
+
+    kind: str
+    shape: tuple[int, ...]
+    area: str
+    """Where the result lives: `Sram`, `Dram` or flash."""
+    stripe: tuple[int, ...] = ()
+    cascade: int = 0
+    """Its number; 0 stands for none."""
+    copies: int = 0
+    """Buffers of weights; 0 if they are read where they are."""
+    slices: tuple[int, ...] = ()
+    """Channels at which a buffer begins, and the end."""
+    behind: int = 0
+    """How many operations it does along with it."""
+    names: tuple[str, ...] = ()
+    """The tensors that it and these make."""
+
+    @property
+    def stripes(self) -> int:
+        """How many stripes the rows of the result are made in."""
+        return -(-self.shape[-3] // self.stripe[-3]) if len(self.stripe) > 2 and self.stripe[-3] else 1
+
+
+def operations(log: str) -> list[Operation]:
+    """The operations of the last schedule that Vela printed, in order."""
+    found: list[Operation] = []
+    for line in log.splitlines():
+        if line.startswith("Schedule:"):
+            found = []
+        elif match := OPERATION.match(line):
+            found.append(Operation(match[2], _numbers(match[3]), match[4]))
+        elif found:
+            found[-1] = _with(found[-1], line)
+    return found
+
+
+def _with(operation: Operation, line: str) -> Operation:
+    """The operation with what a line says of it."""
+    if match := STRIPE.match(line):
+        return replace(operation, stripe=_numbers(match[1]))
+    if match := CASCADE.match(line):
+        return replace(operation, cascade=int(match[1]))
+    if match := BUFFER.match(line):
+        return replace(operation, copies=COPIES.get(match[2], 1))
+    if match := SLICES.match(line):
+        return replace(operation, slices=_numbers(match[1]))
+    if match := BEHIND.match(line):
+        return replace(operation, behind=len((match[1] or "").split()))
+    return operation
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in text.split(",") if one.strip())
+
+
+def named(found: Sequence[Operation], rows: Sequence[Facts]) -> list[Operation]:
+    """The operations with the names of Vela's table, which has a row for each and for those behind it."""
+    rows, place, result = [row for row in rows if row["Target"] == "NPU"], 0, []
+    for operation in found:
+        own = rows[place : place + 1 + operation.behind]
+        place += len(own)
+        names = tuple(row["Name"].split(";")[0] for row in own)
+        result.append(replace(operation, names=names))
+    return result
+
+
+def run(file: Path, configuration: Configuration) -> tuple[Network | None, list[Operation], str]:
+    """Vela's totals and its schedule of a network; why not, if there are none."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = vela.arguments(file, configuration, Path(folder))
+        more = ("--verbose-schedule", "--verbose-performance")
+        done = subprocess.run([*command, *more], capture_output=True, text=True)
+        tables = [next(iter(Path(folder).glob(f"*_{part}*.csv")), None) for part in ("summary", "per-layer")]
+        if None in tables:
+            return None, [], vela.fault_of(done.stdout + done.stderr)
+        summary, layers = (list(csv.DictReader(table.open(newline=""))) for table in tables if table)
+    totals = network({**summary[0], "network": f"{file.stem}{file.suffix}"})
+    return totals, named(operations(done.stdout), layers), ""
+
+
+# As a plan.
+
+
+def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine) -> tj.Plan:
+    """A plan with Vela's choices, as far as our groups have tensors of these names; raises `PlanError`."""
+    own = tj.plan(graph, machine)
+    (part,) = own.parts
+    writers = _writers(own)
+    cascades = tuple(_cascades(found, writers))
+    striped = tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule({}, cascades)}))
+    inside = dict.fromkeys(striped.parts[part].scratchpad or ())
+    outside = {name for one in found if one.area != "Sram" for name in one.names}
+    kept = {name: None for name in inside if name not in outside}
+    weights = _weights(found, writers, striped)
+    return tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(weights, cascades, kept)}))
+
+
+def _writers(plan: tj.Plan) -> dict[str, str]:
+    """The groups by the names of the operators in them, which tensors are called after."""
+    return {operator: name for name, choice in plan for operator in choice.operators}
+
+
+def _cascades(found: Sequence[Operation], writers: Mapping[str, str]) -> Iterator[Cascade]:
+    """Cascades whose first and last operation are groups of ours."""
+    numbers = dict.fromkeys(one.cascade for one in found if one.cascade)
+    for number in numbers:
+        chain = [one for one in found if one.cascade == number]
+        groups = [group for one in chain if (group := _group(one, writers))]
+        if len(dict.fromkeys(groups)) > 1 and chain[-1].stripes > 1:
+            yield Cascade(groups[0], groups[-1], chain[-1].stripes)
+
+
+def _group(operation: Operation, writers: Mapping[str, str]) -> str | None:
+    return next((writers[name] for name in reversed(operation.names) if name in writers), None)
+
+
+def _weights(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Plan) -> dict[str, Choice]:
+    """Buffers of weights, and the channels that they have, of groups that are not in stripes."""
+    choices = {}
+    for one in found:
+        group = _group(one, writers)
+        known = dict(plan).get(group or "")
+        if group is None or known is None or "oc" not in known.extents or not one.slices:
+            continue
+        size = max(end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False))
+        choices[group] = Choice(tile={"oc": min(size, known.extents["oc"])}, copies=one.copies or None)
+    return choices

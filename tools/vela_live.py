@@ -1,0 +1,133 @@
+"""Cycles beside Vela's, live, on small networks of many kinds: medians by kind of network and configuration.
+
+Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan.
+`--only` chooses networks by parts of their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from validating import schedules
+from validating.facts import ROOT, Configuration
+
+import tosajit as tj
+
+ARCHIVE = ROOT / "tools" / "kernel_networks.tar.xz"
+CONFIGURATIONS = (
+    Configuration("ethos-u55-128", "Ethos_U55_High_End_Embedded", "Shared_Sram"),
+    Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB"),
+    Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
+    Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Dedicated_Sram_384KB"),
+)
+BOUND = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A network on a configuration: our cycles and Vela's."""
+
+    network: str
+    configuration: Configuration
+    ours: int
+    theirs: int
+    scheduled: int | None = None
+    """Ours with Vela's schedule; None if that is no plan for our groups."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of network it is: recurrent, of which type, and so on."""
+        name, _, kind = self.network.rpartition("_")
+        family = "recurrent" if name in ("gru", "lstm") else "CNN" if name in CNNS else "other"
+        return f"{family} {kind}"
+
+    @property
+    def ratio(self) -> float:
+        """Ours of theirs."""
+        return self.ours / self.theirs
+
+
+CNNS = ("cnn", "mobilenet", "resnet", "inception", "efficientnet", "autoencoder", "temporal")
+
+
+def main() -> int:
+    """Compare all pairs, and print medians."""
+    options = arguments()
+    pairs: list[Pair] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for file in extracted(Path(folder), options.only):
+            for configuration in CONFIGURATIONS:
+                pair = compared(file, configuration)
+                if isinstance(pair, Pair):
+                    pairs.append(pair)
+                    line = f"{pair.ours:>12,}{pair.theirs:>12,}{pair.ratio:>8.3f}"
+                    line += "       -" if pair.scheduled is None else f"{pair.scheduled / pair.theirs:>8.3f}"
+                else:
+                    line = f"  {pair}"
+                print(f"{file.stem:22}{configuration!s:62}{line}", flush=True)
+    print("\n".join(summary(pairs)))
+    return 0
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="_i", metavar="NAMES", help="parts of names, by commas")
+    return parser.parse_args()
+
+
+def extracted(folder: Path, only: str) -> Iterator[Path]:
+    """The networks of the archive as files."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    for file in sorted(folder.glob("*.tflite")):
+        if any(part in file.stem for part in only.split(",")) and not file.stem.endswith("f32"):
+            yield file
+
+
+def compared(file: Path, configuration: Configuration) -> Pair | str:
+    """Both sides, or why there is one only."""
+    totals, found, fault = schedules.run(file, configuration)
+    if totals is None:
+        return fault
+    graph, machine = tj.load(file), tj.machine(configuration.machine)
+    try:
+        report = tj.simulate(graph, machine)
+    except tj.TosaError as error:
+        return f"{type(error).__name__}: {error}"[:100]
+    try:
+        plan = schedules.plan_after(found, graph, machine)
+    except tj.PlanError as error:
+        print(f"    {error}"[:200], file=sys.stderr)
+        return Pair(file.stem, configuration, report.cycles, totals.cycles)
+    scheduled = tj.simulate(graph, machine, plan=plan).cycles
+    return Pair(file.stem, configuration, report.cycles, totals.cycles, scheduled)
+
+
+def summary(pairs: list[Pair]) -> Iterator[str]:
+    """The median of the differences by kind of network and configuration, and how many are near."""
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        for name in ("all", pair.kind, str(pair.configuration)):
+            groups.setdefault(name, []).append(pair)
+    for name, found in sorted(groups.items()):
+        own = _near([pair.ratio for pair in found])
+        theirs = [pair.scheduled / pair.theirs for pair in found if pair.scheduled is not None]
+        more = f"; with Vela's schedule {_near(theirs)}" if theirs else ""
+        yield f"{name:62}{len(found):>4} pairs, median {own}{more}"
+
+
+def _near(ratios: list[float]) -> str:
+    off = [abs(ratio - 1) for ratio in ratios]
+    return f"{100 * statistics.median(off):5.1f} % off, {sum(one <= BOUND for one in off)} within 5 %"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
