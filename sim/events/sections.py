@@ -7,7 +7,7 @@ it, loads of what it writes for its stores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sim.events.body import Events, SectionRun, transfer
@@ -41,7 +41,7 @@ class Last:
 
 
 @dataclass(slots=True)
-class _First:
+class First:
     """The first loads of a section."""
 
     events: Events
@@ -49,6 +49,8 @@ class _First:
     filled: dict[int, int]
     since: int
     """Until when they wait for what they read to be written."""
+    behind: list[int]
+    """Those that are still to be issued."""
 
 
 class Run:
@@ -69,24 +71,32 @@ class Run:
 
     def section(self, model: SectionModel, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
+        self.enter(model, self.approach(model), fold).run()
+
+    def approach(self, model: SectionModel, held: Collection[int] = ()) -> First:
+        """Finish the section in front, beside first loads of this one; those that are `held` come later."""
         last = self.last
-        first = _First([], {}, {}, 0)
-        behind: Sequence[int] = range(len(model.loads))
+        first = First([], {}, {}, 0, list(range(len(model.loads))))
         if last is not None:
             early, beside, behind = _order(last.model, model)
-            self._first_loads(model, early, first)
+            self._first_loads(model, [number for number in early if number not in held], first)
             last.body.compute()
             self._leave(last)
-            self._first_loads(model, beside, first)
+            self._first_loads(model, [number for number in beside if number not in held], first)
             self._store(last)
-        self._first_loads(model, behind, first)
+            first.behind = sorted({*behind, *held})
+        return first
+
+    def enter(self, model: SectionModel, first: First, fold: bool) -> SectionRun:
+        """A section whose first tile is pending, after the rest of its first loads."""
+        self._first_loads(model, first.behind, first)
         body = SectionRun(model, self._entry(model, first), fold)
         body.events = first.events
         computed = self._first_start(model, body)
         self.state = body.state
         self.ran.append(Ran(min((computed, *first.starts.values())), 0, [], body.events))
         self.last = Last(model, body, first.starts, computed)
-        body.run()
+        return body
 
     def finish(self) -> None:
         """Run the last tile; what is still on its way then is output of its section."""
@@ -100,7 +110,7 @@ class Run:
         self.cycles = max(state[FRONT], state[LOAD], state[STORE])
         self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
 
-    def _first_loads(self, model: SectionModel, numbers: Sequence[int], first: _First) -> None:
+    def _first_loads(self, model: SectionModel, numbers: Sequence[int], first: First) -> None:
         """Issue the first loads of some slots."""
         state, last = self.state, self.last
         for number in numbers:
@@ -117,7 +127,7 @@ class Run:
             if move.bytes:
                 first.events.append((1, start, end - start, move.bytes))
 
-    def _entry(self, model: SectionModel, first: _First) -> list[int]:
+    def _entry(self, model: SectionModel, first: First) -> list[int]:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
         issued = self.launch if self.last is None else self.last.body.started
