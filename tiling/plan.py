@@ -184,6 +184,8 @@ class Planner:
     def _chosen(self, step: int, room: int) -> Section | None:
         """The best section of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
+        if any(residence.operands[access.operand].remote for access in nest.reads):
+            return Section(nest, (), (None,) * len(nest.accesses))
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room, free

@@ -31,6 +31,8 @@ class Operand:
     place: Place = "offchip"
     stored_bytes: int | None = None
     """Bytes that a constant takes in memory and on its way, where it is compressed."""
+    remote: bool = False
+    """Whether another core has it: this one moves parts of it to itself, in place, and no more."""
 
     @property
     def bytes(self) -> int:

@@ -1,0 +1,166 @@
+"""Programs for several cores: one for each, planned as if it were alone, and all of them in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tiling.choose import Estimate
+from tiling.cores import Division, Way, can_split, divide
+from tiling.expr import BYTES
+from tiling.nest import Nest
+from tiling.plan import Infeasible, plan
+from tiling.program import Image, Operand, Program, Section
+from tiling.target import Target
+
+TRIES = 3
+"""How often tensors whose buffers did not stay in the scratchpads are put in the common memory."""
+
+
+@dataclass(frozen=True, repr=False)
+class SpreadProgram(Program):
+    """A program of several cores, whose scratchpads are one behind the other.
+
+    Its sections are in an order that computes what a single core would. On a machine each core goes through
+    its own as soon as it can.
+    """
+
+    cores: tuple[Program, ...]
+    """What each core does, at addresses of its own scratchpad."""
+    turns: tuple[int, ...]
+    """Whose turn each section is."""
+    phases: tuple[int, ...]
+    """Numbers that rise along the sections; those with the same one need nothing of each other."""
+    ways: tuple[Way, ...]
+    """How each nest is shared."""
+    undivided: frozenset[str]
+    """Members of nests that one core does alone."""
+
+    @property
+    def split(self) -> str:
+        """How it is shared, in a few words."""
+        names: list[str] = [way for way in ("rows", "channels") if way in self.ways]
+        stages = {way for way in self.ways if isinstance(way, int)}
+        if len(stages) > 1:
+            names.append(f"layers on {len(stages)} cores")
+        return " and ".join(names) or "nothing: one core does all"
+
+    @property
+    def pulls(self) -> tuple[bool, ...]:
+        """Which sections take something from another core."""
+        return tuple(is_pull(section, self.cores[core]) for section, core in self._pairs())
+
+    @property
+    def pulled_bytes(self) -> int:
+        """Bytes that go from one core to another."""
+        return sum(pulled_bytes(s) for s, core in self._pairs() if is_pull(s, self.cores[core]))
+
+    def _pairs(self) -> zip[tuple[Section, int]]:
+        return zip(self.sections, self.turns, strict=True)
+
+
+def is_pull(section: Section, program: Program) -> bool:
+    """Whether a section of a core's program takes something from another core."""
+    return any(program.operands[access.operand].remote for access in section.nest.reads)
+
+
+def pulled_bytes(section: Section) -> int:
+    """What a pull moves."""
+    return section.nest.points * BYTES[section.nest.reads[0].type]
+
+
+def plan_cores(
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    cores: int,
+    ways: Sequence[Way],
+    estimate: Estimate | None = None,
+) -> SpreadProgram | Infeasible:
+    """The program of several cores with this target each, which share the nests in these ways."""
+    single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
+    target = target if single else replace(target, cascading=False)
+    shared: set[str] = set()
+    for attempt in range(TRIES):
+        division = divide(nests, operands, ways, cores, shared)
+        programs: list[Program] = []
+        for core in range(cores):
+            made = plan(division.nests(core), division.operands[core], target, estimate)
+            if isinstance(made, Infeasible):
+                return made
+            programs.append(made)
+        outside = _outside(division, programs)
+        if not outside or attempt == TRIES - 1:
+            break
+        shared |= outside
+    alone = [nest.members for nest, way in zip(nests, ways, strict=True) if not can_split(nest, way)]
+    undivided = frozenset(name for members in alone for name in members)
+    return _merged(division, programs, operands, tuple(ways), undivided)
+
+
+def _outside(division: Division, programs: Sequence[Program]) -> set[str]:
+    """Tensors of which some buffer is not in its scratchpad: they are better off in the common memory."""
+    far = {
+        operand.name
+        for program in programs
+        for operand in program.operands.values()
+        if operand.kind == "temporary" and operand.place == "offchip"
+    }
+    return {name for name, buffers in division.spread.items() if not far.isdisjoint(buffers)}
+
+
+def _merged(
+    division: Division,
+    programs: Sequence[Program],
+    operands: Mapping[str, Operand],
+    ways: tuple[Way, ...],
+    undivided: frozenset[str],
+) -> SpreadProgram:
+    """All cores' programs in one, each with its stretch of the scratchpad and of the arena."""
+    target = programs[0].target
+    room = -(-(target.scratch_bytes or 0) // target.alignment) * target.alignment
+    known: dict[str, Operand] = {n: o for n, o in operands.items() if o.kind in ("input", "output")}
+    arena = 0
+    for core, program in enumerate(programs):
+        for name, one in program.operands.items():
+            if one.kind == "temporary":
+                shift = core * room if one.place == "scratchpad" else arena
+                known[name] = replace(one, offset=one.offset + shift)
+            elif one.kind == "constant":
+                known[name] = one
+        arena += -(-program.arena_bytes // target.alignment) * target.alignment
+    for program in programs:
+        for name in program.operands:
+            if name not in known:  # in the common memory, for as long as the program runs
+                known[name] = replace(operands[name], offset=arena)
+                arena += -(-known[name].bytes // target.alignment) * target.alignment
+    steps = [iter(program.sections) for program in programs]
+    turns = tuple(turn.core for turn in division.turns)
+    phases = tuple(turn.phase for turn in division.turns)
+    if len(set(turns)) == 1:  # alone, a core may work in stripes
+        turns = turns[:1] * len(programs[turns[0]].sections)
+        phases = tuple(range(len(turns)))
+    return SpreadProgram(
+        replace(target, name=f"{len(programs)} × {target.name}", scratch_bytes=room * len(programs)),
+        known,
+        tuple(_moved(next(steps[core]), core * room) for core in turns),
+        arena,
+        max((core * room + p.scratch_bytes for core, p in enumerate(programs)), default=0),
+        tuple(programs),
+        turns,
+        phases,
+        ways,
+        undivided,
+    )
+
+
+def _moved(section: Section, shift: int) -> Section:
+    """The section with its boxes further on."""
+    if not shift:
+        return section
+
+    def moved(image: Image | None) -> Image | None:
+        return None if image is None else replace(image, address=image.address + shift)
+
+    images, own = tuple(moved(image) for image in section.images), moved(section.accumulator)
+    return Section(section.nest, section.loops, images, own, section.shared)
