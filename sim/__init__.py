@@ -34,9 +34,10 @@ if TYPE_CHECKING:
         Planner,
         ReductionUnit,
         Scratchpad,
+        Topology,
         VectorUnit,
     )
-    from sim.report import Report, ReportError
+    from sim.report import CoresReport, Report, ReportError
 
 _WHERE = {
     "sim.explore.errors": "SpaceError",
@@ -46,17 +47,18 @@ _WHERE = {
     "sim.machine.errors": "MachineError MachineFileError MachineWarning UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
-    "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad VectorUnit",
-    "sim.report": "Report ReportError",
+    "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad Topology VectorUnit",
+    "sim.report": "CoresReport Report ReportError",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
     "Machine", "machine", "machines", "configurations", "load_machine",
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
+    "Topology",
     "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
     "Planner", "Energy",
-    "Report",
+    "CoresReport", "Report",
     "Space", "Range",
     "MachineError", "MachineFileError", "MachineWarning", "ReportError", "SpaceError", "UnknownMachineError",
 ]  # fmt: skip

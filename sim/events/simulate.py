@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from sim.events.cores import follow_together
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
@@ -14,6 +15,7 @@ from sim.machine.machine import Machine
 from sim.report.contents import contents
 from sim.report.report import Report
 from tiling.program import Program
+from tiling.spread import SpreadProgram
 
 
 class Simulator:
@@ -66,6 +68,9 @@ def simulate(
     costs: CostModel | None = None,
 ) -> Report:
     """What a program takes on a machine; `labels` are names of operators by those of the nodes."""
+    if isinstance(program, SpreadProgram):
+        return follow_together(program, machine, labels or {})
+    machine = machine.core
     if costs is not None:
         return Simulator(machine, costs).simulate(program, labels)
     return _simulator(machine).simulate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from math import ceil
 from pathlib import Path
@@ -26,6 +26,7 @@ from sim.machine.parts import (
     Planner,
     ReductionUnit,
     Scratchpad,
+    Topology,
     VectorUnit,
 )
 from sim.machine.paths import leaves, merged, named, paths
@@ -52,7 +53,9 @@ class Machine(Part):
     """Where figures come from, by the path of the field: `offchip.read_latency_cycles`."""
     clock_hz: Clock
     cores: Annotated[int, count("an NPU has", 1024, 2, "cores")] = 1
-    """How many arrays with all else that is beside them share the work; the memories are shared."""
+    """How many arrays with all else that is beside them share each tile's work; with a topology, networks."""
+    topology: Topology | None = None
+    """How cores are connected that work each on its own part; they share the off-chip memory."""
     offchip: OffChip
     scratchpad: Scratchpad
     dma: Dma = Dma()
@@ -89,12 +92,38 @@ class Machine(Part):
             "flash cannot be written while a program runs; use scratchpad, or another offchip.kind",
         )
         if array is not None:
-            yield from array.rules(self.cores)
+            yield from array.rules(1 if self.topology else self.cores)
+        if self.topology is not None:
+            yield from self._topology_rules(self.topology)
         rate = self.offchip_bytes_per_cycle
         yield (
             rate is not None and rate > MOST_BYTES_PER_CYCLE,
             "offchip.bandwidth_bytes_per_second",
             f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; null is unlimited",
+        )
+
+    def _topology_rules(self, topology: Topology) -> Iterator[tuple[bool, str, str]]:
+        """What cores that work each for itself ask of the rest."""
+        yield (
+            self.cores == 1,
+            "cores",
+            "a topology connects several cores, but there is 1; set cores to 2 or more, or topology to null",
+        )
+        for name, place in self.memory.model_dump().items():
+            text = "cores find what they share in the off-chip memory; with a topology it is offchip"
+            yield place == "scratchpad", f"memory.{name}", text
+        columns = topology.columns
+        yield (
+            columns is not None and (topology.network == "bus" or columns > self.cores),
+            "topology.columns",
+            f"{columns} columns are for a mesh of at least as many cores, not for {self.cores} on a "
+            f"{topology.network}; set it to null",
+        )
+        part = self.scratchpad.bytes // self.cores
+        yield (
+            topology.scratchpad == "shared" and part < 2 * self.scratchpad.alignment_bytes,
+            "scratchpad.bytes",
+            f"{self.scratchpad.bytes} bytes are {part} for each of {self.cores} cores; more are needed",
         )
 
     def notes(self) -> Iterator[Fault]:
@@ -118,11 +147,11 @@ class Machine(Part):
 
     @cached_property
     def target(self) -> Target:
-        """What the planner may know of it."""
+        """What the planner may know of it; of cores with a topology, of each."""
         mode = self.memory
         return Target(
             self.name,
-            scratch_bytes=self.scratchpad.bytes,
+            scratch_bytes=self.core.scratchpad.bytes,
             alignment=self.scratchpad.alignment_bytes,
             weights=mode.weights,
             values=mode.activations,
@@ -143,6 +172,11 @@ class Machine(Part):
     def macs_per_cycle(self) -> int:
         """Products a cycle of all cores at the full rate; 0 without an array."""
         return 0 if self.array is None else self.array.full_rate * self.cores
+
+    @property
+    def core(self) -> Machine:
+        """One core of a topology with the whole off-chip memory for itself, as a machine of its own."""
+        return self if self.topology is None else _core_of(self)
 
     def source(self, path: str) -> str:
         """The source of a field's figure; empty if there is none."""
@@ -186,6 +220,20 @@ class Machine(Part):
 
     def _repr_html_(self) -> str:
         return html(self)
+
+
+@lru_cache(maxsize=32)
+def _core_of(machine: Machine) -> Machine:
+    pad, energy, count = machine.scratchpad, machine.energy, machine.cores
+    assert machine.topology is not None
+    if machine.topology.scratchpad == "shared":
+        room = pad.bytes // count // pad.alignment_bytes * pad.alignment_bytes
+        pad = pad.model_copy(update={"bytes": room})
+    energy = energy.model_copy(update={"leakage_watts": energy.leakage_watts / count})
+    alone: dict[str, Any] = {"cores": 1, "topology": None, "scratchpad": pad, "energy": energy}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MachineWarning)
+        return machine.model_copy(update={**alone, "sources": Table()})
 
 
 def line(machine: Machine) -> str:

@@ -13,6 +13,7 @@ from sim.machine.figures import Figure, Table, count, cycles, table
 from tiling.scalars import TABLE, Cost
 
 Place = Literal["scratchpad", "offchip"]
+Split = Literal["best", "rows", "channels", "pipeline"]
 Cycles = Annotated[int, cycles("a time has")]
 Rate = Annotated[float, Figure("a rate", "a rate is", 1e-9, 1e18, 4e9, whole=False)]
 Bandwidth = Annotated[float, Figure("a bandwidth", "a memory moves", 1.0, 1e16, 4e9, "bytes a second", False)]
@@ -150,6 +151,8 @@ class Planner(Part):
     """Whether a box may have a second copy, which is filled while the first is used."""
     cascading: bool = True
     """Whether chains of operators may run in stripes, so that what they pass on stays in the scratchpad."""
+    split: Split = "best"
+    """How cores with a topology share a network: by rows or channels of each result, or by layers."""
 
 
 class VectorUnit(Part):
@@ -172,6 +175,21 @@ class ReductionUnit(Part):
 
     lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
     fill_cycles: Cycles = 0
+
+
+class Topology(Part):
+    """How cores stand to each other that each have units, a DMA and a time of their own."""
+
+    scratchpad: Literal["own", "shared"] = "own"
+    """Whether each core has a whole scratchpad, or an equal part of one that all reach through its ports."""
+    network: Literal["bus", "mesh"] = "bus"
+    """What carries data from one scratchpad to another: one bus, or links between neighbours in a grid."""
+    columns: Annotated[int, count("a mesh has", 1024, 2, "columns")] | None = None
+    """Of a mesh, whose cores are counted row by row; None for a grid that is nearly a square."""
+    bandwidth_bytes_per_second: Bandwidth | None = None
+    """Of the bus, or of each link of the mesh in each direction."""
+    hop_latency_cycles: Cycles = 0
+    """Of the bus, or of each link on the way."""
 
 
 class Energy(Part):

@@ -27,10 +27,16 @@ def _rows(part: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
         if name == "array":
             for one in ARRAYS.values():
                 yield from _rows(one, f"{path}.")
-        elif isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _rows(kind, f"{path}.")
+        elif parts := [one for one in (kind, *get_args(kind)) if _is_part(one)]:
+            if field.default is None:
+                yield path, "null", "a part of a machine, or null"
+            yield from _rows(parts[0], f"{path}.")
         else:
             yield path, _default(field), _sensible(name, field)
+
+
+def _is_part(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _default(field: FieldInfo) -> str:

@@ -13,7 +13,7 @@ _UNITS = {"cycles": "cycles", "lanes": "elements/cycle", "rates": "× full rate"
 def value_text(name: str, value: Any) -> str:
     """A figure with its unit, which the name of its field says."""
     if value is None:
-        return "unlimited"
+        return "none" if name in ("array", "topology", "columns") else "unlimited"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):

@@ -8,6 +8,7 @@ imported, of `sim` only `files` and `tables`.
 """
 
 from sim.report.compare import Comparison
+from sim.report.cores import CoresReport
 from sim.report.report import Report
 from sim.report.values import (
     CAUSES,
@@ -33,6 +34,7 @@ __all__ = [
     "UNITS",
     "Comparison",
     "Content",
+    "CoresReport",
     "OperatorReport",
     "Report",
     "ReportError",

@@ -95,12 +95,16 @@ def to_json(report: Account) -> str:
 
 def from_json(kind: type[Some], source: str | Path) -> Some:
     """A report from JSON text (it starts with a brace) or from a file with it."""
+    return from_dict(kind, json_of(source))
+
+
+def json_of(source: str | Path) -> Any:
+    """What JSON text (it starts with a brace) or a file with it says."""
     text = source if isinstance(source, str) and source.lstrip().startswith("{") else read_text(source)
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ReportError(f"not JSON: {error}") from None
-    return from_dict(kind, data)
 
 
 def to_csv(*reports: Account) -> str:
@@ -155,6 +159,8 @@ def _plain(name: str, value: Any) -> Any:
         ]
     if isinstance(value, Mapping):
         return dict(value)
+    if name == "cores":
+        return [to_dict(one) for one in value]
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -26,6 +26,10 @@ class Report(Account):
 
         return joined(reports, program)
 
+    def whole(self) -> Report:
+        """The report without what it says of cores."""
+        return self
+
     def compare(self, *others: Report) -> Comparison:
         """A comparison of this report with others."""
         from sim.report.compare import Comparison
@@ -44,9 +48,13 @@ class Report(Account):
     # How it looks.
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, operators: int | None = None) -> str:
+        """The totals, and a line for each operator, or for so many of the slowest ones."""
         from sim.report.text import report_text
 
-        return report_text(self)
+        return report_text(self, operators)
 
     def __repr__(self) -> str:
         from sim.report.text import report_line

@@ -29,6 +29,8 @@ TARGETS = ("host", "tiny")
 MACHINE = "ethos-u55-128"
 
 STRATEGIES = ("grid", "random", "latin", "sobol", "nsga2", "tpe")
+SPLITS = ("best", "rows", "channels", "pipeline")
+"""How cores share a model."""
 SHELLS = ("bash", "zsh", "fish")
 SOURCES = ("tflite", "tensorflow", "onnx", "torch", "jax", "nnef")
 """Formats whose operators can be listed."""
@@ -396,6 +398,10 @@ def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )
+    parser.add_argument("--cores", type=natural, metavar="N",
+                        help="so many cores, each with a scratchpad and a DMA of its own")  # fmt: skip
+    parser.add_argument("--split", choices=SPLITS, metavar="HOW",
+                        help=f"how cores share a model: {', '.join(SPLITS)}")  # fmt: skip
     parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
                         help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
     parser.add_argument(

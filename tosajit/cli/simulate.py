@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.report import Comparison, Report, ReportError
-from sim.report.text import report_text
 from sim.report.values import Mode
 from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
 from tosajit.cli.loading import loaded
@@ -28,7 +27,7 @@ SHOWN = 4
 
 def run(options: Namespace) -> int:
     """Simulate each model on each machine; a failure on one does not hide the others."""
-    machines = [machine_named(name) for name in options.machine or [MACHINE]]
+    machines = [_shared(machine_named(name), options) for name in options.machine or [MACHINE]]
     written = [text for text in (options.json, options.csv, options.html) if text]
     models = [text for text in written if text.endswith(".tosa")]
     if written.count("-") > 1:
@@ -58,6 +57,26 @@ def machine_named(name: str) -> Machine:
 
     try:
         return machine(name)
+    except MachineError as error:
+        raise InputError(str(error)) from None
+
+
+def _shared(machine: Machine, options: Namespace) -> Machine:
+    """The machine with as many cores as were asked for, which share networks as was asked for."""
+    from sim import MachineError
+
+    changes: dict[str, object] = {}
+    if options.cores is not None:
+        changes |= {
+            "cores": options.cores,
+            "topology": ({} if machine.topology is None else machine.topology.model_dump())
+            if options.cores > 1
+            else None,
+        }
+    if options.split is not None:
+        changes["planner.split"] = options.split
+    try:
+        return machine.replace(changes) if changes else machine
     except MachineError as error:
         raise InputError(str(error)) from None
 
@@ -145,4 +164,4 @@ def _write(reports: list[Report], options: Namespace) -> None:
         elif target:
             form(target)
     if not printed:
-        print(report_text(one, options.operators) if one else shown)
+        print(one.to_text(options.operators) if one else shown)

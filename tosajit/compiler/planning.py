@@ -14,6 +14,7 @@ from tiling.plan import Infeasible, fits, plan
 from tiling.program import Operand, Program
 from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
+from tiling.spread import SpreadProgram
 from tiling.target import Target
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
@@ -27,6 +28,7 @@ ROOMY = Target("any NPU", scratch_bytes=1 << 62)
 """Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
 LARGE = 64
 """Bytes from which on equal constants are one."""
+ONE_CORE = "plans are for one core: take a machine without a topology, or the core of this one: machine.core"
 RANKS = ("contract", "reduce", "map", "move")
 
 
@@ -75,6 +77,8 @@ def planned_for(
     """
     schedule = given.parts.get(groups.name) if given is not None else None
     if schedule is not None or wanted is not None:
+        if machine.topology is not None:
+            raise PlanError(ONE_CORE)
         return _given(groups, machine, schedule or Schedule(), wanted)
     found = _timed(groups, machine)
     if isinstance(found, Infeasible):
@@ -87,6 +91,10 @@ def planned_for(
 def _timed(groups: Groups, machine: Machine) -> Program | Infeasible:
     from sim.planning import estimator
 
+    if machine.topology is not None:
+        from sim.spreading import spread
+
+        return spread(groups.nests, stored_operands(groups, machine), machine)
     return plan(groups.nests, stored_operands(groups, machine), machine.target, estimator(machine))
 
 
@@ -110,6 +118,8 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted 
 
 def schedule_for(planned: Planned) -> Schedule:
     """What was chosen for a part of a graph."""
+    if isinstance(planned.program, SpreadProgram):
+        raise PlanError(ONE_CORE)
     return schedule_of(planned.program, planned.groups.nests, planned.groups.operands)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TypeVar
 
 from tiling.nest import Nest
+from tiling.spread import SpreadProgram
 from tiling.verify import verify_nests
 from tiling.verify_program import verify_program
 from tosajit.compiler.segment import Groups, Planned, Segment
@@ -29,9 +31,18 @@ def verify(value: object) -> list[str]:
         case Groups():
             return verify_nests(value.nests, value.operands, _opaque(value))
         case Planned():
-            buffers = value.program.operands.keys() - value.groups.operands.keys()
-            return verify_program(value.program, _opaque(value.groups), buffers)
+            return verify_program(value.program, _opaque(value.groups), _buffers(value))
     return []
+
+
+def _buffers(planned: Planned) -> set[str]:
+    """Operands that are written again: those of the program alone, and what cores write over a ground."""
+    found = set(planned.program.operands.keys() - planned.groups.operands.keys())
+    if isinstance(planned.program, SpreadProgram):
+        nests = planned.groups.nests
+        writers = Counter(write.access.operand for nest in nests for write in nest.writes)
+        found |= {name for name, count in writers.items() if count > 1}
+    return found
 
 
 def verified(stage: str, value: Made) -> Made:

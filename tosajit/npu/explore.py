@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     Model = Graph | Executable | str | Path
 
 Numbers = NDArray[np.float64]
+UNKNOWN = "the closed form knows no cores with a topology; mode='events' does"
 SMALL = 1000
 """So few points are sooner done here than workers are ready."""
 
@@ -81,6 +82,16 @@ class GraphWork:
 
     def analytic(self, machines: Sequence[Machine]) -> Figures:
         """What the closed form says, of all machines at once."""
+        found = self._closed(machines)
+        spread = np.array([machine.topology is not None for machine in machines], np.bool_)
+        if not spread.any():
+            return found
+        columns = (found.cycles, found.seconds, found.joules, found.offchip_bytes)
+        cycles, seconds, joules, offchip = (np.where(spread, np.nan, column) for column in columns)
+        reasons = [UNKNOWN if one else reason for one, reason in zip(spread, found.reasons, strict=True)]
+        return Figures(cycles, seconds, joules, offchip, tuple(reasons))
+
+    def _closed(self, machines: Sequence[Machine]) -> Figures:
         kinds: dict[int, list[int]] = {}
         steps = [self._steps_for(machine) for machine in machines]
         for number, one in enumerate(steps):

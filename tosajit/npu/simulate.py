@@ -62,7 +62,7 @@ def simulate(
     """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
     * `model` is a graph, an executable or the path of a model; nothing is compiled or run.
-    * `machine` is a name, a file or a value.
+    * `machine` is a name, a file or a value. One of several cores with a topology gives a `CoresReport`.
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
     * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
     * `level` sets the limits that the graph must keep.
@@ -78,6 +78,10 @@ def simulate(
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
     name, graph = named_graph(model)
     chosen = machine_of(machine)
+    if mode == "analytic" and chosen.topology is not None:
+        raise CompileError(
+            f"the closed form knows no cores with a topology, as {chosen.name} has; mode='events' does"
+        )
     given = plan_of(plan)
 
     def timed(other: Graph, on: Machine) -> Report:
@@ -149,7 +153,9 @@ class Network:
             name = f"{name} (without {' '.join(self.hosted)}, on the host)"
         if not times:
             return Report(machine.name, name, mode, machine.clock_hz, 0, ())
-        return replace(times[0][0], program=name) if len(times) == 1 else Report.joined(times, name)
+        if len(times) == 1 and times[0][1] == 1:
+            return replace(times[0][0], program=name)
+        return Report.joined([(report.whole(), count) for report, count in times], name)
 
     @cached_property
     def parts(self) -> tuple[Groups, ...]:
@@ -213,7 +219,9 @@ class _Timing:
                 case Copy():
                     yield self._timed(self._planned(step)), 1
                 case Groups():
-                    yield self._timed(self.network.program(step, self.machine, self.plan)), 1
+                    program = self.network.program(step, self.machine, self.plan)
+                    report = self._timed(program)
+                    yield self._compared(report, program, step), 1
 
     def _timed(self, program: Program) -> Report:
         from sim.analytic import estimate
@@ -223,6 +231,23 @@ class _Timing:
         self._next = self.machine.model_copy(update={"launch_overhead_cycles": 0})
         timed = simulate if self.mode == "events" else estimate
         return timed(program, machine, self.network.labels)
+
+    def _compared(self, report: Report, program: Program, groups: Groups) -> Report:
+        """A report of several cores, with what one of them would take."""
+        from sim.report.cores import CoresReport
+        from tiling.spread import SpreadProgram
+
+        if not isinstance(report, CoresReport) or not isinstance(program, SpreadProgram):
+            return report
+        alone = self._timed_alone(groups)
+        rest = [one.total for one in alone.operators if program.undivided.issuperset(one.members)]
+        return replace(report, alone_cycles=alone.cycles, undivided_cycles=sum(rest))
+
+    def _timed_alone(self, groups: Groups) -> Report:
+        from sim.events import simulate
+
+        machine = self.machine.core
+        return simulate(planned_for(groups, machine).program, machine, self.network.labels)
 
     def _planned(self, copy: Copy) -> Program:
         program = planned_alone([copy.nest], copy.operands, self.machine.target)

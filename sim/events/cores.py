@@ -1,0 +1,384 @@
+"""Several cores beside each other, each with commands, units and a DMA of its own.
+
+All ask one off-chip memory, and one scratchpad where they share it. These serve whoever asks first; each
+core's commands are followed in order, always of that core next whose time is the least, so cores that ask
+for much at once take turns command by command. A core goes on to a section when everything is there that
+others write for it, and when nobody still takes from addresses that it fills. What it takes from others goes
+over the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+from sim.cost.costs import Costs
+from sim.cost.transfer import cycles_of
+from sim.events.body import SectionRun
+from sim.events.folding import folded
+from sim.events.model import Rates, SectionModel
+from sim.events.network import Network
+from sim.events.reporting import Summary, report_of
+from sim.events.sections import Run
+from sim.events.state import LOAD, OFFCHIP, PAD
+from sim.machine.machine import Machine
+from sim.report.cores import CoresReport
+from sim.report.report import Report
+from sim.report.values import OperatorReport, Span, summed
+from tiling.program import Operand, Program, Section
+from tiling.spread import SpreadProgram, is_pull, pulled_bytes
+
+Waits = dict[int, int]
+"""How many sections of other cores must be over."""
+
+
+@dataclass(slots=True)
+class _Pull:
+    """What a core takes from another."""
+
+    source: int
+    origin: Operand
+    target: Operand
+    bytes: int
+    waits: Waits
+    label: str
+
+
+@dataclass(slots=True)
+class _Step:
+    """A section of a core, and what it takes from others before."""
+
+    pulls: list[_Pull]
+    model: SectionModel
+    waits: Waits
+    held: frozenset[int]
+    """First loads that have to wait for other cores."""
+
+
+@dataclass
+class _Shared:
+    """What cores have together."""
+
+    network: Network
+    pad_shared: bool
+    offchip: int = 0
+    pad: int = 0
+    done: list[int] = field(default_factory=list)
+    """How many sections of each core are over."""
+    cores: list[_Core] = field(default_factory=list)
+
+    def lend(self, run: Run) -> None:
+        """Tell a core how far the memories are that it shares."""
+        run.state[OFFCHIP] = self.offchip
+        if self.pad_shared:
+            run.state[PAD] = self.pad
+
+    def take_back(self, run: Run) -> None:
+        """Learn from a core how far they are now."""
+        self.offchip, self.pad = run.state[OFFCHIP], run.state[PAD]
+
+
+class _Core:
+    """A core: its steps, and how far it is."""
+
+    def __init__(self, number: int, program: Program, rates: Rates, launch: int, shared: _Shared) -> None:
+        self.number, self.program, self.rates, self.shared = number, program, rates, shared
+        self.run = Run(program, rates, launch)
+        self.steps: list[_Step] = []
+        self.trailing = 0
+        """Pulls behind the last section."""
+        self.spans: list[Span] = []
+        self.blocked = False
+
+    @property
+    def clock(self) -> int:
+        """From when on it may ask for anything."""
+        state, last = self.run.state, self.run.last
+        return state[LOAD] if last is None else min(state[LOAD], state[last.model.unit])
+
+    def go(self) -> Iterator[None]:
+        """All that the core does, command by command."""
+        run, done = self.run, self.shared.done
+        for step in self.steps:
+            first = run.approach(step.model, step.held)
+            done[self.number] += run.last is not None
+            for pull in step.pulls:
+                yield from self._wait(pull.waits)
+                self._pull(pull)
+                done[self.number] += 1
+                yield
+            yield from self._wait(step.waits)
+            body = run.enter(step.model, first, fold=False)
+            yield
+            yield from _tiles(body, 0)
+        run.finish()
+        done[self.number] += self.trailing + bool(self.steps)
+
+    def _wait(self, waits: Waits) -> Iterator[None]:
+        done = self.shared.done
+        while any(done[core] < count for core, count in waits.items()):
+            self.blocked = True
+            yield
+        self.blocked = False
+
+    def _pull(self, pull: _Pull) -> None:
+        """Take something from another core, behind all that the DMA has been asked to load."""
+        run, other = self.run, self.shared.cores[pull.source]
+        state, target, origin = run.state, pull.target, pull.origin
+        start = max(state[LOAD], run.written.get(origin.name, 0))
+        low, high = _span(target)
+        if target.place == "scratchpad":
+            start = max(start, run.pad.free(low, high))
+        setup, inside = self.rates.transfers.setup, cycles_of(pull.bytes, self.rates.pad)
+        end = start + setup + self._far(pull, start)
+        if self.shared.pad_shared:
+            state[PAD] = max(state[PAD], start) + 2 * inside
+            end = max(end, state[PAD])
+        else:
+            end = max(end, self.shared.network.carry(pull.source, self.number, pull.bytes, start + setup))
+            for one in (state, other.run.state):
+                one[PAD] = max(one[PAD], start) + inside
+                end = max(end, one[PAD])
+        state[LOAD] = end
+        run.written[target.name] = max(run.written.get(target.name, 0), end)
+        if target.place == "scratchpad":
+            run.pad.write(low, high, target.name, start, end)
+        if origin.place == "scratchpad":
+            other.run.pad.read(*_span(origin), end)
+        self.spans.append(Span("network", pull.label, "load", start, end - start))
+
+    def _far(self, pull: _Pull, start: int) -> int:
+        """Cycles that the off-chip memory takes for buffers that are there."""
+        count = (pull.origin.place == "offchip") + (pull.target.place == "offchip")
+        if not count:
+            return 0
+        busy, state = count * self.rates.transfers.port_cycles(1, pull.bytes), self.run.state
+        state[OFFCHIP] = max(state[OFFCHIP], start) + busy
+        return state[OFFCHIP] - start + self.rates.transfers.read_latency
+
+
+def _tiles(body: SectionRun, depth: int) -> Iterator[None]:
+    """All tiles of a section but the last, which is pending then."""
+    if depth == body.model.depth:
+        return
+    first = True
+    for step, count in body.model.tiles.walks[depth].runs:
+        for _ in range(count):
+            if not first:
+                body.advance(depth, step)
+                yield
+            first = False
+            yield from _tiles(body, depth + 1)
+
+
+def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:
+    """What each core does on a machine, by core."""
+    core = machine.core
+    rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
+    assert machine.topology is not None
+    shared = _Shared(Network(machine), machine.topology.scratchpad == "shared")
+    written: dict[str, int] = {}
+    for number, one in enumerate(program.cores):
+        made = _Core(number, one, rates, machine.launch_overhead_cycles, shared)
+        made.run.written = written
+        shared.cores.append(made)
+    shared.done = [0] * len(shared.cores)
+    _give_out(program, shared, rates, costs)
+    _go(shared)
+    return [_report(one, core, labels) for one in shared.cores]
+
+
+def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs) -> None:
+    """The steps of all cores, with what each has to wait for."""
+    past = _Past([0] * len(program.cores), {}, [[] for _ in program.cores])
+    now = 0
+    pulls: list[list[_Pull]] = [[] for _ in program.cores]
+    for core, phase in zip(program.turns, program.phases, strict=True):
+        if phase != now:
+            past.settle()
+            now = phase
+        own = program.cores[core]
+        section = own.sections[past.places[core]]
+        past.places[core] += 1
+        waits, held = past.waits(core, section, own)
+        if is_pull(section, own):
+            pull = _pull_of(program, core, section, waits)
+            pulls[core].append(pull)
+            if pull.origin.place == "scratchpad":
+                past.taken[pull.source].append((*_span(pull.origin), core, past.places[core]))
+        else:
+            model = SectionModel(section, own.operands, rates, costs)
+            slots = frozenset(n for n, slot in enumerate(model.loads) if slot.access.operand in held)
+            shared.cores[core].steps.append(_Step(pulls[core], model, waits, slots))
+            pulls[core] = []
+        past.note(core, section)
+    for one, left in zip(shared.cores, pulls, strict=True):
+        one.trailing = len(left)
+
+
+@dataclass(slots=True)
+class _Past:
+    """What the sections so far have written, and taken from others."""
+
+    places: list[int]
+    """How many each core has."""
+    writers: dict[str, Waits]
+    taken: list[list[tuple[int, int, int, int]]]
+    """By core, addresses that others take from: first, end, by whom, and as which of its sections."""
+    fresh: list[tuple[str, int, int]] = field(default_factory=list)
+    """What this phase writes, which core, and as which of its sections."""
+
+    def waits(self, core: int, section: Section, program: Program) -> tuple[Waits, set[str]]:
+        """What has to be over on other cores before a section, and what it cannot load earlier."""
+        names = set(section.nest.operands) & self.writers.keys()
+        waits: Waits = {}
+        for name in names:
+            _raise(waits, self.writers[name], but=core)
+        held = {name for name in names if self.writers[name].keys() - {core}}
+        filled = _filled(section, program)
+        for low, high, taker, count in self.taken[core]:
+            hit = {name for first, end, name in filled if first < high and low < end}
+            if hit:
+                _raise(waits, {taker: count}, but=core)
+                held |= hit
+        return waits, held
+
+    def note(self, core: int, section: Section) -> None:
+        """A section comes next on a core."""
+        self.fresh += [(write.access.operand, core, self.places[core]) for write in section.nest.writes]
+
+    def settle(self) -> None:
+        """A phase is over: later ones wait for what it writes."""
+        for name, core, count in self.fresh:
+            self.writers.setdefault(name, {})[core] = count
+        self.fresh.clear()
+
+
+def _pull_of(program: SpreadProgram, core: int, section: Section, waits: Waits) -> _Pull:
+    """A section as what it takes from which core."""
+    (read,), (write,) = section.nest.reads, section.nest.writes
+    source, origin = next(
+        (number, one.operands[read.operand])
+        for number, one in enumerate(program.cores)
+        if read.operand in one.operands and one.operands[read.operand].kind == "temporary"
+    )
+    target = program.cores[core].operands[write.access.operand]
+    return _Pull(source, origin, target, pulled_bytes(section), waits, section.nest.members[0])
+
+
+def _span(operand: Operand) -> tuple[int, int]:
+    return operand.offset, operand.offset + operand.bytes
+
+
+def _raise(waits: Waits, more: Waits, but: int) -> None:
+    """Wait for more, but not for oneself."""
+    for core, count in more.items():
+        if core != but:
+            waits[core] = max(waits.get(core, 0), count)
+
+
+def _filled(section: Section, program: Program) -> list[tuple[int, int, str]]:
+    """Addresses of a core's scratchpad that a section fills, and with what."""
+    found = []
+    for access, image in zip(section.nest.accesses, section.images, strict=True):
+        if image is not None:
+            found.append((image.address, image.end, access.operand))
+    for write in section.nest.writes:
+        operand = program.operands[write.access.operand]
+        if operand.place == "scratchpad":
+            found.append((operand.offset, operand.offset + operand.bytes, operand.name))
+    if section.accumulator is not None:
+        found.append((section.accumulator.address, section.accumulator.end, ""))
+    return found
+
+
+def _go(shared: _Shared) -> None:
+    """Follow all cores to their ends, always the one whose time is the least, and in turns where equal."""
+    going = [core.go() for core in shared.cores]
+    ready = [(core.clock, 0, core.number) for core in shared.cores]
+    waiting: list[int] = []
+    served = 0
+    while ready:
+        *_, number = heappop(ready)
+        core, before = shared.cores[number], shared.done[number]
+        served += 1
+        shared.lend(core.run)
+        over = next(going[number], going) is going
+        shared.take_back(core.run)
+        if core.blocked:
+            waiting.append(number)
+        elif not over:
+            heappush(ready, (core.clock, served, number))
+        if shared.done[number] != before:
+            for one in waiting:
+                heappush(ready, (shared.cores[one].clock, served, one))
+            waiting.clear()
+    assert not waiting, f"cores {waiting} wait for each other"
+
+
+def follow_together(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> CoresReport:
+    """The report of all cores."""
+    cores = follow(program, machine, labels)
+    last = max(cores, key=lambda report: report.cycles)
+    energy = summed((report.energy, 1) for report in cores)
+    if energy:
+        energy["leakage"] = machine.energy.leakage_watts * last.cycles / machine.clock_hz
+    own = machine.core.scratchpad.bytes
+    return CoresReport(
+        machine=machine.name,
+        program="program",
+        mode="events",
+        clock_hz=machine.clock_hz,
+        cycles=last.cycles,
+        operators=tuple(_joint(cores, last)),
+        busy=summed((report.busy, 1) for report in cores),
+        traffic=summed((report.traffic, 1) for report in cores),
+        peak_scratchpad_bytes=max(report.peak_scratchpad_bytes for report in cores),
+        scratchpad_bytes=own,
+        peak_macs_per_cycle=float(machine.macs_per_cycle),
+        offchip_bytes_per_cycle=machine.offchip_bytes_per_cycle,
+        energy=energy,
+        timeline=tuple(
+            replace(span, unit=f"{report.program} {span.unit}", section=-1)
+            for report in cores
+            for span in report.timeline
+        ),
+        cores=tuple(cores),
+        split=program.split,
+        between_bytes=program.pulled_bytes,
+    )
+
+
+def _joint(cores: Sequence[Report], last: Report) -> Iterator[OperatorReport]:
+    """What an operator does on all cores, with the cycles that it takes of the core that ends last."""
+    parts: dict[tuple[str, ...], list[tuple[Report, OperatorReport]]] = {}
+    for report in cores:
+        for operator in report.operators:
+            parts.setdefault(operator.members, []).append((report, operator))
+    for same in sorted(parts.values(), key=lambda one: min(operator.start for _, operator in one)):
+        mine = [operator for _, operator in same]
+        shown = next((operator for report, operator in same if report is last), None)
+        yield replace(
+            mine[0],
+            sections=(),
+            cycles={} if shown is None else shown.cycles,
+            lanes={} if shown is None else shown.lanes,
+            busy=summed((operator.busy, 1) for operator in mine),
+            macs=sum(operator.macs for operator in mine),
+            operations=sum(operator.operations for operator in mine),
+            traffic=summed((operator.traffic, 1) for operator in mine),
+            energy=summed((operator.energy, 1) for operator in mine),
+            detail=summed((operator.detail, 1) for operator in mine),
+            start=min(operator.start for operator in mine),
+            end=max(operator.end for operator in mine),
+        )
+
+
+def _report(core: _Core, machine: Machine, labels: Mapping[str, str]) -> Report:
+    run, models = core.run, [step.model for step in core.steps]
+    for ran in run.ran:
+        ran.events = folded(ran.events)
+    report = report_of(machine, Summary.of(machine, core.program, models), run, labels)
+    timeline = sorted((*report.timeline, *core.spans), key=lambda span: span.first)
+    return replace(report, program=f"core {core.number}", timeline=tuple(timeline))

@@ -1,0 +1,58 @@
+"""What carries data from one core's scratchpad to another's: a bus, or the links of a mesh."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import isqrt
+
+from sim.cost.transfer import cycles_of
+from sim.machine.machine import Machine
+from sim.machine.parts import Topology
+
+Link = tuple[int, int]
+"""From one core to its neighbour; the bus is one from -1 to -1."""
+BUS: Link = (-1, -1)
+
+
+class Network:
+    """The links of a machine, each of which carries one transfer after another."""
+
+    def __init__(self, machine: Machine) -> None:
+        assert machine.topology is not None
+        self.topology: Topology = machine.topology
+        rate = self.topology.bandwidth_bytes_per_second
+        self.rate = None if rate is None else rate / machine.clock_hz
+        self.columns = self.topology.columns or columns(machine.cores)
+        self.free: dict[Link, int] = {}
+        """When each link has carried all that was given to it."""
+        self.carried: dict[Link, int] = {}
+        """Bytes that went over each link."""
+
+    def route(self, source: int, target: int) -> list[Link]:
+        """The links from one core to another: along the row first, then along the column."""
+        if self.topology.network == "bus":
+            return [BUS]
+        (row, column), (last_row, last_column) = divmod(source, self.columns), divmod(target, self.columns)
+        stops = [source]
+        while column != last_column:
+            column += 1 if column < last_column else -1
+            stops.append(row * self.columns + column)
+        while row != last_row:
+            row += 1 if row < last_row else -1
+            stops.append(row * self.columns + column)
+        return list(pairwise(stops))
+
+    def carry(self, source: int, target: int, size: int, start: int) -> int:
+        """When so many bytes that leave at `start` at the earliest have arrived."""
+        links, busy = self.route(source, target), cycles_of(size, self.rate)
+        for link in links:
+            start = max(start, self.free.get(link, 0))
+        for link in links:
+            self.free[link] = start + busy
+            self.carried[link] = self.carried.get(link, 0) + size
+        return start + busy + len(links) * self.topology.hop_latency_cycles
+
+
+def columns(cores: int) -> int:
+    """Of a grid that is as nearly a square as a whole one can be."""
+    return cores // max(n for n in range(1, isqrt(cores) + 1) if cores % n == 0)

@@ -1,0 +1,118 @@
+"""How a network is shared among the cores of a machine: as it was asked for, or as it takes the least time.
+
+By rows every core loads all weights, and takes a few rows from its neighbours; by channels each loads its
+own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
+follows the network in both ways, shares every group in the way in which it took less, and takes what ends
+first: that, one of the two, or everything on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sim.events.cores import follow
+from sim.events.simulate import simulate
+from sim.machine.machine import Machine
+from sim.machine.parts import Split
+from sim.planning import estimator
+from sim.report.report import Report
+from tiling.cores import Way
+from tiling.nest import Nest
+from tiling.plan import Infeasible, plan
+from tiling.program import Operand
+from tiling.spread import SpreadProgram, plan_cores
+
+
+def spread(
+    nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine, split: Split | None = None
+) -> SpreadProgram | Infeasible:
+    """The program of all cores of a machine."""
+    spreader = _Spreader(nests, operands, machine)
+    match split or machine.planner.split:
+        case "best":
+            return spreader.best()
+        case "pipeline":
+            return spreader.pipeline()
+        case way:
+            return spreader.planned([way] * len(nests))
+
+
+def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
+    """Cycles of each group in a report."""
+    known = {operator.members: operator.total for operator in report.operators}
+    shares = {members_of(nest): 0 for nest in nests}
+    for nest in nests:
+        shares[members_of(nest)] += 1
+    return [known.get(members_of(nest), 0) // shares[members_of(nest)] for nest in nests]
+
+
+def members_of(nest: Nest) -> tuple[str, ...]:
+    """What a group is known by in reports."""
+    return tuple(dict.fromkeys(nest.members))
+
+
+WAYS: tuple[Way, ...] = ("rows", "channels")
+
+
+class _Spreader:
+    """A network and a machine, and the ways that have been followed."""
+
+    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine) -> None:
+        self.nests, self.operands, self.machine = nests, operands, machine
+        self.found: list[tuple[int, SpreadProgram]] = []
+
+    def planned(self, ways: Sequence[Way]) -> SpreadProgram | Infeasible:
+        """The program in which groups are shared in these ways, each core with its share of the bandwidth."""
+        machine, core = self.machine, self.machine.core
+        rate = core.offchip.bandwidth_bytes_per_second
+        alone = all(way == ways[0] and isinstance(way, int) for way in ways)
+        if rate is not None and not alone:
+            core = core.replace({"offchip.bandwidth_bytes_per_second": rate / machine.cores})
+        return plan_cores(self.nests, self.operands, machine.target, machine.cores, ways, estimator(core))
+
+    def best(self) -> SpreadProgram | Infeasible:
+        """The fastest of some."""
+        times = []
+        for way in WAYS:
+            made = self._followed([way] * len(self.nests))
+            if isinstance(made, Infeasible):
+                return made
+            times.append(made)
+        self._followed([WAYS[taken.index(min(taken))] for taken in zip(*times, strict=True)])
+        self._followed([0] * len(self.nests))
+        return min(self.found, key=lambda one: one[0])[1]
+
+    def _followed(self, ways: Sequence[Way]) -> list[int] | Infeasible:
+        """How long each group takes in these ways, on the core where it takes longest."""
+        program = self.planned(ways)
+        if isinstance(program, Infeasible):
+            return program
+        reports = follow(program, self.machine, {})
+        self.found.append((max(report.cycles for report in reports), program))
+        times = [alone_times(report, self.nests) for report in reports]
+        return [max(taken) for taken in zip(*times, strict=True)]
+
+    def pipeline(self) -> SpreadProgram | Infeasible:
+        """A run of groups for each core, such that the longest is as short as can be."""
+        machine = self.machine.core
+        alone = plan(self.nests, self.operands, machine.target, estimator(machine))
+        if isinstance(alone, Infeasible):
+            return alone
+        times = alone_times(simulate(alone, machine), self.nests)
+        low, high = max(times, default=0), sum(times)
+        while low < high:
+            middle = (low + high) // 2
+            enough = max(_stages(times, middle), default=0) < self.machine.cores
+            low, high = (low, middle) if enough else (middle + 1, high)
+        return self.planned(_stages(times, low))
+
+
+def _stages(times: Sequence[int], bound: int) -> list[int]:
+    """The number of the stage of each group where no stage takes longer than the bound."""
+    found, stage, taken = [], 0, 0
+    for time in times:
+        if taken and taken + time > bound:
+            stage, taken = stage + 1, 0
+        taken += time
+        found.append(stage)
+    return found

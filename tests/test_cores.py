@@ -1,0 +1,177 @@
+"""Several cores: the bits are those of one, on any drawn graph, whatever the cores share and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tosajit as tj
+from sim import CoresReport
+from tests.fuzzing import check_calls
+from tests.strategies import Drawn, graphs
+from tests.test_fuzz_graphs import SETTINGS, passes
+from tosajit.compiler.planning import planned_for
+from tosajit.compiler.verify import verify
+from tosajit.npu.simulate import Network
+
+SPLITS = ("rows", "channels", "pipeline", "best")
+
+
+def machine_of(base: str = "systolic-16", cores: int = 2, **changes: Any) -> tj.Machine:
+    """A machine of several cores, without a limit between them unless there is one among the changes."""
+    return tj.machine(base).replace({"cores": cores, "topology": {}, **changes})
+
+
+def two(**changes: Any) -> tj.Machine:
+    return machine_of(**{name.replace("__", "."): value for name, value in changes.items()})
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tj.Machine:
+    """Machines of several cores with little or much room, of either topology."""
+    return machine_of(
+        draw(st.sampled_from(("systolic-16", "dot-256", "tiny"))),
+        draw(st.sampled_from((2, 3, 4, 7))),
+        **{
+            "scratchpad.bytes": draw(st.sampled_from((8192, 1 << 15, 1 << 18))),
+            "topology.scratchpad": draw(st.sampled_from(("own", "shared"))),
+            "topology.network": draw(st.sampled_from(("bus", "mesh"))),
+            "planner.split": draw(st.sampled_from(SPLITS)),
+        },
+    )
+
+
+@settings(**{**SETTINGS, "max_examples": 150})
+@given(graphs(), machines())
+def test_drawn_graphs_give_the_bits_of_the_oracle_on_all_cores(drawn: Drawn, machine: tj.Machine) -> None:
+    def check(drawn: Drawn) -> None:
+        check_calls(drawn, tj.compile(drawn.graph, machine=machine, generic="always"), str(machine))
+
+    passes(check, drawn)
+
+
+@settings(**{**SETTINGS, "max_examples": 60})
+@given(graphs(), machines())
+def test_programs_of_drawn_graphs_are_well_formed_and_take_time(drawn: Drawn, machine: tj.Machine) -> None:
+    for step in Network.of(drawn.graph).steps:
+        made = planned_for(step, machine)  # type: ignore[arg-type]
+        assert verify(made) == []
+    report = tj.simulate(drawn.graph, machine)
+    assert report.cycles == sum(report.causes.values())
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("name", ["ds_cnn", "transformer_tiny", "resnet8"])
+def test_samples_give_their_bits(name: str, split: str) -> None:
+    executable = tj.compile(
+        tj.samples.path(name), machine=two(cores=3, planner__split=split), generic="always"
+    )
+    inputs, outputs = tj.samples.cases(name)[0]
+    for result, expected in zip(executable(*inputs), outputs, strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("name", ["ds_cnn", "transformer_tiny", "resnet8"])
+def test_best_is_no_slower_than_any_way_or_than_one_core(name: str) -> None:
+    graph = tj.samples.load(name)
+    times = {split: tj.simulate(graph, two(planner__split=split)).cycles for split in SPLITS}
+    assert times["best"] <= min(times["rows"], times["channels"], tj.simulate(graph, two().core).cycles)
+
+
+def test_a_report_says_what_each_core_does_and_what_bounds_all() -> None:
+    report = tj.simulate(tj.samples.path("resnet8"), two(topology__bandwidth_bytes_per_second=8e9))
+    assert isinstance(report, CoresReport)
+    assert len(report.cores) == 2
+    assert report.cycles == max(core.cycles for core in report.cores) == sum(report.causes.values())
+    assert report.macs == sum(core.macs for core in report.cores)
+    assert report.traffic.keys() == report.cores[0].traffic.keys() | report.cores[1].traffic.keys()
+    assert report.alone_cycles == tj.simulate(tj.samples.path("resnet8"), two().core).cycles
+    assert report.speedup is not None
+    assert 1 < report.speedup <= min(report.bounds.values())
+    assert report.between_bytes > 0
+    assert {span.unit.split(" ", 2)[2] for span in report.timeline} >= {"array", "network"}
+    processes = {event["pid"] for event in report.trace()["traceEvents"]}
+    assert processes == {1, 2}
+    assert CoresReport.from_json(report.to_json()) == report
+    assert "times as fast as one core" in str(report)
+    assert tj.Report.from_json(report.to_json()).cycles == report.cycles
+
+
+def test_work_by_rows_of_equal_halves_takes_what_one_core_takes_for_a_half() -> None:
+    """Without a limit of the off-chip memory, and with nothing to pass, cores do not meet."""
+
+    def rows(count: int) -> tj.Graph:
+        @tj.jit
+        def scaled(x: Any, y: Any) -> Any:
+            return x * x + y
+
+        return scaled.graph(np.zeros((count, 64), np.int32), np.zeros((count, 64), np.int32))
+
+    machine = two(offchip__bandwidth_bytes_per_second=None, planner__split="rows")
+    whole, half = tj.simulate(rows(64), machine), tj.simulate(rows(32), machine.core)
+    assert whole.cycles == half.cycles
+    assert isinstance(whole, CoresReport)
+    assert whole.between_bytes == 0
+
+
+def test_two_cores_cannot_have_more_than_the_bandwidth() -> None:
+    @tj.jit
+    def added(x: Any, y: Any) -> Any:
+        return x + y
+
+    graph = added.graph(np.zeros((1 << 10, 64), np.int32), np.zeros((1 << 10, 64), np.int32))
+    machine = two(planner__split="rows")
+    report = tj.simulate(graph, machine)
+    assert report.cycles >= report.offchip_bytes / (machine.offchip_bytes_per_cycle or 0)
+    assert report.cycles <= 1.02 * tj.simulate(graph, machine.core).cycles
+
+
+def test_the_halo_of_a_window_is_what_cores_take_from_each_other() -> None:
+    """A 3 × 3 window reaches one row beyond each border between two cores, on both sides."""
+
+    @tj.jit
+    def pooled(x: Any) -> Any:
+        for _ in range(2):
+            x = tj.ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
+        return x
+
+    graph = pooled.graph(np.zeros((1, 16, 16, 8), np.int8))
+    for cores in (2, 4):
+        report = tj.simulate(graph, two(cores=cores, planner__split="rows"))
+        assert isinstance(report, CoresReport)
+        assert report.between_bytes == (cores - 1) * 2 * 16 * 8
+
+
+def test_loops_take_as_long_as_their_programs() -> None:
+    @tj.jit
+    def counted(x: Any) -> Any:
+        return tj.ops.while_loop(lambda v: tj.ops.greater(np.array([9], np.int32), v), lambda v: v + v, x)
+
+    report = tj.simulate(counted.graph(np.ones(1, np.int32)), two(), loop_trips=3)
+    assert report.cycles == sum(report.causes.values()) > 0
+    assert not isinstance(report, CoresReport)
+
+
+def test_the_closed_form_refuses_cores() -> None:
+    with pytest.raises(tj.CompileError, match="the closed form knows no cores with a topology"):
+        tj.simulate(tj.samples.path("ds_cnn"), two(), mode="analytic")
+
+
+def test_explorations_in_closed_form_say_what_they_do_not_know() -> None:
+    space = tj.Space(two(), {"cores": [2, 4]})
+    found = tj.explore(tj.samples.path("ds_cnn"), space, workers=1)
+    assert found.reasons() == {"the closed form knows no cores with a topology; mode='events' does": 2}
+    followed = tj.explore(tj.samples.path("ds_cnn"), space, mode="events", workers=1)
+    assert followed.reasons() == {}
+
+
+def test_plans_are_for_one_core() -> None:
+    graph = tj.samples.load("ds_cnn")
+    with pytest.raises(tj.PlanError, match="plans are for one core"):
+        tj.plan(graph, two())
+    with pytest.raises(tj.PlanError, match="plans are for one core"):
+        tj.simulate(graph, two(), plan=tj.plan(graph, two().core))
