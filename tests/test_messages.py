@@ -46,11 +46,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: tj.compile(small(), threads="2"), "threads is '2', but must be an integer of at least 1"),  # type: ignore[arg-type]
     (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),  # type: ignore[arg-type]
-    (lambda: tj.simulate(doubled), "got a jitted function: doubled.graph(*arguments) gives its graph"),  # type: ignore[arg-type]
+    (lambda: tj.simulate(doubled), "doubled has not been called: give the arguments that are meant"),
     (lambda: tj.simulate(lambda x: x), "make a graph of it with tj.trace(function, *arguments)"),  # type: ignore[arg-type]
     (lambda: tj.simulate(3), "expected a graph, an executable or the path of a model, got int"),  # type: ignore[arg-type]
     (lambda: tj.compile(doubled), "doubled.graph(*arguments) gives its graph for such arguments"),  # type: ignore[arg-type]
-    (lambda: tj.save(doubled, "x.tosa"), "got a jitted function: doubled.graph(*arguments) gives its graph"),  # type: ignore[arg-type]
+    (lambda: tj.save(doubled, "x.tosa"), "as in example_inputs=(x,)"),
     (lambda: tj.to_bytes(doubled), "got a jitted function"),  # type: ignore[arg-type]
     (lambda: tj.to_bytes(tj.compile(small())), "expected a graph, got Executable: pass its .graph"),  # type: ignore[arg-type]
     (lambda: tj.validate(doubled), "got a jitted function"),  # type: ignore[arg-type]

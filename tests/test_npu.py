@@ -15,9 +15,10 @@ import pytest
 import sim
 import tosajit as tj
 from tosajit import ops
+from tosajit.compiler.labels import rank
 from tosajit.compiler.segment import Groups
 from tosajit.graph.operator import OPERATORS
-from tosajit.npu.simulate import Network, _rank, name_of
+from tosajit.npu.simulate import Network, name_of
 
 MODEL = tj.samples.path("ds_cnn")
 MACHINES = [
@@ -140,7 +141,7 @@ def test_equal_graphs_are_fused_once_and_not_kept_alive() -> None:
 def test_nodes_that_tell_most_of_a_group_give_it_its_name(golden: Callable[[str, str], None]) -> None:
     own = {name: one for name, one in OPERATORS.items() if one.__module__.startswith("tosajit.operators")}
     nodes: dict[str, Any] = {name: SimpleNamespace(operator=operator) for name, operator in own.items()}
-    golden("ranks", "\n".join(f"{name} {_rank(node)}" for name, node in sorted(nodes.items())))
+    golden("ranks", "\n".join(f"{name} {rank(node)}" for name, node in sorted(nodes.items())))
 
 
 @pytest.mark.parametrize(

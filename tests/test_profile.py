@@ -90,12 +90,13 @@ def test_products_that_no_array_kernel_does_are_bound_by_bytes(made: tj.Executab
 def test_a_profile_is_a_table_a_page_and_json(made: tj.Executable) -> None:
     found = profiled(made, [[1e-6], [3e-6]])
     lines = str(found).splitlines()
-    assert lines[0].split()[:4] == ["group", "operators", "result", "kernel"]
+    assert lines[0].split()[:4] == ["group", "name", "operators", "result"]
     assert [line.split()[0] for line in lines[1:3]] == ["1", "0"]
     assert [line.split()[0] for line in found.table(in_order=True).splitlines()[1:3]] == ["0", "1"]
     assert len(found.table(top=1).splitlines()) == len(lines) - 1
-    assert lines[-1] == repr(found).strip("<>")
-    assert repr(found).startswith("<Profile: 2 groups in 4.0 µs, where their bounds allow ")
+    assert lines[-1] == found.summary
+    assert found.summary.startswith("Profile: 2 groups in 4.0 µs, where their bounds allow ")
+    assert repr(found) == str(found)
     assert found._repr_html_().count("<tr>") == 3
     assert json.loads(found.to_json())[1]["share"] == 0.75
 
@@ -139,10 +140,10 @@ def test_a_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 TABLE = """\
-group  operators        result   kernel         µs  share  GMAC/s  GB/s  bound  of bound
-    0  CONV2D           INT8[1]  a library's  3.00  75.0%     0.2   3.0  MACs        33%
-    1  ADD SUB MUL      INT8[1]  written      1.00  25.0%                L1          50%
-   12  ADD SUB MUL + 2  INT8[1]  written      0.00   0.0%                L2         100%
+group  name  operators        result   kernel         µs  share  GMAC/s  GB/s  bound  of bound
+    0  n     CONV2D           INT8[1]  a library's  3.00  75.0%     0.2   3.0  MACs        33%
+    1  n     ADD SUB MUL      INT8[1]  written      1.00  25.0%                L1          50%
+   12  n     ADD SUB MUL + 2  INT8[1]  written      0.00   0.0%                L2         100%
 
 Profile: 3 groups in 4.0 µs, where their bounds allow 1.5 µs"""
 

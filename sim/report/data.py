@@ -112,7 +112,17 @@ def to_csv(*reports: Account) -> str:
     return csv_text(_csv_rows(reports))
 
 
-def _csv_rows(reports: Iterable[Account]) -> Iterator[Sequence[Any]]:
+def to_pandas(*reports: Account) -> Any:
+    """The same as a table of pandas, without totals."""
+    try:
+        import pandas
+    except ImportError:
+        raise ReportError("a data frame needs pandas: pip install 'tosajit[table]'") from None
+    head, *rows = _csv_rows(reports, totals=False)
+    return pandas.DataFrame([[None if cell == "" else cell for cell in row] for row in rows], columns=head)
+
+
+def _csv_rows(reports: Iterable[Account], totals: bool = True) -> Iterator[Sequence[Any]]:
     yield (
         *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
         *(f"lanes_{name}" for name in LANES),
@@ -125,7 +135,8 @@ def _csv_rows(reports: Iterable[Account]) -> Iterator[Sequence[Any]]:
         for operator in report.operators:
             head = (*name, operator.label, operator.unit, " ".join(operator.members))
             yield _row(head, operator, report.roofline_of(operator), operator.cycles)
-        yield _row((*name, "total", "", ""), report, report.roofline, report.causes)
+        if totals:
+            yield _row((*name, "total", "", ""), report, report.roofline, report.causes)
 
 
 def _row(

@@ -100,6 +100,12 @@ class Report(Account):
 
         return written(to_csv(self), path)
 
+    def to_pandas(self) -> Any:
+        """The operators as a `pandas.DataFrame`, without totals; it needs pandas."""
+        from sim.report.data import to_pandas
+
+        return to_pandas(self)
+
     def to_html(self, path: str | Path | None = None) -> str:
         """A self-contained interactive page, also written to a file if one is named."""
         from sim.report.page import reports_page

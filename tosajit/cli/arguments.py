@@ -354,6 +354,7 @@ def _profile(parser: ArgumentParser) -> None:
 def _program(parser: ArgumentParser) -> None:
     _model(parser)
     _building(parser)
+    parser.add_argument("--machine", metavar="NAME|FILE", help="show the program of a modelled machine")
     parser.add_argument(
         "--commands", action="store_true", help="print the command stream instead of the loops"
     )

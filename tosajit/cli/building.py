@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiling.target import HOST, TINY
 from tosajit.cli.loading import loaded
 from tosajit.compiling import compile
+from tosajit.errors import InputError
 from tosajit.runtime.executable import Executable
 
+if TYPE_CHECKING:
+    from sim import Machine
+
 _TARGETS = {"host": HOST, "tiny": TINY}
+
+
+def machine_named(name: str) -> Machine:
+    """A machine by its name or from its file."""
+    from sim import MachineError, machine
+
+    try:
+        return machine(name)
+    except MachineError as error:
+        raise InputError(str(error)) from None
 
 
 def limits(options: Namespace) -> dict[str, Any]:
@@ -26,7 +40,8 @@ def limits(options: Namespace) -> dict[str, Any]:
 
 def built(path: Path, options: Namespace) -> Executable:
     """Load and compile a model."""
-    machine = getattr(options, "machine", None)
+    name = getattr(options, "machine", None)
+    machine = None if name is None else machine_named(name)
     return compile(
         loaded(path, options),
         threads=options.threads,

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sim import MachineError
+from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
-from tosajit.errors import InputError
 from tosajit.npu.plan import plan
 
 
 def run(options: Namespace) -> int:
     """Plan a model, and print the plan or write it to a file."""
-    try:
-        found = plan(
-            loaded(options.model, options),
-            options.machine,
-            plan=options.plan,
-            mapping=options.mapping,
-            level=options.level,
-        )
-    except MachineError as error:
-        raise InputError(str(error)) from None
+    found = plan(
+        loaded(options.model, options),
+        machine_named(options.machine),
+        plan=options.plan,
+        mapping=options.mapping,
+        level=options.level,
+    )
     if options.output:
         found.save(options.output)
     if options.json:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sim.report import Comparison, Report, ReportError
 from sim.report.values import Mode
 from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
+from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
 from tosajit.errors import FileError, InputError, TosaError
@@ -49,16 +50,6 @@ def run(options: Namespace) -> int:
 def _refused(text: str, options: Namespace) -> int:
     print_error(text, "UsageError", bool(options.json))
     return USAGE
-
-
-def machine_named(name: str) -> Machine:
-    """A machine by its name or from its file."""
-    from sim import MachineError, machine
-
-    try:
-        return machine(name)
-    except MachineError as error:
-        raise InputError(str(error)) from None
 
 
 def _shared(machine: Machine, options: Namespace) -> Machine:

@@ -6,9 +6,9 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
-from tosajit.cli.simulate import machine_named
 from tosajit.npu.simulate import Mode, name_of, simulate
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os.path import isfile, lexists
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tosajit import files as tosa
 from tosajit.errors import FileError
@@ -15,7 +15,7 @@ from tosajit.files.cursor import Bytes
 from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
-from tosajit.graph.given import as_graph
+from tosajit.graph.given import graph_for
 from tosajit.storage import file_errors, read_file
 
 if TYPE_CHECKING:
@@ -129,20 +129,25 @@ def load_bytes(
     return from_bytes(data, shapes)
 
 
-def save(graph: Graph, path: str | Path, *, form: str | None = None) -> None:
+def save(
+    graph: Any, path: str | Path, *, form: str | None = None, example_inputs: Sequence[Any] | None = None
+) -> None:
     """Write a graph as a `.tosa` file; or, as the name ends, as `.mlir` or as a `.nnef2` folder of NNEF 2.0.
 
     `form` is that of the text of MLIR: `tosa` has attributes in braces, as Arm's tosa-tools read it, `llvm`
     as arguments, as IREE and newer LLVM do, and `generic` is what all tools read.
 
+    A jitted function is saved as its graph for `example_inputs`, or for the arguments of its only call.
+
     A file is written as a whole or not at all; reading it and writing it again gives the same bytes. Raises
     `FileError` if it cannot be written, or if the graph contains something that files cannot hold, and
     `ModelError` with everything that NNEF lacks.
     """
+    graph = graph_for(graph, example_inputs, error=FileError)
     if Path(path).suffix == ".mlir":
         from tosajit.frontends.mlir.writing import save_module
 
-        save_module(as_graph(graph, error=FileError), path, form)
+        save_module(graph, path, form)
         return
     if form is not None:
         raise FileError(f"form is {form!r}, but only texts of MLIR have several forms: name it MODEL.mlir")
@@ -151,7 +156,7 @@ def save(graph: Graph, path: str | Path, *, form: str | None = None) -> None:
         return
     from tosajit.frontends.nnef.writing import save_model
 
-    save_model(as_graph(graph, error=FileError), path)
+    save_model(graph, path)
 
 
 def _of_mlir(data: Bytes, function: str | None, shapes: Shapes | None, name: str, narrow: bool) -> Graph:

@@ -236,14 +236,16 @@ def explore(
     level: LevelName = "8K",
     signature: str | None = None,
     shapes: Shapes | None = None,
+    example_inputs: Sequence[Any] | None = None,
 ) -> Exploration:
     """Search a space for the best machines for one or several models.
 
-    Models are a graph, a path or an executable, or several: a list, a mapping of names to models, or one of
-    models to their weights. Points are evaluated in processes on this computer (`workers`, by default one
-    per core; 0 for none) or by a `dask.distributed` client, and kept in a `store`, from which the same call
-    continues. The best `confirm` points are also run through the event simulator. Ctrl-C returns the points
-    evaluated so far. `signature` and `shapes` are those of `load`, for models that are paths.
+    Models are a graph, a path, an executable or a jitted function, or several: a list, a mapping of names to
+    models, or one of models to their weights. Points are evaluated in processes on this computer (`workers`,
+    by default one per core; 0 for none) or by a `dask.distributed` client, and kept in a `store`, from which
+    the same call continues. The best `confirm` points are also run through the event simulator. Ctrl-C
+    returns the points evaluated so far. `signature` and `shapes` are those of `load`, for paths, and
+    `example_inputs` are arguments of jitted functions; without them, these are the graphs of their calls.
     """
     from sim.explore.explore import Question
     from sim.explore.explore import explore as ask
@@ -253,7 +255,7 @@ def explore(
         raise InputError(f"mode is {mode!r}, but must be 'analytic' or 'events'")
     pool = pool_of(workers, client, mode, points, confirm)
     try:
-        works, places = works_of(models, weights, level, loop_trips, signature, shapes)
+        works, places = works_of(models, weights, level, loop_trips, signature, shapes, example_inputs)
         reading = {
             "signature": signature,
             "shapes": shapes and {name: [*one] for name, one in shapes.items()},
@@ -302,6 +304,7 @@ def works_of(
     loop_trips: int = 1,
     signature: str | None = None,
     shapes: Shapes | None = None,
+    example_inputs: Sequence[Any] | None = None,
 ) -> tuple[tuple[GraphWork, ...], dict[str, str]]:
     """Models as workloads, and the files of those that have one."""
     from tosajit.files import to_bytes
@@ -310,7 +313,7 @@ def works_of(
     works: dict[str, GraphWork] = {}
     places: dict[str, str] = {}
     for given, model, weight in _listed(models, weights):
-        name, graph = named_graph(model, signature, shapes)
+        name, graph = named_graph(model, signature, shapes, example_inputs)
         name = _free(given or name, works)
         works[name] = GraphWork(name, to_bytes(graph), weight, level, loop_trips)
         if isinstance(model, str | Path):

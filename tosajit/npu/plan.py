@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tosajit.compiler.planning import schedule_for
-from tosajit.graph import Graph
-from tosajit.npu.simulate import Network, named_graph
+from tosajit.npu.simulate import Model, Network, named_graph
 from tosajit.plans.checks import check_parts
 from tosajit.plans.given import plan_of
 from tosajit.plans.mapping import Rules, rules_of
 from tosajit.plans.plan import Plan
 from tosajit.profiles import LevelName
-from tosajit.runtime.executable import Executable
 from tosajit.runtime.making import machine_of
 
 if TYPE_CHECKING:
@@ -22,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def plan(
-    model: Graph | Executable | str | Path,
+    model: Model,
     machine: Machine | str | Path = "ethos-u55-128",
     *,
     plan: Plan | str | Path | None = None,
     mapping: Mapping[str, Any] | str | Path | None = None,
     level: LevelName = "8K",
+    example_inputs: Sequence[Any] | None = None,
 ) -> Plan:
     """The plan of a model on a machine: tiles, orders, boxes, stripes and what lives in the scratchpad.
 
@@ -36,10 +35,11 @@ def plan(
     * `mapping` says what is wanted of groups that patterns match, by names of operators or their types, as a
       dictionary or a file: `{"**/depthwise": {"tile": {"oy": 4}, "order": ["c", "oy"]}}`.
     * `level` sets the limits that the graph must keep.
+    * `example_inputs` are arguments of a jitted function; without them, it is the graph of its only call.
 
     `simulate` and `compile` take what it gives as `plan=`. Raises what `simulate` raises.
     """
-    _, graph = named_graph(model)
+    _, graph = named_graph(model, example_inputs=example_inputs)
     chosen, network, given = machine_of(machine), Network.of(graph, level), plan_of(plan)
     if given is not None:
         check_parts(given, [groups.name for groups in network.parts])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from tiling.expr import read
@@ -18,6 +18,7 @@ from tiling.plan import plan as planned_alone
 from tiling.program import Operand, Program
 from tosajit import customs
 from tosajit.checks.validation import check
+from tosajit.compiler.labels import labels_of
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY, planned_for
 from tosajit.compiler.segment import Groups, Planned
@@ -26,7 +27,7 @@ from tosajit.errors import CompileError, PlanError
 from tosajit.frontends import load
 from tosajit.graph import Graph, Node, Value
 from tosajit.graph.extents import Shapes
-from tosajit.graph.given import as_graph
+from tosajit.graph.given import graph_for
 from tosajit.npu.origin import Origin
 from tosajit.npu.steps import Choice, Repeat, Steps
 from tosajit.operators import CUSTOM
@@ -39,34 +40,38 @@ from tosajit.runtime.called import CustomCall
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.making import machine_of
 from tosajit.runtime.steps import ReadVariable, WriteVariable
+from tosajit.tracing.compiled import Jitted
 
 if TYPE_CHECKING:
     from sim import Machine, Report
     from tosajit.plans.mapping import Rules
     from tosajit.plans.plan import Plan
 
+Model = Graph | Executable | Jitted[Any] | str | Path
 Mode = Literal["events", "analytic"]
 Timed = tuple["Report", int]
 """A report, and how often it happens."""
 
 
 def simulate(
-    model: Graph | Executable | str | Path,
+    model: Model,
     machine: Machine | str | Path = "ethos-u55-128",
     *,
     mode: Mode = "events",
     loop_trips: int = 1,
     level: LevelName = "8K",
     plan: Plan | str | Path | None = None,
+    example_inputs: Sequence[Any] | None = None,
 ) -> Report:
     """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
-    * `model` is a graph, an executable or the path of a model; nothing is compiled or run.
+    * `model` is a graph, an executable, the path of a model or a jitted function; nothing is compiled or run.
     * `machine` is a name, a file or a value. One of several cores with a topology gives a `CoresReport`.
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
     * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
     * `level` sets the limits that the graph must keep.
     * `plan`, a value that `tj.plan` has made or its file, says how groups run.
+    * `example_inputs` are arguments of a jitted function; without them, it is the graph of its only call.
 
     Raises `GraphError` if the graph violates the specification, `PlanError` if a group does not fit the
     scratchpad or the plan is not one for this graph and machine, `CompileError` if an operator has no time,
@@ -76,7 +81,7 @@ def simulate(
         raise CompileError(f"mode is {mode!r}, but must be 'events' or 'analytic'")
     if loop_trips < 0:
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
-    name, graph = named_graph(model)
+    name, graph = named_graph(model, example_inputs=example_inputs)
     chosen = machine_of(machine)
     if mode == "analytic" and chosen.topology is not None:
         raise CompileError(
@@ -93,7 +98,10 @@ def simulate(
 
 
 def named_graph(
-    model: Graph | Executable | str | Path, signature: str | None = None, shapes: Shapes | None = None
+    model: Model,
+    signature: str | None = None,
+    shapes: Shapes | None = None,
+    example_inputs: Sequence[Any] | None = None,
 ) -> tuple[str, Graph]:
     """A model with the name that reports give it."""
     name = name_of(model)
@@ -102,11 +110,13 @@ def named_graph(
             return name, model.graph
         case str() | Path():
             return name, load(model, signature=signature, shapes=shapes)
-    return name, as_graph(model, "a graph, an executable or the path of a model")
+    return name, graph_for(model, example_inputs, "a graph, an executable or the path of a model")
 
 
-def name_of(model: Graph | Executable | str | Path) -> str:
+def name_of(model: Model) -> str:
     """The name of a model that nobody has named: that of its file or, if this is `model`, of its folder."""
+    if isinstance(model, Jitted):
+        return str(getattr(model, "__name__", "function"))
     if not isinstance(model, str | Path):
         return "graph"
     path = Path(model)
@@ -118,9 +128,8 @@ class Network:
 
     def __init__(self, graph: Graph, level: LevelName = "8K") -> None:
         self.body = build(check(graph, level=level), Options(ROOMY, run=False))
-        nodes = sorted(graph.nodes, key=_rank)
-        self.opcodes = {node.name: node.operator.opcode for node in nodes}
-        self.labels = {node.name: f"{node.operator.opcode} {node.name}" for node in nodes}
+        self.opcodes = {node.name: node.operator.opcode for node in graph.nodes}
+        self.labels = labels_of(graph)
         """Names of nodes; groups are called by those that come first."""
         customised = (node.operator for node in graph.nodes if isinstance(node.operator, CUSTOM))
         self.hosted = tuple(one.operator_name for one in customised if one.domain_name == customs.DOMAIN)
@@ -191,12 +200,6 @@ def _groups_of(steps: Steps[Groups | Copy]) -> Iterator[Groups]:
 
 _networks: WeakKeyDictionary[Graph, dict[LevelName, Network]] = WeakKeyDictionary()
 """As long as the graphs live."""
-
-
-def _rank(node: Node) -> int:
-    """How well a node tells what a group does: tensor operators best, then reductions, conversions last."""
-    chapter = int(node.operator.section.split(".")[1])
-    return {3: 0, 9: 1, 10: 3, 13: 3, 14: 3}.get(chapter, 2)
 
 
 class _Timing:

@@ -20,8 +20,20 @@ from tosajit.graph import Graph, Node
 from tosajit.host.match import Match, match
 from tosajit.kernels.peaks import Peaks, core_peaks
 
-HEAD = ("group", "operators", "result", "kernel", "µs", "share", "GMAC/s", "GB/s", "bound", "of bound")
-RIGHT = (0, 4, 5, 6, 7, 9)
+HEAD = (
+    "group",
+    "name",
+    "operators",
+    "result",
+    "kernel",
+    "µs",
+    "share",
+    "GMAC/s",
+    "GB/s",
+    "bound",
+    "of bound",
+)
+RIGHT = (0, 5, 6, 7, 8, 10)
 PRODUCTS = "MACs"
 OPERATORS = 3
 """Of a group that are named, if it has more."""
@@ -89,7 +101,7 @@ class Profile(Sequence[GroupTime]):
     def table(self, top: int | None = None, in_order: bool = False) -> str:
         """The slowest groups, or the first ones in order of execution."""
         lines = aligned([HEAD, *self._rows(top, in_order)], right=RIGHT)
-        return "\n".join([*lines, "", repr(self).strip("<>")])
+        return "\n".join([*lines, "", self.summary])
 
     @overload
     def __getitem__(self, index: int) -> GroupTime: ...
@@ -104,9 +116,13 @@ class Profile(Sequence[GroupTime]):
     def __str__(self) -> str:
         return self.table()
 
-    def __repr__(self) -> str:
+    __repr__ = __str__
+
+    @property
+    def summary(self) -> str:
+        """Of all groups, in one line."""
         spent, least = 1e6 * self.seconds, 1e6 * self.bound_seconds
-        return f"<Profile: {len(self)} groups in {spent:.1f} µs, where their bounds allow {least:.1f} µs>"
+        return f"Profile: {len(self)} groups in {spent:.1f} µs, where their bounds allow {least:.1f} µs"
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in HEAD)
@@ -114,13 +130,14 @@ class Profile(Sequence[GroupTime]):
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
             for row in self._rows(None, False)
         )
-        return f"<b>{escape(repr(self).strip('<>'))}</b><table><tr>{head}</tr>{rows}</table>"
+        return f"<b>{escape(self.summary)}</b><table><tr>{head}</tr>{rows}</table>"
 
     def _rows(self, top: int | None, in_order: bool) -> Iterator[tuple[str, ...]]:
         chosen = self.groups if in_order else sorted(self.groups, key=lambda one: one.seconds, reverse=True)
         for one in chosen[:top]:
             yield (
                 str(one.group),
+                plain(one.nodes[-1]) if one.nodes else "",
                 _operators_text(one.operators),
                 one.result,
                 one.kernel,

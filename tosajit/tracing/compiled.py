@@ -20,7 +20,7 @@ from tosajit.errors import CompileError, TraceError
 from tosajit.graph import Graph, Value
 from tosajit.runtime.context import Context
 from tosajit.runtime.executable import Executable
-from tosajit.runtime.making import executable_of
+from tosajit.runtime.making import executable_of, machine_of
 from tosajit.tracing.numbers import typed, untyped
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.structured import placed
@@ -28,7 +28,9 @@ from tosajit.tracing.tensor import Tensor
 from tosajit.tracing.tree import Tree, flatten
 
 if TYPE_CHECKING:
-    from sim import Machine
+    from sim import Machine, Report
+    from tiling.program import Program
+    from tosajit.runtime.profile import Profile
 
 P = ParamSpec("P")
 KEPT = 128
@@ -76,6 +78,7 @@ class Kept:
     used: int
     """The number of the call that used it last."""
     runner: Runner | None = None
+    report: Report | None = None
     plain: list[object] = field(default_factory=list)
     """Where quick calls find it."""
 
@@ -167,6 +170,39 @@ class Jitted(Generic[P]):
         with self._lock:
             return self._runner(self._looked_up(*self._key(args, kwargs))).executable
 
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graphs that are kept, one for each types and shapes of arguments."""
+        with self._lock:
+            return tuple(kept.traced.graph for kept in self._kept.values())
+
+    def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
+        """The program for these arguments, for the machine or the target of the settings."""
+        return self.executable(*args, **kwargs).program
+
+    def profile(self, *args: P.args, **kwargs: P.kwargs) -> Profile:
+        """How long each group takes on one thread for these arguments, and what bounds it."""
+        _, _, leaves = self._key(args, kwargs)
+        return self.executable(*args, **kwargs).profile(*(leaf.array for leaf in leaves))
+
+    @property
+    def report(self) -> Report:
+        """What the last call takes on the machine (`tj.jit(machine=…)`), as `tj.simulate` tells it."""
+        from tosajit.runtime.timing import report_of
+
+        name = getattr(self.function, "__name__", "function")
+        if self.settings.machine is None:
+            raise CompileError(f"{name} runs on no machine: give one, as in @tj.jit(machine='ethos-u55-128')")
+        with self._lock:
+            if not self._kept:
+                raise CompileError(f"{name} has not been called, so there is nothing to report")
+            kept = max(self._kept.values(), key=lambda one: one.used)
+            if kept.report is None:
+                kept.report = report_of(
+                    self._runner(kept).executable, machine_of(self.settings.machine), name
+                )
+            return kept.report
+
     def cache_info(self) -> CacheInfo:
         """How often something kept was there, how often it was not, how much is kept at most, and now."""
         with self._lock, self._counting:
@@ -180,7 +216,10 @@ class Jitted(Generic[P]):
             self._kept.clear()
             self._uses = self._misses = 0
 
-    clear = cache_clear
+    def clear(self) -> None:
+        """Begin anew: forget graphs and executables, and the contents of variables."""
+        self.cache_clear()
+        self.context = Context()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """A method: its own specialisations for each instance, kept with it."""
@@ -283,9 +322,11 @@ def jit(
     (None: all); the least recently used one is dropped first, and compiled again when needed.
 
     Call the result like the function. `.graph(*args)` and `.executable(*args)` give the graph and the
-    executable for these arguments, `.cache_info()` the size of the cache, and `.cache_clear()` empties it. A
-    call raises `TraceError` if the function does something that a graph cannot record, and what `tj.compile`
-    raises.
+    executable for these arguments, `.program(*args)` and `.profile(*args)` its program and its times,
+    `.cache_info()` the size of the cache, and `.cache_clear()` empties it; `.clear()` resets variables, too.
+    With `machine`, calls run its program in the bytes of its scratchpad, and `.report` is what the last one
+    would take there. A call raises `TraceError` if the function does something that a graph cannot record,
+    and what `tj.compile` raises.
     """
     chosen = Settings(threads, target, machine, checked, custom, level, cache_size)
     if function is None:
