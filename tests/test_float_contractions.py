@@ -38,6 +38,7 @@ from tosajit.kernels.sets.registry import named_set
 from tosajit.operators import CLAMP, CONV2D, MATMUL, MUL, TANH, AccType
 
 STORE = Epilogue("store_f32(output, index, acc)", OUTPUT)
+ADD = "store_f32(output, index, np.float32(load_f32(output, index) + acc))"
 EPSILON = 2.0**-24
 
 
@@ -56,7 +57,13 @@ def near(
 
 
 def convolution(
-    g: Geometry, library: str, x: Array, packed: int, out: Guarded, box: tuple[int, ...] | None = None
+    g: Geometry,
+    library: str,
+    x: Array,
+    packed: int,
+    out: Guarded,
+    box: tuple[int, ...] | None = None,
+    end: Epilogue = STORE,
 ) -> None:
     """Run the kernel; `packed` is the address of B."""
     spec = ContractSpec(named_set(library), "convolution", "f32", "f32")
@@ -74,7 +81,7 @@ def convolution(
     )
     if box is not None:
         args[Slot.M_LO], args[Slot.M_HI], args[Slot.N_LO], args[Slot.N_HI] = box
-    run(contract_source(spec, STORE), args)
+    run(contract_source(spec, end), args)
     assert out.intact()
     assert scratch.intact()
 
@@ -321,3 +328,16 @@ def test_sums_of_integers_become_real_numbers_that_are_chosen(kind: type[np.int8
     weights = np.arange(-6, 6).astype(np.int8).reshape(3, 1, 1, 4)
     wanted = np.clip(x.astype(np.float32) @ weights.reshape(3, 4).T.astype(np.float32) / 2, -3, 9)
     np.testing.assert_array_equal(layer(x, weights), wanted)
+
+
+@libraries
+@pytest.mark.parametrize("rows", [7, 13, 14, 25, 49])
+def test_tiles_that_begin_early_finish_no_row_twice(library: str, rows: int) -> None:
+    g = Geometry((1, 1, 1, rows), (1, 1, 1, rows), 5, 40, element_bytes=4)
+    rng = np.random.default_rng(rows)
+    x, weights = numbers(rng, (*g.input, 5)), numbers(rng, (40, 1, 1, 1, 5))
+    packed = guarded(pack.pack_weights(named_set(library).lanes, weights.reshape(40, -1), 1))
+    out = Guarded((*g.output, 40), np.float32)
+    out.array[:] = 0
+    convolution(g, library, x, packed.address, out, end=Epilogue(ADD, OUTPUT))
+    near(out.array, x, weights, lambda left, right: summed(left, right, g), g.depth)

@@ -45,6 +45,7 @@ from tosajit.kernels.contract.structure import (
     load_i32,
     load_i64,
     local,
+    lowest,
     reload_i64,
     reload_sum,
     reload_u16,
@@ -241,16 +242,20 @@ def kernel(args: int) -> None:
                 rescale_in_registers(args, tiling, fused, a, rows, column, output + column)
             row = rows if fused else 0
             while row < rows:
-                height = height_of(rows - row)
-                store_i64(tiling, TileJob.A, a + row * a_row)
+                height = height_of(rows - row, rows)
+                first = min(row, rows - height)
+                store_i64(tiling, TileJob.A, a + first * a_row)
                 store_i64(tiling, TileJob.HEIGHT, height)
-                start_tile(args, tiling, words, row, rows, column, columns)
+                start_tile(args, tiling, words, first, rows, column, columns)
                 call(load_i64(args, Slot.TILE), tiling)
                 if RESCALE:
-                    rescale_tile(args, rescaling, height, column, columns, output + column, offsets + row * 8)
+                    rescale_tile(
+                        args, rescaling, height, column, columns, output + column, offsets + first * 8
+                    )
                 if not FUSED:
-                    finish_tile(offsets + row * 8, narrow if RESCALE else words, height, column, columns)
-                row += height
+                    done, sums = row - first, narrow if RESCALE else words
+                    finish_tile(offsets + first * 8, sums, done, height, column, columns)
+                row = first + height
         m += rows
 
 
@@ -303,10 +308,12 @@ def widen(args: int, table: int, a: int, rows: int) -> Any:
     return target
 
 
-def height_of(left: int) -> Any:
-    """The height of the next tile, so that heights are even."""
+def height_of(left: int, rows: int) -> Any:
+    """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
     tiles = (left + BLOCK - 1) // BLOCK
-    return highest((left + tiles - 1) // tiles)
+    even = (left + tiles - 1) // tiles
+    height = lowest(even)
+    return height if height <= rows else highest(even)
 
 
 def taken_bytes(args: int, rows: int) -> Any:
@@ -427,17 +434,20 @@ def start_rescaling(args: int, rescaling: int, words: int, narrow: int, offsets:
             store_i64(offsets, i, i * 2 * LANES)
 
 
-def finish_tile(places: int, sums: int, height: int, column: int, columns: int) -> None:
-    """Run the epilogue for each sum of a tile; a row of a known number of sums is as many vectors."""
+def finish_tile(places: int, sums: int, done: int, height: int, column: int, columns: int) -> None:
+    """Run the epilogue for each sum of a tile but for rows that are done.
+
+    A row of a known number of sums is as many vectors.
+    """
     if FLOAT:
         if columns == COLUMNS:
-            for i in range(height):
+            for i in range(done, height):
                 finish_row(reload_i64(places, i) + column, sums, i * 2 * LANES, column, COLUMNS)
         else:
-            for i in range(height):
+            for i in range(done, height):
                 finish_row(reload_i64(places, i) + column, sums, i * 2 * LANES, column, columns)
     else:
-        for i in range(height):
+        for i in range(done, height):
             finish_row(reload_i64(places, i) + column, sums, i * 2 * LANES, column, columns)
 
 

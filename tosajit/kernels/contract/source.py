@@ -102,8 +102,10 @@ def _module(
     numbers = ", ".join(f"{key}={value}" for key, value in everything.items() if key in used)
     parts = [HEADER.format(title=title, isa=spec.isa.name, module=stem, imports=imports), epilogue.functions]
     parts += [_end(signature, body) for signature, body in epilogue.ends.items() if "kernel" in name]
-    heights = "rows" if spec.matrices else _at_most(spec.isa.heights)
-    parts += [f"def highest(rows):\n    return {heights}"] if "highest" in used else []
+    heights = {"highest": _at_most(spec.isa.heights), "lowest": _at_least(spec.isa.heights)}
+    for function, height in heights.items():
+        found = "rows" if spec.matrices else height
+        parts += [f"def {function}(rows):\n    return {found}"] if function in used else []
     return "\n\n".join([*filter(None, parts), f"kernel = instance({stem}.{name}, {numbers})\n"])
 
 
@@ -155,3 +157,10 @@ def _at_most(heights: Sequence[int]) -> str:
     least, *others = heights
     tests = [f"{height} if rows >= {height}" for height in reversed(others)]
     return " else ".join([*tests, str(least)])
+
+
+def _at_least(heights: Sequence[int]) -> str:
+    """Return the expression for the least of some heights that is at least `rows`, or for the greatest."""
+    *others, most = heights
+    tests = [f"{height} if rows <= {height}" for height in others]
+    return " else ".join([*tests, str(most)])

@@ -72,6 +72,11 @@ def highest(rows: int) -> int:
     return rows
 
 
+def lowest(rows: int) -> int:
+    """The height of the lowest tile of at least so many rows, or of the highest of all."""
+    return rows
+
+
 def setup(args: int) -> None:
     """Load what the epilogue needs once."""
 

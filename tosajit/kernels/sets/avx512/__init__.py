@@ -15,7 +15,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
     return InstructionSet(
         "avx512",
         lanes=16,
-        heights=(1, 2, 4, 8, 12),  # of two panels: in the largest, 24 of the 32 registers accumulate
+        heights=(1, 2, 4, 6, 8, 10, 12),  # of two panels: in the largest, 24 of the 32 registers accumulate
         panels=2,
         rescaled=(1, 2, 4, 8, 10, 12),
         pixels=(8, 4),
