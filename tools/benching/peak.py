@@ -1,7 +1,7 @@
 """The micro-benchmark of a core's peaks: a loop of products that touches no memory.
 
-Of bytes it is the widest exact dot product that the chosen CPU has (`TOSAJIT_CPU`), of floats the widest
-fused multiplication.
+Of bytes it is the widest exact dot product that the chosen CPU and set have (`TOSAJIT_CPU`), of floats the
+widest fused multiplication.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tosajit.kernels.sets.registry import cpu
+from tosajit.kernels.sets.registry import cpu, instruction_set
 
 ITERATIONS = 60_000
 CHAINS = 12  # independent accumulators: the instruction's latency times its throughput; registers for no more
@@ -58,20 +58,21 @@ def build_peak(kind: str = "bytes") -> PeakLoop:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     chosen = cpu()
-    features = chosen.features
+    features, isa = chosen.features, instruction_set()
+    most, dots = (isa.lanes, isa.byte_dots) if isa else (16, True)
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=chosen.name, features=chosen.switches, opt=2
     )
     if kind == "floats":
-        lanes = 16 if "avx512f" in features else 8 if "fma" in features else 4
+        lanes = min(most, 16 if "avx512f" in features else 8 if "fma" in features else 4)
         texts, name, macs = [_fused(lanes)], f"fma of {lanes} floats", lanes
-    elif {"avx512vnni", "avxvnni"}.isdisjoint(features):
-        lanes = 16 if "avx512bw" in features else 8 if "avx2" in features else 0
+    elif not dots or {"avx512vnni", "avxvnni"}.isdisjoint(features):
+        lanes = min(most, 16 if "avx512bw" in features else 8 if "avx2" in features else 0)
         if not lanes:
             raise RuntimeError(f"{chosen.name} multiplies no vectors of 256 bits")
         texts, name, macs = [_pairs(lanes)], f"vpmaddwd {'zmm' if lanes == 16 else 'ymm'}", 2 * lanes
     else:
-        lanes = 16 if "avx512vnni" in features else 8
+        lanes = min(most, 16 if "avx512vnni" in features else 8)
         # LLVM 22 takes the operands of the instruction as bytes, older ones as words.
         texts = [_dots(lanes, f"<{lanes * 4} x i8>"), _dots(lanes, f"<{lanes} x i32>")]
         name, macs = f"vpdpbusd {'zmm' if lanes == 16 else 'ymm'}", 4 * lanes
