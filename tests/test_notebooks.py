@@ -101,3 +101,16 @@ def nbformat_stream(text: str) -> Any:
     from nbformat.v4 import new_output
 
     return new_output("stream", name="stdout", text=text)
+
+
+@each_notebook
+def test_the_site_has_a_page_of_it(path: Path) -> None:
+    import docs_notebooks
+
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f": notebooks/{path.stem}.md\n" in menu
+    text = docs_notebooks.markdown(path.stem)
+    assert text.count("```python\n") == len(cells(path))
+    marks = re.findall(r"<!-- shown .* -->", text)
+    assert len(marks) == sum(bool(cell["outputs"]) for cell in cells(path))
+    assert "<!-- shown" not in docs_notebooks.filled("\n".join(marks))

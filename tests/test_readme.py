@@ -34,6 +34,7 @@ def test_it_fits_a_screen_or_two() -> None:
 def test_the_citation_names_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {tj.__version__}\n" in citation
+    assert f"\ncopyright: tosajit {tj.__version__}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 def test_the_demo_shows_a_program_and_the_golden_bits() -> None:

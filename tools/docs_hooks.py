@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import docs_notebooks
+
 from tosajit import ops
 from tosajit.cli.arguments import parser
 from tosajit.frontends.support import markdown
@@ -18,6 +20,27 @@ from tosajit.operators import table
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 WIDTH = "100"
 """Columns of a help text."""
+
+
+def on_files(files: Any, *, config: Any, **_: Any) -> Any:
+    """The files of the site: the notebooks are pages, too."""
+    from mkdocs.structure.files import File
+
+    for name in docs_notebooks.names():
+        files.append(File.generated(config, f"notebooks/{name}.md", content=docs_notebooks.markdown(name)))
+    return files
+
+
+def on_page_context(context: Any, *, page: Any, **_: Any) -> Any:
+    """What a page is made of: those of notebooks are edited elsewhere."""
+    if page.file.src_uri.startswith("notebooks/"):
+        page.edit_url = None
+    return context
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """A page with what the cells of notebooks show."""
+    return docs_notebooks.filled(html)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
