@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -76,6 +77,20 @@ def test_drawn_plans_given_back_are_the_same_program(drawn: Drawn, machine: str)
         assert tj.plan(drawn.graph, machine, plan=plan) == plan
         times = [tj.simulate(drawn.graph, machine, plan=one).to_dict() for one in (None, plan)]
         assert times[0] == times[1]
+
+
+def test_bodies_of_control_flow_are_parts_of_their_own() -> None:
+    def network(x):  # type: ignore[no-untyped-def]
+        nine = np.array([9], np.int32)
+        return tj.ops.while_loop(lambda v: tj.ops.greater(nine, v), lambda v: v + v, x)
+
+    graph = tj.trace(network, np.ones(1, np.int32))
+    plan = tj.plan(graph, "systolic-16")
+    assert len(plan.parts) == 2
+    assert tj.plan(graph, "systolic-16", plan=plan) == plan
+    reports = [tj.simulate(graph, "systolic-16", plan=one, loop_trips=3) for one in (None, plan)]
+    assert reports[0].cycles == reports[1].cycles
+    assert tj.compile(graph, machine="systolic-16", plan=plan)(np.ones(1, np.int32)) == 16
 
 
 # Changed.
@@ -186,6 +201,13 @@ def test_a_fault_names_group_field_and_remedy(where: tuple[str, ...]) -> None:
     with pytest.raises(tj.PlanError) as error:
         tj.simulate(residual(), "tiny", plan=tj.Plan.from_dict(tree))
     assert str(error.value).startswith(message)
+
+
+def test_an_error_can_be_sent_to_another_process() -> None:
+    error = tj.PlanError(["one: wrong", "two: wrong"])
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.faults, str(again)) == (error.faults, str(error))
+    assert str(tj.PlanError("one: wrong")) == "one: wrong"
 
 
 def test_all_faults_are_listed() -> None:

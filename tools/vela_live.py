@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from validating import schedules
+from validating import schedules, vela
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
@@ -60,6 +60,11 @@ CNNS = ("cnn", "mobilenet", "resnet", "inception", "efficientnet", "autoencoder"
 def main() -> int:
     """Compare all pairs, and print medians."""
     options = arguments()
+    try:
+        vela.command()
+    except vela.Unavailable as error:
+        print(error, file=sys.stderr)
+        return 1
     pairs: list[Pair] = []
     with tempfile.TemporaryDirectory() as folder:
         for file in extracted(Path(folder), options.only):
