@@ -76,6 +76,12 @@ class MacArray(Part):
             name = self.factors[-1]
             yield f"twice the {name}", {name: 2 * getattr(self, name)}
 
+    def sizes(self) -> list[dict[str, Any]]:
+        """Fields of arrays of other sizes around this one, itself among them, from small to large."""
+        name = self.factors[-1]
+        own: int = getattr(self, name)
+        return [{name: size} for size in (own // 2, own, 2 * own) if size]
+
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
         """Contradictions with the rest of a machine: whether there is one, the field, and a remedy."""
         yield from ()
@@ -164,6 +170,10 @@ class Block(MacArray):
         larger = [size for size in BLOCKS[self.family] if size > self.macs_per_cycle]
         if reason == "useful" and larger:
             yield f"{larger[0]} MACs a cycle", {"macs_per_cycle": larger[0]}
+
+    def sizes(self) -> list[dict[str, Any]]:
+        """Those of the family."""
+        return [{"macs_per_cycle": size} for size in BLOCKS[self.family]]
 
     def rules(self, cores: int) -> Iterator[tuple[bool, str, str]]:
         """Only the U65 can have two cores."""

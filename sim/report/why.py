@@ -83,6 +83,12 @@ class Origin(Protocol):
     def remedies(self, report: Account, number: int, reasons: Sequence[str]) -> Sequence[Remedy]:
         """What helps against any of the reasons, the best first."""
 
+    def sections(self) -> Sequence[str]:
+        """The tile program as text, section by section; nothing if there are several programs."""
+
+    def grid(self) -> Mapping[str, object] | None:
+        """Estimates of machines around this one, for a page's sliders."""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -134,6 +140,15 @@ def why(report: Account, count: int | None = SHOWN, remedies: bool = True) -> Fi
             groups.setdefault((unlike, str(one.total), *_texts(report, one)[1]), []).append(number)
     ranked = sorted(groups.values(), key=lambda numbers: -len(numbers) * _lost(report.operators[numbers[0]]))
     return Findings(report, tuple(_finding(report, numbers, remedies) for numbers in ranked[:count]))
+
+
+def sentences(report: Account) -> list[str]:
+    """What is to be said of each operator, in the order of the report; remedies are not tried."""
+    found = []
+    for one in report.operators:
+        text = "; ".join(_texts(report, one)[1]) if one.total else "takes no time of its own"
+        found.append(f"{text[:1].upper()}{text[1:]}.")
+    return found
 
 
 def _finding(report: Account, numbers: Sequence[int], remedies: bool) -> Finding:

@@ -141,6 +141,7 @@ def parser() -> ArgumentParser:
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
     _plan(command("plan", "print or write how a model's groups run on a machine", "plan"))
     _why(command("why", "say why a model is slow on an NPU, and what would help", "why"))
+    _view(command("view", "open a page with a model's graph, coloured by the cycles on an NPU", "view"))
     _explore(command("explore", "search a design space for the best machines for models", "explore"))
     _machines(
         command(
@@ -433,6 +434,14 @@ def _why(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-remedies", action="store_true", help="do not try what would help, which takes longer"
     )
+    _json(parser)
+
+
+def _view(parser: ArgumentParser) -> None:
+    _model(parser)
+    _on_a_machine(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE",
+                        help="write the page to this file, and open nothing")  # fmt: skip
     _json(parser)
 
 

@@ -44,6 +44,10 @@ EXAMPLES = {
         ("tosajit why model.tflite --machine ethos-u55-128", "the ten sentences that matter most"),
         ("tosajit why model.tosa --machine npu.yaml --count 3 --json", "three of them, as JSON"),
     ),
+    "view": (
+        ("tosajit view model.tflite", "open the page in a browser"),
+        ("tosajit view model.tosa --machine ethos-u85-256 -o page.html", "write it to a file"),
+    ),
     "explore": (
         ("tosajit explore space.yaml model.tosa --out found", "latency and energy of 1000 machines"),
         (

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from sim.report.values import Account, OperatorReport
 from sim.report.why import WORTH, Remedy
 from sim.report.words import size
+from tiling.program import Program
+from tiling.text import section_lines
+from tosajit.compiler.segment import Groups
 from tosajit.errors import TosaError
 from tosajit.graph import Graph
+from tosajit.npu.sliders import grid
 from tosajit.npu.widening import widened
 
 if TYPE_CHECKING:
@@ -34,6 +38,9 @@ class Origin:
     graph: Graph
     machine: Machine
     timed: Callable[[Graph, Machine], Account]
+    groups: Callable[[], Sequence[Groups]]
+    """The parts of the graph; nothing if not all that takes time is in them."""
+    program: Callable[[Groups], Program]
     _known: dict[str, Account | None] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -52,6 +59,19 @@ class Origin:
             found += self._wider(report, one)
         useful = [remedy for remedy in found if remedy is not None]
         return sorted(useful, key=lambda remedy: remedy.cycles)[:MOST]
+
+    def sections(self) -> Sequence[str]:
+        """The tile program as text, section by section; nothing if there are several programs."""
+        groups = self.groups()
+        if len(groups) != 1:
+            return ()
+        sections = self.program(groups[0]).sections
+        return ["\n".join(section_lines(number, section)) for number, section in enumerate(sections)]
+
+    def grid(self) -> Mapping[str, object] | None:
+        """Estimates of machines around this one, for the sliders of a page."""
+        groups = self.groups()
+        return grid(self.machine, groups) if groups else None
 
     def _changes(self, reasons: Sequence[str]) -> Iterator[Change]:
         """What might help, by reason."""

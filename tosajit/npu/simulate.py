@@ -94,7 +94,11 @@ def simulate(
 
     made = timed(graph, chosen)
     # What a plan of one's own would become on another machine is not known.
-    return made if given is not None else replace(made, origin=Origin(graph, chosen, timed))
+    if given is not None:
+        return made
+    network = Network.of(graph, level)
+    origin = Origin(graph, chosen, timed, network.sequence, lambda groups: network.program(groups, chosen))
+    return replace(made, origin=origin)
 
 
 def named_graph(
@@ -140,6 +144,11 @@ class Network:
     def steps(self) -> Steps[Groups | Copy]:
         """What takes time."""
         return steps_of(self.body)
+
+    def sequence(self) -> tuple[Groups, ...]:
+        """Its parts, if these are all that takes time, and each runs once."""
+        found = tuple(step for step in self.steps if isinstance(step, Groups))
+        return found if len(found) == len(self.steps) else ()
 
     @classmethod
     def of(cls, graph: Graph, level: LevelName = "8K") -> Network:

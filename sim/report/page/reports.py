@@ -10,6 +10,7 @@ from sim.report.page.folding import folded
 from sim.report.style import CONTENT_COLOURS
 from sim.report.text import headline, inferences, named, summary
 from sim.report.values import LANES, SPENT, Account, OperatorReport, Span, moved
+from sim.report.why import sentences
 from sim.report.words import percent, scaled, short, size, title
 from tiling.words import plain
 
@@ -22,7 +23,12 @@ POINTS = 6_000
 NAME = 120
 """Characters of a name."""
 
-SCRIPTS = ("spans", "timeline", "scratchpad", "roofline", "causes", "report", "comparison")
+SCRIPTS = (
+    "spans", "timeline", "scratchpad", "roofline", "causes", "graph", "details", "whatif", "report",
+    "comparison",
+)  # fmt: skip
+TEXT = 4_000
+"""Characters of the tile program of an operator."""
 
 
 def reports_page(
@@ -38,7 +44,9 @@ def reports_page(
     if len(reports) == 1:
         return document(named(reports[0]), headline(reports[0]), data, SCRIPTS)
     programs = ", ".join(dict.fromkeys(plain(report.program) for report in reports))
-    return document("Comparison", short(f"{len(reports)} reports of {programs}", 300), data, SCRIPTS)
+    machines = ", ".join(dict.fromkeys(plain(report.machine) for report in reports))
+    heading = f"{short(programs, 120)} on {short(machines, 120)}"
+    return document(heading, f"{len(reports)} reports side by side", data, SCRIPTS)
 
 
 def _report(report: Account, share: int) -> dict[str, object]:
@@ -61,6 +69,7 @@ def _report(report: Account, share: int) -> dict[str, object]:
         "figures": [list(figure) for figure in _figures(report)],
         "totals": [list(line) for line in summary(report)],
         "operators": _operators(report),
+        "whatif": None if report.origin is None else report.origin.grid(),
         "spans": _spans(folded(report.timeline, SPANS // share), names),
         "occupancy": _occupancy(report, POINTS // share + 100),
         "contents": _contents(report, BOXES // share),
@@ -103,6 +112,10 @@ def _operators(report: Account) -> dict[str, object]:
         "members": [[short(name, NAME) for name in one.members] for one in all_],
         "unit": [plain(one.unit) for one in all_],
         "causes": [[one.spent.get(cause, 0) for cause in SPENT] for one in all_],
+        "after": [list(one.after) for one in all_],
+        "layer": [dict(one.layer) for one in all_],
+        "why": sentences(report),
+        "program": _programs(report),
         "lanes": [[one.lanes.get(name, 0) for name in LANES] for one in all_],
         "tiles": [tiles[one.label] for one in all_],
         "macs": [one.macs for one in all_],
@@ -110,6 +123,17 @@ def _operators(report: Account) -> dict[str, object]:
         "write": [_offchip(one, "write") for one in all_],
         "joules": [float(f"{one.joules:.4g}") for one in all_],
     }
+
+
+def _programs(report: Account) -> list[str]:
+    """The tile programs of operators, as far as they are known, and as far as there is room."""
+    texts: Sequence[str] = () if report.origin is None else report.origin.sections()
+    found = []
+    for one in report.operators:
+        known = [texts[number] for number in one.sections if number < len(texts)] if report.runs == 1 else []
+        text = "\n".join(known)
+        found.append(text if len(text) <= TEXT else f"{text[:TEXT]}\n…")
+    return found
 
 
 def _offchip(operator: OperatorReport, direction: str) -> int:

@@ -49,7 +49,16 @@ class ComparisonView {
 
   operators() {
     const { label, cycles } = DATA.operators;
-    const { element, body } = panel("Operators side by side", "cycles on each");
+    const { element, body } = panel("Operators side by side", "cycles on each, those that differ most first");
+    const difference = {
+      key: "difference", title: "difference", value: (row) => spread(cycles[row]),
+      text: (row) => (spread(cycles[row]) === null ? "" : signed(cycles[row])), width: "9em",
+    };
+    const ratio = ({ short }, place) => ({
+      key: `ratio ${short}`, title: `ratio of ${short}`, width: "9em",
+      value: (row) => (cycles[row][0] && cycles[row][place] !== null ? cycles[row][place] / cycles[row][0] : null),
+      text: (row) => (cycles[row][0] && cycles[row][place] !== null ? `${(cycles[row][place] / cycles[row][0]).toFixed(2)}×` : ""),
+    });
     const table = new Table(body, {
       label: "operators side by side", count: label.length, height: 360, words: (row) => label[row].toLowerCase(),
       columns: [
@@ -57,11 +66,27 @@ class ComparisonView {
         ...this.reports.map(({ short }, place) => ({
           key: short, title: short, value: (row) => cycles[row][place], text: (row) => (cycles[row][place] === null ? "" : count(cycles[row][place])),
         })),
+        ...this.reports.map((report, place) => ratio(report, place)).slice(1),
+        difference,
       ],
     });
+    table.sort(difference, true);
+    this.beside = table;
     element.querySelector(".tools").prepend(table.found, table.search);
     return element;
   }
+}
+
+/** How far the cycles of an operator lie apart, where it is on more than one machine. */
+function spread(cycles) {
+  const known = cycles.filter((one) => one !== null);
+  return known.length > 1 ? Math.max(...known) - Math.min(...known) : null;
+}
+
+/** The same with the sign that it has from the first to the second, of two. */
+function signed(cycles) {
+  const sign = cycles.length > 2 || !spread(cycles) ? "" : cycles[1] > cycles[0] ? "+" : "−";
+  return `${sign}${count(spread(cycles))}`;
 }
 
 function causeTotals({ operators }) {

@@ -9,10 +9,12 @@ class ReportView {
     this.range = new Range(0, Math.max(report.cycles, 1), Math.min(20, Math.max(report.cycles, 1)));
     host.append(this.totals());
     if (!report.cycles) return;
-    host.append(this.causes(), this.timeline(), this.scratchpad());
+    host.append(this.causes(), this.graph());
+    if (report.whatif) host.append(this.whatif());
+    host.append(this.timeline(), this.scratchpad());
     if (report.operators.macs.some(Boolean)) host.append(this.roofline());
     host.append(this.operators());
-    page.parts = { range: this.range, timeline: this.timelinePlot, scratchpad: this.scratchpadPlot, roofline: this.rooflinePlot, table: this.table, view: this };
+    page.parts = { range: this.range, timeline: this.timelinePlot, scratchpad: this.scratchpadPlot, roofline: this.rooflinePlot, table: this.table, graph: this.graphPlot, details: this.details, whatif: this.whatifPart, view: this };
   }
 
   // What the parts ask for.
@@ -92,6 +94,8 @@ class ReportView {
       const [first, last] = [this.timelinePlot.starts[number], this.timelinePlot.starts[number + 1]];
       this.range.set(first - 0.4 * (last - first), last + 0.4 * (last - first));
     }
+    if (number >= 0) this.graphPlot.show(number);
+    this.details.show(number);
     this.timelinePlot.surface.reover();
     this.rooflinePlot?.surface.reover();
   }
@@ -108,6 +112,20 @@ class ReportView {
   causes() {
     const { element, body } = panel("Where the cycles go", "stalls by cause, and the operators with most of them");
     this.causesPart = new Causes(body, this);
+    return element;
+  }
+
+  graph() {
+    const { element, body } = panel("Graph", "drag to move, wheel or + − to zoom, click an operator");
+    this.graphPlot = new GraphView(body, this);
+    element.querySelector(".tools").append(...this.graphPlot.tools());
+    this.details = new Details(body, this);
+    return element;
+  }
+
+  whatif() {
+    const { element, body } = panel("What if", "another bandwidth, clock, array or scratchpad");
+    this.whatifPart = new WhatIf(body, this);
     return element;
   }
 
