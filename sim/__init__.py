@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         VectorUnit,
     )
     from sim.report import CoresReport, Report, ReportError
+    from sim.streams import Stream
 
 _WHERE = {
     "sim.explore.errors": "SpaceError",
@@ -49,6 +50,7 @@ _WHERE = {
     "sim.machine.machine": "Machine",
     "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad Topology VectorUnit",
     "sim.report": "CoresReport Report ReportError",
+    "sim.streams": "Stream",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 
@@ -58,7 +60,7 @@ __all__ = [
     "Topology",
     "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
     "Planner", "Energy",
-    "CoresReport", "Report",
+    "CoresReport", "Report", "Stream",
     "Space", "Range",
     "MachineError", "MachineFileError", "MachineWarning", "ReportError", "SpaceError", "UnknownMachineError",
 ]  # fmt: skip

@@ -21,13 +21,18 @@ from tiling.nest import Nest
 from tiling.plan import Infeasible, plan
 from tiling.program import Operand
 from tiling.spread import SpreadProgram, plan_cores
+from tiling.target import Target
 
 
 def spread(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine, split: Split | None = None
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    machine: Machine,
+    split: Split | None = None,
+    target: Target | None = None,
 ) -> SpreadProgram | Infeasible:
-    """The program of all cores of a machine."""
-    spreader = _Spreader(nests, operands, machine)
+    """The program of all cores of a machine; `target` is of a core, if it is not what the machine says."""
+    spreader = _Spreader(nests, operands, machine, target or machine.target)
     match split or machine.planner.split:
         case "best":
             return spreader.best()
@@ -57,8 +62,10 @@ WAYS: tuple[Way, ...] = ("rows", "channels")
 class _Spreader:
     """A network and a machine, and the ways that have been followed."""
 
-    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine) -> None:
-        self.nests, self.operands, self.machine = nests, operands, machine
+    def __init__(
+        self, nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine, target: Target
+    ) -> None:
+        self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.found: list[tuple[int, SpreadProgram]] = []
 
     def planned(self, ways: Sequence[Way]) -> SpreadProgram | Infeasible:
@@ -68,7 +75,7 @@ class _Spreader:
         alone = all(way == ways[0] and isinstance(way, int) for way in ways)
         if rate is not None and not alone:
             core = core.replace({"offchip.bandwidth_bytes_per_second": rate / machine.cores})
-        return plan_cores(self.nests, self.operands, machine.target, machine.cores, ways, estimator(core))
+        return plan_cores(self.nests, self.operands, self.target, machine.cores, ways, estimator(core))
 
     def best(self) -> SpreadProgram | Infeasible:
         """The fastest of some."""

@@ -44,6 +44,7 @@ ROOMS = {
         {"events"},
         {"planning"},
         {"spreading"},
+        {"streams"},
         {"analytic"},
         {"explore"},
         {""},

@@ -46,17 +46,9 @@ class SpreadProgram(Program):
         return " and ".join(names) or "nothing: one core does all"
 
     @property
-    def pulls(self) -> tuple[bool, ...]:
-        """Which sections take something from another core."""
-        return tuple(is_pull(section, self.cores[core]) for section, core in self._pairs())
-
-    @property
     def pulled_bytes(self) -> int:
         """Bytes that go from one core to another."""
-        return sum(pulled_bytes(s) for s, core in self._pairs() if is_pull(s, self.cores[core]))
-
-    def _pairs(self) -> zip[tuple[Section, int]]:
-        return zip(self.sections, self.turns, strict=True)
+        return sum(pulled_bytes(one) for core in self.cores for one in core.sections if is_pull(one, core))
 
 
 def is_pull(section: Section, program: Program) -> bool:
@@ -143,7 +135,7 @@ def _merged(
     return SpreadProgram(
         replace(target, name=f"{len(programs)} × {target.name}", scratch_bytes=room * len(programs)),
         known,
-        tuple(_moved(next(steps[core]), core * room) for core in turns),
+        tuple(moved(next(steps[core]), core * room) for core in turns),
         arena,
         max((core * room + p.scratch_bytes for core, p in enumerate(programs)), default=0),
         tuple(programs),
@@ -154,13 +146,13 @@ def _merged(
     )
 
 
-def _moved(section: Section, shift: int) -> Section:
+def moved(section: Section, shift: int) -> Section:
     """The section with its boxes further on."""
     if not shift:
         return section
 
-    def moved(image: Image | None) -> Image | None:
+    def further(image: Image | None) -> Image | None:
         return None if image is None else replace(image, address=image.address + shift)
 
-    images, own = tuple(moved(image) for image in section.images), moved(section.accumulator)
+    images, own = tuple(further(image) for image in section.images), further(section.accumulator)
     return Section(section.nest, section.loops, images, own, section.shared)

@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from tosajit.modules.functions import from_jax
     from tosajit.npu.explore import explore
     from tosajit.npu.plan import plan
+    from tosajit.npu.share import Sharing, Tenant, share
     from tosajit.npu.simulate import simulate
+    from tosajit.npu.stream import stream
     from tosajit.plans.plan import Plan
     from tosajit.quantization import Quantized, quantize
     from tosajit.runtime.context import Context
@@ -86,6 +88,8 @@ _WHERE = {
     "tosajit.graph": "Block Graph Node Region Value",
     "tosajit.npu.plan": "plan",
     "tosajit.npu.simulate": "simulate",
+    "tosajit.npu.share": "Sharing Tenant share",
+    "tosajit.npu.stream": "stream",
     "tosajit.plans.plan": "Plan",
     "tosajit.quantization": "Quantized quantize",
     "tosajit.graph.operator": "OPERATORS",
@@ -109,13 +113,12 @@ __all__ = [
     "BF16", "BOOL", "Block", "CompileError", "Context", "Custom", "DType", "Executable", "Exploration",
     "ExplorationError", "FP16", "FP32", "FP8E4M3", "FP8E5M2", "FileError", "Graph", "GraphBuilder",
     "GraphError", "HOST", "INT16", "INT32", "INT4", "INT48", "INT8", "InputError", "Machine",
-    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "Plan", "PlanError",
-    "Quantized", "Range", "Refusal", "Region", "Report", "ReportError", "RequireError", "SHAPE", "Space",
-    "SpaceError", "TINY", "Target", "TosaError", "TraceError", "Value", "Violation", "accuracy",
-    "compile", "explore", "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit",
-    "load", "load_executable",
-    "machine", "machines", "nn", "nnef", "ops", "plan", "quantize", "register_custom", "samples", "save",
-    "simulate", "to_bytes", "trace", "validate", "vmap",
+    "MachineError", "ModelError", "Node", "OPERATORS", "Objective", "Plan", "PlanError", "Quantized",
+    "Range", "Refusal", "Region", "Report", "ReportError", "RequireError", "SHAPE", "Sharing", "Space",
+    "SpaceError", "TINY", "Target", "Tenant", "TosaError", "TraceError", "Value", "Violation", "accuracy",
+    "compile", "explore", "from_bytes", "from_jax", "from_tensorflow", "from_torch", "jit", "load",
+    "load_executable", "machine", "machines", "nn", "nnef", "ops", "plan", "quantize", "register_custom",
+    "samples", "save", "share", "simulate", "stream", "to_bytes", "trace", "validate", "vmap",
 ]  # fmt: skip
 
 

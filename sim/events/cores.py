@@ -20,7 +20,7 @@ from sim.events.folding import folded
 from sim.events.model import Rates, SectionModel
 from sim.events.network import Network
 from sim.events.reporting import Summary, report_of
-from sim.events.sections import Run
+from sim.events.sections import Ran, Run
 from sim.events.state import LOAD, OFFCHIP, PAD
 from sim.machine.machine import Machine
 from sim.report.cores import CoresReport
@@ -174,6 +174,24 @@ def _tiles(body: SectionRun, depth: int) -> Iterator[None]:
 
 def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:
     """What each core does on a machine, by core."""
+    return [_report(one, machine.core, labels) for one in _followed(program, machine, 1)]
+
+
+def ends_of(program: SpreadProgram, machine: Machine, times: int) -> list[int]:
+    """When a program ends that runs so many times, one after another, each time."""
+    cores = _followed(program, machine, times)
+    return [
+        max((ran.end for core in cores for ran in _part(core.run.ran, number, times)), default=0)
+        for number in range(times)
+    ]
+
+
+def _part(sections: Sequence[Ran], number: int, times: int) -> Sequence[Ran]:
+    count = len(sections) // times
+    return sections[number * count : (number + 1) * count]
+
+
+def _followed(program: SpreadProgram, machine: Machine, times: int) -> list[_Core]:
     core = machine.core
     rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
     assert machine.topology is not None
@@ -184,22 +202,25 @@ def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) 
         made.run.written = written
         shared.cores.append(made)
     shared.done = [0] * len(shared.cores)
-    _give_out(program, shared, rates, costs)
+    _give_out(program, shared, rates, costs, times)
     _go(shared)
-    return [_report(one, core, labels) for one in shared.cores]
+    return shared.cores
 
 
-def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs) -> None:
-    """The steps of all cores, with what each has to wait for."""
-    past = _Past([0] * len(program.cores), {}, [[] for _ in program.cores])
-    now = 0
+def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int) -> None:
+    """The steps of all cores, with what each has to wait for; the program so many times."""
+    past = _Past([0] * len(program.cores), {}, {}, [[] for _ in program.cores])
+    models: dict[tuple[int, int], SectionModel] = {}
+    now = (0, 0)
     pulls: list[list[_Pull]] = [[] for _ in program.cores]
-    for core, phase in zip(program.turns, program.phases, strict=True):
-        if phase != now:
+    pairs = list(zip(program.turns, program.phases, strict=True))
+    for turn, core, phase in ((turn, *pair) for turn in range(times) for pair in pairs):
+        if (turn, phase) != now:
             past.settle()
-            now = phase
+            now = (turn, phase)
         own = program.cores[core]
-        section = own.sections[past.places[core]]
+        place = past.places[core] % len(own.sections)
+        section = own.sections[place]
         past.places[core] += 1
         waits, held = past.waits(core, section, own)
         if is_pull(section, own):
@@ -208,7 +229,9 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
             if pull.origin.place == "scratchpad":
                 past.taken[pull.source].append((*_span(pull.origin), core, past.places[core]))
         else:
-            model = SectionModel(section, own.operands, rates, costs)
+            if (core, place) not in models:
+                models[core, place] = SectionModel(section, own.operands, rates, costs)
+            model = models[core, place]
             slots = frozenset(n for n, slot in enumerate(model.loads) if slot.access.operand in held)
             shared.cores[core].steps.append(_Step(pulls[core], model, waits, slots))
             pulls[core] = []
@@ -224,10 +247,13 @@ class _Past:
     places: list[int]
     """How many each core has."""
     writers: dict[str, Waits]
+    readers: dict[str, Waits]
     taken: list[list[tuple[int, int, int, int]]]
     """By core, addresses that others take from: first, end, by whom, and as which of its sections."""
     fresh: list[tuple[str, int, int]] = field(default_factory=list)
     """What this phase writes, which core, and as which of its sections."""
+    seen: list[tuple[str, int, int]] = field(default_factory=list)
+    """The same of what it reads."""
 
     def waits(self, core: int, section: Section, program: Program) -> tuple[Waits, set[str]]:
         """What has to be over on other cores before a section, and what it cannot load earlier."""
@@ -235,6 +261,8 @@ class _Past:
         waits: Waits = {}
         for name in names:
             _raise(waits, self.writers[name], but=core)
+        for write in section.nest.writes:
+            _raise(waits, self.readers.get(write.access.operand, {}), but=core)
         held = {name for name in names if self.writers[name].keys() - {core}}
         filled = _filled(section, program)
         for low, high, taker, count in self.taken[core]:
@@ -246,13 +274,16 @@ class _Past:
 
     def note(self, core: int, section: Section) -> None:
         """A section comes next on a core."""
-        self.fresh += [(write.access.operand, core, self.places[core]) for write in section.nest.writes]
+        place = self.places[core]
+        self.fresh += [(write.access.operand, core, place) for write in section.nest.writes]
+        self.seen += [(access.operand, core, place) for access in section.nest.reads]
 
     def settle(self) -> None:
-        """A phase is over: later ones wait for what it writes."""
-        for name, core, count in self.fresh:
-            self.writers.setdefault(name, {})[core] = count
-        self.fresh.clear()
+        """A phase is over: later ones wait for what it writes and, to write it again, for what it reads."""
+        for known, new in ((self.writers, self.fresh), (self.readers, self.seen)):
+            for name, core, count in new:
+                known.setdefault(name, {})[core] = count
+            new.clear()
 
 
 def _pull_of(program: SpreadProgram, core: int, section: Section, waits: Waits) -> _Pull:

@@ -88,14 +88,22 @@ def planned_for(
     return Planned(groups, _feasible(found))
 
 
-def _timed(groups: Groups, machine: Machine) -> Program | Infeasible:
+def planned_to_stay(groups: Groups, machine: Machine) -> Planned:
+    """The program for inferences that follow each other: constants stay in the scratchpad if that pays."""
+    target = replace(machine.target, weights="scratchpad", constants="scratchpad")
+    found = _timed(groups, machine, target)
+    return planned_for(groups, machine) if isinstance(found, Infeasible) else Planned(groups, found)
+
+
+def _timed(groups: Groups, machine: Machine, target: Target | None = None) -> Program | Infeasible:
     from sim.planning import estimator
 
     if machine.topology is not None:
         from sim.spreading import spread
 
-        return spread(groups.nests, stored_operands(groups, machine), machine)
-    return plan(groups.nests, stored_operands(groups, machine), machine.target, estimator(machine))
+        return spread(groups.nests, stored_operands(groups, machine), machine, target=target)
+    operands = stored_operands(groups, machine)
+    return plan(groups.nests, operands, target or machine.target, estimator(machine))
 
 
 def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted | None) -> Planned:

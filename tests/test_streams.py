@@ -1,0 +1,108 @@
+"""Inferences that follow each other, and networks that share a machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from sim import CoresReport
+from tests.test_cores import two
+
+SAMPLES = ["ds_cnn", "resnet8", "transformer_tiny"]
+MACHINES = ["systolic-16", "ethos-u55-128", "two", "pipeline"]
+
+
+def machine_of(name: str) -> tj.Machine:
+    known = {"two": two(), "pipeline": two(planner__split="pipeline")}
+    return known.get(name) or tj.machine(name)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_inferences_end_one_after_another_and_no_later_than_alone(name: str, machine: str) -> None:
+    found = tj.stream(tj.samples.path(name), machine_of(machine))
+    assert found.ends[0] >= found.report.cycles
+    assert list(found.ends) == sorted(set(found.ends))
+    assert 0 < found.period_cycles <= 1.02 * found.report.cycles
+    assert found.throughput == pytest.approx(found.report.clock_hz / found.period_cycles)
+    assert f"{found.throughput:,.4g} inferences/s" in str(found)
+
+
+def test_a_pipeline_ends_inferences_as_often_as_its_slowest_core_can() -> None:
+    machine = two(planner__split="pipeline", offchip__bandwidth_bytes_per_second=None)
+    found = tj.stream(tj.samples.path("ds_cnn"), machine)
+    assert isinstance(found.report, CoresReport)
+    work = [core.cycles - core.causes["dependency"] for core in found.report.cores]
+    assert max(work) <= found.period_cycles <= 1.05 * max(work)
+
+
+def test_weights_that_stay_are_not_loaded_again() -> None:
+    """Layers of one row take as long as their weights; where these stay, there is little to wait for."""
+    graph = tj.samples.load("autoencoder")
+    roomy = tj.machine("systolic-16").replace({"scratchpad.bytes": 1 << 21})
+    small = tj.machine("systolic-16").replace({"scratchpad.bytes": 1 << 14})
+    kept, loaded = tj.stream(graph, roomy), tj.stream(graph, small)
+    assert kept.kept_bytes > 8 * loaded.kept_bytes
+    assert kept.report.offchip_bytes < loaded.report.offchip_bytes / 8
+    assert kept.period_cycles < 0.7 * loaded.period_cycles
+
+
+def test_graphs_with_loops_follow_each_other_without_overlap() -> None:
+    @tj.jit
+    def counted(x: Any) -> Any:
+        return tj.ops.while_loop(lambda v: tj.ops.greater(x, v), lambda v: v + v, x)
+
+    found = tj.stream(counted.graph(np.ones(1, np.int32)), "systolic-16")
+    assert found.period_cycles == found.report.cycles > 0
+
+
+def test_a_single_inference_is_no_stream() -> None:
+    with pytest.raises(tj.CompileError, match="inferences is 1, but must be at least 2"):
+        tj.stream(tj.samples.path("ds_cnn"), inferences=1)
+
+
+PATHS = [tj.samples.path("ds_cnn"), tj.samples.path("resnet8")]
+
+
+@pytest.mark.parametrize("machine", ["systolic-16", "ethos-u55-128", "two"])
+def test_networks_that_share_a_machine_do_all_their_work(machine: str) -> None:
+    found = tj.share(PATHS, machine_of(machine))
+    assert (
+        found.report.cycles == max(one.cycles for one in found.tenants) == sum(found.report.causes.values())
+    )
+    assert found.report.macs == sum(one.alone.macs for one in found.tenants)
+    assert all(one.slowdown >= 1 for one in found.tenants)
+    assert found.gain >= 0.9
+    assert [one.name for one in found.tenants] == ["ds_cnn", "resnet8"]
+    assert "ds_cnn" in str(found)
+
+
+def test_networks_on_cores_of_their_own_do_not_meet_without_a_limit_of_the_memory() -> None:
+    machine = two(cores=2, offchip__bandwidth_bytes_per_second=None)
+    found = tj.share(PATHS, machine)
+    for tenant, path in zip(found.tenants, PATHS, strict=True):
+        assert tenant.cycles == tj.simulate(path, machine.core).cycles
+
+
+def test_a_larger_share_of_the_time_is_less_waiting() -> None:
+    half, most = tj.share(PATHS, "systolic-16"), tj.share(PATHS, "systolic-16", shares=[4, 1])
+    assert most.tenants[0].share == 0.8
+    assert most.tenants[0].cycles < half.tenants[0].cycles
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message"),
+    [
+        (1, {}, "1 networks share nothing; give two or more"),
+        (2, {"shares": [1]}, "shares are .*, but must be a positive number for each of 2 networks"),
+        (2, {"shares": [1, 0]}, "must be a positive number"),
+        (3, {"machine": two()}, "3 networks cannot each have one of 2 cores"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused(models: int, options: dict[str, Any], message: str) -> None:
+    machine = options.pop("machine", "systolic-16")
+    with pytest.raises(tj.CompileError, match=message):
+        tj.share([PATHS[0]] * models, machine, **options)
