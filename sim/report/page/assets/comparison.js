@@ -25,7 +25,7 @@ class ComparisonView {
     const { reports } = this;
     const first = (row) => reports.find(({ program }) => program === reports[row].program);
     const seconds = ({ cycles, clock_hz: clock }) => cycles / clock;
-    const number = (key, title, value, text) => ({ key, title, value, text: (row) => (value(row) === null ? "" : text(value(row))), width: "8.2em" });
+    const number = (key, title, value, text) => ({ key, title, value, text: (row) => (value(row) === null ? "" : text(value(row))), width: "7.4em" });
     const longest = Math.max(...reports.map(seconds), 1e-300);
     this.table = new Table(body, {
       label: "reports", count: reports.length, height: Math.min(420, 27 * (reports.length + 2)), words: (row) => reports[row].title.toLowerCase(), onpick: (row) => this.show(row),
@@ -39,7 +39,7 @@ class ComparisonView {
         number("cycles", "cycles", (row) => reports[row].cycles, count),
         number("macs", "of MACs", (row) => reports[row].mac_utilisation, percent),
         number("offchip", "off-chip", (row) => reports[row].offchip_bytes, (value) => quantity(value, "B")),
-        number("scratchpad", "scratchpad", (row) => reports[row].peak_scratchpad_bytes, (value) => quantity(value, "B")),
+        { ...number("scratchpad", "scratchpad", (row) => reports[row].peak_scratchpad_bytes, (value) => quantity(value, "B")), width: "8.4em" },
         number("energy", "energy", (row) => reports[row].joules || null, (value) => quantity(value, "J")),
       ],
     });
@@ -62,9 +62,9 @@ class ComparisonView {
     const table = new Table(body, {
       label: "operators side by side", count: label.length, height: 360, words: (row) => label[row].toLowerCase(),
       columns: [
-        { key: "operator", title: "operator", left: true, width: "34%", value: (row) => label[row], text: (row) => label[row] },
+        { key: "operator", title: "operator", left: true, value: (row) => label[row], text: (row) => label[row] },
         ...this.reports.map(({ short }, place) => ({
-          key: short, title: short, value: (row) => cycles[row][place], text: (row) => (cycles[row][place] === null ? "" : count(cycles[row][place])),
+          key: short, title: short, width: "10em", value: (row) => cycles[row][place], text: (row) => (cycles[row][place] === null ? "" : count(cycles[row][place])),
         })),
         ...this.reports.map((report, place) => ratio(report, place)).slice(1),
         difference,
