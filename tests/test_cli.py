@@ -89,7 +89,8 @@ def test_info_counts_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["operators"]["CONV2D"] == 6
     assert found["needs"] == ["PRO-INT", "EXT-DOUBLEROUND", "EXT-INT16"]
     assert found["violations"] == 0
-    assert found["inputs"] == ["%TosaInput_0: INT8[1, 49, 10, 1]"]
+    (given,) = found["inputs"]
+    assert (given["name"], given["dtype"], given["shape"]) == ("TosaInput_0", "INT8", [1, 49, 10, 1])
     text = said(capsys, "info", MODEL, "--graph")
     assert f"{found['macs']:,}" in text
     assert "= CONV2D(%" in text
@@ -123,7 +124,8 @@ def test_info_names_variables_and_regions(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "counted.tosa"
     tj.save(tj.trace(counted, tj.Value("x", tj.INT8, (1,))), path)
     found = json.loads(said(capsys, "info", path, "--json"))
-    assert found["variables"] == ["held: INT8[1]"]
+    (held,) = found["variables"]
+    assert (held["name"], held["dtype"], held["shape"]) == ("held", "INT8", [1])
     assert len(found["regions"]) == 3
     assert {"EXT-VARIABLE", "EXT-CONTROLFLOW"} <= set(found["needs"])
 

@@ -83,7 +83,9 @@ def print_error(message: str, kind: str, as_json: bool) -> None:
 
         print(json_text({"error": {"kind": kind, "message": message}}), file=sys.stderr)
     else:
-        print(f"tosajit: {message}", file=sys.stderr)
+        from tosajit.display.screen import styled
+
+        print(f"{styled('tosajit:', 'red', sys.stderr)} {message}", file=sys.stderr)
 
 
 class Parser(ArgumentParser):

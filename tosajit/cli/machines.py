@@ -12,6 +12,7 @@ from sim.machine.machine import array_text, mode_text, offchip_text
 from sim.machine.words import value_text
 from tosajit.cli.output import print_json
 from tosajit.display.columns import aligned
+from tosajit.display.screen import show
 from tosajit.errors import InputError
 
 HEAD = ("machine", "clock", "array", "scratchpad", "off-chip", "lives in the scratchpad")
@@ -28,7 +29,7 @@ def run(options: Namespace) -> int:
         elif options.yaml:
             print(*(one.to_yaml() for one in found), sep="---\n", end="")
         elif list(names) == options.name and not options.configurations:
-            print(*found, sep="\n\n")
+            show("\n\n".join(map(str, found)))
         else:
             print(
                 *aligned([HEAD, *(_row(*pair) for pair in zip(names, found, strict=True))], right=(1, 3)),

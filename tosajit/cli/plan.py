@@ -7,6 +7,7 @@ from argparse import Namespace
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
+from tosajit.display.screen import show
 from tosajit.npu.plan import plan
 
 
@@ -24,5 +25,5 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(found.to_dict())
     elif not options.output:
-        print(found)
+        show(found)
     return 0

@@ -7,6 +7,7 @@ from argparse import Namespace
 from tosajit.cli.building import built
 from tosajit.cli.output import print_json
 from tosajit.cli.run import inputs_of
+from tosajit.display.screen import show
 
 
 def run(options: Namespace) -> int:
@@ -19,5 +20,5 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(profile.to_dict())
     else:
-        print(profile.table(options.top, options.in_order))
+        show(profile.table(options.top, options.in_order))
     return 0

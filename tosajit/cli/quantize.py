@@ -10,6 +10,7 @@ from tiling.words import listed, plain
 from tosajit.arrays import Array
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar, print_json
+from tosajit.display.screen import show
 from tosajit.errors import InputError
 from tosajit.files import load_npy
 from tosajit.frontends import save
@@ -44,8 +45,8 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(_report(found, accuracy, options.output))
         return 0
-    print(found)
-    print(accuracy.worst(options.top))
+    show(found)
+    show(accuracy.worst(options.top))
     print(f"outputs {accuracy.sqnr:.1f} dB; {plain(str(options.output), None)} has the integers")
     for name, (scale, point) in found.graph.scales.items():
         print(f"  {plain(name)}: (integer - {point}) * {scale:.9g}")

@@ -13,6 +13,7 @@ from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar
+from tosajit.display.screen import show
 from tosajit.errors import FileError, InputError, TosaError
 from tosajit.npu.plan import plan
 from tosajit.npu.simulate import name_of, simulate
@@ -155,4 +156,4 @@ def _write(reports: list[Report], options: Namespace) -> None:
         elif target:
             form(target)
     if not printed:
-        print(one.to_text(options.operators) if one else shown)
+        show(one.to_text(options.operators) if one else shown)

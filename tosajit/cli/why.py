@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json
+from tosajit.display.screen import show
 from tosajit.npu.simulate import Mode, name_of, simulate
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(found.to_dict())
     else:
-        print(found)
+        show(found)
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -15,23 +15,41 @@ from tosajit.profiles import EXTENSIONS
 
 
 @dataclass(frozen=True, slots=True)
+class Tensor:
+    """An input, an output or a variable, under its own name: a summary is data."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+    scale: float | None = None
+    zero_point: int | None = None
+
+    @classmethod
+    def of(cls, name: str, value: Value, scales: Mapping[str, tuple[float, int]]) -> Tensor:
+        """What a value is, and what its integers stand for, as far as the model says it."""
+        return cls(name, value.dtype.name, value.shape, *scales.get(name, (None, None)))
+
+    def __str__(self) -> str:
+        extents = "*" if self.shape is None else ", ".join(map(str, self.shape))
+        return f"{self.name}: {self.dtype}[{extents}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A graph in numbers; counts are of the file, whatever control flow does with them."""
 
     version: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
     operators: dict[str, int]
     macs: int
     parameter_bytes: int
     """Of the constant tensors, shapes left out."""
     needs: tuple[str, ...]
     """Profiles (alternatives with `or`) and extensions."""
-    variables: tuple[str, ...]
+    variables: tuple[Tensor, ...]
     regions: tuple[str, ...]
     violations: int
-    scales: dict[str, tuple[float, int]]
-    """Scales and zero points of inputs and outputs that are quantised, as far as the model says them."""
     notes: tuple[str, ...]
     """What the front end has to say of the graph."""
 
@@ -47,16 +65,15 @@ def summarize(graph: Graph) -> Summary:
     variables = declared_variables(graph)
     return Summary(
         version=".".join(map(str, graph.version[:3])),
-        inputs=tuple(text for block in main for text in _declared(block, block.inputs)),
-        outputs=tuple(text for block in main for text in _declared(block, block.outputs)),
+        inputs=tuple(one for block in main for one in _declared(block, block.inputs, graph)),
+        outputs=tuple(one for block in main for one in _declared(block, block.outputs, graph)),
         operators=dict(Counter(node.operator.opcode for node in graph.nodes).most_common()),
         macs=sum(map(macs, uses)),
         parameter_bytes=sum(constants),
         needs=_needs(graph, uses),
-        variables=tuple(f"{name}: {value.type}" for name, value in variables.items()),
+        variables=tuple(Tensor.of(name, value, {}) for name, value in variables.items()),
         regions=tuple(region.name for region in graph.regions),
         violations=len(validate(graph)),
-        scales=dict(graph.scales),
         notes=graph.notes,
     )
 
@@ -83,9 +100,8 @@ def _constants(block: Block) -> Iterator[int]:
                     yield -(-prod(value.shape) * value.dtype.bits // 8)
 
 
-def _declared(block: Block, names: Iterable[str]) -> Iterator[str]:
-    """Names as they are, unlike those of `str(value)`: a summary is data."""
-    return (f"%{value.name}: {value.type}" for value in _values(block, names))
+def _declared(block: Block, names: Iterable[str], graph: Graph) -> Iterator[Tensor]:
+    return (Tensor.of(value.name, value, graph.scales) for value in _values(block, names))
 
 
 def _values(block: Block, names: Iterable[str]) -> list[Value]:
