@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from validating.networks import resnet50
 
 import tosajit as tj
 from sim import CoresReport
 from tests.fuzzing import check_calls
 from tests.strategies import Drawn, graphs
 from tests.test_fuzz_graphs import SETTINGS, passes
+from tosajit.cli import main
 from tosajit.compiler.planning import planned_for
 from tosajit.compiler.verify import verify
 from tosajit.npu.simulate import Network
@@ -175,3 +177,22 @@ def test_plans_are_for_one_core() -> None:
         tj.plan(graph, two())
     with pytest.raises(tj.PlanError, match="plans are for one core"):
         tj.simulate(graph, two(), plan=tj.plan(graph, two().core))
+
+
+def test_two_cores_do_resnet50_at_least_1_7_times_as_fast_where_the_bandwidth_allows_it() -> None:
+    limits = {"bandwidth_bytes_per_second": 64e9, "hop_latency_cycles": 20}
+    report = tj.simulate(resnet50(), machine_of("systolic-32", topology=limits))
+    assert isinstance(report, CoresReport)
+    assert report.bounds["bandwidth"] > 2
+    assert report.speedup is not None
+    assert 1.7 <= report.speedup <= 2
+
+
+def test_the_command_line_takes_cores_and_how_they_share(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tj.samples.path("ds_cnn"))
+    assert main(["simulate", path, "--machine", "systolic-16", "--cores", "2", "--split", "rows"]) == 0
+    said = capsys.readouterr().out
+    assert "split by rows" in said
+    assert "times as fast as one core" in said
+    assert main(["simulate", path, "--machine", "ethos-u55-128", "--cores", "2"]) == 1
+    assert "memory.activations: cores find what they share" in capsys.readouterr().err
