@@ -17,7 +17,7 @@ from tosajit.arrays import Array
 from tosajit.compiler.options import Options
 from tosajit.dtypes import INT8
 from tosajit.kernels import cache
-from tosajit.runtime import kept, making
+from tosajit.runtime import keeping, kept, making
 from tosajit.runtime.archive import Blobs, packed, unpacked
 from tosajit.runtime.called import CustomCall
 from tosajit.runtime.executable import Executable
@@ -56,7 +56,7 @@ def small() -> tj.Graph:
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of what is put into the cache, which has nothing."""
-    for variable in kept.EXPLAINED:
+    for variable in keeping.EXPLAINED:
         monkeypatch.delenv(variable, raising=False)
     names: list[str] = []
     monkeypatch.setattr(cache, "mapped", lambda name: None)
@@ -88,7 +88,7 @@ def test_no_executable_takes_more_than_a_quarter(
     assert len(written) == keeps
 
 
-@pytest.mark.parametrize("variable", kept.EXPLAINED)
+@pytest.mark.parametrize("variable", keeping.EXPLAINED)
 def test_whoever_looks_at_stages_gets_all_of_them(
     variable: str, written: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

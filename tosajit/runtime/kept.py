@@ -7,14 +7,10 @@ cache is trusted as far as kernels are (`kernels/cache.py`), and used only if it
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tiling
 from tosajit import version
 from tosajit.errors import CompileError
 from tosajit.graph import Block, Graph
@@ -25,6 +21,7 @@ from tosajit.log import LOG
 from tosajit.runtime.archive import bytes_of, packed, unpacked
 from tosajit.runtime.body import Body
 from tosajit.runtime.interface import Interface
+from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, is_explained, sources
 from tosajit.runtime.storing import DAMAGE, restored, stored
 
 if TYPE_CHECKING:
@@ -32,23 +29,17 @@ if TYPE_CHECKING:
 
 WORTH_SECONDS = 0.1
 """What is made faster than this is not kept."""
-MOST_BYTES = 1 << 31
-"""Of all executables in the cache; those go first that have not been used for longest."""
-MOST_SHARE = 4
-"""The part of them that one may take: a quarter."""
-EXPLAINED = ("TOSAJIT_VERIFY", "TOSAJIT_DUMP")
-"""Variables that ask for a look at every stage, so that none may be left out."""
 
 
 def name_of(graph: Graph, options: Options) -> str:
     """The name of the executable in the cache; empty if it is not to be kept."""
-    if options.machine is not None or options.interpret or any(map(_is_set, EXPLAINED)):
+    if options.machine is not None or options.interpret or is_explained():
         return ""
     texts = _texts(graph, options)
     if texts is None:
         return ""
     isa = instruction_set()
-    found = hashlib.sha256(repr((version.VERSION, _sources(), environment(), isa and isa.name)).encode())
+    found = hashlib.sha256(repr((version.VERSION, sources(), environment(), isa and isa.name)).encode())
     found.update(
         repr(
             (
@@ -98,10 +89,6 @@ def _texts(graph: Graph, options: Options) -> list[str] | None:
     return [one.nnef or "" for one in given if one is not None]
 
 
-def _is_set(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
-
-
 def _graph(graph: Graph) -> Iterator[bytes | memoryview]:
     """All of a graph but where its nodes come from."""
     yield repr((graph.version, sorted(graph.outside.items()))).encode()
@@ -122,21 +109,3 @@ def _block(block: Block) -> Iterator[bytes | memoryview]:
     yield repr((block.name, block.inputs, block.outputs, nodes, values, forms)).encode()
     for array in arrays:
         yield bytes_of(array)
-
-
-@functools.cache
-def _sources() -> str:
-    """What the modules that compile are: their names, sizes and times."""
-    folders = [Path(package.__file__ or "").parent for package in (tiling, version)]
-    found = sorted(one for folder in folders for one in _files(str(folder)))
-    return hashlib.sha256(repr(found).encode()).hexdigest()
-
-
-def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _files(entry.path)
-            elif entry.name.endswith(".py"):
-                about = entry.stat()
-                yield entry.path, about.st_size, about.st_mtime_ns
