@@ -61,7 +61,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     monkeypatch.setattr(cache, "mapped", lambda name: None)
     monkeypatch.setattr(cache, "write", lambda name, parts: names.append(name))
-    monkeypatch.setattr(cache, "trim_executables", lambda most: None)
+    monkeypatch.setattr(cache, "trim", lambda most: None)
     return names
 
 

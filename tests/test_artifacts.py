@@ -26,9 +26,10 @@ from tosajit.customs.attributes import written
 from tosajit.graph import Graph
 from tosajit.kernels import cache
 from tosajit.operators import CUSTOM
-from tosajit.runtime import keeping, kept
+from tosajit.runtime import kept
 from tosajit.runtime.archive import packed, unpacked
 from tosajit.runtime.executable import Executable
+from tosajit.runtime.keeping import EXPLAINED
 
 
 def suppression() -> Graph:
@@ -83,7 +84,7 @@ def results(executable: Executable, inputs: Sequence[Array]) -> list[tuple[str, 
 @pytest.fixture
 def keeping(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A cache with the user's kernels that keeps all executables, whatever they cost."""
-    for variable in keeping.EXPLAINED:
+    for variable in EXPLAINED:
         monkeypatch.delenv(variable, raising=False)
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)

@@ -265,12 +265,12 @@ def test_the_cache_is_warmed_and_cleared(small: Path, tmp_path: Path) -> None:
         assert done.stderr == ""
         return done.stdout
 
-    assert run().endswith("cache: 0 kernels, 0 executables, 0 bytes\n")
+    assert run().endswith("cache: 0 kernels, 0 executables, 0 graphs, 0 bytes\n")
     assert int(run("warm", str(small)).split(": ")[1].split()[0]) > 1
     assert json.loads(run("show", "--json"))["kernels"] > 1
     assert run("warm", str(small)).endswith(": 0 kernels compiled\n")
     assert "kernels deleted" in run("clear")
-    assert run("show").endswith("cache: 0 kernels, 0 executables, 0 bytes\n")
+    assert run("show").endswith("cache: 0 kernels, 0 executables, 0 graphs, 0 bytes\n")
 
 
 def test_kernels_of_the_package_are_told_of(

@@ -138,7 +138,7 @@ def test_a_load_imports_only_what_it_needs(name: str) -> None:
         "llvmlite",
         "pydantic",
         "sim.machine.parts",
-        "tosajit.kernels",
+        "tosajit.kernels.objects",
         "tosajit.compiler",
         "asyncio",
     }

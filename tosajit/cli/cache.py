@@ -11,6 +11,7 @@ from tosajit.kernels.cache import (
     cache_fault,
     cache_folder,
     cached_executables,
+    cached_graphs,
     cached_objects,
     clear_cache,
 )
@@ -38,15 +39,15 @@ def _show(options: Namespace) -> None:
     count, size, fault = len(cached_objects()), cache_bytes(), cache_fault()
     packaged = {str(one.folder): len(one.names) for one in ready.shelves(cpu(), ready.FOLDER)}
     if options.json:
-        figures = {"kernels": count, "executables": cached_executables(), "bytes": size, "packaged": packaged}
+        whole = {"executables": cached_executables(), "graphs": cached_graphs()}
+        figures = {"kernels": count, **whole, "bytes": size, "packaged": packaged}
         print_json({"folder": _folder(), **figures, "fault": fault or None})
     elif fault:
         print(f"kernels are not cached: {fault}")
     else:
-        whole = cached_executables()
-        kernels = f"{count} kernel{'' if count == 1 else 's'}"
-        executables = f"{whole} executable{'' if whole == 1 else 's'}"
-        print(f"{cache_folder()}: {kernels}, {executables}, {bytes_text(size)}")
+        counts = {"kernel": count, "executable": cached_executables(), "graph": cached_graphs()}
+        held = ", ".join(f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items())
+        print(f"{cache_folder()}: {held}, {bytes_text(size)}")
     for folder, number in () if options.json else packaged.items():
         print(f"{folder}: {number} kernel{'' if number == 1 else 's'} of the package")
 

@@ -103,6 +103,25 @@ def load_bytes(
 ) -> Graph:
     """The graph of a model of any format that can be read; `folder` is where files are that it names."""
     head = bytes(memoryview(data)[:_SEEN])
+
+    def lower() -> Graph:
+        return _lowered(data, head, signature, shapes, folder, constants)
+
+    if head[4:8] == b"TOSA" or constants is not None or (folder and _names_files(data, head)):
+        return lower()
+    from tosajit.frontends.kept import through_cache
+
+    return through_cache(data, signature, shapes, lower)
+
+
+def _lowered(
+    data: Bytes,
+    head: bytes,
+    signature: str | None,
+    shapes: Shapes | None,
+    folder: Path | None,
+    constants: Constants | None,
+) -> Graph:
     if is_graph_def(head):
         _refuse_signature(signature)
         from tosajit.frontends.tensorflow.lowering import graph_of as graph_of_tensorflow
@@ -216,6 +235,11 @@ def _is_mlir(head: bytes) -> bool:
 def _is_onnx(head: bytes) -> bool:
     """A protocol buffer that begins with a small version, and has the name of a producer or a graph next."""
     return head[:1] == b"\x08" and b"\x01" < head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x3a", b"\x42")
+
+
+def _names_files(data: Bytes, head: bytes) -> bool:
+    """Whether a model may have constants in files beside it: ONNX has their names behind this word."""
+    return _is_onnx(head) and b"location" in bytes(data)
 
 
 _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (

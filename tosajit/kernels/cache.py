@@ -22,9 +22,9 @@ from typing import BinaryIO
 
 from sim.files import AT_ONCE, PART, is_own, replacing
 
-OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx)|{re.escape(PART)}.*"
+OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx|tjg)|{re.escape(PART)}.*"
 """The names of files of a cache."""
-EXECUTABLE = ".tjx"
+EXECUTABLE, GRAPH = ".tjx", ".tjg"
 LOCKS = "locks"
 """The file with a byte for each kernel, which is locked while one is compiled; it has no contents."""
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
@@ -210,12 +210,17 @@ def cached_executables() -> int:
     return sum(path.suffix == EXECUTABLE for path in _files())
 
 
-def trim_executables(most: int) -> None:
-    """Delete the executables that have not been used for longest, until the others have so many bytes."""
+def cached_graphs() -> int:
+    """Return how many graphs of models the cache holds."""
+    return sum(path.suffix == GRAPH for path in _files())
+
+
+def trim(most: int) -> None:
+    """Delete what is kept whole and has not been used for longest, until the rest has so many bytes."""
     found = []
     for path in _files():
         with suppress(OSError):
-            if path.suffix == EXECUTABLE:
+            if path.suffix in (EXECUTABLE, GRAPH):
                 found.append((path.stat().st_mtime, path.stat().st_size, path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):

@@ -77,7 +77,7 @@ def keep(name: str, interface: Interface, body: Body) -> None:
     if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
         return
     cache.write(name + cache.EXECUTABLE, packed(header, blobs))
-    cache.trim_executables(MOST_BYTES)
+    cache.trim(MOST_BYTES)
 
 
 def _texts(graph: Graph, options: Options) -> list[str] | None:

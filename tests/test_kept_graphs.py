@@ -1,0 +1,230 @@
+"""Graphs of models in the cache: what comes out is what a front end would write, and nothing gets lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from file_seeds import seeds
+
+import tosajit as tj
+from tests import models
+from tests.onnx_cases.quantized import networks
+from tests.tensorflow_cases.cases import CASES
+from tests.tflite_cases import draw, drawn
+from tosajit.frontends import formats, kept
+from tosajit.kernels import cache
+from tosajit.log import LOG
+from tosajit.runtime.archive import packed, unpacked
+from tosajit.runtime.keeping import EXPLAINED
+
+ROOT = Path(__file__).parents[1]
+
+
+def everything(graph: tj.Graph) -> str:
+    """All that a graph consists of, in its order, as text."""
+    regions = [
+        (region.name, block.name, block.inputs, block.outputs, block.nodes,
+         [(key, one.name, one.dtype, one.shape, one.variable_name, contents(one.data))
+          for key, one in block.values.items()])
+        for region in graph.regions for block in region.blocks
+    ]  # fmt: skip
+    about = [*graph.outside.items()], [*graph.scales.items()], graph.notes
+    return repr((graph.version, about, [len(region.blocks) for region in graph.regions], regions))
+
+
+def contents(data: np.ndarray | None) -> object:
+    return None if data is None else (data.dtype, data.shape, data.tobytes())
+
+
+def tflite() -> Iterator[tj.Graph]:
+    for name in tj.samples.names():
+        if (path := tj.samples.path(name, "model.tflite")).exists():
+            yield tj.load(path)
+    for name, one in sorted(drawn().items()):
+        yield from (tj.load(draw(name, kind, 0).model) for kind in one.types)
+
+
+def torch() -> Iterator[tj.Graph]:
+    return (tj.load(path) for path in sorted((ROOT / "tests").rglob("*.pt2")))
+
+
+def onnx() -> Iterator[tj.Graph]:
+    yield from (tj.load(model) for model in networks())
+
+
+GRAPHS = {
+    "tosa": lambda: (*(models.graph(name) for name in models.NAMES), *seeds().values()),
+    "tflite": tflite,
+    "tensorflow": lambda: (tj.from_tensorflow(case.model()) for case in CASES[::5]),
+    "onnx": onnx,
+    "torch": torch,
+}
+
+
+@pytest.mark.parametrize("door", GRAPHS)
+def test_a_graph_comes_back_as_it_was_in_every_respect(door: str) -> None:
+    graphs = [*GRAPHS[door]()]
+    assert graphs
+    for graph in graphs:
+        header, blobs = unpacked(memoryview(b"".join(packed(*kept.stored(graph)))))
+        assert everything(kept.restored(header, blobs)) == everything(graph)
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache that keeps all graphs, however fast they are made."""
+    for variable in EXPLAINED:
+        monkeypatch.delenv(variable, raising=False)
+    made = tmp_path / "cache"
+    made.mkdir(mode=0o700)
+    monkeypatch.setenv("TOSAJIT_CACHE", str(made))
+    monkeypatch.setattr(kept, "WORTH_SECONDS", 0.0)
+    return made
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each model has that was lowered."""
+    sizes: list[int] = []
+    really = formats._lowered
+
+    def counted(data: bytes, *rest: Any) -> tj.Graph:
+        sizes.append(len(data))
+        return really(data, *rest)
+
+    monkeypatch.setattr(formats, "_lowered", counted)
+    return sizes
+
+
+MODEL = tj.samples.path("ds_cnn", "model.tflite")
+
+
+def test_a_model_is_lowered_once(folder: Path, lowered: list[int]) -> None:
+    first, again = tj.load(MODEL), tj.load(MODEL.read_bytes())
+    assert everything(first) == everything(again)
+    assert first == again
+    assert len(lowered) == len([*folder.glob("*.tjg")]) == cache.cached_graphs() == 1
+    cache.clear_cache()
+    assert cache.cached_graphs() == 0
+
+
+def test_another_process_finds_a_graph_without_the_front_end(folder: Path) -> None:
+    tj.load(MODEL)
+    heavy = {"tosajit.frontends.tflite", "tosajit.tracing", "tosajit.kernels.objects", "llvmlite"}
+    code = f"import sys, tosajit; tosajit.load({str(MODEL)!r}); print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_what_is_asked_for_is_part_of_the_name(folder: Path, lowered: list[int]) -> None:
+    data = MODEL.read_bytes()
+    shapes = {tj.load(data).inputs[0].name: tj.load(data).inputs[0].shape or ()}
+    tj.load(data, shapes=shapes)
+    tj.load(data, shapes=shapes)
+    tj.load(data + bytes(8))
+    assert lowered == [len(data), len(data), len(data) + 8]
+
+
+@pytest.mark.parametrize("place", [0, 20, 60, 300, -100])
+def test_a_damaged_graph_is_lowered_again(
+    place: int, folder: Path, lowered: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    right = everything(tj.load(MODEL))
+    (path,) = folder.glob("*.tjg")
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[place] ^= 1
+    path.write_bytes(damaged)
+    assert everything(tj.load(MODEL)) == right
+    assert "is damaged in the cache, and read from its model again" in caplog.text
+    assert (path.read_bytes(), len(lowered)) == (whole, 2)
+
+
+def test_an_archive_of_something_else_is_no_graph(folder: Path, lowered: list[int]) -> None:
+    tj.load(MODEL)
+    (path,) = folder.glob("*.tjg")
+    path.write_bytes(b"".join(packed({"version": [1]}, [])))
+    tj.load(MODEL)
+    assert len(lowered) == 2
+
+
+def test_files_that_others_can_write_are_not_read(folder: Path, lowered: list[int]) -> None:
+    tj.load(MODEL)
+    (path,) = folder.glob("*.tjg")
+    path.chmod(0o666)
+    with pytest.warns(cache.CacheWarning, match="writable by other users"):
+        tj.load(MODEL)
+    assert len(lowered) == 2
+
+
+def test_what_a_front_end_warns_of_is_said_each_time(
+    folder: Path, lowered: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    counted = formats._lowered
+
+    def warning(*given: Any) -> tj.Graph:
+        LOG.warning("the batch is taken as 1")
+        return counted(*given)
+
+    monkeypatch.setattr(formats, "_lowered", warning)
+    tj.load(MODEL)
+    tj.load(MODEL)
+    assert caplog.messages == ["the batch is taken as 1"] * 2
+    LOG.setLevel("ERROR")
+    try:
+        tj.load(MODEL)
+    finally:
+        LOG.setLevel("NOTSET")
+    assert not [*folder.glob("*.tjg")]
+
+
+def test_what_is_refused_is_refused_again(folder: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(tj.FileError, match="there is no signature 'other'"):
+            tj.load(MODEL, signature="other")
+        with pytest.raises(tj.TosaError):
+            tj.load(MODEL, shapes={"nothing": (1,)})
+    assert not [*folder.glob("*.tjg")]
+
+
+@pytest.mark.parametrize("variable", EXPLAINED)
+def test_who_looks_at_stages_has_models_lowered(
+    variable: str, folder: Path, lowered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    tj.load(MODEL)
+    tj.load(MODEL)
+    assert (len(lowered), [*folder.glob("*.tjg")]) == (2, [])
+
+
+def test_large_models_are_used_in_place(
+    folder: Path, lowered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "LARGEST_BYTES", MODEL.stat().st_size - 1)
+    tj.load(MODEL)
+    assert not [*folder.glob("*.tjg")]
+
+
+def test_a_model_with_files_beside_it_is_read_anew(folder: Path, tmp_path: Path, lowered: list[int]) -> None:
+    model = next(iter(networks()))
+    (tmp_path / "model.onnx").write_bytes(model)
+    tj.load(tmp_path / "model.onnx")
+    assert len([*folder.glob("*.tjg")]) == 1
+    assert formats._names_files(model[:9] + b"location", model[:9])
+    assert not formats._names_files(MODEL.read_bytes() + b"location", MODEL.read_bytes()[:99])
+
+
+def test_least_used_graphs_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = MODEL.read_bytes()
+    tj.load(data)
+    (first,) = folder.glob("*.tjg")
+    monkeypatch.setattr(kept, "MOST_BYTES", int(first.stat().st_size * 1.5))
+    tj.load(data + bytes(8))
+    assert len([*folder.glob("*.tjg")]) == 1
+    assert not first.exists()

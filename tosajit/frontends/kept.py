@@ -1,0 +1,224 @@
+"""Graphs of models in the user's cache: a file that was read before is lowered by no front end again.
+
+A graph is named by the bytes of the file, by what was asked for, and by what lowered it: the sources of this
+package, and NumPy, which folds constants. The cache is trusted as it is for executables (`runtime/kept.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from tosajit import version
+from tosajit.arrays import Array
+from tosajit.dtypes import DTYPES
+from tosajit.files.cursor import Bytes
+from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.graph.extents import Shapes
+from tosajit.graph.operator import Operator
+from tosajit.kernels import cache
+from tosajit.log import LOG
+from tosajit.operators import OPERATORS
+from tosajit.runtime.archive import Blobs, packed, unpacked
+from tosajit.runtime.keeping import MOST_BYTES, is_explained, sources
+
+WORTH_SECONDS = 0.05
+"""What is lowered faster than this, imports included, is not kept."""
+LARGEST_BYTES = 1 << 25
+"""Of a file: a larger one consists of weights, which take longer to be digested than to be used in place."""
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading something raises that has another form."""
+
+
+def through_cache(
+    data: Bytes, signature: str | None, shapes: Shapes | None, lower: Callable[[], Graph]
+) -> Graph:
+    """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it."""
+    name = _name(data, signature, shapes)
+    if name and (found := _find(name)):
+        return found
+    began = perf_counter()
+    graph, silent = _heard(lower) if name else (lower(), False)
+    if silent and perf_counter() - began > WORTH_SECONDS:
+        _keep(name, graph)
+    return graph
+
+
+def _name(data: Bytes, signature: str | None, shapes: Shapes | None) -> str:
+    """The name of the graph in the cache; empty if it is not to be kept."""
+    if memoryview(data).nbytes > LARGEST_BYTES or is_explained():
+        return ""
+    asked = None if shapes is None else _written(shapes)
+    if shapes and not asked:
+        return ""
+    made_by = (version.VERSION, sources(), sys.version, np.__version__, _simd())
+    found = hashlib.sha256(repr((made_by, signature, asked)).encode())
+    found.update(data)
+    return found.hexdigest()[:32]
+
+
+def _simd() -> object:
+    """The instructions that NumPy computes with, by which the last bits of its functions can differ."""
+    return np.show_config(mode="dicts").get("SIMD Extensions")
+
+
+def _written(shapes: Shapes) -> list[tuple[str, list[int]]]:
+    """Shapes that are as they should be; nothing if any is not, so that it is refused anew."""
+    if not isinstance(shapes, Mapping) or not all(isinstance(one, Sequence) for one in shapes.values()):
+        return []
+    if any(type(extent) is not int for shape in shapes.values() for extent in shape):
+        return []
+    return sorted((name, list(shape)) for name, shape in shapes.items())
+
+
+class _Warnings(logging.Handler):
+    """Whether anything was said in this thread that the user should hear again."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.thread, self.any = threading.get_ident(), not LOG.isEnabledFor(logging.WARNING)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.any |= record.thread == self.thread
+
+
+def _heard(lower: Callable[[], Graph]) -> tuple[Graph, bool]:
+    """A graph, and whether nothing was said while it was made, and would have been heard."""
+    warnings = _Warnings()
+    LOG.addHandler(warnings)
+    try:
+        return lower(), not warnings.any
+    finally:
+        LOG.removeHandler(warnings)
+
+
+def _find(name: str) -> Graph | None:
+    data = cache.mapped(name + cache.GRAPH)
+    if data is None:
+        return None
+    try:
+        return restored(*unpacked(memoryview(data)))
+    except DAMAGE as error:
+        LOG.warning("graph %s is damaged in the cache, and read from its model again: %s", name, error)
+        return None
+
+
+def _keep(name: str, graph: Graph) -> None:
+    try:
+        parts = packed(*stored(graph))
+    except TypeError:  # JSON has not all that Python could put into a graph
+        return
+    cache.write(name + cache.GRAPH, parts)
+    cache.trim(MOST_BYTES)
+
+
+def stored(graph: Graph) -> tuple[dict[str, Any], list[memoryview]]:
+    """A graph as the header and the blobs of an archive."""
+    writer = _Writer()
+    regions = [[region.name, [writer.block(block) for block in region.blocks]] for region in graph.regions]
+    header = {
+        "version": graph.version,
+        "outside": list(graph.outside.items()),
+        "scales": list(graph.scales.items()),
+        "notes": graph.notes,
+        "regions": regions,
+        "operators": [[one.opcode, _attributes(one)] for one in writer.operators],
+    }
+    return header, writer.blobs.parts
+
+
+def restored(header: dict[str, Any], blobs: Sequence[memoryview]) -> Graph:
+    """What was stored; one of `DAMAGE` is raised if the header is none of ours."""
+    operators = [_operator(*one) for one in header["operators"]]
+    major, minor, patch, draft = header["version"]
+    return Graph(
+        tuple(
+            Region(name, tuple(_block(blobs, operators, *block) for block in blocks))
+            for name, blocks in header["regions"]
+        ),
+        (major, minor, patch, draft),
+        dict(header["outside"]),
+        {name: (scale, zero) for name, (scale, zero) in header["scales"]},
+        tuple(header["notes"]),
+    )
+
+
+class _Writer:
+    """The parts of a graph in the words of JSON, with numbers in place of arrays and operators."""
+
+    def __init__(self) -> None:
+        self.blobs = Blobs()
+        self.operators: list[Operator] = []
+        self._known: dict[str, int] = {}
+
+    def block(self, block: Block) -> list[Any]:
+        nodes = [[self.operator(n.operator), n.inputs, n.outputs, n.location] for n in block.nodes]
+        values = [[key, *self.value(value)] for key, value in block.values.items()]
+        return [block.name, nodes, values, block.inputs, block.outputs]
+
+    def operator(self, operator: Operator) -> int:
+        number = self._known.setdefault(repr(operator), len(self.operators))
+        if number == len(self.operators):
+            self.operators.append(operator)
+        return number
+
+    def value(self, value: Value) -> list[Any]:
+        data = None if value.data is None else self.array(value.data, value.dtype.storage)
+        return [value.name, value.dtype.name, value.shape, data, value.variable_name]
+
+    def array(self, array: Array, storage: np.dtype[Any]) -> list[Any]:
+        if array.dtype != storage:
+            raise TypeError(f"elements are {array.dtype}, but are stored as {storage}")
+        return [array.shape, self.blobs.add(array)]
+
+
+def _attributes(operator: Operator) -> list[Any]:
+    """The values of an operator's attributes, in the order of their declaration."""
+    return [value.hex() if isinstance(value, bytes) else value for _, value in operator]
+
+
+def _operator(opcode: str, values: list[Any]) -> Operator:
+    kind = OPERATORS[opcode]
+    return kind(
+        **{
+            name: bytes.fromhex(value) if attribute.encoding == "bytes" else value
+            for (name, attribute), value in zip(kind.fields.items(), values, strict=True)
+        }
+    )
+
+
+def _block(
+    blobs: Sequence[memoryview],
+    operators: list[Operator],
+    name: str,
+    nodes: list[Any],
+    values: list[Any],
+    inputs: list[str],
+    outputs: list[str],
+) -> Block:
+    made = tuple(Node(operators[n], tuple(takes), tuple(gives), at) for n, takes, gives, at in nodes)
+    found = {key: _value(blobs, *value) for key, *value in values}
+    return Block(name, made, found, tuple(inputs), tuple(outputs))
+
+
+def _value(
+    blobs: Sequence[memoryview],
+    name: str,
+    dtype: str,
+    shape: list[int] | None,
+    data: tuple[list[int], int] | None,
+    variable: str,
+) -> Value:
+    kind = DTYPES[dtype]
+    array = None
+    if data is not None:
+        array = np.frombuffer(blobs[data[1]], kind.storage).reshape(data[0])
+        array.flags.writeable = False
+    return Value(name, kind, None if shape is None else tuple(shape), array, variable)
