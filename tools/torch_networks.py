@@ -53,6 +53,8 @@ def compared(python: Path, seed: int, names: list[str]) -> Iterator[dict[str, An
         for text in running.stdout:
             if text.startswith("{"):
                 yield json.loads(text)
+    if running.returncode:
+        print(f"the process that runs them ended with {running.returncode}: {' '.join(command)}")
 
 
 def line(row: dict[str, Any]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -13,6 +16,8 @@ from torch.overrides import TorchFunctionMode
 _ADDING = {torch.add, torch.Tensor.add, torch.Tensor.add_, torch.Tensor.__add__, torch.Tensor.__iadd__}
 _BRANCH = 0.1
 """The share of a branch in its sum."""
+_LIBRARIES: list[Any] = []
+"""Definitions of operators, which are there as long as these are."""
 Made = Callable[[], tuple[Any, tuple[Any, ...]]]
 
 CLASSIFIERS = {
@@ -34,16 +39,15 @@ BACKBONES = ("fpn_resnet50", "fpn_mobilenet", "ssd_vgg16", "retinanet_head", "ke
 
 def vision() -> Any:
     """torchvision, also where its own operators are built for another `torch`."""
+    with suppress(RuntimeError):
+        return import_module("torchvision")
+    for name in [one for one in sys.modules if one.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
     library = torch.library.Library("torchvision", "FRAGMENT")
     for name in ("nms", "qnms"):
-        try:
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        except RuntimeError:
-            break
-    import torchvision
-
-    torchvision._kept = library
-    return torchvision
+        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _LIBRARIES.append(library)
+    return import_module("torchvision")
 
 
 def networks() -> dict[str, Made]:

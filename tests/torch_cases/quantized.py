@@ -63,6 +63,8 @@ def bias_on_grid(module: Any) -> None:
         if str(node.target) not in _MULTIPLYING or len(node.args) < 3 or node.args[2] is None:
             continue
         image, weight, bias = node.args[:3]
+        if bias.op != "get_attr":
+            continue  # what a module makes of a parameter is on no grid
         if "dequantize_per_tensor" in str(image.target) and "dequantize_per" in str(weight.target):
             step = known(image.args[1]) * known(weight.args[1])
             values = held[bias.target]
