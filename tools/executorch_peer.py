@@ -116,6 +116,8 @@ def _exported(folder: Path, seed: int, names: list[str]) -> bool:
     for row in map(json.loads, done.stdout.splitlines()):
         if row["fault"]:
             print(f"{row['name']} {row['kind']}: {row['fault']}")
+    if done.returncode:
+        print(f"it ended with {done.returncode}: {' '.join(command)}\n{done.stderr[-1000:]}")
     return done.returncode == 0
 
 
