@@ -315,12 +315,60 @@ def test_sums_along_dimensions() -> None:
     x = BYTES.reshape(16, 16)
     source, result = affine(0.5, 9), affine(4.0, 9)
     found, _ = run(
-        lambda one: some(
-            totalled(Held.of(one, source), lambda wide: ops.reduce_sum(wide, axis=1), (16, 1), 16, False)
-        ).onto(result),
+        lambda one: some(totalled(Held.of(one, source), (1,), True, False)).onto(result),
         x,
     )
     np.testing.assert_array_equal(found, nearest(real(x, source).sum(1, keepdims=True), result))
+
+
+@pytest.mark.parametrize(("scale", "extent", "is_direct"), [
+    (0.5, 7, True), (0.037, 7, True), (0.037, 4, True), (0.5, 4, False),
+])  # fmt: skip
+def test_means_of_images_on_their_own_grid(scale: float, extent: int, is_direct: bool) -> None:
+    """One AVG_POOL2D, unless a source rounds halves to even."""
+    x = np.random.default_rng(5).integers(-128, 128, (2, 30, extent, extent)).astype(np.int8)
+    grid = affine(scale, 9)
+    found, opcodes = run(lambda one: some(totalled(Held.of(one, grid), (2, 3), False, True)).onto(grid), x)
+    assert ("AVG_POOL2D" in opcodes) == is_direct
+    exact = (x.astype(np.float64) - 9).mean((2, 3))
+    is_half = exact % 1 == 0.5
+    assert is_half.any() == (extent == 4)
+    wanted = np.rint(exact) + 9
+    assert np.array_equal(found[~is_half], wanted[~is_half])
+    assert np.abs(found - wanted).max() <= (1 if is_direct else 0)
+
+
+def test_halves_that_a_source_misses_are_left_to_rescale() -> None:
+    """The ratio of these scales is a half, but their products have more bits than float32."""
+    make = dense(None, np.array([[1]], np.int8), np.array([0.0371]), np.zeros(1))
+    result = affine(float(np.float32(0.123) * np.float64(0.0371)) * 2)
+    _, opcodes = run(lambda one: make(Held.of(one, affine(0.123))).onto(result), BYTES.reshape(-1, 1))
+    assert opcodes[-2:] == ["CONV2D", "RESCALE"] or opcodes[-3:] == ["CONV2D", "RESCALE", "RESHAPE"]
+
+
+def test_constants_are_widened_when_a_graph_is_written() -> None:
+    first, second, result = affine(0.021, 3), affine(0.034, -7), affine(0.05, 1)
+
+    def write(x: Tensor) -> Tensor:
+        known = Weights((256,), BYTES, np.array([second.scale]), np.array([-7]), 0, "w")
+        return some(added(Held.of(x, first), known, (256,), never)).onto(result)
+
+    found, opcodes = run(write, BYTES[::-1].copy())
+    wanted = nearest(real(BYTES[::-1], first) + real(BYTES, second), result)
+    assert np.abs(found - wanted).max() <= 1
+    assert opcodes == ["RESCALE", "ADD", "RESCALE"]
+
+
+def test_products_of_a_state_of_zeros_are_known() -> None:
+    weights, bias = np.ones((3, 4), np.float32), np.arange(4, dtype=np.float32)
+    found, opcodes = run(
+        lambda x: ops.add(
+            x, weighted(ops.const(np.zeros((2, 3), np.float32)), ops.const(weights), ops.const(bias))
+        ),
+        np.ones((2, 4), np.float32),
+    )
+    np.testing.assert_array_equal(found, np.broadcast_to(bias + 1, (2, 4)))
+    assert opcodes == ["ADD"]
 
 
 def test_joined_tensors_come_to_one_grid() -> None:

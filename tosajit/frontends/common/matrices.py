@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+import numpy as np
+
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.layout import constant_of, like, reshaped, transposed
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
@@ -42,10 +44,19 @@ def weighted(
     depth, count = right.shape
     if left.shape[-1] != depth:
         raise Refused(f"its rows have {left.shape[-1]} elements, but its weights {depth} rows")
+    first = np.zeros(count, np.float32) if bias is None else constant_of(bias)
+    if left.dtype.is_float and first is not None and _are_no_products(left, right):
+        return like(left, np.broadcast_to(first.astype(left.dtype.storage), (*left.shape[:-1], count)))
     pixels = reshaped(left, (-1, 1, 1, depth))
     weights = reshaped(transposed(right, (1, 0)), (count, 1, 1, depth))
     total = finish(ops.conv2d(pixels, weights, bias, *zero_points))
     return reshaped(total, (*left.shape[:-1], count))
+
+
+def _are_no_products(left: Tensor, right: Tensor) -> bool:
+    """Whether all products are known to be 0, as those of a first state are."""
+    rows, columns = constant_of(left), constant_of(right)
+    return rows is not None and columns is not None and not rows.any() and bool(np.isfinite(columns).all())
 
 
 def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

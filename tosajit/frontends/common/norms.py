@@ -10,15 +10,15 @@ import numpy as np
 from tosajit import ops
 from tosajit.frontends.common.layout import reshaped, small
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.reduce import averaged
+from tosajit.frontends.common.pooling import means
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 
 def normalized(value: Tensor, axes: Sequence[int], eps: float) -> Tensor:
     """Elements less their mean along dimensions, over the root of their variance."""
-    centred = ops.sub(value, averaged(value, axes, True))
-    variance = averaged(ops.mul(centred, centred), axes, True)
+    centred = ops.sub(value, means(value, axes, True))
+    variance = means(ops.mul(centred, centred), axes, True)
     return ops.mul(centred, ops.rsqrt(ops.add(variance, number(variance, eps))))
 
 

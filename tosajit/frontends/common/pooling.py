@@ -15,10 +15,12 @@ from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
 from tosajit.frontends.common.numbers import is_negative, number
+from tosajit.frontends.common.reduce import shape_without, summed
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.common.windows import Span, padding
 from tosajit.frontends.frame import Refused
 from tosajit.operators import DEPTHWISE_CONV2D, RESHAPE, TRANSPOSE
+from tosajit.profiles import LEVELS
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
@@ -184,6 +186,26 @@ def mean(value: Tensor, sides: Sequence[Side], counted: Sequence[tuple[int, int]
     if counted is None or not bordered:
         return ops.mul(sums, number(sums, 1 / prod(one.size for one in sides)))
     return ops.mul(sums, (1 / counts_of(value, sides, border)).astype(value.dtype.storage))
+
+
+def are_images(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether dimensions are the height and the width of images that AVG_POOL2D takes whole."""
+    if len(shape) != 4 or tuple(axes) not in ((1, 2), (2, 3)):
+        return False
+    return all(1 <= shape[axis] <= LEVELS["8K"].MAX_KERNEL for axis in axes)
+
+
+def whole(shape: Sequence[int], axes: Sequence[int]) -> list[Side]:
+    """Dimensions that are one window each."""
+    return [Side(axis, shape[axis], 1, 1, Span(0, 0, 1)) for axis in axes]
+
+
+def means(value: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+    """The mean of real numbers along dimensions."""
+    if are_images(value.shape, axes):
+        return reshaped(mean(value, whole(value.shape, axes), None), shape_without(value.shape, axes, keep))
+    sums = summed(value, axes, keep)
+    return ops.mul(sums, number(sums, 1 / prod(value.shape[axis] for axis in axes)))
 
 
 def averaged(value: Tensor, counts: Array) -> Tensor | None:

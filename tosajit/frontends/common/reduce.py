@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from math import prod
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped
-from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.scale import number_like
 from tosajit.tracing.tensor import Tensor
 
@@ -50,12 +48,6 @@ def reduced(
 def summed(value: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
     """The sum along dimensions."""
     return reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), value, axes, keep)
-
-
-def averaged(value: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
-    """The mean along dimensions."""
-    total = summed(value, axes, keep)
-    return ops.mul(total, number(total, 1 / prod(value.shape[axis] for axis in axes)))
 
 
 def product(value: Tensor, axis: int) -> Tensor:

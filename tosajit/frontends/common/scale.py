@@ -10,11 +10,14 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT32, INT48, DType
 from tosajit.operators import RoundingMode
+from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
 _LEAST_SHIFT, _GREATEST_SHIFT = 2, 62
 _ALLOWED = 1 << 29
 """RESCALE by `1 << 30` takes what stays below this."""
+_MOST_FOLDED = 1 << 10
+"""Elements of constants that may become larger ones."""
 
 
 def multipliers_of(scales: float | Sequence[float] | Array, bits: int = 32) -> tuple[Array, Array]:
@@ -72,6 +75,12 @@ def scaled(
     """RESCALE by multipliers with shifts; those of INT48 have 16 bits."""
     narrow = value.dtype is INT48
     multipliers, shifts = np.array(pairs).T
+    is_single = rounding is RoundingMode.SINGLE_ROUND and len(pairs) == 1 and not narrow
+    known = value.value.data if is_single else None
+    if known is not None and known.size <= _MOST_FOLDED:
+        centred = known.astype(np.int64) - input_zp
+        if allowed(centred, int(shifts[0])):
+            return _folded((centred * multipliers + (1 << (shifts - 1)) >> shifts) + output_zp, value, dtype)
     return ops.rescale(
         value,
         multipliers.astype(np.int16 if narrow else np.int32),
@@ -83,6 +92,14 @@ def scaled(
         scale32=not narrow,
         per_channel=len(pairs) > 1,
     )
+
+
+def _folded(numbers: Array, value: Tensor, dtype: DType) -> Tensor:
+    """What RESCALE makes of a constant."""
+    saturated = np.clip(numbers, dtype.minimum, dtype.maximum).astype(dtype.storage)
+    trace = current_trace()
+    assert trace is not None
+    return trace.constant(saturated, dtype, value.name)
 
 
 def zero_point(number: int, dtype: DType) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tosajit import ops
-from tosajit.frontends.common.layout import part
+from tosajit.frontends.common.layout import sliced
 from tosajit.tracing.tensor import Tensor
 
 
@@ -60,12 +60,12 @@ def trimmed(value: Tensor, found: Sequence[Span]) -> Tensor:
 
 def inside(value: Tensor, found: Sequence[Span], first: int) -> tuple[Tensor, tuple[Span, ...]]:
     """The part of a tensor that windows reach, and the windows on it, from dimension `first` on."""
-    kept = []
+    kept, start, size = [], [0] * value.ndim, list(value.shape)
     for axis, span in enumerate(found, first):
-        skipped, dropped = max(-span.before, 0), max(-span.after, 0)
-        value = part(value, axis, skipped, value.shape[axis] - skipped - dropped)
+        start[axis] = max(-span.before, 0)
+        size[axis] -= start[axis] + max(-span.after, 0)
         kept.append(Span(max(span.before, 0), max(span.after, 0), span.count))
-    return value, tuple(kept)
+    return sliced(value, start, size), tuple(kept)
 
 
 def transposed_padding(

@@ -15,8 +15,18 @@ from tosajit.dtypes import INT8, INT16, INT32, INT48
 from tosajit.frontends.common import quantized
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.convolution import Sums
+from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.pooling import Image, Side, image_of
+from tosajit.frontends.common.pooling import (
+    Image,
+    Side,
+    are_images,
+    counts_of,
+    image_of,
+    is_dense,
+    whole,
+)
+from tosajit.frontends.common.reduce import reduced, shape_without
 from tosajit.frontends.common.sampling import Resampling, interpolated
 from tosajit.frontends.common.windows import padding
 from tosajit.frontends.scaled.affine import Affine, point_of
@@ -28,6 +38,8 @@ Shape: TypeAlias = tuple[int, ...]
 _MOST = (1 << 31) - 1
 _MOST_BIAS = 1 << 30
 _MOST_WEIGHTS = 1 << 22
+_FEW_BITS = 12
+"""Of a scale whose products with bytes leave room for sums in the 24 bits of float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,9 @@ def products(
         own = None if terms is None else trace.constant(terms.astype(total_type.storage), total_type)
         return write(Products(left.tensor, held.tensor, own, Sums(points, finish)))
 
-    return Sum(shape, written, scales, most if wide else min(most, _MOST), plain=plain if wide else None)
+    most, other = (most, plain) if wide else (min(most, _MOST), None)
+    has_halves = any(map(_has_few_bits, scales))
+    return Sum(shape, written, scales, most, plain=other, has_halves=has_halves)
 
 
 def _of_point(left: Held, right: Weights, channel: int) -> Array:
@@ -233,10 +247,10 @@ def averaged(value: Scaled, sides: Sequence[Side], counts: Array, shape: Shape) 
         return None
     size, axes = prod(one.size for one in sides), [one.axis for one in sides]
     channels = prod(extent for place, extent in enumerate(value.shape) if place not in axes)
-    whole = lcm(*(int(one) for one in np.unique(counts)))
-    if whole * size * value.farthest > _MOST or size * channels > _MOST_WEIGHTS:
+    parts = lcm(*(int(one) for one in np.unique(counts)))
+    if parts * size * value.farthest > _MOST or size * channels > _MOST_WEIGHTS:
         return None
-    factors = (whole // counts.astype(np.int64)).astype(np.int32)
+    factors = (parts // counts.astype(np.int64)).astype(np.int32)
 
     def write(finish: Finish) -> Tensor:
         image = image_of(value.tensor, sides)
@@ -245,7 +259,39 @@ def averaged(value: Scaled, sides: Sequence[Side], counts: Array, shape: Shape) 
             return image.back(finish(total, slice(None)))
         return finish(ops.mul(image.back(total), factors), slice(None))
 
-    return Sum(shape, write, np.array([value.scale / whole]), size * whole * value.farthest)
+    scales, most = np.array([value.scale / parts]), size * parts * value.farthest
+    return Sum(shape, write, scales, most, direct=_pool(value, sides, counts))
+
+
+def _pool(value: Held, sides: Sequence[Side], counts: Array) -> tuple[Affine, Callable[[], Tensor]] | None:
+    """Means on the grid of what they are of, by AVG_POOL2D, which rounds halves away from zero.
+
+    None where a source has such halves, and rounds them to even.
+    """
+    is_even = any(int(one) % 2 == 0 for one in np.unique(counts))
+    if not all(map(is_dense, sides)) or (is_even and _has_few_bits(value.scale)):
+        return None
+    if (counts != counts_of(value.tensor, sides, [(0, 0)] * len(sides))).any():
+        return None
+
+    def pool() -> Tensor:
+        image, point = image_of(value.tensor, sides), point_of(value.affine)
+        return image.back(
+            ops.avg_pool2d(
+                image.pixels, point, point, kernel=image.kernel, stride=image.stride, pad=padding(image.spans)
+            )
+        )
+
+    return value.affine, pool
+
+
+def _has_few_bits(scale: float) -> bool:
+    """Whether integers times a scale are exact in float32, as a source computes them.
+
+    Otherwise a source comes near the halves of a grid, on one side or the other.
+    """
+    odd, _ = np.frexp(np.float32(scale))
+    return float(odd * 2.0**_FEW_BITS).is_integer()
 
 
 def _windows(image: Image, affine: Affine) -> Tensor:
@@ -273,17 +319,24 @@ def between(value: Scaled, sides: Sequence[Resampling], shape: Shape) -> Sum | N
     return Sum(shape, write, scales, most, has_halves=False, point=value.zero_point * parts)
 
 
-def totalled(
-    value: Scaled, reduce: Callable[[Tensor], Tensor], shape: Shape, count: int, is_mean: bool
-) -> Sum | None:
-    """The sums or means along dimensions; `reduce` adds up integers of 32 bits."""
+def totalled(value: Scaled, axes: Sequence[int], keep: bool, is_mean: bool) -> Sum | None:
+    """The sums or means along dimensions."""
+    count = prod(value.shape[axis] for axis in axes)
     if not isinstance(value, Held) or value.dtype is not INT8 or value.farthest * count > _MOST:
         return None
+    shape = shape_without(value.shape, axes, keep)
 
     def write(finish: Finish) -> Tensor:
-        return finish(reduce(quantized.centred(value)), slice(None))
+        wide = quantized.centred(value)
+        total = reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), wide, axes, keep)
+        return finish(total, slice(None))
 
-    return Sum(shape, write, np.array([value.scale / (count if is_mean else 1)]), value.farthest * count)
+    scales = np.array([value.scale / (count if is_mean else 1)])
+    direct = None
+    if is_mean and are_images(value.shape, axes):
+        pool = _pool(value, whole(value.shape, axes), np.full((1,) * len(value.shape), count))
+        direct = pool and (pool[0], lambda: reshaped(pool[1](), shape))
+    return Sum(shape, write, scales, value.farthest * count, direct=direct)
 
 
 def widened(value: Held) -> Sum | None:

@@ -13,7 +13,7 @@ import numpy as np
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.frontends.common.bytes import UNSIGNED, WIDE
-from tosajit.frontends.common.layout import reshaped
+from tosajit.frontends.common.layout import constant_of, reshaped
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
@@ -232,6 +232,8 @@ class Walk:
             if value.name and not value.is_number:
                 return value
             value = value.value
+        known = constant_of(value) if isinstance(value, Tensor) else None
+        value = known if known is not None else value
         value = _named(value, label, rename)
         if output.type is None:
             raise Refused("its result is no tensor")

@@ -9,8 +9,8 @@ from math import prod
 from tosajit import ops
 from tosajit.frontends.common.division import floored
 from tosajit.frontends.common.layout import reshaped, transposed
-from tosajit.frontends.common.numbers import number
 from tosajit.frontends.common.ordering import running_sums
+from tosajit.frontends.common.pooling import means
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
 from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.nnef.node import Attributes, Node
@@ -47,9 +47,7 @@ _declare("all", lambda value, axis: ops.reduce_all(value, axis=axis), "Whether a
 def mean(node: Node, options: Axes) -> Tensor:
     """The mean of elements."""
     value = node["input"]
-    axes = axes_of(options.axes, value.ndim)
-    total = reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), value, axes, not options.squeeze)
-    return ops.mul(total, number(total, 1 / prod(value.shape[axis] for axis in axes)))
+    return means(value, axes_of(options.axes, value.ndim), not options.squeeze)
 
 
 @dataclass(frozen=True, slots=True)

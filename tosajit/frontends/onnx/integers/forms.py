@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf, prod
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.pooling import counts_of
-from tosajit.frontends.common.reduce import axes_of, reduced, shape_without
+from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Declaration
 from tosajit.frontends.onnx.integers import products
 from tosajit.frontends.onnx.integers.grids import grid_of, held_of, placed
@@ -234,7 +233,7 @@ def _average_pool(node: Node, plain: Plain) -> Sum | None:
 def _global_average_pool(node: Node, plain: Plain) -> Sum | None:
     value = _scaled(node, 0)
     axes = range(2, node[0].rank)
-    return None if value is None else _along(value, tuple(axes), True, is_mean=True)
+    return None if value is None else totalled(value, tuple(axes), True, is_mean=True)
 
 
 def _reduce_mean(node: Node, plain: Plain) -> Sum | None:
@@ -249,16 +248,7 @@ def _reduced(node: Node, is_mean: bool) -> Sum | None:
     value = _scaled(node, 0)
     if value is None:
         return None
-    return _along(value, axes_reduced(node), node.attributes(ReductionAttributes).keepdims, is_mean)
-
-
-def _along(value: Scaled, axes: tuple[int, ...], keep: bool, is_mean: bool) -> Sum | None:
-    count = prod(value.shape[axis] for axis in axes)
-
-    def reduce(wide: Tensor) -> Tensor:
-        return reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), wide, axes, keep)
-
-    return totalled(value, reduce, shape_without(value.shape, axes, keep), count, is_mean)
+    return totalled(value, axes_reduced(node), node.attributes(ReductionAttributes).keepdims, is_mean)
 
 
 _FORMS: dict[str, Form] = {

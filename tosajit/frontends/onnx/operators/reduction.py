@@ -12,9 +12,9 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
 from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.pooling import means
 from tosajit.frontends.common.reduce import axes_of, product, reduced
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
@@ -94,11 +94,11 @@ def reduce_sum(node: Node) -> Tensor:
 @widened
 def reduce_mean(node: Node) -> Tensor:
     """The mean along dimensions."""
+    axes, value = axes_reduced(node), node[0].tensor
+    if value.dtype.is_float:
+        return means(value, axes, node.attributes(ReductionAttributes).keepdims)
     total = _total(node)
-    count = max(prod(node[0].shape[axis] for axis in axes_reduced(node)), 1)
-    if total.dtype is INT32:
-        return ops.intdiv(total, number(total, count))
-    return ops.mul(total, number(total, 1 / count))
+    return ops.intdiv(total, number(total, max(prod(value.shape[axis] for axis in axes), 1)))
 
 
 def _greatest(value: Array, **given: Any) -> Array:

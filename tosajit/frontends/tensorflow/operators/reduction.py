@@ -11,8 +11,8 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.pooling import means
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
@@ -59,11 +59,11 @@ def sum_(node: Node, options: ReductionAttributes) -> Tensor:
 @widened
 def mean(node: Node, options: ReductionAttributes) -> Tensor:
     """The mean along dimensions."""
+    axes, value = axes_of(node[1].ints, node[0].rank), node[0].tensor
+    if value.dtype.is_float:
+        return means(value, axes, options.keep_dims)
     total = _reduced(node, options, _sum)
-    count = max(prod(node[0].shape[axis] for axis in axes_of(node[1].ints, node[0].rank)), 1)
-    if total.dtype is INT32:
-        return ops.intdiv(total, number(total, count))
-    return ops.mul(total, number(total, 1 / count))
+    return ops.intdiv(total, number(total, max(prod(value.shape[axis] for axis in axes), 1)))
 
 
 @operator("Max", ReductionAttributes, types=f"{NUMBERS} {NARROW}", fold=folded(np.max))

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.pooling import counts_of
-from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.frame import Declaration
 from tosajit.frontends.scaled import Held, Joined, Scaled, Sum, Unsigned, Weights
 from tosajit.frontends.scaled import sums as scaled
@@ -300,14 +298,7 @@ def _reduced(node: Node, is_mean: bool) -> Sum | None:
 
 def _along(node: Node, axes: tuple[int, ...], keep: bool, is_mean: bool) -> Sum | None:
     value = node[0].scaled
-    if value is None:
-        return None
-
-    def reduce(wide: Tensor) -> Tensor:
-        return reduced(lambda one, axis: ops.reduce_sum(one, axis=axis), wide, axes, keep)
-
-    count = prod(value.shape[axis] for axis in axes)
-    return scaled.totalled(value, reduce, node.shape, count, is_mean)
+    return None if value is None else scaled.totalled(value, axes, keep, is_mean)
 
 
 _FORMS: dict[str, Form] = {

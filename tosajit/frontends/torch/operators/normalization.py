@@ -15,7 +15,8 @@ from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.norms import normalized
 from tosajit.frontends.common.numbers import number, typed
-from tosajit.frontends.common.reduce import averaged, summed
+from tosajit.frontends.common.pooling import means
+from tosajit.frontends.common.reduce import summed
 from tosajit.frontends.common.softmax import log_softmax, softmax
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
@@ -203,7 +204,7 @@ def rms_norm(
     value = typed(input.tensor, FP32)
     axes = range(value.ndim - len(normalized_shape), value.ndim)
     little = float(np.finfo(np.float32).eps) if eps is None else eps
-    squares = averaged(ops.mul(value, value), axes, True)
+    squares = means(ops.mul(value, value), axes, True)
     found = ops.mul(value, ops.rsqrt(ops.add(squares, number(squares, little))))
     return affine(typed(found, input.dtype), weight, None, normalized_shape)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tosajit import ops
 from tosajit.frontends.common.layout import joined, part, reshaped
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.pooling import Side, greatest, mean, total
+from tosajit.frontends.common.pooling import Side, greatest, mean, means, total
 from tosajit.frontends.common.reduce import reduced
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.torch.node import Node, Operand
@@ -113,7 +113,7 @@ def _adaptive(
     first = found.ndim - len(sizes)
     whole = [axis for axis in range(first, found.ndim) if node.shape[axis] == 1]
     if whole:
-        found = reduced(reduce, found, whole, True)
+        found = reduced(reduce, found, whole, True) if reduce is not _mean else means(found, whole, True)
     for axis in range(first, found.ndim):
         found = _along(found, axis, node.shape[axis], reduce)
     return found

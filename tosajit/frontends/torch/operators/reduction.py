@@ -12,7 +12,8 @@ from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_not_zero, number
 from tosajit.frontends.common.ordering import greatest as greatest_of
 from tosajit.frontends.common.ordering import running_products, running_sums
-from tosajit.frontends.common.reduce import averaged, axes_of, place_of_greatest, product, reduced, summed
+from tosajit.frontends.common.pooling import means
+from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, summed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import NARROW, NUMBERS, REAL, WHOLE, operator
@@ -35,7 +36,7 @@ def mean(
 ) -> Tensor:
     """The mean along dimensions."""
     value = self.typed(node.type).tensor
-    return reshaped(averaged(value, along(dim, value.ndim), keepdim), node.shape)
+    return reshaped(means(value, along(dim, value.ndim), keepdim), node.shape)
 
 
 @operator("aten.sum.default aten.sum.dim_IntList", types=f"{NUMBERS} {NARROW} bool")
@@ -185,7 +186,7 @@ def _variance(
     axes = along(dim, self.rank)
     count = prod(self.shape[axis] for axis in axes)
     less = (1 if unbiased else 0) if correction is None else correction
-    mean = averaged(self.tensor, axes, True)
+    mean = means(self.tensor, axes, True)
     centred = ops.sub(self.tensor, mean)
     total = summed(ops.mul(centred, centred), axes, True)
     found = ops.mul(total, number(total, 1 / (count - less) if count > less else float("nan")))
