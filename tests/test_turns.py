@@ -24,6 +24,11 @@ def inside(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: ops.transpose(work(ops.transpose(x, perms=FIRST)), perms=LAST)
 
 
+def line(x: Any) -> Any:
+    """A number for each of three channels, whose order is not that of the images."""
+    return ops.slice(ops.reduce_sum(ops.reshape(x, (6, 20)), axis=1), (0, 0), (3, 1))
+
+
 WORKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "function": (ops.tanh, 0),
     "number": (lambda x: ops.add(x, np.ones((1, 1, 1, 1), np.float32)), 0),
@@ -38,6 +43,9 @@ WORKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "type": (lambda x: ops.cast(ops.greater(x, CHANNELS), dtype="INT32"), 0),
     "lines": (lambda x: ops.add(x, ops.const(NUMBERS.reshape(1, 1, 1, 5)[..., :1])), 0),
     "order that counts": (lambda x: ops.reshape(ops.reshape(x, (2, 60)), (2, 3, 4, 5)), 2),
+    "line": (lambda x: ops.mul(x, ops.reshape(line(x), (1, 3, 1, 1))), 1),
+    "line of another order": (
+        lambda x: ops.mul(x, ops.transpose(ops.reshape(line(x), (3, 1, 1, 1)), perms=(1, 0, 2, 3))), 1),
     "table": (lambda x: ops.add(x, ops.transpose(ops.reshape(x, (2, 4, 5, 3)), perms=FIRST)), 0),
 }  # fmt: skip
 

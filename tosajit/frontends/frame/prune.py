@@ -7,7 +7,7 @@ from dataclasses import replace
 from tosajit.graph import Block, Graph, Node, Region
 from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_WRITE, WHILE_LOOP
 
-_ACTING = (VARIABLE, VARIABLE_WRITE, COND_IF, WHILE_LOOP, CUSTOM)
+ACTING = (VARIABLE, VARIABLE_WRITE, COND_IF, WHILE_LOOP, CUSTOM)
 """Operators that do something, or may run what does, beside giving results."""
 
 
@@ -21,7 +21,7 @@ def _block(block: Block) -> Block:
     needed = {*block.outputs, *block.inputs}
     kept: list[Node] = []
     for node in reversed(block.nodes):
-        if isinstance(node.operator, _ACTING) or needed.intersection(node.outputs):
+        if isinstance(node.operator, ACTING) or needed.intersection(node.outputs):
             kept.append(node)
             needed.update(node.inputs)
             needed.update(node.outputs)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -15,13 +17,14 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
 from tosajit.frontends.frame.prune import pruned
-from tosajit.frontends.frame.turns import elementwise
+from tosajit.frontends.frame.turns import ALONG, elementwise
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, RESHAPE, TRANSPOSE
+from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, RESHAPE, SLICE, TRANSPOSE
 
 Shape: TypeAlias = tuple[int, ...]
 
 _FLAT = "/reshaped"
+_NOTHING, _ELEMENTWISE, _ = _MOVING = range(3)
 _OPERATORS = (RESHAPE, TRANSPOSE)
 
 
@@ -29,15 +32,21 @@ def merged(graph: Graph) -> Graph:
     """The graph with as few reshapes as that leaves."""
     if not any(isinstance(node.operator, _OPERATORS) for node in graph.nodes):
         return graph
-    regions = (Region(one.name, tuple(_Walk(block).block() for block in one.blocks)) for one in graph.regions)
+    regions = (Region(one.name, tuple(map(_fewest, one.blocks))) for one in graph.regions)
     return pruned(replace(graph, regions=tuple(regions)))
+
+
+def _fewest(block: Block) -> Block:
+    """A block in which elementwise nodes are before reshapes, parts and reductions too, or neither are."""
+    found = (_Walk(block, moving).block() for moving in reversed(_MOVING))
+    return min(found, key=lambda one: sum(isinstance(node.operator, RESHAPE) for node in one.nodes))
 
 
 class _Walk:
     """A block, node by node."""
 
-    def __init__(self, block: Block) -> None:
-        self.given = block
+    def __init__(self, block: Block, moving: int) -> None:
+        self.given, self.moving = block, moving
         self.values = {name: block.values[name] for name in block.inputs}
         self.nodes: list[Node] = []
         self.held: dict[str, str] = {}
@@ -93,23 +102,102 @@ class _Walk:
 
     def _moved(self, node: Node) -> bool:
         """Whether a node has been written for operands before they were reshaped."""
-        count = elementwise(node)
+        if count := elementwise(node):
+            return self.moving > _NOTHING and self._computed(node, count)
+        if isinstance(node.operator, SLICE) or node.operator.opcode in ALONG:
+            return self.moving > _ELEMENTWISE and self._along(node)
+        return False
+
+    def _computed(self, node: Node, count: int) -> bool:
+        """An elementwise node, in the shape for which the fewest operands have to be reshaped."""
         data, rest = node.inputs[:count], node.inputs[count:]
-        computed = [name for name in data if self.given.values[name].data is None]
-        if not any(name in self.held for name in computed):
-            return False
+        computed = dict.fromkeys(name for name in data if self.given.values[name].data is None)
         (output,) = node.outputs
         own = self._shape(output)
-        bases = {self._shape(self._base(name)) for name in computed}
-        if len(bases) != 1 or any(self._shape(name) != own for name in computed):
-            return False
-        (shape,) = bases
-        inputs = [self._base(name) if name in computed else self._constant(name, own, shape) for name in data]
-        if shape == own or None in inputs:
+        bases = (self._shape(self._base(name)) for name in computed if self._shape(name) == own)
+        options: list[tuple[int, Shape, list[Shape]]] = []
+        for shape in dict.fromkeys((own, *bases)):
+            wanted = [found for name in data if (found := self._fitting(name, own, shape)) is not None]
+            if len(wanted) == len(data):
+                pairs = {*zip(data, wanted, strict=True)}
+                missing = sum(name in computed and not self._is_there(name, one) for name, one in pairs)
+                options.append((missing, shape, wanted))
+        _, shape, wanted = min(options, key=itemgetter(0))
+        if shape == own:
             return False
         flat = self._flat(output, shape)
-        self.nodes.append(replace(node, inputs=(*(one for one in inputs if one), *rest), outputs=(flat,)))
+        inputs = map(self._as, data, wanted)
+        self.nodes.append(replace(node, inputs=(*inputs, *rest), outputs=(flat,)))
         return True
+
+    def _fitting(self, name: str, own: Shape, shape: Shape) -> Shape | None:
+        """The shape of an operand beside results that have a shape in place of their own."""
+        given = self._shape(name)
+        places, before = _wide(own), _wide(shape)
+        if given == own:
+            return shape
+        if len(given) == len(own) and [own[one] for one in places] == [shape[one] for one in before]:
+            found = dict(zip(before, (given[one] for one in places), strict=True))
+            return tuple(found.get(place, 1) for place in range(len(shape)))
+        if prod(given) == 1:
+            return (1,) * len(shape)
+        is_last = prod(given) == given[-1] == own[-1]
+        return (*(1,) * (len(shape) - 1), given[-1]) if is_last and shape and shape[-1] == own[-1] else None
+
+    def _along(self, node: Node) -> bool:
+        """A part, or what is done along a dimension, where reshaping only has moved dimensions of 1."""
+        name, rest, (output,) = node.inputs[0], node.inputs[1:], node.outputs
+        if name not in self.held or name in self.values:
+            return False
+        own, source = self._shape(name), self.held[name]
+        shape = list(self._shape(source))
+        places, before = _wide(own), _wide(shape)
+        if [own[one] for one in places] != [shape[one] for one in before]:
+            return False
+        operator, found = node.operator, self._shape(output)
+        if isinstance(operator, SLICE):
+            rest = tuple(
+                self._numbers(one, places, before, ones)
+                for one, ones in zip(rest, ([0] * len(shape), [1] * len(shape)), strict=True)
+            )
+        else:
+            attributes = dict(operator)
+            if attributes["axis"] not in places:
+                return False
+            axis = before[places.index(attributes["axis"])]
+            operator = type(operator)(**{**attributes, "axis": axis})
+        for place, one in zip(before, places, strict=True):
+            shape[place] = found[one]
+        flat = self._flat(output, tuple(shape))
+        self.nodes.append(replace(node, operator=operator, inputs=(source, *rest), outputs=(flat,)))
+        return True
+
+    def _numbers(self, name: str, places: Sequence[int], before: Sequence[int], ones: list[int]) -> str:
+        """Starts or sizes for other dimensions of 1."""
+        value = self.given.values[name]
+        assert value.data is not None
+        for place, one in zip(before, places, strict=True):
+            ones[place] = int(value.data[one])
+        data = np.array(ones, value.data.dtype)
+        return self._held(f"{name}/as_{'x'.join(map(str, ones))}", data, value)
+
+    def _is_there(self, name: str, shape: Shape) -> bool:
+        """Whether a tensor need not be reshaped."""
+        return shape == self._shape(self._base(name)) or (name in self.values and shape == self._shape(name))
+
+    def _as(self, name: str, shape: Shape) -> str:
+        """A tensor in a shape."""
+        source, value = self._base(name), self.given.values[name]
+        if shape == self._shape(source):
+            return source
+        if value.data is not None:
+            return self._held(f"{name}/as_{'x'.join(map(str, shape))}", value.data.reshape(shape), value)
+        if shape == self._shape(name):
+            return self._needed(name)
+        found = f"{name}/as_{'x'.join(map(str, shape))}"
+        if found not in self.values:
+            self._reshape(source, replace(self.given.values[name], name=found, shape=shape))
+        return found
 
     def _base(self, name: str) -> str:
         return self.held.get(name, name)
@@ -118,15 +206,6 @@ class _Walk:
         found = self.values.get(name) or self.given.values[name]
         assert found.shape is not None
         return found.shape
-
-    def _constant(self, name: str, own: Shape, shape: Shape) -> str | None:
-        """A constant beside operands of another shape; None if its elements are of parts of them."""
-        value = self.given.values[name]
-        assert value.data is not None
-        fitting = _fitting(value.data, own, shape)
-        if fitting is None:
-            return None
-        return self._held(f"{name}/as_{'x'.join(map(str, fitting))}", value.data.reshape(fitting), value)
 
     def _held(self, name: str, data: Array, like: Value) -> str:
         if name not in self.values:
@@ -150,25 +229,19 @@ class _Walk:
         source, own = self.held[name], self._shape(name)
         if self._shape(source) == own:
             return source
-        shape = Value(f"{name}/shape", SHAPE, (len(own),), np.array(own, np.int64))
-        if shape.name not in self.values:
-            self._write_constant(shape)
-        self._write(Node(RESHAPE(), (source, shape.name), (name,)))
+        self._reshape(source, self.given.values[name])
         return name
 
+    def _reshape(self, source: str, result: Value) -> None:
+        """Write a reshape."""
+        extents = result.shape or ()
+        shape = Value(f"{result.name}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
+        if shape.name not in self.values:
+            self._write_constant(shape)
+        self.values[result.name] = result
+        self.nodes.append(Node(RESHAPE(), (source, shape.name), (result.name,)))
 
-def _wide(shape: Shape) -> list[int]:
+
+def _wide(shape: Sequence[int]) -> list[int]:
     """The dimensions of more than one element."""
     return [place for place, extent in enumerate(shape) if extent != 1]
-
-
-def _fitting(data: Array, own: Shape, shape: Sequence[int]) -> Shape | None:
-    """The shape of a constant beside operands that have a shape in place of their own."""
-    if data.size == 1:
-        return (1,) * len(shape)
-    if data.shape == own:
-        return tuple(shape)
-    last = data.shape[-1]
-    if last == data.size and shape and shape[-1] == own[-1] == last:
-        return (*(1,) * (len(shape) - 1), last)
-    return None

@@ -23,6 +23,7 @@ from tosajit.operators import (
     IDENTITY,
     PAD,
     RESCALE,
+    RESHAPE,
     REVERSE,
     SLICE,
     TABLE,
@@ -33,7 +34,7 @@ Order: TypeAlias = tuple[int, ...]
 
 _DATA = {"2.4": 1, "2.5": 2, "2.6": 1, "2.7": 3, "2.8": 2}
 """How many tensors elementwise operators of a section of TOSA 1.0.1 take."""
-_ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM", "REVERSE")
+ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM", "REVERSE")
 """Operators that work along one dimension, and keep the others."""
 _SUFFIX = "/turned"
 
@@ -90,7 +91,7 @@ class _Walk:
             return False
         inputs = [self._turned(name, order) for name in node.inputs[:count]]
         rest, operator = list(node.inputs[count:]), node.operator
-        if isinstance(operator, CONCAT) or operator.opcode in _ALONG:
+        if isinstance(operator, CONCAT) or operator.opcode in ALONG:
             attributes = dict(operator)
             operator = type(operator)(**{**attributes, "axis": order[attributes["axis"]]})
         elif isinstance(operator, SLICE | PAD):
@@ -98,14 +99,19 @@ class _Walk:
             shapes = rest[:1] if isinstance(operator, PAD) else rest
             rest = [self._shape(name, order, width) for name in shapes] + rest[len(shapes) :]
         (output,) = node.outputs
-        found = self.given.values[output]
         turned = output + _SUFFIX
-        assert found.shape is not None
-        shape = tuple(found.shape[order.index(place)] for place in range(len(order)))
-        self.values[turned] = replace(found, name=turned, shape=shape)
+        self.values[turned] = replace(
+            self.given.values[output], name=turned, shape=self._extents(output, order)
+        )
         self.nodes.append(replace(node, operator=operator, inputs=(*inputs, *rest), outputs=(turned,)))
         self.held[output] = turned, order
         return True
+
+    def _extents(self, name: str, order: Order) -> Order:
+        """The shape of a tensor before it is transposed."""
+        shape = self.given.values[name].shape
+        assert shape is not None
+        return tuple(shape[order.index(place)] for place in range(len(order)))
 
     def _base(self, name: str) -> tuple[str, Order]:
         shape = self.given.values[name].shape or ()
@@ -113,7 +119,9 @@ class _Walk:
 
     def _shared(self, names: Sequence[str]) -> Order | None:
         """The order of operands other than constants, if they have one and it is not their own."""
-        orders = {self._base(name)[1] for name in names if self.given.values[name].data is None}
+        computed = [name for name in names if self.given.values[name].data is None]
+        strict = [name for name in computed if not self._is_line(name)]
+        orders = {self._base(name)[1] for name in strict or computed}
         if len(orders) != 1:
             return None
         (order,) = orders
@@ -123,7 +131,8 @@ class _Walk:
         """An operand before it was transposed."""
         value = self.given.values[name]
         if value.data is None:
-            return self.held[name][0]
+            source, own = self._base(name)
+            return source if own == order else self._reshaped(name, source, order)
         if value.data.size == 1:
             return name
         back = [order.index(place) for place in range(len(order))]
@@ -132,6 +141,21 @@ class _Walk:
             data = np.ascontiguousarray(value.data.transpose(back))
             data.flags.writeable = False
             self._constant(Value(turned, value.dtype, data.shape, data), CONST())
+        return turned
+
+    def _is_line(self, name: str) -> bool:
+        """Whether a tensor has up to one dimension of more than one element: any order is a reshape then."""
+        return sum(extent != 1 for extent in self.given.values[name].shape or ()) <= 1
+
+    def _reshaped(self, name: str, source: str, order: Order) -> str:
+        """Such a tensor before it would be transposed."""
+        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"
+        if turned not in self.values:
+            extents = self._extents(name, order)
+            shape = Value(f"{turned}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
+            self._constant(shape, CONST_SHAPE())
+            self.values[turned] = replace(self.given.values[name], name=turned, shape=extents)
+            self.nodes.append(Node(RESHAPE(), (source, shape.name), (turned,)))
         return turned
 
     def _shape(self, name: str, order: Order, width: int) -> str:
@@ -189,7 +213,7 @@ def _operands(node: Node) -> int:
     operator = node.operator
     if isinstance(operator, CONCAT):
         return len(node.inputs)
-    if isinstance(operator, SLICE | PAD | REVERSE) or operator.opcode in _ALONG:
+    if isinstance(operator, SLICE | PAD | REVERSE) or operator.opcode in ALONG:
         return 1
     return elementwise(node)
 

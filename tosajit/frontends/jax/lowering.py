@@ -17,7 +17,7 @@ from tosajit.frontends.common.bytes import WIDE
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion, below
-from tosajit.frontends.frame.turns import cancelled
+from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.jax.node import Node, Operand, dtype_of, type_of
 from tosajit.frontends.jax.operators import DECLARATIONS
@@ -47,7 +47,7 @@ def lowered(function: Function) -> Graph:
                 with refusals.collecting(name, "result"):
                     ends.give(found.tensor, name, found.type.label, _INSIDE.get(found.type))
     refusals.settle()
-    return cancelled(ends.graph())
+    return tidied(ends.graph())
 
 
 def _taken(trace: Trace, name: str, value: Value, ends: Ends) -> Operand:

@@ -18,8 +18,7 @@ from tosajit.frontends.frame import Refusals, Refused
 from tosajit.frontends.frame.declaration import UNWRITTEN, Declaration
 from tosajit.frontends.frame.ends import Ends, Inside
 from tosajit.frontends.frame.proportion import Proportion
-from tosajit.frontends.frame.prune import pruned
-from tosajit.frontends.frame.turns import cancelled
+from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.nnef.casts import uncast
 from tosajit.frontends.nnef.control import branched, repeated
 from tosajit.frontends.nnef.integers.form import form_of
@@ -68,7 +67,7 @@ def graph_of(model: Model, walking: type[Walk] | None = None) -> Graph:
             with walk.collecting(one, "output"):
                 walk.give(one, ends)
         walk.lowering.refusals.settle()
-    return replace(uncast(pruned(cancelled(ends.graph()))), notes=tuple(lowering.notes.values()))
+    return replace(uncast(tidied(ends.graph())), notes=tuple(lowering.notes.values()))
 
 
 def _all(arguments: Mapping[str, Argument]) -> Iterator[Tensor]:

@@ -20,7 +20,7 @@ from tosajit.frontends.common.bytes import UNSIGNED, WIDE
 from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion, below
-from tosajit.frontends.frame.turns import cancelled
+from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.integers import on_integers
@@ -84,7 +84,7 @@ def lowered(model: Model, shapes: Shapes, constants: Constants) -> Lowered:
         for one in model.graph.outputs:
             walk.give(one.name, ends)
     lowering.refusals.settle()
-    return cancelled(ends.graph())
+    return tidied(ends.graph())
 
 
 def _sizes(inputs: Iterable[records.Value], shapes: Shapes) -> dict[str, int]:

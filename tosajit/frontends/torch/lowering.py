@@ -18,8 +18,7 @@ from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Declaration, Refused
 from tosajit.frontends.frame.ends import Ends
 from tosajit.frontends.frame.proportion import Proportion
-from tosajit.frontends.frame.reshapes import merged
-from tosajit.frontends.frame.turns import cancelled
+from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.scaled import Held, Scaled, Unsigned
 from tosajit.frontends.scaled.operand import Value
@@ -64,7 +63,7 @@ def lowered(program: Program) -> Graph:
         for place, name in program.results.items():
             walk.give(program.graph.outputs[place], name, ends)
     walk.lowering.refusals.settle()
-    return merged(cancelled(merged(ends.graph())))
+    return tidied(ends.graph())
 
 
 def unknown(program: Program) -> frozenset[str]:
