@@ -43,6 +43,13 @@ WORKS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "type": (lambda x: ops.cast(ops.greater(x, CHANNELS), dtype="INT32"), 0),
     "lines": (lambda x: ops.add(x, ops.const(NUMBERS.reshape(1, 1, 1, 5)[..., :1])), 0),
     "order that counts": (lambda x: ops.reshape(ops.reshape(x, (2, 60)), (2, 3, 4, 5)), 2),
+    "merged": (lambda x: ops.exp(ops.reshape(ops.exp(ops.reshape(x, (2, 3, 20))), (2, 3, 4, 5))), 0),
+    "split": (lambda x: ops.reshape(ops.exp(ops.reshape(x, (2, 1, 3, 2, 2, 5))), (2, 3, 4, 5)), 0),
+    "all in one": (lambda x: ops.reshape(ops.exp(ops.reshape(x, (120,))), (2, 3, 4, 5)), 2),
+    "shuffled": (
+        lambda x: ops.reshape(ops.transpose(ops.reshape(ops.concat([x, x], axis=1), (2, 2, 3, 4, 5)),
+                                            perms=(0, 2, 1, 3, 4)), (2, 6, 4, 5)), 1),
+    "joined with another": (lambda x: ops.reshape(ops.exp(ops.reshape(x, (6, 20))), (2, 3, 4, 5)), 2),
     "line": (lambda x: ops.mul(x, ops.reshape(line(x), (1, 3, 1, 1))), 1),
     "line of another order": (
         lambda x: ops.mul(x, ops.transpose(ops.reshape(line(x), (3, 1, 1, 1)), perms=(1, 0, 2, 3))), 1),

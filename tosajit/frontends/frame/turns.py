@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -37,21 +38,31 @@ _DATA = {"2.4": 1, "2.5": 2, "2.6": 1, "2.7": 3, "2.8": 2}
 ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM", "REVERSE")
 """Operators that work along one dimension, and keep the others."""
 _SUFFIX = "/turned"
+_NEVER, _WHERE_NEIGHBOURS, _ALWAYS = _RESHAPING = range(3)
+"""Which reshapes are done before a transpose: of dimensions that are neighbours there, or become them."""
 
 
 def cancelled(graph: Graph) -> Graph:
     """The graph with as few transposes as that leaves."""
     if not any(isinstance(node.operator, TRANSPOSE) for node in graph.nodes):
         return graph
-    regions = (Region(one.name, tuple(_Walk(block).block() for block in one.blocks)) for one in graph.regions)
+    regions = (Region(one.name, tuple(map(_fewest, one.blocks))) for one in graph.regions)
     return replace(graph, regions=tuple(regions))
+
+
+def _fewest(block: Block) -> Block:
+    """A block whose reshapes are done in the order before a transpose, or in their own."""
+    found = [_Walk(block, reshaping).block() for reshaping in reversed(_RESHAPING)]
+    return min(
+        found, key=lambda one: sum(isinstance(node.operator, TRANSPOSE | RESHAPE) for node in one.nodes)
+    )
 
 
 class _Walk:
     """A block, node by node."""
 
-    def __init__(self, block: Block) -> None:
-        self.given = block
+    def __init__(self, block: Block, reshaping: int) -> None:
+        self.given, self.reshaping = block, reshaping
         self.values = {name: block.values[name] for name in block.inputs}
         self.nodes: list[Node] = []
         self.held: dict[str, tuple[str, Order]] = {}
@@ -83,6 +94,8 @@ class _Walk:
             source, before = self._base(node.inputs[0])
             self.held[node.outputs[0]] = source, tuple(before[place] for place in node.operator.perms)
             return True
+        if isinstance(node.operator, RESHAPE):
+            return self.reshaping > _NEVER and self._regrouped(node)
         count = _operands(node)
         if count == 0:
             return False
@@ -106,6 +119,56 @@ class _Walk:
         self.nodes.append(replace(node, operator=operator, inputs=(*inputs, *rest), outputs=(turned,)))
         self.held[output] = turned, order
         return True
+
+    def _regrouped(self, node: Node) -> bool:
+        """Whether a reshape has been written for a tensor before it is transposed."""
+        name, (output,) = node.inputs[0], node.outputs
+        source, order = self._base(name)
+        before, behind = (self.given.values[one].shape or () for one in (name, output))
+        if order == tuple(range(len(order))):
+            return False
+        groups = _groups(before, behind)
+        wide = sorted(order[place] for place, extent in enumerate(before) if extent != 1)
+        ranks = {place: wide.index(order[place]) for place, extent in enumerate(before) if extent != 1}
+        ends, last, are_neighbours = [], -1, True
+        for ins, _ in groups:
+            found = [ranks[place] for place in ins if place in ranks]
+            last = found[-1] if found else last
+            ends.append(last)
+            are_neighbours = are_neighbours and found == list(range(last - len(found) + 1, last + 1))
+            are_neighbours = are_neighbours and found == list(range(last - len(found) + 1, last + 1))
+        if not are_neighbours and self.reshaping < _ALWAYS:
+            return False
+        sequence = sorted(range(len(groups)), key=ends.__getitem__)
+        if not are_neighbours:
+            source = self._joined(name, [place for one in sequence for place in groups[one][0]])
+        places = [place for one in sequence for place in groups[one][1]]
+        turned = output + _SUFFIX
+        extents = tuple(behind[place] for place in places)
+        self._reshape(source, replace(self.given.values[output], name=turned, shape=extents))
+        self.held[output] = turned, tuple(places.index(place) for place in range(len(behind)))
+        return True
+
+    def _joined(self, name: str, places: Sequence[int]) -> str:
+        """A tensor in another order, in which dimensions that a reshape joins are neighbours."""
+        source, order = self._base(name)
+        found = f"{name}{_SUFFIX}_for_{'_'.join(map(str, places))}"
+        if found not in self.values:
+            value = self.given.values[name]
+            assert value.shape is not None
+            extents = tuple(value.shape[place] for place in places)
+            self.values[found] = replace(value, name=found, shape=extents)
+            perms = tuple(order[place] for place in places)
+            self.nodes.append(Node(TRANSPOSE(perms=perms), (source,), (found,)))
+        return found
+
+    def _reshape(self, source: str, result: Value) -> None:
+        """Write a reshape."""
+        extents = result.shape or ()
+        shape = Value(f"{result.name}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
+        self._constant(shape, CONST_SHAPE())
+        self.values[result.name] = result
+        self.nodes.append(Node(RESHAPE(), (source, shape.name), (result.name,)))
 
     def _extents(self, name: str, order: Order) -> Order:
         """The shape of a tensor before it is transposed."""
@@ -152,10 +215,7 @@ class _Walk:
         turned = f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"
         if turned not in self.values:
             extents = self._extents(name, order)
-            shape = Value(f"{turned}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
-            self._constant(shape, CONST_SHAPE())
-            self.values[turned] = replace(self.given.values[name], name=turned, shape=extents)
-            self.nodes.append(Node(RESHAPE(), (source, shape.name), (turned,)))
+            self._reshape(source, replace(self.given.values[name], name=turned, shape=extents))
         return turned
 
     def _shape(self, name: str, order: Order, width: int) -> str:
@@ -216,6 +276,18 @@ def _operands(node: Node) -> int:
     if isinstance(operator, SLICE | PAD | REVERSE) or operator.opcode in ALONG:
         return 1
     return elementwise(node)
+
+
+def _groups(before: Sequence[int], behind: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """The dimensions that a reshape makes of others, with these: as few together as can be."""
+    found: list[tuple[list[int], list[int]]] = []
+    left, right = list(range(len(before)))[::-1], list(range(len(behind)))[::-1]
+    while left or right:
+        ins, outs = ([one.pop()] if one else [] for one in (left, right))
+        while (have := prod(before[one] for one in ins)) != (want := prod(behind[one] for one in outs)):
+            (ins if have < want else outs).append((left if have < want else right).pop())
+        found.append((ins, outs))
+    return found
 
 
 def elementwise(node: Node) -> int:
