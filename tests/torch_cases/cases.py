@@ -48,7 +48,36 @@ def cases() -> dict[str, Case]:
         **decomposed(),
         **core(),
         **sampled(),
+        **losses(),
     }
+
+
+def losses() -> dict[str, Case]:
+    scores, image, one = real(5, 4), real(2, 4, 3, 2), real(4)
+    classes, places = whole(5, low=0, high=4), whole(2, 3, 2, low=0, high=4)
+    some = classes.clone()
+    some[1] = -100
+    shares = positive(4)
+    found: dict[str, Case] = {}
+    for reduction in ("none", "mean", "sum"):
+        entropy = partial(F.cross_entropy, reduction=reduction)
+        found |= {
+            f"entropy_{reduction}": (entropy, (scores, classes)),
+            f"entropy_weights_{reduction}": (partial(entropy, label_smoothing=0.3), (scores, some, shares)),
+            f"entropy_image_{reduction}": (partial(entropy, ignore_index=2), (image, places)),
+            f"entropy_shares_{reduction}": (
+                partial(entropy, label_smoothing=0.2), (image, torch.softmax(real(2, 4, 3, 2), 1), shares),
+            ),
+            f"likelihood_{reduction}": (partial(F.nll_loss, reduction=reduction), (image, places, shares)),
+        }  # fmt: skip
+    forward = torch.ops.aten.nll_loss_forward.default
+    return found | {
+        "entropy_one": (F.cross_entropy, (one, torch.tensor(2))),
+        "likelihood_forward": (lambda a, b, c: forward(a, b, c, 1, -100), (scores, some, shares)),
+        "likelihood_forward_none": (lambda a, b: forward(a, b, None, 0, -100), (scores, classes)),
+        "likelihood_forward_images": (
+            lambda a, b: torch.ops.aten.nll_loss2d_forward.default(a, b, None, 2, 1), (image, places)),
+    }  # fmt: skip
 
 
 def arithmetic() -> dict[str, Case]:
@@ -457,6 +486,8 @@ def layers() -> dict[str, Case]:
         "encoder": (encoder, (rows,)),
         "encoder_masked": (encoder, (rows, torch.zeros(5, 5).masked_fill(truths(5, 5).tril(-1), -1e4))),
         "lstm": (nn.LSTM(8, 3, 2, bidirectional=True), (rows,)),
+        "lstm_projected": (nn.LSTM(8, 6, 2, bidirectional=True, proj_size=3), (rows,)),
+        "lstm_projected_plain": (nn.LSTM(8, 6, proj_size=3, bias=False, batch_first=True), (rows,)),
         "lstm_first": (nn.LSTM(8, 3, batch_first=True, bias=False), (rows,)),
         "gru": (nn.GRU(8, 3, bidirectional=True), (rows,)),
         "rnn": (nn.RNN(8, 3), (rows,)),

@@ -29,24 +29,32 @@ class Weights:
     recurrent: Tensor
     bias: Tensor | None
     recurrent_bias: Tensor | None
+    projection: Tensor | None = None
 
     def again(self, state: Tensor) -> Tensor:
         """What a state gives to gates."""
         return weighted(state, self.recurrent, self.recurrent_bias)
 
+    def projected(self, state: Tensor) -> Tensor:
+        """What a step gives out of a state."""
+        return state if self.projection is None else weighted(state, self.projection)
 
-def _weights(params: Sequence[Operand], count: int) -> list[Weights]:
-    """The weights of each layer and direction; projections have one more matrix."""
+
+def _weights(params: Sequence[Operand], count: int, has_biases: bool) -> list[Weights]:
+    """The weights of each layer and direction; those with projections have one more matrix."""
     if len(params) % count:
         raise Refused("its parameters are not the same number for each layer")
     each = len(params) // count
-    if each not in (2, 4):
-        raise Refused(f"it has {each} parameters for each layer, as with projections")
+    least = 4 if has_biases else 2
+    if each not in (least, least + 1):
+        raise Refused(f"it has {each} parameters for each layer")
     found = []
     for start in range(0, len(params), each):
-        inputs, recurrent, *biases = (one.tensor for one in params[start : start + each])
-        bias, again = biases or (None, None)
-        found.append(Weights(transposed(inputs, (1, 0)), transposed(recurrent, (1, 0)), bias, again))
+        inputs, recurrent, *rest = (one.tensor for one in params[start : start + each])
+        bias, again = rest[:2] if has_biases else (None, None)
+        matrices = (transposed(one, (1, 0)) for one in (inputs, recurrent, *rest[least - 2 :]))
+        first, second, *projection = matrices
+        found.append(Weights(first, second, bias, again, *projection))
     return found
 
 
@@ -57,6 +65,7 @@ class Layers:
     count: int
     bidirectional: bool
     batch_first: bool
+    has_biases: bool
 
     def run(
         self, sequence: Tensor, states: Sequence[Tensor], params: Sequence[Operand], step: Step
@@ -68,7 +77,7 @@ class Layers:
             states = [reshaped(one, (one.shape[0], 1, one.shape[1])) for one in states]
         value = transposed(sequence, (1, 0, 2)) if self.batch_first and not flat else sequence
         directions = (False, True) if self.bidirectional else (False,)
-        weights = _weights(params, self.count * len(directions))
+        weights = _weights(params, self.count * len(directions), self.has_biases)
         last: list[States] = []
         for _ in range(self.count):
             outputs = []
@@ -107,7 +116,7 @@ def lstm_step(given: Tensor, states: States, weights: Weights) -> States:
     put, forget, new, out = split(ops.add(given, weights.again(state)), 1, 4)
     kept = ops.mul(ops.sigmoid(forget), memory)
     behind = ops.add(kept, ops.mul(ops.sigmoid(put), ops.tanh(new)))
-    return ops.mul(ops.sigmoid(out), ops.tanh(behind)), behind
+    return weights.projected(ops.mul(ops.sigmoid(out), ops.tanh(behind))), behind
 
 
 def gru_step(given: Tensor, states: States, weights: Weights) -> States:
@@ -152,7 +161,7 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Layers of cells with gates for input, forgetting and output, and a state of their own."""
     _checked(dropout, train)
-    layers = Layers(num_layers, bidirectional, batch_first)
+    layers = Layers(num_layers, bidirectional, batch_first, has_biases)
     return layers.run(input.tensor, [one.tensor for one in hx], params, lstm_step)
 
 
@@ -170,7 +179,7 @@ def _declare(name: str, step: Step, summary: str) -> None:
         batch_first: bool,
     ) -> tuple[Tensor, ...]:
         _checked(dropout, train)
-        layers = Layers(num_layers, bidirectional, batch_first)
+        layers = Layers(num_layers, bidirectional, batch_first, has_biases)
         return layers.run(input.tensor, [hx.tensor], params, step)
 
     lower.__doc__ = summary
