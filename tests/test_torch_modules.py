@@ -56,6 +56,11 @@ def test_variables_persist(called: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+def test_a_language_model_keeps_what_it_has_seen(called: dict[str, Any]) -> None:
+    assert max(called["cached"]) < 1e-4
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -72,6 +77,7 @@ def test_other_calls_are_refused(name: str, text: str, called: dict[str, Any]) -
 @pytest.mark.slow
 def test_the_backend_of_torch_compile_gives_what_the_module_gives(called: dict[str, Any]) -> None:
     assert called["good"] == [[True, [True]], []]
+    assert called["named"] == [True, [True]]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import warnings
@@ -92,6 +93,19 @@ def kept() -> list[float]:
     return [float(run(torch.ones(3))[0]) for _ in range(3)]
 
 
+def cached() -> list[float]:
+    """How far a language model is off from call to call, which has buffers for keys and values."""
+    from tests.torch_cases.models import llama_cached
+
+    module, example = llama_cached()
+    run, found = tj.from_torch(copy.deepcopy(module), example).compile(), []
+    for place in range(5):
+        given = torch.randint(0, 100, (1, 1)), torch.tensor([place])
+        wanted = module(*given)
+        found.append(float((run(*given) - wanted).abs().max() / wanted.abs().max()))
+    return found
+
+
 def compiled(function: Any, *given: Any, grad: bool = False) -> tuple[Any, list[str]]:
     """What `torch.compile` with the backend gives, and what it warns of."""
     torch._dynamo.reset()
@@ -107,12 +121,15 @@ def dynamo() -> dict[str, Any]:
         nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4)
     ).eval()
     good, silent = compiled(module, X)
+    torch._dynamo.reset()
+    named = torch.compile(module, backend="tosajit")(X)
     trained, warned = compiled(module, X, grad=True)
     unknown, told = compiled(lambda value: torch.fft.rfft(value).abs(), X)
     sums = Sums()
     _, said = compiled(sums, torch.ones(3))
     return {
         "good": [differences(good, module(X)), silent],
+        "named": differences(named, module(X)),
         "trained": [differences(trained, module(X)), trained.requires_grad, warned],
         "unknown": [differences(unknown, torch.fft.rfft(X).abs()), told],
         "written": [sums.sum.tolist(), said],
@@ -125,7 +142,7 @@ def main() -> None:
     module = Nested().eval()
     run = tj.from_torch(module, (X, GIVEN), {"flag": True}).compile()
     with torch.no_grad():
-        print(json.dumps({**nested(module, run), "kept": kept(), **dynamo()}))
+        print(json.dumps({**nested(module, run), "kept": kept(), "cached": cached(), **dynamo()}))
 
 
 if __name__ == "__main__":
