@@ -16,6 +16,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
+from tosajit.frontends.frame.names import with_names
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.frame.turns import ALONG, elementwise
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -60,7 +61,8 @@ class _Walk:
         for name in self.given.outputs:
             if self._needed(name) != name:
                 self._write(Node(IDENTITY(), (self.held[name],), (name,)))
-        return replace(self.given, nodes=tuple(self.nodes), values=self.values)
+        found = replace(self.given, nodes=tuple(self.nodes), values=self.values)
+        return with_names(found, self.held.items(), _FLAT)
 
     def _put_off(self, node: Node) -> bool:
         """Whether a node only changes a shape."""

@@ -15,7 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from tosajit.dtypes import SHAPE
+from tosajit.frontends.frame.names import with_names
 from tosajit.graph import Block, Graph, Node, Region, Value
+from tosajit.graph.operator import Operator
 from tosajit.operators import (
     CAST,
     CONCAT,
@@ -38,6 +40,7 @@ _DATA = {"2.4": 1, "2.5": 2, "2.6": 1, "2.7": 3, "2.8": 2}
 ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM", "REVERSE")
 """Operators that work along one dimension, and keep the others."""
 _SUFFIX = "/turned"
+_ONLY_MOVING = (IDENTITY, RESHAPE, TRANSPOSE)
 _NEVER, _WHERE_NEIGHBOURS, _ALWAYS = _RESHAPING = range(3)
 """Which reshapes are done before a transpose: of dimensions that are neighbours there, or become them."""
 
@@ -52,10 +55,12 @@ def cancelled(graph: Graph) -> Graph:
 
 def _fewest(block: Block) -> Block:
     """A block whose reshapes are done in the order before a transpose, or in their own."""
-    found = [_Walk(block, reshaping).block() for reshaping in reversed(_RESHAPING)]
-    return min(
-        found, key=lambda one: sum(isinstance(node.operator, TRANSPOSE | RESHAPE) for node in one.nodes)
-    )
+    found = (_Walk(block, reshaping).block() for reshaping in _RESHAPING)
+    return min(found, key=lambda one: (_count(one, *_ONLY_MOVING), _count(one, TRANSPOSE)))
+
+
+def _count(block: Block, *operators: type[Operator]) -> int:
+    return sum(isinstance(node.operator, operators) for node in block.nodes)
 
 
 class _Walk:
@@ -77,16 +82,8 @@ class _Walk:
             self._needed(name)
             if name not in self.values:
                 self._identity(name)
-        names = self._names()
-        nodes = tuple(
-            replace(one, inputs=_renamed(one.inputs, names), outputs=_renamed(one.outputs, names))
-            for one in self.nodes
-        )
-        values = {
-            names.get(name, name): replace(one, name=names.get(name, name))
-            for name, one in self.values.items()
-        }
-        return replace(self.given, nodes=nodes, values=values)
+        found = replace(self.given, nodes=tuple(self.nodes), values=self.values)
+        return with_names(found, ((name, source) for name, (source, _) in self.held.items()), _SUFFIX)
 
     def _moved(self, node: Node) -> bool:
         """Whether a node has been dealt with in another order than its own."""
@@ -258,15 +255,6 @@ class _Walk:
         self.values[name] = self.given.values[name]
         self.nodes.append(Node(IDENTITY(), (self.held[name][0],), (name,)))
 
-    def _names(self) -> dict[str, str]:
-        """Names that are free again, for the tensors that are the same in another order."""
-        names: dict[str, str] = {}
-        for name, (source, _) in self.held.items():
-            own = source == name + _SUFFIX or source.startswith(f"{name}/")
-            if name not in self.values and own and source not in names:
-                names[source] = name
-        return names
-
 
 def _operands(node: Node) -> int:
     """How many tensors a node takes that may all have another order; 0 if it does mind the order."""
@@ -298,7 +286,3 @@ def elementwise(node: Node) -> int:
     if isinstance(operator, TABLE | IDENTITY | CAST):
         return 1
     return _DATA.get(operator.section.rpartition(".")[0], 0)
-
-
-def _renamed(names: Sequence[str], changed: dict[str, str]) -> tuple[str, ...]:
-    return tuple(changed.get(name, name) for name in names)

@@ -1,0 +1,32 @@
+"""Names of tensors that stand in the place of others: they get those, where they are free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tosajit.graph import Block
+
+
+def with_names(block: Block, pairs: Iterable[tuple[str, str]], suffix: str) -> Block:
+    """The block whose tensors have the names of those that they are in another form, if these are not there.
+
+    A pair is such a name and the tensor, which was made for it if its name says so.
+    """
+    names: dict[str, str] = {}
+    for name, source in pairs:
+        is_own = source == name + suffix or source.startswith(f"{name}/")
+        if name not in block.values and is_own and source not in names:
+            names[source] = name
+    nodes = tuple(
+        replace(one, inputs=_renamed(one.inputs, names), outputs=_renamed(one.outputs, names))
+        for one in block.nodes
+    )
+    values = {
+        names.get(name, name): replace(one, name=names.get(name, name)) for name, one in block.values.items()
+    }
+    return replace(block, nodes=nodes, values=values)
+
+
+def _renamed(names: Sequence[str], changed: dict[str, str]) -> tuple[str, ...]:
+    return tuple(changed.get(name, name) for name in names)
