@@ -237,11 +237,12 @@ class _Walk:
     def _reshape(self, source: str, result: Value) -> None:
         """Write a reshape."""
         extents = result.shape or ()
-        shape = Value(f"{result.name}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
-        if shape.name not in self.values:
+        name = f"{result.name}/shape_{'x'.join(map(str, extents))}"
+        shape = Value(name, SHAPE, (len(extents),), np.array(extents, np.int64))
+        if name not in self.values:
             self._write_constant(shape)
         self.values[result.name] = result
-        self.nodes.append(Node(RESHAPE(), (source, shape.name), (result.name,)))
+        self.nodes.append(Node(RESHAPE(), (source, name), (result.name,)))
 
 
 def _wide(shape: Sequence[int]) -> list[int]:

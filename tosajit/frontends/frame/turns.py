@@ -162,10 +162,12 @@ class _Walk:
     def _reshape(self, source: str, result: Value) -> None:
         """Write a reshape."""
         extents = result.shape or ()
-        shape = Value(f"{result.name}/shape", SHAPE, (len(extents),), np.array(extents, np.int64))
-        self._constant(shape, CONST_SHAPE())
+        name = f"{result.name}/shape_{'x'.join(map(str, extents))}"
+        shape = Value(name, SHAPE, (len(extents),), np.array(extents, np.int64))
+        if name not in self.values:
+            self._constant(shape, CONST_SHAPE())
         self.values[result.name] = result
-        self.nodes.append(Node(RESHAPE(), (source, shape.name), (result.name,)))
+        self.nodes.append(Node(RESHAPE(), (source, name), (result.name,)))
 
     def _extents(self, name: str, order: Order) -> Order:
         """The shape of a tensor before it is transposed."""
