@@ -256,7 +256,7 @@ def test_a_plan_is_stored_and_loaded(suffix: str, tmp_path: Path) -> None:
 
 def test_a_plan_is_printed() -> None:
     text, lines = repr(planned()), str(planned()).splitlines()
-    assert text == "<Plan for tiny: 38 groups, 17 tensors in the scratchpad, 1 cascades>"
+    assert text == "<Plan for tiny: 7 groups, 0 tensors in the scratchpad, 0 cascades>"
     assert lines[:4] == [
         "plan for tiny", "", "part main: 17 tensors live in the scratchpad",
         "  max_pool2d_30 to conv2d_32 in 16 stripes",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from itertools import product
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,42 @@ from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Loop, Operand, Section, box_bytes, box_shape, box_steps, dense_box
 from tiling.target import Target
 
-Estimate = Callable[[Section, Mapping[str, Operand]], float]
-"""How long a section takes; its addresses are not yet known."""
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a section costs, in whatever an estimate counts."""
+
+    cost: float
+    """If nothing of it comes early."""
+    early: float = 0.0
+    """What is spared at most if the first boxes of constants come while the section before is at work."""
+    idle: float = 0.0
+    """What the section after may spare so, as far as transfers of this one leave time for that."""
+
+    @property
+    def views(self) -> tuple[float, float, float]:
+        """The cost alone, behind a section that has time for its constants, and if others' may come, too."""
+        early = self.cost - self.early
+        return self.cost, early, early - self.idle
+
+
+Estimate = Callable[[Sequence[Section], Mapping[str, Operand]], Sequence[Price]]
+"""Prices of sections of which the cheapest are wanted; that of a dear one need not be exact.
+
+Addresses of sections are not yet known.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A way to run a nest: a section with its images at address 0, its price, and what room it needs."""
+
+    section: Section
+    price: Price
+    need: int = 0
+    early: int = 0
+    """Bytes of the boxes that may come early."""
+
 
 LEAST_TILES = (2, 4, 8, 16, 64)
 """Candidates with at least so many tiles are looked for: more tiles let transfers hide behind work."""
@@ -100,44 +135,76 @@ def choose(
     room: int,
     free: int,
     estimate: Estimate | None,
-) -> tuple[Section, float] | None:
-    """The best section that fits the room, its images at address 0, and its time; None if there is none.
+) -> tuple[Candidate, ...]:
+    """The best sections that fit the room, alone and beside others; none if nothing fits.
 
     What needs more than is `free` must pay for that, as it makes the program need more.
     """
     if estimate is None:
-        found = [
-            (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), boxed)
-            for boxed in ways(at, target)
-            for rows in [_fitting(at, boxed, room)[0]]
-            if len(rows.numbers)
-            for row in [int(rows.cost.argmin())]
-        ]
-        cost, _, row, boxed = min(found, key=lambda f: f[:2], default=(0.0, 0, -1, None))
-        return None if boxed is None else (Maker(at, target).section(row, boxed, 1), cost)
-    best, least, maker = None, (float("inf"), 0.0), Maker(at, target)
-    for row, boxed, copies, need in _candidates(at, target, room, free):
-        section = maker.section(row, boxed, copies)
-        time = estimate(section, operands)
-        price = time * (1 + BEYOND if need > free else 1), need
-        if price < least:
-            best, least = (section, time), price
-    return best
+        return _moving_least(at, target, room)
+    maker = Maker(at, target)
+    rows = list(_candidates(at, target, room, free))
+    sections = [maker.section(row, boxed, copies) for row, boxed, copies, _ in rows]
+    best: list[Candidate | None] = [None] * 3
+    least = [(inf, 0.0)] * 3
+    for (_, _, _, need), section, price in zip(rows, sections, estimate(sections, operands), strict=True):
+        more = 1 + BEYOND if need > free else 1
+        for way, cost in enumerate(price.views):
+            if (cost * more, need) < least[way]:
+                least[way] = cost * more, need
+                best[way] = candidate_of(at, section, price, target)
+    return tuple(dict.fromkeys(choice for choice in best if choice is not None))
+
+
+def candidate_of(at: Setting, section: Section, price: Price, target: Target) -> Candidate:
+    """A section of a price as a choice, with the room that it needs and that its constants need early."""
+    images = (*section.images, section.accumulator)
+    need = sum(aligned(image.end, target) for image in images if image is not None)
+    pairs = zip(at.constant, section.images, strict=True)
+    early = sum(image.bytes for constant, image in pairs if constant and image is not None)
+    return Candidate(section, price, need, early)
+
+
+def _moving_least(at: Setting, target: Target, room: int) -> tuple[Candidate, ...]:
+    """The section that moves the fewest bytes."""
+    found = [
+        (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), int(rows.need[row]), boxed)
+        for boxed in ways(at, target)
+        for rows in [_fitting(at, boxed, room)[0]]
+        if len(rows.numbers)
+        for row in [int(rows.cost.argmin())]
+    ]
+    if not found:
+        return ()
+    cost, _, row, need, boxed = min(found, key=lambda f: f[:2])
+    return (Candidate(Maker(at, target).section(row, boxed, 1), Price(cost), need),)
 
 
 def ways(at: Setting, target: Target) -> Iterator[Flags]:
-    """Which accesses have boxes: all that are not inside, or constants, or none if units reach out."""
+    """Which accesses have boxes: all that are not inside, or if units reach out, some or none.
+
+    Weights, other large constants, values that are read and results are in boxes, or not; small constants
+    only if everything is.
+    """
     outside = ~np.array(at.inside, bool)
+    yield outside
     if not target.direct:
-        yield outside
         return
     large = np.array([access.bytes >= LARGE for access in at.nest.accesses])
-    constants = (np.array(at.weights, bool) | np.array(at.constant, bool) & large) & outside
-    if (outside & ~np.array(at.constant, bool)).any():
-        yield outside
-    if constants.any():
-        yield constants
-    yield outside & False
+    weights, constant = np.array(at.weights, bool), np.array(at.constant, bool)
+    written = np.arange(len(outside)) >= len(at.nest.reads)
+    few = constant & ~weights & large & outside
+    kinds = [kind & outside for kind in (weights, ~constant & ~written, ~constant & written)]
+    seen = {outside.tobytes()}
+    for some in product((True, False), repeat=len(kinds)):
+        boxed = few.copy()
+        for kind, wanted in zip(kinds, some, strict=True):
+            boxed |= kind & wanted
+        if boxed.tobytes() not in seen:
+            seen.add(boxed.tobytes())
+            yield boxed
+    if few.any():
+        yield outside & False
 
 
 @dataclass(frozen=True)

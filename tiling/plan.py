@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
-from tiling.choose import Estimate, aligned, choose, least_room, placed
+from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_room, placed
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
@@ -140,12 +140,12 @@ class Planner:
         operands: Mapping[str, Operand],
         target: Target,
         estimate: Estimate | None,
-        known: dict[object, tuple[Section, float] | None] | None = None,
+        known: dict[object, tuple[Candidate, ...]] | None = None,
     ) -> None:
         self.nests, self.target, self.estimate = nests, target, estimate
         self.capacity = target.scratch_bytes or 0
         self.residence = Residence(nests, operands, target)
-        self.known: dict[object, tuple[Section, float] | None] = {} if known is None else known
+        self.known: dict[object, tuple[Candidate, ...]] = {} if known is None else known
         self.times = [0.0] * len(nests)
         self.structures: dict[int, object] = {}
         self.sections: list[Section | None] = []
@@ -170,9 +170,10 @@ class Planner:
         residence.settle(eager)
         while True:
             rooms = residence.left.tolist()
-            self.sections = [self._chosen(step, rooms[step]) for step in range(len(self.nests))]
-            crowded = [step for step, section in enumerate(self.sections) if section is None]
+            options = [self._options(step, rooms[step]) for step in range(len(self.nests))]
+            crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
+                self.sections = self._line(options, rooms)
                 addresses, total = self._allocated()
                 if total <= self.capacity:
                     return self._finished(addresses, total)
@@ -181,25 +182,52 @@ class Planner:
                     return self._finished(addresses, total)
             residence.drop(crowded)
 
-    def _chosen(self, step: int, room: int) -> Section | None:
-        """The best section of a nest in the room that is left; of equal nests, one is looked at."""
+    def _options(self, step: int, room: int) -> tuple[Candidate, ...]:
+        """The best sections of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         if any(residence.operands[access.operand].remote for access in nest.reads):
-            return Section(nest, (), (None,) * len(nest.accesses))
+            return (Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),)
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room, free
         if key not in self.known:
             self.known[key] = choose(at, residence.operands, self.target, room, free, self.estimate)
-        answer = self.known[key]
-        if answer is None:
+        return self.known[key]
+
+    def _line(self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int]) -> list[Section | None]:
+        """Of each step's options the one with which all together cost least."""
+        totals: list[float] = []
+        back: list[list[int]] = []
+        before: tuple[Candidate, ...] = ()
+        for step, some in enumerate(options):
+            ways = [
+                [
+                    total + _cost(choice, one, rooms[step - 1])
+                    for one, total in zip(before, totals, strict=True)
+                ]
+                or [choice.price.cost]
+                for choice in some
+            ]
+            back.append([costs.index(min(costs)) for costs in ways])
+            totals, before = [min(costs) for costs in ways], some
+        sections: list[Section | None] = [None] * len(options)
+        number = totals.index(min(totals)) if totals else 0
+        for step in reversed(range(len(options))):
+            choice, number = options[step][number], back[step][number]
+            sections[step] = _of(choice.section, self.nests[step])
+            self.times[step] = (
+                _cost(choice, options[step - 1][number], rooms[step - 1]) if step else choice.price.cost
+            )
+        return sections
+
+    def _alone(self, step: int, room: int) -> Section | None:
+        """The best section of a step by itself."""
+        options = self._options(step, room)
+        if not options:
             return None
-        found, self.times[step] = answer
-        return (
-            found
-            if found.nest is nest
-            else Section(nest, found.loops, found.images, found.accumulator, found.shared)
-        )
+        best = min(options, key=lambda choice: choice.price.cost)
+        self.times[step] = best.price.cost
+        return _of(best.section, self.nests[step])
 
     def _structure(self, step: int) -> object:
         if step not in self.structures:
@@ -264,7 +292,7 @@ class Planner:
         widest = max((end - first for first, end in gaps), default=0)
         for room in (None, widest):
             if room is not None:
-                self.sections[step] = self._chosen(step, room)
+                self.sections[step] = self._alone(step, room)
             section = self.sections[step]
             if section is None:
                 return False
@@ -324,6 +352,19 @@ class Planner:
         arranged, arena = place(self.nests, operands, self.target.alignment)
         shared = tuple(worth_sharing(sections, self.target))
         return Program(self.target, arranged, shared, arena, total)
+
+
+def _cost(choice: Candidate, before: Candidate, room: int) -> float:
+    """What a choice costs behind another one, in whose room its first constants may come early."""
+    price, fits = choice.price, choice.early <= room - before.need
+    return price.cost - (min(price.early, before.price.idle) if fits else 0)
+
+
+def _of(section: Section, nest: Nest) -> Section:
+    """The section of an equal nest."""
+    if section.nest is nest:
+        return section
+    return Section(nest, section.loops, section.images, section.accumulator, section.shared)
 
 
 def _images(section: Section) -> Iterator[tuple[int, Image]]:

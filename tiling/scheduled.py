@@ -11,7 +11,7 @@ from operator import itemgetter
 from tiling import cascade
 from tiling.cascade import held_constants
 from tiling.cascade_stripes import cascade_of, striped
-from tiling.choose import Estimate, aligned, placed
+from tiling.choose import Candidate, Estimate, aligned, placed
 from tiling.nest import Nest
 from tiling.plan import Infeasible, Planner, known_operands, place, worth_sharing
 from tiling.program import Operand, Program, Section
@@ -287,12 +287,12 @@ class _Scheduled:
         if found is None:
             return None
         addresses = {
-            number: wish.boxes[number].address for number, image in enumerate(found[0].images) if image
+            number: wish.boxes[number].address for number, image in enumerate(found.section.images) if image
         }
-        if found[0].accumulator is not None:
+        if found.section.accumulator is not None:
             addresses[-1] = wish.accumulator
         given = {number: address for number, address in addresses.items() if address is not None}
-        return placed(found[0], given) if len(given) == len(addresses) else None
+        return placed(found.section, given) if len(given) == len(addresses) else None
 
 
 def _end(size: int, offset: int, target: Target) -> int:
@@ -390,12 +390,9 @@ class _Planner(Planner):
                 return Infeasible(self.nests[step].members, "scratchpad", least, self.capacity, REMEDY)
         return super().infeasible()
 
-    def _chosen(self, step: int, room: int) -> Section | None:
+    def _options(self, step: int, room: int) -> tuple[Candidate, ...]:
         if step not in self.wishes:
-            return super()._chosen(step, room)
+            return super()._options(step, room)
         at, wish = self.residence.setting(step), self.wishes[step]
-        answer = choose_wished(at, wish, self.residence.operands, self.target, room, self.estimate)
-        if answer is None:
-            return None
-        found, self.times[step] = answer
-        return found
+        choice = choose_wished(at, wish, self.residence.operands, self.target, room, self.estimate)
+        return () if choice is None else (choice,)

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from tiling.choose import Estimate, Flags, Maker, Setting, setting, ways
+from tiling.choose import Candidate, Estimate, Flags, Maker, Price, Setting, candidate_of, setting, ways
 from tiling.menu import Numbers, menu_of
 from tiling.nest import Nest
 from tiling.program import Operand, Section
@@ -192,14 +192,15 @@ def choose_wished(
     target: Target,
     room: int,
     estimate: Estimate | None,
-) -> tuple[Section, float] | None:
-    """The best section with the boxes that are wished, its images at address 0, and its time."""
-    best: tuple[Section, float] | None = None
+) -> Candidate | None:
+    """The best section with the boxes that are wished, its images at address 0."""
+    sections, costs = [], []
     for section, cost in _sections(at, wish, target, room):
-        time = cost if estimate is None else estimate(section, operands)
-        if best is None or time < best[1]:
-            best = section, time
-    return best
+        sections.append(section)
+        costs.append(Price(cost))
+    prices = costs if estimate is None else estimate(sections, operands)
+    found = [candidate_of(at, *pair, target) for pair in zip(sections, prices, strict=True)]
+    return min(found, key=lambda choice: choice.price.cost, default=None)
 
 
 def least_wished(at: Setting, wish: Wish, target: Target) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost.arrays import ClosedForm, costs_of
+from sim.cost.prices import Prices
 from sim.cost.transfer import far_rate
 from sim.machine.machine import Machine
 
@@ -21,6 +22,7 @@ FIELDS = (
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
+    "cycle_price", "offchip_price", "pad_price",
 )  # fmt: skip
 
 
@@ -79,7 +81,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
     far, pad, dma = machine.offchip, machine.scratchpad, machine.dma
     memory, energy, array, infinite = machine.memory, machine.energy, machine.array, float("inf")
     bandwidth, width, rate = far.bandwidth_bytes_per_second, pad.bytes_per_cycle, far_rate(machine)
-    form = closed_form(machine)
+    form, prices = closed_form(machine), Prices.of(machine)
     return (
         machine.clock_hz,
         machine.cores,
@@ -113,4 +115,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         energy.picojoules_per_scratchpad_byte,
         energy.picojoules_per_offchip_byte,
         energy.leakage_watts,
+        prices.cycle,
+        prices.offchip_byte,
+        prices.scratchpad_byte,
     )

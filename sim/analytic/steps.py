@@ -16,7 +16,6 @@ from sim.analytic.fleet import Fleet
 from sim.analytic.stripes import Striped
 from sim.analytic.traffic import Moved
 from sim.analytic.units import Units
-from sim.planning import SPARED
 from tiling.choose import BEYOND
 
 Numbers = NDArray[np.float64]
@@ -146,7 +145,7 @@ class _Common:
         total = total + self._tables()
         every = self._both(constants + first + later, stores)
         busy = np.maximum(alone + behind + first + stores / parts, every)
-        price = np.maximum(busy, np.maximum(far, pad)) + SPARED * far
+        price = self._price(np.maximum(busy, np.maximum(far, pad)), size, near)
         return self._steps(total, constants, first, later, stores / parts, moved.after, size, near), price
 
     def reaching(self, boxes: bool) -> tuple[Steps, Numbers]:
@@ -170,9 +169,17 @@ class _Common:
         total = np.maximum(np.maximum(busy, later), np.maximum(time, pad) - constants)
         turns = np.where(coming + going > 0, constants + later, 0)
         beyond = np.where(moved.beyond & boxes, 1 + BEYOND, 1)
-        price = (np.maximum(busy + turns, np.maximum(time, pad)) + SPARED * time) * beyond
+        price = self._price(np.maximum(busy + turns, np.maximum(time, pad)), size, near) * beyond
         step = self._steps(total, constants, none, later, none, np.zeros_like(moved.after), size, near)
         return step, price
+
+    def _price(self, cycles: Numbers, offchip: Numbers, near: Numbers) -> Numbers:
+        """What the planner makes least."""
+        fleet = self.fleet
+        found: Numbers = (
+            fleet["cycle_price"] * cycles + fleet["offchip_price"] * offchip + fleet["pad_price"] * near
+        )
+        return found
 
     def _both(self, loads: Numbers, stores: Numbers) -> Numbers:
         """Time of loads and stores, beside each other or not."""

@@ -153,6 +153,12 @@ class Planner(Part):
     """Whether chains of operators may run in stripes, so that what they pass on stays in the scratchpad."""
     split: Split = "best"
     """How cores with a topology share a network: by rows or channels of each result, or by layers."""
+    objective: Literal["time", "energy", "traffic"] = "time"
+    """What plans make least: cycles, joules, or bytes of the off-chip memory."""
+    traffic_weight: Annotated[
+        float, Figure("a weight", "a cycle of the off-chip memory costs", 0, 1e3, 1.5, "cycles", False)
+    ] = 0.3
+    """For the least time: how many cycles it may take to spare the off-chip memory one."""
 
 
 class VectorUnit(Part):

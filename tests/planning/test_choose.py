@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.planning.estimates import each
 from tests.planning.test_menu import NESTS, product_of, transposed, window
 from tiling.choose import (
     BEYOND,
@@ -90,13 +91,13 @@ def test_without_an_estimate_the_least_bytes_are_moved(name: str, title: str, in
     for room in (100, 777, 4096):
         found = choose(at, operands, target, room, room, None)
         cost, need = cheapest(at, target, room)
-        if found is None:
+        if not found:
             assert cost == inf
             continue
-        section, time = found
-        assert time == pytest.approx(cost)
-        assert room_of(section, target) == need <= room
-        assert [image is not None for image in section.images] <= [a != inside for a in names(nest)]
+        (choice,) = found
+        assert choice.price.cost == pytest.approx(cost)
+        assert room_of(choice.section, target) == choice.need == need <= room
+        assert [image is not None for image in choice.section.images] <= [a != inside for a in names(nest)]
 
 
 def names(nest: Nest) -> list[str]:
@@ -111,10 +112,10 @@ def test_a_nest_fits_from_the_least_room_on(name: str) -> None:
         target = replace(roomy, scratch_bytes=capacity)
         at, operands = setting(nest, operands_of(nest), target), operands_of(nest)
         found = choose(at, operands, target, capacity, capacity, None)
-        assert (found is not None) == (at.menu.least <= capacity)
+        assert bool(found) == (at.menu.least <= capacity)
         assert at.menu.least <= least_room(nest, target) or not fits(nest, target)
         if at.menu.least == least_room(nest, target):
-            assert fits(nest, target) == (found is not None)
+            assert fits(nest, target) == bool(found)
 
 
 def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -> None:
@@ -126,9 +127,8 @@ def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -
         return 1.0
 
     rooms = [need for *_, need in _candidates(at, target, 6 << 10, 6 << 10)]
-    found = choose(at, operands, target, 6 << 10, 6 << 10, even)
-    assert found is not None
-    assert room_of(found[0], target) == min(rooms)
+    found = choose(at, operands, target, 6 << 10, 6 << 10, each(even))
+    assert room_of(found[0].section, target) == min(rooms)
     smallest, largest = min(rooms), max(rooms)
     free = int(smallest)
 
@@ -137,9 +137,8 @@ def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -
         def better(section: Section, _: object, gain: float = gain) -> float:
             return 1.0 if room_of(section, target) == largest else gain
 
-        chosen = choose(at, operands, target, 6 << 10, free, better)
-        assert chosen is not None
-        assert (room_of(chosen[0], target) == largest) == wins
+        chosen = choose(at, operands, target, 6 << 10, free, each(better))
+        assert (room_of(chosen[0].section, target) == largest) == wins
 
 
 def room_of(section: Section, target: Target) -> int:

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.planning.estimates import each
 from tests.strategies import random_graph
 from tiling.nest import Access, Affine
 from tiling.plan import Infeasible
@@ -51,7 +52,7 @@ def lines(groups: Groups) -> Iterator[str]:
         yield f"{name}: {len(nests)} groups"
         for nest in nests if name in ("host", "tight") else ():
             yield f"  {nest.verb} {nest.extents}: {'; '.join(map(walked, nest.accesses))}"
-        for estimate in (None, bytes_and_tiles) if target.scratch_bytes else (None,):
+        for estimate in (None, each(bytes_and_tiles)) if target.scratch_bytes else (None,):
             program = planned(nests, found.operands, target, estimate)
             if isinstance(program, Infeasible):
                 yield f"  {program.resource} {program.demand} of {program.bound}"

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.planning.drawing import Chain, chains
+from tests.planning.estimates import each
 from tests.planning.running import meaning, tensors_of
 from tiling.expr import Expr, acc, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
@@ -41,7 +42,7 @@ targets = st.builds(
 def anything(seed: int) -> object:
     """An estimate that prefers whatever the seed says."""
     random = Random(seed)
-    return lambda section, operands: random.random()
+    return each(lambda section, operands: random.random())
 
 
 def operands_of(chain: Chain, outputs: set[str], constants: set[str]) -> dict[str, Operand]:
@@ -141,7 +142,7 @@ def test_a_layer_stays_whole_while_its_weights_come_in_slices() -> None:
         )
 
     target = Target("npu", 64 << 10, values="scratchpad", direct=True)
-    program = plan([nest], operands, target, slices)
+    program = plan([nest], operands, target, each(slices))
     assert isinstance(program, Program)
     (section,) = program.sections
     left, weights, result = section.images
@@ -160,7 +161,7 @@ def test_places_and_turns_are_shown(golden: Callable[[str, str], None]) -> None:
         return abs(section.tiles - 8) + len(section.loops) + (0 if weights and weights.copies == 2 else 1)
 
     target = Target("npu", 64 << 10, values="scratchpad", direct=True)
-    program = plan([nest], operands, target, slices)
+    program = plan([nest], operands, target, each(slices))
     assert isinstance(program, Program)
     golden("npu", str(program))
     (load, compute) = program.commands
@@ -196,7 +197,7 @@ def test_a_box_leaves_out_what_a_stride_skips() -> None:
         return section.tiles
 
     for strided in (True, False):
-        program = plan([nest], operands, Target("npu", 1000, 4, strided=strided), few)
+        program = plan([nest], operands, Target("npu", 1000, 4, strided=strided), each(few))
         assert isinstance(program, Program)
         (image, _) = program.sections[0].images
         assert image is not None
@@ -213,8 +214,8 @@ def test_equal_groups_are_looked_at_once() -> None:
         return float(section.tiles)
 
     target = Target("npu", 1 << 20)
-    assert isinstance(plan([nest], operands, target, estimate), Program)
+    assert isinstance(plan([nest], operands, target, each(estimate)), Program)
     once = len(calls)
     calls.clear()
-    assert isinstance(plan([nest] * 5, operands, target, estimate), Program)
+    assert isinstance(plan([nest] * 5, operands, target, each(estimate)), Program)
     assert len(calls) == once

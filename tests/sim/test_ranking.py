@@ -67,11 +67,14 @@ def likeness(model: str, machines: list[sim.Machine]) -> dict[str, float]:
 
 
 def test_a_few_machines_of_each_family_are_ranked_as_the_event_simulator_ranks_them() -> None:
-    found = likeness("ds_cnn", [machine for family in FAMILIES for machine in drawn(family, 0, 8)])
+    """Each figure by the plans that are made for it: those for time move bytes where that takes none."""
+    machines = [machine for family in FAMILIES for machine in drawn(family, 0, 8)]
+    found = likeness("ds_cnn", machines)
     assert found["seconds"] >= LIKE
     assert found["cycles"] >= LIKE
-    assert found["joules"] >= ALIKE
-    assert found["offchip_bytes"] >= ALIKE
+    for objective, figure in (("energy", "joules"), ("traffic", "offchip_bytes")):
+        sparing = [machine.replace({"planner.objective": objective}) for machine in machines]
+        assert likeness("ds_cnn", sparing)[figure] >= ALIKE
 
 
 @pytest.mark.long

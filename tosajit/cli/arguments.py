@@ -406,6 +406,11 @@ def _simulate(parser: ArgumentParser) -> None:
                         help="so many cores, each with a scratchpad and a DMA of its own")  # fmt: skip
     parser.add_argument("--split", choices=SPLITS, metavar="HOW",
                         help=f"how cores share a model: {', '.join(SPLITS)}")  # fmt: skip
+    parser.add_argument(
+        "--objective",
+        choices=("time", "energy", "traffic"),
+        help="what plans make least (default: as the machine says, time)",
+    )
     parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
                         help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
     parser.add_argument(

@@ -112,6 +112,7 @@ def _on_machines(
                 loop_trips=options.loop_trips,
                 level=options.level,
                 plan=_plan(graph, machine, options),
+                objective=options.objective,
             )
             reports.append(replace(timed, program=name))
         except TosaError as error:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 Model = Graph | Executable | Jitted[Any] | str | Path
 Mode = Literal["events", "analytic"]
+Objective = Literal["time", "energy", "traffic"]
 Timed = tuple["Report", int]
 """A report, and how often it happens."""
 
@@ -62,6 +63,7 @@ def simulate(
     level: LevelName = "8K",
     plan: Plan | str | Path | None = None,
     example_inputs: Sequence[Any] | None = None,
+    objective: Objective | None = None,
 ) -> Report:
     """Simulate one inference of a model on a machine: cycles by cause, traffic, memory and energy.
 
@@ -72,6 +74,8 @@ def simulate(
     * `level` sets the limits that the graph must keep.
     * `plan`, a value that `tj.plan` has made or its file, says how groups run.
     * `example_inputs` are arguments of a jitted function; without them, it is the graph of its only call.
+    * `objective` is what plans make least, `time`, `energy` or `traffic`; the machine's `planner.objective`
+      if it is not given.
 
     Raises `GraphError` if the graph violates the specification, `PlanError` if a group does not fit the
     scratchpad or the plan is not one for this graph and machine, `CompileError` if an operator has no time,
@@ -83,6 +87,8 @@ def simulate(
         raise CompileError(f"loop_trips is {loop_trips}, but must be at least 0")
     name, graph = named_graph(model, example_inputs=example_inputs)
     chosen = machine_of(machine)
+    if objective is not None:
+        chosen = chosen.replace({"planner.objective": objective})
     if mode == "analytic" and chosen.topology is not None:
         raise CompileError(
             f"the closed form knows no cores with a topology, as {chosen.name} has; mode='events' does"
