@@ -38,6 +38,16 @@ def test_what_is_known_is_said_of_misses_alone() -> None:
     assert closing([table]) == "validate: 1 of 3 figures within their bounds"
 
 
+def test_the_page_begins_with_medians_and_pictures() -> None:
+    figures = (Figure("a", 11, 10), Figure("b", 10, 10), Figure("c", 5, 10), Figure("d", None, 1))
+    table = Table("Silicon: i.MX 93", "text", figures, picture="imx-93", fitted="a launch")
+    text = page.overview([table, Table("not judged", "text", figures, judged=False)])
+    assert "![Silicon: i.MX 93](validation/imx-93.png)" in text
+    assert text.splitlines()[-1] == "| [Silicon: i.MX 93](#silicon-imx-93) | 3 | 10.0% | 50.0% | a launch |"
+    headings = [line for line in validate.PAGE.read_text().splitlines() if line.startswith("## ")]
+    assert headings[0] == "## At a glance"
+
+
 @pytest.mark.parametrize("net", TOTALS)
 def test_the_closed_forms_give_the_totals_of_the_networks(net: str) -> None:
     for dataflow, total in TOTALS[net].items():

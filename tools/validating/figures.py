@@ -76,6 +76,8 @@ class Table:
     picture: str = ""
     """Name of the picture below it."""
     explanations: tuple[Explanation, ...] = ()
+    fitted: str = "nothing"
+    """What was chosen so that these figures fit."""
     judged: bool = True
     """Whether its figures are ours, and count."""
 

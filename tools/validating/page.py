@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from validating.figures import Figure, Table, closing
 
 
 def write_page(path: Path, heading: str, tables: Sequence[Table], ending: Sequence[str] = ()) -> None:
     """Write the page."""
-    parts = [heading, f"**{closing(tables)}**", *map(section, tables), *ending]
+    parts = [heading, f"**{closing(tables)}**", overview(tables), *map(section, tables), *ending]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join(parts) + "\n")
 
 
+def overview(tables: Sequence[Table]) -> str:
+    """The pictures, and how far each table is off by the median."""
+    lines = [
+        "## At a glance",
+        "",
+        *(f"![{table.title}](validation/{table.picture}.png)" for table in tables if table.picture),
+        "",
+        "| held against | figures | median off | 9 of 10 are within | fitted |",
+        "|---|--:|--:|--:|---|",
+    ]
+    for table in tables:
+        far = sorted(abs(figure.ratio - 1) for figure in table.figures if figure.ratio is not None)
+        if table.judged and far and all(figure.relation != "at most" for figure in table.figures):
+            ninth = far[min(len(far) * 9 // 10, len(far) - 1)]
+            cells = [
+                f"[{table.title}](#{anchor(table.title)})",
+                f"{len(far)}",
+                f"{median(far):.1%}",
+                f"{ninth:.1%}",
+                table.fitted,
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def anchor(title: str) -> str:
+    """What a heading is called in links."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower().replace(".", "")).strip("-")
+
+
 def section(table: Table) -> str:
-    """A heading, text, a table, a picture, and the misses."""
+    """A heading, text, a table, and the misses."""
     case, predicted, reference = table.columns
     lines = [
         f"## {table.title}",
@@ -27,8 +59,6 @@ def section(table: Table) -> str:
         "|---|--:|--:|---|--:|---|---|",
         *map(row, table.figures),
     ]
-    if table.picture:
-        lines += ["", f"![{table.title}](validation/{table.picture}.png)"]
     if table.known:
         lines += ["", "What is known of the misses:", "", *_causes(table)]
     return "\n".join(lines)
