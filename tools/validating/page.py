@@ -28,8 +28,12 @@ def overview(tables: Sequence[Table]) -> str:
         "|---|--:|--:|--:|---|",
     ]
     for table in tables:
-        far = sorted(abs(figure.ratio - 1) for figure in table.figures if figure.ratio is not None)
-        if table.judged and far and all(figure.relation != "at most" for figure in table.figures):
+        far = sorted(
+            abs(figure.ratio - 1)
+            for figure in table.figures
+            if figure.ratio is not None and figure.relation != "at most"
+        )
+        if table.judged and far:
             ninth = far[min(len(far) * 9 // 10, len(far) - 1)]
             cells = [
                 f"[{table.title}](#{anchor(table.title)})",
