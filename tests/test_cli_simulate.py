@@ -46,12 +46,19 @@ def test_a_model_on_a_machine_gives_its_report(calls: list[Any], capsys: pytest.
     text = said(capsys, MODEL, "--machine", "ethos-u55-32")
     assert text.startswith("ds_cnn on ethos-u55-32 at 500 MHz: ")
     assert "CONV2D conv5" in text
-    assert calls == [("ethos-u55-32", {"mode": "events", "loop_trips": 1, "level": "8K", "plan": None})]
+    assert calls == [
+        ("ethos-u55-32", {"mode": "events", "loop_trips": 1, "level": "8K", "plan": None, "objective": None})
+    ]
 
 
 def test_options_reach_the_simulator(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, MODEL, "--analytic", "--loop-trips", 0, "--level", "none", "--operators", 2)
-    assert calls == [("ethos-u55-128", {"mode": "analytic", "loop_trips": 0, "level": "none", "plan": None})]
+    assert calls == [
+        (
+            "ethos-u55-128",
+            {"mode": "analytic", "loop_trips": 0, "level": "none", "plan": None, "objective": None},
+        )
+    ]
     assert "4 others" in text
 
 

@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "reference" / "environment.md"
 FOLDERS = ("tosajit", "sim", "tiling", "tools", "tests", "notebooks")
 SOURCES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 OURS = re.compile(r"\bTOSAJIT_[A-Z_]*[A-Z]\b")
-SYSTEM = {"PATH", "PYTHONPATH", "PYTHONSAFEPATH"}
+SYSTEM = {"PATH", "PYTHONPATH", "PYTHONSAFEPATH", "TERM"}
 """What any program reads."""
 
 
@@ -57,7 +57,8 @@ def test_what_the_packages_read_is_listed() -> None:
 
 @pytest.mark.parametrize("name", sorted(listed()))
 def test_what_is_listed_is_read(name: str) -> None:
-    assert any(name in path.read_text(encoding="utf-8") for path in SOURCES if path != Path(__file__))
+    others = [path for path in SOURCES if path != Path(__file__)]
+    assert any(name in path.read_text(encoding="utf-8") for path in (*others, ROOT / "mkdocs.yml"))
 
 
 def test_every_variable_of_ours_is_listed() -> None:

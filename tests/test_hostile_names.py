@@ -148,7 +148,7 @@ def test_json_keeps_names_and_shows_none_of_them(
     main(["info", str(tmp_path / "model.tosa"), "--json"])
     out = capsys.readouterr().out
     assert all(one.isprintable() or one == "\n" for one in out)
-    assert json.loads(out)["inputs"] == [f"%{name}: INT8[1, 6, 6, 4]"]
+    assert [one["name"] for one in json.loads(out)["inputs"]] == [name]
 
 
 def test_a_file_keeps_names(name: str, tmp_path: Path) -> None:

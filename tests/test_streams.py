@@ -47,7 +47,7 @@ def test_weights_that_stay_are_not_loaded_again() -> None:
     kept, loaded = tj.stream(graph, roomy), tj.stream(graph, small)
     assert kept.kept_bytes > 8 * loaded.kept_bytes
     assert kept.report.offchip_bytes < loaded.report.offchip_bytes / 8
-    assert kept.period_cycles < 0.7 * loaded.period_cycles
+    assert kept.period_cycles < 0.8 * loaded.period_cycles
 
 
 def test_graphs_with_loops_follow_each_other_without_overlap() -> None:

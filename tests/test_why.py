@@ -136,13 +136,14 @@ def test_a_widened_graph_is_as_if_it_had_been_made_so(channels_first: bool) -> N
 
 
 def test_more_channels_of_a_first_layer_are_tried() -> None:
-    graph, machine = first_layer(3), "dot-256"
+    graph = first_layer(3, 64, 64)
+    machine = tj.machine("dot-256").replace({"scratchpad.bytes": 1 << 12})
     report = tj.simulate(graph, machine)
     (finding,) = [one for one in report.why(None) if report.operators[one.number].macs]
     (remedy,) = [one for one in finding.remedies if "first layer" in one.text]
-    assert remedy.text == "a first layer with 8 channels"
+    assert remedy.text == "a first layer with 4 channels"
     assert set(remedy.changes) == {graph.inputs[0].name}
-    made = tj.simulate(first_layer(8), machine)
+    made = tj.simulate(first_layer(4, 64, 64), machine)
     (one,) = [one for one in made.operators if one.macs]
     assert (one.total, made.cycles) == (remedy.cycles, remedy.total)
     assert remedy.cycles < finding.cycles

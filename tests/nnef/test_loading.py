@@ -140,7 +140,8 @@ def test_other_formats_take_no_attributes() -> None:
 def test_commands_take_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(folder), "--attribute", "batch=5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["inputs"] == ["%x: FP32[5, 3]"]
+    (given,) = found["inputs"]
+    assert (given["name"], given["dtype"], given["shape"]) == ("x", "FP32", [5, 3])
     assert main(["run", str(folder), "--signature", "doubled", "--shapes", "x=2", "--random"]) == 0
     assert main(["simulate", str(folder), "--attribute", "batch=5"]) == 0
     assert "net" in capsys.readouterr().out
