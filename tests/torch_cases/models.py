@@ -158,6 +158,7 @@ def backbone(name: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 def bert() -> tuple[Any, tuple[Any, ...]]:
+    vision()  # which they import
     from transformers import BertConfig, BertModel
 
     made = BertModel(BertConfig(
@@ -169,6 +170,7 @@ def bert() -> tuple[Any, tuple[Any, ...]]:
 
 
 def distilbert() -> tuple[Any, tuple[Any, ...]]:
+    vision()  # which they import
     from transformers import DistilBertConfig, DistilBertModel
 
     made = DistilBertModel(DistilBertConfig(vocab_size=100, dim=32, n_layers=2, n_heads=4, hidden_dim=64))
@@ -176,6 +178,7 @@ def distilbert() -> tuple[Any, tuple[Any, ...]]:
 
 
 def vit() -> tuple[Any, tuple[Any, ...]]:
+    vision()  # which they import
     from transformers import ViTConfig, ViTModel
 
     made = ViTModel(ViTConfig(
@@ -186,6 +189,7 @@ def vit() -> tuple[Any, tuple[Any, ...]]:
 
 
 def whisper() -> tuple[Any, tuple[Any, ...]]:
+    vision()  # which they import
     from transformers import WhisperConfig
     from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
@@ -197,6 +201,7 @@ def whisper() -> tuple[Any, tuple[Any, ...]]:
 
 
 def _llama() -> Any:
+    vision()  # which they import
     from transformers import LlamaConfig, LlamaForCausalLM
 
     return LlamaForCausalLM(LlamaConfig(
