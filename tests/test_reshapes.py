@@ -11,7 +11,8 @@ import pytest
 import tosajit as tj
 from tosajit import ops
 from tosajit.frontends.frame.reshapes import merged
-from tosajit.operators import IDENTITY, RESHAPE, TRANSPOSE
+from tosajit.frontends.frame.tidy import tidied
+from tosajit.operators import IDENTITY, RESHAPE, SUB, TANH, TRANSPOSE
 
 X = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 PIXELS, ROWS = (6, 1, 1, 4), (6, 4)
@@ -91,3 +92,18 @@ def test_transposes_work_on_tensors_before_they_were_reshaped() -> None:
     perms = [tuple(node.operator.perms) for node in found.nodes if isinstance(node.operator, TRANSPOSE)]
     assert perms == [(1, 0, 2), (0, 2, 1)]
     np.testing.assert_array_equal(tj.compile(found)(X), tj.compile(graph)(X))
+
+
+def test_names_that_are_taken_are_left_to_their_tensors() -> None:
+    builder = tj.GraphBuilder()
+    x = builder.input("x", tj.FP32, PIXELS)
+    other = builder.input("y/reshaped", tj.FP32, PIXELS)
+    rows = builder.add(RESHAPE(), [x, builder.shape(ROWS)], name="rows")
+    y = builder.add(TANH(), [rows], name="y")
+    back = builder.add(RESHAPE(), [y, builder.shape(PIXELS)], name="back")
+    builder.output(builder.add(SUB(), [back, other], name="result"))
+    graph = builder.build()
+    found = tidied(graph)
+    assert tj.validate(found) == ()
+    given = X.reshape(PIXELS), 2 * X.reshape(PIXELS)
+    np.testing.assert_array_equal(tj.compile(found)(*given), tj.compile(graph)(*given))

@@ -56,6 +56,8 @@ class _Walk:
     def block(self) -> Block:
         """The block again."""
         for node in self.given.nodes:
+            if node.operator.holds_data and node.outputs[0] in self.values:
+                continue  # it has been written already, for what was moved before it
             if not self._put_off(node) and not self._turned(node) and not self._moved(node):
                 self._write(replace(node, inputs=tuple(map(self._needed, node.inputs))))
         for name in self.given.outputs:
@@ -98,6 +100,8 @@ class _Walk:
     def _flat(self, output: str, shape: Shape) -> str:
         """The name of a result that gets its own shape where that is needed."""
         flat = output + _FLAT
+        while flat in self.given.values or flat in self.values:
+            flat += _FLAT
         self.values[flat] = replace(self.given.values[output], name=flat, shape=shape)
         self.held[output] = flat
         return flat
