@@ -225,6 +225,20 @@ def _json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def _level(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--level",
+        choices=tuple(LEVELS),
+        default="8K",
+        help="level that sets the limits (default: %(default)s)",
+    )
+
+
+def _loop_trips(parser: ArgumentParser) -> None:
+    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
+                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
+
+
 def _limits(parser: ArgumentParser) -> None:
     """What a model is held against."""
     parser.add_argument(
@@ -240,12 +254,7 @@ def _limits(parser: ArgumentParser) -> None:
         metavar="EXT-…",
         help="allow this extension, or none; can be repeated (default: all)",
     )
-    parser.add_argument(
-        "--level",
-        choices=tuple(LEVELS),
-        default="8K",
-        help="level that sets the limits (default: %(default)s)",
-    )
+    _level(parser)
 
 
 def _building(parser: ArgumentParser) -> None:
@@ -370,12 +379,7 @@ def _plan(parser: ArgumentParser) -> None:
                         help="name or file of a machine (default: %(default)s)")  # fmt: skip
     _given_plan(parser)
     _mapping(parser)
-    parser.add_argument(
-        "--level",
-        choices=tuple(LEVELS),
-        default="8K",
-        help="level that sets the limits (default: %(default)s)",
-    )
+    _level(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a .json or .yaml file")
     _json(parser)
 
@@ -411,14 +415,8 @@ def _simulate(parser: ArgumentParser) -> None:
         choices=("time", "energy", "traffic"),
         help="what plans make least (default: as the machine says, time)",
     )
-    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
-                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
-    parser.add_argument(
-        "--level",
-        choices=tuple(LEVELS),
-        default="8K",
-        help="level that sets the limits (default: %(default)s)",
-    )
+    _loop_trips(parser)
+    _level(parser)
     parser.add_argument(
         "--operators", type=natural, metavar="N", help="list only the N slowest operators (default: all)"
     )
@@ -458,14 +456,8 @@ def _on_a_machine(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )
-    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
-                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
-    parser.add_argument(
-        "--level",
-        choices=tuple(LEVELS),
-        default="8K",
-        help="level that sets the limits (default: %(default)s)",
-    )
+    _loop_trips(parser)
+    _level(parser)
 
 
 def _explore(parser: ArgumentParser) -> None:
@@ -503,14 +495,8 @@ def _explore(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="use the dask cluster at this address instead of local processes",
     )
-    parser.add_argument("--loop-trips", type=natural, default=1, metavar="N",
-                        help="trips to assume for each loop of the graph (default: %(default)s)")  # fmt: skip
-    parser.add_argument(
-        "--level",
-        choices=tuple(LEVELS),
-        default="8K",
-        help="level that sets the limits (default: %(default)s)",
-    )
+    _loop_trips(parser)
+    _level(parser)
     _json(parser)
 
 
