@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Energy,
         MemoryMode,
         OffChip,
+        OperatingPoint,
         Planner,
         ReductionUnit,
         Scratchpad,
@@ -48,7 +49,9 @@ _WHERE = {
     "sim.machine.errors": "MachineError MachineFileError MachineWarning UnknownMachineError",
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
-    "sim.machine.parts": "Dma Energy MemoryMode OffChip Planner ReductionUnit Scratchpad Topology VectorUnit",
+    "sim.machine.parts": (
+        "Dma Energy MemoryMode OffChip OperatingPoint Planner ReductionUnit Scratchpad Topology VectorUnit"
+    ),
     "sim.report": "CoresReport Report ReportError",
     "sim.streams": "Stream",
 }
@@ -59,7 +62,7 @@ __all__ = [
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
     "Topology",
     "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
-    "Planner", "Energy",
+    "Planner", "Energy", "OperatingPoint",
     "CoresReport", "Report", "Stream",
     "Space", "Range",
     "MachineError", "MachineFileError", "MachineWarning", "ReportError", "SpaceError", "UnknownMachineError",

@@ -148,6 +148,25 @@ def test_the_halo_of_a_window_is_what_cores_take_from_each_other() -> None:
         assert report.between_bytes == (cores - 1) * 2 * 16 * 8
 
 
+@pytest.mark.parametrize(("network", "hops"), [("bus", 3), ("mesh", 4)])
+def test_what_cores_take_from_each_other_costs_energy_on_each_link(network: str, hops: int) -> None:
+    """Four cores in a square: of three borders between neighbours, the middle one is two links long."""
+
+    @tj.jit
+    def pooled(x: Any) -> Any:
+        for _ in range(2):
+            x = tj.ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
+        return x
+
+    graph = pooled.graph(np.zeros((1, 16, 16, 8), np.int8))
+    changes = {"topology__network": network, "energy__picojoules_per_network_byte": 7.0}
+    report = tj.simulate(graph, two(cores=4, planner__split="rows", **changes))
+    assert isinstance(report, CoresReport)
+    assert report.energy["network"] == pytest.approx(7e-12 * hops * 2 * 16 * 8)
+    assert sum(one.energy.get("network", 0) for one in report.operators) == report.energy["network"]
+    assert "network" in str(report)
+
+
 def test_loops_take_as_long_as_their_programs() -> None:
     @tj.jit
     def counted(x: Any) -> Any:

@@ -42,7 +42,8 @@ class _Pull:
     target: Operand
     bytes: int
     waits: Waits
-    label: str
+    members: tuple[str, ...]
+    """The operators that it is taken for."""
 
 
 @dataclass(slots=True)
@@ -90,6 +91,8 @@ class _Core:
         """Pulls behind the last section."""
         self.spans: list[Span] = []
         self.blocked = False
+        self.joules: dict[tuple[str, ...], float] = {}
+        """Of the network, by the operators that something is taken for."""
 
     @property
     def clock(self) -> int:
@@ -137,6 +140,8 @@ class _Core:
             end = max(end, state[PAD])
         else:
             end = max(end, self.shared.network.carry(pull.source, self.number, pull.bytes, start + setup))
+            spent = self.shared.network.joules(pull.source, self.number, pull.bytes)
+            self.joules[pull.members] = self.joules.get(pull.members, 0.0) + spent
             for one in (state, other.run.state):
                 one[PAD] = max(one[PAD], start) + inside
                 end = max(end, one[PAD])
@@ -146,7 +151,7 @@ class _Core:
             run.pad.write(low, high, target.name, start, end)
         if origin.place == "scratchpad":
             other.run.pad.read(*_span(origin), end)
-        self.spans.append(Span("network", pull.label, "load", start, end - start))
+        self.spans.append(Span("network", pull.members[0], "load", start, end - start))
 
     def _far(self, pull: _Pull, start: int) -> int:
         """Cycles that the off-chip memory takes for buffers that are there."""
@@ -295,7 +300,8 @@ def _pull_of(program: SpreadProgram, core: int, section: Section, waits: Waits) 
         if read.operand in one.operands and one.operands[read.operand].kind == "temporary"
     )
     target = program.cores[core].operands[write.access.operand]
-    return _Pull(source, origin, target, pulled_bytes(section), waits, section.nest.members[0])
+    members = tuple(dict.fromkeys(section.nest.members))
+    return _Pull(source, origin, target, pulled_bytes(section), waits, members)
 
 
 def _span(operand: Operand) -> tuple[int, int]:
@@ -412,4 +418,17 @@ def _report(core: _Core, machine: Machine, labels: Mapping[str, str]) -> Report:
         ran.events = folded(ran.events)
     report = report_of(machine, Summary.of(machine, core.program, models), run, labels)
     timeline = sorted((*report.timeline, *core.spans), key=lambda span: span.first)
-    return replace(report, program=f"core {core.number}", timeline=tuple(timeline))
+    operators = tuple(_with_network(operator, core.joules) for operator in report.operators)
+    return replace(
+        report,
+        program=f"core {core.number}",
+        operators=operators,
+        energy=summed((operator.energy, 1) for operator in operators),
+        timeline=tuple(timeline),
+    )
+
+
+def _with_network(operator: OperatorReport, joules: Mapping[tuple[str, ...], float]) -> OperatorReport:
+    """An operator with the energy of what its core took from others for it."""
+    found = joules.get(operator.members, 0.0)
+    return replace(operator, energy={**operator.energy, "network": found}) if found else operator

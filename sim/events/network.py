@@ -22,6 +22,8 @@ class Network:
         self.topology: Topology = machine.topology
         rate = self.topology.bandwidth_bytes_per_second
         self.rate = None if rate is None else rate / machine.clock_hz
+        self.picojoules = machine.energy.picojoules_per_network_byte
+        """Of a byte on each link."""
         self.columns = self.topology.columns or columns(machine.cores)
         self.free: dict[Link, int] = {}
         """When each link has carried all that was given to it."""
@@ -41,6 +43,10 @@ class Network:
             row += 1 if row < last_row else -1
             stops.append(row * self.columns + column)
         return list(pairwise(stops))
+
+    def joules(self, source: int, target: int, size: int) -> float:
+        """The energy of so many bytes on all links from one core to another."""
+        return 1e-12 * self.picojoules * size * len(self.route(source, target))
 
     def carry(self, source: int, target: int, size: int, start: int) -> int:
         """When so many bytes that leave at `start` at the earliest have arrived."""

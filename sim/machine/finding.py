@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 def machine(name: str | Path) -> Machine:
     """A machine by name, such as `ethos-u55-128` or `ethos-u85-256/sys-dram-mid/sram-only`, or from a file.
 
-    A configuration or a memory mode can be left out, and Vela's spellings are understood. Raises
-    `UnknownMachineError` with the nearest names, and what `load_machine` raises.
+    A configuration or a memory mode can be left out, and Vela's spellings are understood. Behind either may
+    stand an operating point: `eyeriss-v1@low`, `mine.yaml@low`. Raises `UnknownMachineError` with the nearest
+    names, and what `load_machine` and `Machine.at` raise.
     """
+    if isinstance(name, str) and not name.lower().endswith(SUFFIXES):
+        base, at, point = name.rpartition("@")
+        if at:
+            return machine(base).at(point)
     if isinstance(name, Path) or name.lower().endswith(SUFFIXES):
         from sim.machine.files import load_machine
 

@@ -9,7 +9,16 @@ from sim.machine.arrays import DotProduct, RowStationary, Systolic
 from sim.machine.energies import MAC_16, scaled
 from sim.machine.machine import Machine
 from sim.machine.nvdla import nvdla
-from sim.machine.parts import Dma, Energy, MemoryMode, OffChip, ReductionUnit, Scratchpad, VectorUnit
+from sim.machine.parts import (
+    Dma,
+    Energy,
+    MemoryMode,
+    OffChip,
+    OperatingPoint,
+    ReductionUnit,
+    Scratchpad,
+    VectorUnit,
+)
 
 KIB, MIB = 1 << 10, 1 << 20
 ASSUMED = "assumed"
@@ -168,9 +177,17 @@ def _eyeriss_v1() -> Machine:
             picojoules_per_operation=energy.picojoules_per_operation,
             picojoules_per_scratchpad_byte=round(6 * word / 2, 4),
             picojoules_per_offchip_byte=round(200 * word / 2, 4),
+            volts=1.0,
+        ),
+        dvfs=(
+            OperatingPoint(name="low", clock_hz=100e6, volts=0.82),
+            OperatingPoint(name="typical", clock_hz=200e6, volts=1.0),
+            OperatingPoint(name="high", clock_hz=250e6, volts=1.17),
         ),
         sources={
             "clock_hz": f"{paper}, table of measured results: core at 200 MHz",
+            "dvfs": f"{paper}, chip specifications: core at 100 to 250 MHz with 0.82 to 1.17 V",
+            "energy.volts": f"{paper}, table of measured results: core at 1 V",
             "offchip.bandwidth_bytes_per_second": f"{paper}: 64 bits at a link clock of 60 MHz",
             "offchip.read_latency_cycles": ASSUMED,
             "offchip.write_latency_cycles": ASSUMED,

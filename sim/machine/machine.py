@@ -22,6 +22,7 @@ from sim.machine.parts import (
     Energy,
     MemoryMode,
     OffChip,
+    OperatingPoint,
     Part,
     Planner,
     ReductionUnit,
@@ -30,6 +31,7 @@ from sim.machine.parts import (
     VectorUnit,
 )
 from sim.machine.paths import leaves, merged, named, paths
+from sim.machine.points import at_point, point_of, point_rules
 from sim.machine.words import value_text
 from tiling.target import Target
 from tiling.words import isolated, plain
@@ -67,9 +69,14 @@ class Machine(Part):
     launch_overhead_cycles: Cycles = 0
     missing_types: Literal["emulate", "refuse"] = "emulate"
     energy: Energy = Energy()
+    dvfs: Annotated[tuple[OperatingPoint, ...], Field(max_length=64)] = ()
+    """Other clocks, each with its supply."""
+    operating_point: str | None = None
+    """The one of them that it works at; clock, energies and latencies are then those of the point."""
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
+        self.take_point()
         faults = [Fault(path, text) for wrong, path, text in self.rules() if wrong]
         faults += [Fault(f"sources.{path}", text) for path, text in self._strangers()]
         if faults:
@@ -78,9 +85,21 @@ class Machine(Part):
             warnings.warn(f"{self.name}: {note}", MachineWarning, stacklevel=4)
         return self
 
+    def take_point(self) -> None:
+        """Have the figures of its operating point, while it is made."""
+        point = point_of(self)
+        if point is not None:
+            self.__dict__.update(at_point(self, point))
+
+    def at(self, point: str) -> Machine:
+        """The machine at one of its operating points, by name. Raises `MachineError` if there is none."""
+        base = self.name.removesuffix(f"@{self.operating_point}")
+        return self.replace({"operating_point": point, "name": f"{base}@{point}"})
+
     def rules(self) -> Iterator[tuple[bool, str, str]]:
         """Fields that contradict each other."""
         memory, array = self.memory, self.array
+        yield from point_rules(self)
         yield (
             array is None and memory.compressed_weights,
             "memory.compressed_weights",

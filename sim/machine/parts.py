@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
 from sim.machine.errors import Fault, MachineError
 from sim.machine.faults import faults_of, nameless
@@ -19,6 +19,9 @@ Rate = Annotated[float, Figure("a rate", "a rate is", 1e-9, 1e18, 4e9, whole=Fal
 Bandwidth = Annotated[float, Figure("a bandwidth", "a memory moves", 1.0, 1e16, 4e9, "bytes a second", False)]
 Clock = Annotated[float, Figure("a clock", "an NPU runs at", 1e3, 1e12, 1e9, "Hz", False)]
 Energies = Annotated[float, Figure("an energy", "it takes", 0, 1e9, 0.3, "picojoules", False)]
+
+Watts = Annotated[float, Figure("a power", "an NPU leaks", 0, 1e6, 0.05, "watts", False)]
+Volts = Annotated[float, Figure("a voltage", "a supply has", 0.01, 100, 0.8, "volts", False)]
 
 RATES = {
     "8x8": "8-bit integers",
@@ -205,4 +208,27 @@ class Energy(Part):
     picojoules_per_operation: Energies = 0.0
     picojoules_per_scratchpad_byte: Energies = 0.0
     picojoules_per_offchip_byte: Energies = 0.0
-    leakage_watts: Annotated[float, Figure("a power", "an NPU leaks", 0, 1e6, 0.05, "watts", False)] = 0.0
+    picojoules_per_network_byte: Energies = 0.0
+    """From one core's scratchpad to another's: of the bus, or of each link of the mesh on the way."""
+    leakage_watts: Watts = 0.0
+    volts: Volts | None = None
+    """The supply on the chip for which energies and leakage are stated."""
+
+
+def _word(text: str) -> str:
+    if not text or len(text) > 40 or not all(one.isalnum() or one in "-_." for one in text):
+        raise ValueError("a name is 1 to 40 letters, digits and -_. e.g. low")
+    return text
+
+
+class OperatingPoint(Part):
+    """A clock of a machine, and the supply that it needs."""
+
+    name: Annotated[str, AfterValidator(_word)]
+    clock_hz: Clock
+    volts: Volts
+    leakage_watts: Watts | None = None
+    """None for that of the machine, in proportion to the supply."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.clock_hz / 1e6:g} MHz, {self.volts:g} V"

@@ -44,7 +44,8 @@ def named(changes: Mapping[str, Any]) -> dict[str, Any]:
         branch = tree
         for part in parts:
             branch = branch.setdefault(part, {})
-        branch[last] = value.to_dict() if hasattr(value, "to_dict") else value
+        value = value.to_dict() if hasattr(value, "to_dict") else value
+        branch[last] = dict(value) if isinstance(value, Mapping) else value
     return tree
 
 

@@ -28,6 +28,10 @@ def _rows(part: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
             for one in ARRAYS.values():
                 yield from _rows(one, f"{path}.")
         elif parts := [one for one in (kind, *get_args(kind)) if _is_part(one)]:
+            if get_origin(kind) is tuple:
+                yield path, "none", "a list of tables of fields"
+                yield from _rows(parts[0], f"{path}[].")
+                continue
             if field.default is None:
                 yield path, "null", "a part of a machine, or null"
             yield from _rows(parts[0], f"{path}.")

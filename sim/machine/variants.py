@@ -67,6 +67,7 @@ class _Maker:
             return self._error(("name" in self.columns and fields["name"], *wrong), row)
         fields["sources"] = self._sources(row)
         machine = type(self.base).model_construct(set(fields), **fields)
+        machine.take_point()
         faults = [Fault(path, text) for bad, path, text in machine.rules() if bad]
         return machine if not faults else MachineError(faults, self._where(row))
 

@@ -7,15 +7,23 @@ from typing import Any
 _HZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3))
 _BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _RATE = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
-_UNITS = {"cycles": "cycles", "lanes": "elements/cycle", "rates": "× full rate", "watts": "W"}
+NOTHING = {
+    **dict.fromkeys(("array", "topology", "columns"), "none"),
+    "operating_point": "as stated",
+    "volts": "not stated",
+}
+"""What is said of fields without a figure; others are unlimited."""
+_UNITS = {"cycles": "cycles", "lanes": "elements/cycle", "rates": "× full rate", "watts": "W", "volts": "V"}
 
 
 def value_text(name: str, value: Any) -> str:
     """A figure with its unit, which the name of its field says."""
     if value is None:
-        return "none" if name in ("array", "topology", "columns") else "unlimited"
+        return NOTHING.get(name, "unlimited")
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "; ".join(map(str, value)) or "none"
     if not isinstance(value, int | float):
         return str(value)
     if name.endswith("_hz"):

@@ -32,7 +32,7 @@ UNITS = ("array", "vector", "reduction", "dma")
 MEMORIES: tuple[Memory, ...] = ("offchip", "scratchpad")
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 KINDS: tuple[DataKind, ...] = ("weights", "activations", "constants")
-ENERGIES = ("macs", "operations", "scratchpad", "offchip", "leakage")
+ENERGIES = ("macs", "operations", "scratchpad", "offchip", "network", "leakage")
 
 
 class ReportError(TextError):

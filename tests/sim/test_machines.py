@@ -315,3 +315,10 @@ def test_importing_is_fast_until_a_machine_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     code = "import sys, sim; sim.machine('tiny'); assert not {'yaml', 'numba'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_tables_that_replace_is_given_stay_as_they_are() -> None:
+    given = {"picojoules_per_mac": 1.0}
+    found = make().replace({"energy": given, "energy.leakage_watts": 0.5})
+    assert (found.energy.picojoules_per_mac, found.energy.leakage_watts) == (1, 0.5)
+    assert given == {"picojoules_per_mac": 1.0}

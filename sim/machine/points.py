@@ -1,0 +1,67 @@
+"""Operating points: a clock, and the supply that it needs.
+
+A machine's figures are stated for its own clock and, of energies, for `energy.volts`. At another point the
+energies on the chip go with the square of the supply, leakage with the supply itself unless the point says
+what it is. What lies outside has a time of its own, so that its cycles follow the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim.machine.machine import Machine
+    from sim.machine.parts import OperatingPoint
+
+ON_CHIP = ("mac", "operation", "scratchpad_byte", "network_byte")
+"""What takes its energy from the supply that changes."""
+
+
+def point_of(machine: Machine) -> OperatingPoint | None:
+    """The point that a machine works at, if it names one that there is."""
+    return next((one for one in machine.dvfs if one.name == machine.operating_point), None)
+
+
+def at_point(machine: Machine, point: OperatingPoint) -> Mapping[str, Any]:
+    """The fields of a machine that are others at a point; all are as before if it is there already."""
+    energy, far, faster = (
+        machine.energy,
+        machine.offchip,
+        Fraction(point.clock_hz) / Fraction(machine.clock_hz),
+    )
+    supply = 1.0 if energy.volts is None else point.volts / energy.volts
+    changed: dict[str, float] = {
+        name: getattr(energy, name) * supply**2 for name in (f"picojoules_per_{one}" for one in ON_CHIP)
+    }
+    leakage = point.leakage_watts
+    changed["leakage_watts"] = energy.leakage_watts * supply if leakage is None else leakage
+    names = ("read_latency_cycles", "write_latency_cycles")
+    latencies = {name: ceil(getattr(far, name) * faster) for name in names}
+    return {
+        "clock_hz": point.clock_hz,
+        "offchip": far.model_copy(update=latencies),
+        "energy": energy.model_copy(update={**changed, "volts": point.volts}),
+        "launch_overhead_cycles": ceil(machine.launch_overhead_cycles * faster),
+    }
+
+
+def point_rules(machine: Machine) -> Iterator[tuple[bool, str, str]]:
+    """What points ask of a machine."""
+    names = [one.name for one in machine.dvfs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    yield bool(twice), "dvfs", f"several points are called {', '.join(twice)}; give each a name of its own"
+    yield (
+        bool(names) and machine.energy.volts is None,
+        "energy.volts",
+        "with points in dvfs, energies need the supply that they are stated for; e.g. 0.8",
+    )
+    wanted = machine.operating_point
+    there = f"there are {', '.join(names)}" if names else "dvfs lists none"
+    yield (
+        wanted is not None and wanted not in names,
+        "operating_point",
+        f"no point is called {wanted!r}; {there}",
+    )
