@@ -130,7 +130,7 @@ def test_atomics_give_what_was_there() -> None:
 
 def test_counting_together_loses_nothing() -> None:
     source = kernel(
-        "for i in range(20000):", "    fetch_add(load_i64(args, 0), 0, 1)", "    pause()", "yield_core()"
+        "for i in range(20000):", "    fetch_add(load_i64(args, 0), 0, 1)", "    pause()", "rest()"
     )
     count = np.zeros(1, np.int64)
     array = np.array([count.ctypes.data], np.int64)

@@ -34,7 +34,7 @@ def kernel(args):
     counter = load_i64(args, 0)
     fetch_add(counter, 0, 1)
     while load_acquire(counter, 0) < load_i64(args, 1):
-        yield_core()
+        rest()
 """
 
 

@@ -3,8 +3,9 @@
 The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, the
 number of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this
 thread's own, the first section to run and the end, memory for reports, and for the arrays of the call the
-address of pairs of a table entry and an array object, their count, and where such an object keeps the
-address of its data. `layout.py` says where the image has what.
+address of pairs of a table entry and an array object, their count, where such an object keeps the
+address of its data, and how many pauses a thread waits before it rests. `layout.py` says where the image
+has what.
 
 Threads may come late or not at all: a section is done when its tiles are. The caller does what is not shared.
 Of shared sections, threads take tiles from both ends, so that each finds the results of its own in its cache.
@@ -17,9 +18,9 @@ from tosajit.kernels.intrinsics import (
     load_acquire,
     pause,
     reload_i64,
+    rest,
     store_i64,
     store_release,
-    yield_core,
 )
 from tosajit.kernels.layout import (
     ACCESS,
@@ -80,18 +81,16 @@ from tosajit.kernels.layout import (
     WORDS,
 )
 
-SPINS = 200
 
-
-def wait_for_tiles(counters: int, tiles: int) -> None:
+def wait_for_tiles(counters: int, tiles: int, patience: int) -> None:
     """Return when so many tiles of a section are done, by whichever threads came."""
     spins = 0
     while load_acquire(counters + DONE, 0) < tiles:
         spins += 1
-        if spins < SPINS:
+        if spins < patience:
             pause()
         else:
-            yield_core()
+            rest()
 
 
 def measure_box(transfer: int, axes: int, arguments: int, odometer: int) -> None:
@@ -300,13 +299,14 @@ def kernel(args: int) -> None:
     """Run a program's sections from first to end."""
     image, table, thread = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
     counters, memory, report = reload_i64(args, 3), reload_i64(args, 4), reload_i64(args, 7)
+    patience = reload_i64(args, 11)
     place_arrays(table, reload_i64(args, 8), reload_i64(args, 9), reload_i64(args, 10))
     before = 0
     for number in range(reload_i64(args, 5), reload_i64(args, 6)):
         section = image + 8 * reload_i64(image, number)
         shared = reload_i64(section, SHARED)
         if thread == 1 or (thread > 1 and shared != 0):
-            wait_for_tiles(counters - COUNTERS, before)
+            wait_for_tiles(counters - COUNTERS, before, patience)
         if thread != 0 and shared != 0:
             run_shared(section, image, table, thread, counters, memory, report)
         elif thread <= 1:
@@ -316,4 +316,4 @@ def kernel(args: int) -> None:
         before = reload_i64(section, KEPT_TILES)
         counters += COUNTERS
     if thread == 1:
-        wait_for_tiles(counters - COUNTERS, before)
+        wait_for_tiles(counters - COUNTERS, before, patience)

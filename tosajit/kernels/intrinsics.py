@@ -47,6 +47,7 @@ TYPES = {
 PAUSE, YIELD = ("llvm.x86.sse2.pause",), ("llvm.aarch64.hint", 1)
 SPIN_HINTS = {"x86_64": PAUSE, "i686": PAUSE, "aarch64": YIELD, "arm64": YIELD}
 """LLVM's functions, and what they are called with."""
+REST_MICROSECONDS = 50
 SCOPE, DOMAIN = "operands", "tosajit"
 
 
@@ -302,13 +303,19 @@ def pause(typing_context: Typing) -> Definition:
 
 
 @intrinsic
-def yield_core(typing_context: Typing) -> Definition:
-    """Let another thread have the core: POSIX `sched_yield`, or `SwitchToThread` of Windows."""
+def rest(typing_context: Typing) -> Definition:
+    """Let other threads have the core for a moment: POSIX `usleep`, or `SwitchToThread` of Windows.
+
+    Linux counts `sched_yield` as a whole turn: on a busy core it takes milliseconds, and sleeping does not.
+    The shortest sleep of Windows takes up to 16 ms.
+    """
 
     def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
-        function = ir.FunctionType(ir.IntType(32), [])
-        name = "SwitchToThread" if cpu().is_windows else "sched_yield"
-        builder.call(helpers.get_or_insert_function(builder.module, function, name), [])
+        word = ir.IntType(32)
+        name, numbers = ("SwitchToThread", []) if cpu().is_windows else ("usleep", [REST_MICROSECONDS])
+        words = [ir.Constant(word, number) for number in numbers]
+        function = ir.FunctionType(word, [word] * len(words))
+        builder.call(helpers.get_or_insert_function(builder.module, function, name), words)
         return context.get_dummy_value()
 
     return types.void(), generate

@@ -18,7 +18,7 @@ from tosajit.kernels.sets.registry import cpu
 from tosajit.kernels.translation import translated
 
 EXTERNAL = frozenset(
-    "memcpy memmove memset memcmp sched_yield SwitchToThread sin cos tan exp exp2 log log2 pow sqrt floor "
+    "memcpy memmove memset memcmp usleep SwitchToThread sin cos tan exp exp2 log log2 pow sqrt floor "
     "ceil rint tanh erf sinf cosf tanf expf exp2f logf log2f powf sqrtf floorf ceilf rintf tanhf erff fmod "
     "fmodf".split()
 )

@@ -1,6 +1,6 @@
 """Worker threads that run kernels beside the caller, and start within microseconds.
 
-Between runs a worker spins for some 100 us, then sleeps on a Python lock; while it works it does not hold
+Between runs a worker spins for some 150 us, then sleeps on a Python lock; while it works it does not hold
 the interpreter's lock. Each has a mailbox of four int64: state, address, arguments, spare. The states: idle
 (awake), posted, running, asleep. `run` takes the workers it needs for itself alone, so that runs may overlap.
 """
@@ -10,6 +10,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 from tosajit.kernels.objects import compile_kernel
@@ -24,16 +25,14 @@ from tosajit.kernels.intrinsics import (
     load_acquire,
     pause,
     reload_i64,
+    rest,
     store_i64,
     store_release,
-    yield_core,
 )
 
 IDLE, POSTED, RUNNING, ASLEEP = 0, 1, 2, 3
-SERVE, FINISH = -1, -3
-HEAD, MEMBER = 6, 3
-SPINS = 200
-LINGER = 600
+SERVE, FINISH, PACE = -1, -3, -4
+HEAD, MEMBER = 7, 3
 
 
 def post(team):
@@ -54,19 +53,20 @@ def post(team):
 
 def join(team):
     """Take back what nobody has begun, and wait for the rest."""
+    patience = reload_i64(team, 6)
     for member in range(reload_i64(team, 1)):
         mailbox = reload_i64(team + 8 * (HEAD + MEMBER * member), 0)
         if compare_exchange(mailbox, 0, POSTED, IDLE) != POSTED:
             spins = 0
             while load_acquire(mailbox, 0) == RUNNING:
                 spins += 1
-                if spins < SPINS:
+                if spins < patience:
                     pause()
                 else:
-                    yield_core()
+                    rest()
 
 
-def serve(mailbox):
+def serve(mailbox, patience):
     """Do what is posted, linger for more, and fall asleep."""
     spins = 0
     while True:
@@ -76,10 +76,8 @@ def serve(mailbox):
                 store_release(mailbox, 0, IDLE)
                 spins = 0
         spins += 1
-        if spins < SPINS:
+        if spins < patience:
             pause()
-        elif spins < LINGER:
-            yield_core()
         elif compare_exchange(mailbox, 0, IDLE, ASLEEP) == IDLE:
             return
 
@@ -87,18 +85,26 @@ def serve(mailbox):
 def kernel(args):
     step = reload_i64(args, 0)
     if step == SERVE:
-        serve(reload_i64(args, 1))
+        serve(reload_i64(args, 1), reload_i64(args, 2))
+    elif step == PACE:
+        for _ in range(reload_i64(args, 1)):
+            pause()
     elif step == FINISH or post(args) == 0:
         call(reload_i64(args, 2), reload_i64(args, 3))
         join(args)
 '''
-SERVE, START, FINISH = -1, -2, -3
+SERVE, START, FINISH, PACE = -1, -2, -3, -4
 ASLEEP = 3
-HEAD = 6
+HEAD = 7
 """Words of a team before its members: the step, which starting replaces by the number of workers to be woken;
-number of members, address of the kernel, arguments of the caller, address and bytes of memory to clear."""
+number of members, address of the kernel, arguments of the caller, address and bytes of memory to clear, and
+how many pauses to wait before resting."""
 MEMBER = 3
 """Words of a member: mailbox, arguments, state before posting."""
+PATIENCE = 150e-6
+"""For how many seconds a thread spins: mostly the tile that it waits for is done by then. A thread that the
+system has put off may be away for milliseconds, and spinning would use up what the system owes us."""
+PACES = 1000
 
 
 def run(address: int, arguments: Sequence[int]) -> None:
@@ -112,7 +118,20 @@ def run(address: int, arguments: Sequence[int]) -> None:
 
 def ready() -> None:
     """Have what starts threads compiled and loaded, so that no run waits for it."""
-    _step()
+    patience()
+
+
+@functools.cache
+def patience() -> int:
+    """How many pauses fit into `PATIENCE`: one takes 1 to 140 cycles, which only trying tells."""
+    step, orders = _step(), (ctypes.c_int64 * 2)(PACE, PACES)
+
+    def seconds() -> float:
+        start = perf_counter()
+        step(ctypes.c_int64(ctypes.addressof(orders)))
+        return perf_counter() - start
+
+    return round(PACES * PATIENCE / min(seconds() for _ in range(3)))
 
 
 class Team:
@@ -122,7 +141,7 @@ class Team:
         first, *others = arguments
         self._cleared = cleared
         where = (0, 0) if cleared is None else (cleared.ctypes.data, cleared.nbytes)
-        words = [START, len(others), address, first, *where]
+        words = [START, len(others), address, first, *where, patience()]
         for argument in others:
             words += [0, argument, 0]
         self._words = (ctypes.c_int64 * len(words))(*words)
@@ -166,7 +185,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         """Sleep until woken, and work until there is nothing to do."""
         step = _step()
-        orders = (ctypes.c_int64 * 2)(SERVE, self.mailbox_address)
+        orders = (ctypes.c_int64 * 3)(SERVE, self.mailbox_address, patience())
         while True:
             self.awake.acquire()
             step(ctypes.c_int64(ctypes.addressof(orders)))
