@@ -69,7 +69,7 @@ def check(case: Case, constant: bool) -> None:
         if other.dtype.kind == "f":
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
         else:
-            np.testing.assert_array_equal(one, stored(other))
+            np.testing.assert_array_equal(stored(one), stored(other))
 
 
 # Products and norms.
@@ -87,6 +87,16 @@ def gemm() -> list[Case]:
         given |= {} if bias is None else {"c": bias}
         flags = {"alpha": alpha, "beta": beta, "transA": turned[0], "transB": turned[1]}
         found.append(Case("Gemm", given, expected, flags))
+    m, n, many = (
+        np.random.default_rng(0).integers(-(2**20), 2**20, shape, np.int32)
+        for shape in ((3, 4), (4, 5), (2, 3, 4))
+    )
+    found += [
+        Case("Gemm", {"a": m, "b": n, "c": n[:1]}, 3 * (m @ n) - n[:1], {"alpha": 3.0, "beta": -1.0}),
+        Case("MatMul", {"a": many, "b": n}, many @ n),
+        Case("MatMul", {"a": many, "b": n[:, 0]}, many @ n[:, 0]),
+        Case("Einsum", {"a": many, "b": n}, many @ n, {"equation": "bij,jk->bik"}),
+    ]
     return found
 
 
@@ -200,6 +210,10 @@ def pools() -> list[Case]:
         low, _ = windows(x, -inf, kernel, strides, pads, dilations, ceil)
         zero, seen = windows(x, 0, kernel, strides, pads, dilations, ceil)
         found.append(Case("MaxPool", {"x": x}, low.max(0), flags))
+        for kind in (np.int8, np.uint8):
+            whole = np.round(x * 50 + 100 * (kind is np.uint8)).astype(kind)
+            low, _ = windows(whole.astype(np.float32), -inf, kernel, strides, pads, dilations, ceil)
+            found.append(Case("MaxPool", {"x": whole}, low.max(0).astype(kind), flags))
         for counts in (0, 1):
             number = (seen > 0).sum(0) if counts else (seen == 1).sum(0)
             mean = (zero.sum(0) / number).astype(np.float32)

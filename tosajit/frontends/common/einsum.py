@@ -118,7 +118,7 @@ def _multiplied(one: Term, other: Term, output: str) -> Term:
     )
     if not summed:
         total = ops.mul(*aligned(*matrices))
-    elif not shared and constant_of(right) is not None:
+    elif not shared and left.dtype.is_float and constant_of(right) is not None:
         total = weighted(*matrices)
     else:
         total = product(*matrices)

@@ -9,11 +9,14 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import DType
+from tosajit.dtypes import INT32, DType
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import constant_of, like, reshaped, transposed
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
+
+_MOST_PRODUCTS = 1 << 26
+"""How many products of words may be there before they are summed."""
 
 
 def multiplied(
@@ -29,8 +32,25 @@ def multiplied(
         reshaped(expanded(one, (*shared, *one.shape[-2:])), (prod(shared), *one.shape[-2:]))
         for one in (first, second)
     )
-    total = finish(ops.matmul(left, right, *zero_points, dtype=dtype))
+    if first.dtype is INT32:
+        total = finish(_of_words(left, right))
+    else:
+        total = finish(ops.matmul(left, right, *zero_points, dtype=dtype))
     return reshaped(total, (*shared, first.shape[-2], second.shape[-1]))
+
+
+def _of_words(left: Tensor, right: Tensor) -> Tensor:
+    """Sums of products, of which the low 32 bits are kept: TOSA's matrices are of smaller integers."""
+    (count, rows, depth), columns = left.shape, right.shape[2]
+    products = count * rows * depth * columns
+    if products > _MOST_PRODUCTS:
+        raise Refused(
+            f"it has {products} products of {left.dtype.name}, but may have {_MOST_PRODUCTS}: "
+            "TOSA's matrices are of int8 alone",
+            "use int8 or floating point",
+        )
+    first, second = reshaped(left, (count, rows, depth, 1)), reshaped(right, (count, 1, depth, columns))
+    return reshaped(ops.reduce_sum(ops.mul(first, second), axis=2), (count, rows, columns))
 
 
 def weighted(

@@ -11,10 +11,11 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
+from tosajit.dtypes import INT32
 from tosajit.frontends.common.borders import padded
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
-from tosajit.frontends.common.numbers import is_negative, number
+from tosajit.frontends.common.numbers import is_negative, number, typed
 from tosajit.frontends.common.reduce import shape_without, summed
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.common.windows import Span, padding
@@ -117,8 +118,9 @@ def _maximum(image: Image) -> Tensor:
 
 
 def _chain(value: Tensor, side: Side) -> Tensor:
-    """The maximum of windows that have gaps, element by element."""
-    return reduce(ops.maximum, _elements(value, side, _least(value)))
+    """The maximum of windows that have gaps, element by element: of words, as MAXIMUM has no bytes."""
+    wide = value if value.dtype.is_float else typed(value, INT32)
+    return typed(reduce(ops.maximum, _elements(wide, side, _least(value))), value.dtype)
 
 
 def _elements(value: Tensor, side: Side, outside: float) -> list[Tensor]:

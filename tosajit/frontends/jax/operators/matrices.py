@@ -6,21 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tosajit import ops
-from tosajit.dtypes import INT8, INT32, DType
+from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common.einsum import product
 from tosajit.frontends.common.layout import constant_of, reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted
 from tosajit.frontends.common.numbers import typed
-from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import low_bits
 from tosajit.frontends.jax.node import Node, dtype_of
 from tosajit.frontends.jax.operators import NUMBERS, operator
 from tosajit.tracing.tensor import Tensor
-
-_MOST_PRODUCTS = 1 << 26
-"""How many products of integers may be there before they are summed: TOSA's matrices are of int8 alone."""
 
 Axes = tuple[int, ...]
 
@@ -68,20 +63,6 @@ def _multiplied(left: Tensor, right: Tensor, node: Node, *, is_shared: bool) -> 
 
 def _of_integers(left: Tensor, right: Tensor, node: Node) -> Tensor:
     """Sums of products of integers, of which the low bits are kept."""
-    if left.dtype is INT8 and right.dtype is INT8:
-        total = multiplied(left, right)
-    else:
+    if left.dtype is not INT8 or right.dtype is not INT8:
         left, right = typed(left, INT32), typed(right, INT32)
-        count, rows, depth = left.shape
-        products = count * rows * depth * right.shape[2]
-        if products > _MOST_PRODUCTS:
-            raise Refused(
-                f"it has {products} products of {node[0].type.label}, but may have {_MOST_PRODUCTS}: "
-                "TOSA's matrices are of int8 alone",
-                "use int8 or floating point",
-            )
-        first = reshaped(left, (count, rows, depth, 1))
-        second = reshaped(right, (count, 1, depth, right.shape[2]))
-        total = reshaped(ops.reduce_sum(ops.mul(first, second), axis=2), (count, rows, right.shape[2]))
-    dtype: DType = dtype_of(node.kind)
-    return typed(low_bits(total, node.kind), dtype)
+    return typed(low_bits(multiplied(left, right), node.kind), dtype_of(node.kind))

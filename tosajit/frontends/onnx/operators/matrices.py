@@ -11,13 +11,14 @@ from tosajit.frontends.common.einsum import product_of
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node
-from tosajit.frontends.onnx.operators import REAL, operator
+from tosajit.frontends.onnx.operators import REAL, WHOLE, operator
 from tosajit.tracing.tensor import Tensor
 
 
-@operator("MatMul", types=REAL)
+@operator("MatMul", types=f"{REAL} {WHOLE}")
 def mat_mul(node: Node) -> Tensor:
     """The products of matrices, one for each index of the other dimensions."""
     return product(node[0].tensor, node[1].tensor, node[1].is_constant)
@@ -27,7 +28,7 @@ def product(left: Tensor, right: Tensor, is_weighted: bool) -> Tensor:
     """A product as NumPy has it; vectors are rows on the left, and columns on the right."""
     rows = reshaped(left, (1, -1)) if left.ndim == 1 else left
     columns = reshaped(right, (-1, 1)) if right.ndim == 1 else right
-    if is_weighted and columns.ndim == 2:
+    if is_weighted and columns.ndim == 2 and left.dtype.is_float:
         found = weighted(rows, columns)
     else:
         found = products(rows, columns)
@@ -49,13 +50,16 @@ class GemmAttributes(Attributes):
     transB: bool = False
 
 
-@operator("Gemm", GemmAttributes, types=REAL)
+@operator("Gemm", GemmAttributes, types=f"{REAL} {WHOLE}")
 def gemm(node: Node, options: GemmAttributes) -> Tensor:
     """The product of two matrices times a factor, and a third one times another factor."""
     left, right, bias = node[0].tensor, node[1].tensor, node.optional(2)
+    for name, factor in (("alpha", options.alpha), ("beta", options.beta)):
+        if not left.dtype.is_float and factor != int(factor):
+            raise Refused(f"its {name} {factor} is no integer, but its matrices are of integers")
     left = transposed(left, (1, 0)) if options.transA else left
     right = transposed(right, (1, 0)) if options.transB else right
-    plain = options.alpha == options.beta == 1
+    plain = options.alpha == options.beta == 1 and left.dtype.is_float
     if plain and node[1].is_constant and bias is not None and bias.is_constant and bias.rank == 1:
         if bias.shape == (right.shape[1],):
             return weighted(left, right, bias.tensor)
@@ -76,7 +80,7 @@ class EinsumAttributes(Attributes):
     equation: str
 
 
-@operator("Einsum", EinsumAttributes, types=REAL)
+@operator("Einsum", EinsumAttributes, types=f"{REAL} {WHOLE}")
 def einsum(node: Node, options: EinsumAttributes) -> Tensor:
     """The sum of products that an equation says."""
     return product_of(options.equation, node.tensors)
