@@ -155,7 +155,7 @@ fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the sam
 fuzz-tflite: $(READY) $(PEERS)   ## Compare random TFLite models with LiteRT's reference kernels: ARGS='--graphs 500 --only ADD --chains 0'
 	$(RUN) tools/fuzz_tflite.py --chains 3000 $(ARGS)
 
-onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators: ARGS='--only resize --arm'
+onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators, or drawn ones: ARGS='--only resize --arm', ARGS='--drawn 8 --seed 3'
 	$(RUN) tools/onnx_nodes.py $(ARGS)
 
 torch: $(READY) $(TORCH)    ## torchvision's networks, as they are and quantised, against PyTorch: ARGS='resnet18'

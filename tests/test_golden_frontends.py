@@ -62,7 +62,7 @@ def of_tensorflow(case: OpCase) -> tj.Graph:
 @pytest.fixture(scope="module")
 def tests(tmp_path_factory: pytest.TempPathFactory) -> list[Test]:
     """The sample of ONNX's tests, without those of quantised networks."""
-    every = sample.unpack(tmp_path_factory.mktemp("onnx"))
+    every = sample.unpack(sample.ARCHIVES[0], tmp_path_factory.mktemp("onnx"))
     return sorted((one for one in every if not QUANTIZED.search(one.name)), key=lambda test: test.name)
 
 

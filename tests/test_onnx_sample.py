@@ -1,4 +1,4 @@
-"""A sample of ONNX's own tests of its operators: every operator in every type gives what ONNX says."""
+"""Samples of ONNX's own tests and of drawn ones: every operator in every type gives what ONNX says."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from tests.tflite_cases.running import by_arm
 
 @pytest.fixture(scope="module")
 def tests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Test]:
-    """The tests of the archive."""
-    return {one.name: one for one in sample.unpack(tmp_path_factory.mktemp("onnx"))}
+    """The tests of the archives."""
+    folder = tmp_path_factory.mktemp("onnx")
+    return {
+        one.name: one for archive in sample.ARCHIVES for one in sample.unpack(archive, folder / archive.stem)
+    }
 
 
-@pytest.mark.parametrize("name", sample.names())
+@pytest.mark.parametrize("name", [name for archive in sample.ARCHIVES for name in sample.names(archive)])
 def test_a_model_gives_what_onnx_says(name: str, tests: dict[str, Test]) -> None:
     outcome = judge(tests[name], _run)
     assert outcome.became == "passed", "; ".join(outcome.reasons)

@@ -37,6 +37,7 @@ DOORS = (
     Door("TFLite", "Arm's, by LiteRT", (*_FRAMEWORKS, "--door", "tflite"), shared=True),
     Door("TensorFlow", "Arm's, by TensorFlow", (*_FRAMEWORKS, "--door", "tensorflow"), shared=True),
     Door("ONNX", "ONNX's own", _tool("onnx_nodes.py")),
+    Door("Runtime", "drawn, by ONNX Runtime", _tool("onnx_nodes.py", "--drawn", "8", "--seed", "1000")),
     Door("PyTorch", "ours, by PyTorch", _tool("torch_modules.py", "--suite", "cases")),
     Door("Torch", "Arm's, by PyTorch", _tool("torch_modules.py")),
     Door("MLIR", "Arm's, by tosa-opt, IREE", _tool("mlir_forms.py"), shared=True),

@@ -1,4 +1,4 @@
-"""Runs ONNX's own tests of its operators through the front end, and says what became of each."""
+"""Runs ONNX's own tests of its operators, or drawn ones, and says what became of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workers import run_jobs
 import tosajit as tj
 from tests.tflite_cases.running import by_arm
 
-GENERATOR = Path(__file__).parent / "onnx_tests" / "generate.py"
+TOOLS = Path(__file__).parent / "onnx_tests"
 ROOT = Path("build") / "onnx"
 SECONDS = 300.0
 
@@ -30,10 +30,15 @@ SECONDS = 300.0
 def main() -> int:
     """Generate the tests if they are missing, run them, and print a table; 1 if anything failed."""
     options = _options()
-    if not ROOT.is_dir():
-        generate()
+    root = ROOT
+    if options.drawn:
+        root = ROOT.with_name("onnx-drawn") / f"{options.seed}-{options.drawn}"
+    if not root.is_dir():
+        generate(
+            root, *(["draw.py", "--seeds", options.seed, options.drawn] if options.drawn else ["generate.py"])
+        )
     chosen = re.compile(options.only)
-    found = [one for one in tests(ROOT) if chosen.search(one.name)]
+    found = [one for one in tests(root) if chosen.search(one.name)]
     started, run = time.perf_counter(), by_arm if options.arm else tj.compile
     outcomes = list(run_jobs(partial(judge, run=run), found, _lost, options.workers, lambda _: SECONDS))
     print("\n".join(table(outcomes)))
@@ -41,7 +46,7 @@ def main() -> int:
         if outcome.became == "failed":
             print(f"FAILED {outcome.test.name}: {outcome.reasons[0]}")
     if options.pack:
-        sample.pack(outcomes, ROOT)
+        sample.pack(outcomes, root, sample.ARCHIVES[options.drawn > 0])
     counts = Counter(one.became for one in outcomes)
     print(
         f"onnx: {counts['passed']:,} of {len(found):,} passed, {counts['refused']:,} refused,"
@@ -50,14 +55,14 @@ def main() -> int:
     return int(not outcomes or counts["failed"] > 0)
 
 
-def generate() -> None:
-    """Have the `onnx` package write its tests."""
+def generate(root: Path, tool: str, *more: object) -> None:
+    """Have the `onnx` package write its tests, or ONNX Runtime compute drawn ones."""
     python = Path(os.environ.get("TOSAJIT_ONNX", ".venv-onnx")) / "bin" / "python"
     if not python.is_file():
         sys.exit("there is no onnx: TOSAJIT_ONNX says where, `make onnx` installs it")
-    partly = ROOT.with_name("onnx.partly")
-    subprocess.run([python, GENERATOR, partly], check=True)
-    partly.rename(ROOT)
+    partly = root.with_name(f"{root.name}.partly")
+    subprocess.run([python, TOOLS / tool, partly, *map(str, more)], check=True)
+    partly.rename(root)
 
 
 def table(outcomes: Sequence[Outcome]) -> list[str]:
@@ -73,6 +78,10 @@ def _lost(test: Test, reason: str) -> Outcome:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", metavar="REGEX", help="only tests of such names")
+    parser.add_argument(
+        "--drawn", type=int, default=0, metavar="COUNT", help="draw so many cases of each operator"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the first number of drawn cases")
     parser.add_argument("--arm", action="store_true", help="run what is written by Arm's reference model")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--pack", action="store_true", help="pack the sample that the tests run")

@@ -48,17 +48,22 @@ def _operators(graph: Any) -> list[str]:
 def _written(
     folder: Path, name: str, given: Iterable[Any], values: Iterable[Any]
 ) -> Iterable[dict[str, Any]]:
-    """Write arrays, and describe them; what is no array has no type."""
+    """Write arrays, and describe them."""
     from onnx import TensorProto, numpy_helper
 
-    for place, (one, value) in enumerate(zip(given, values, strict=False)):
-        array = numpy_helper.to_array(one) if isinstance(one, TensorProto) else one
+    arrays = (numpy_helper.to_array(one) if isinstance(one, TensorProto) else one for one in given)
+    return described(folder, name, ((value.name, one) for one, value in zip(arrays, values, strict=False)))
+
+
+def described(folder: Path, side: str, arrays: Iterable[tuple[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Write arrays, and describe them; what is no array has no type."""
+    for place, (name, array) in enumerate(arrays):
         if not isinstance(array, np.ndarray | np.generic) or np.asarray(array).dtype.kind in "OU":
-            yield {"name": value.name, "type": ""}
+            yield {"name": name, "type": ""}
             continue
         array = np.asarray(array)
-        (folder / f"{name}_{place}.bin").write_bytes(array.tobytes())
-        yield {"name": value.name, "type": str(array.dtype), "shape": list(array.shape)}
+        (folder / f"{side}_{place}.bin").write_bytes(array.tobytes())
+        yield {"name": name, "type": str(array.dtype), "shape": list(array.shape)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The sample of ONNX's tests that the project's tests run: the smallest of every operator and type."""
+"""The samples of tests that the project's tests run: of ONNX's own, and of drawn ones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import archives
 
 from onnx_tests.suite import Outcome, Test, tests
 
-ARCHIVE = Path(__file__).parents[2] / "tests" / "data" / "onnx.tar.xz"
+DATA = Path(__file__).parents[2] / "tests" / "data"
+ARCHIVES = DATA / "onnx.tar.xz", DATA / "onnx_drawn.tar.xz"
 
 
-def pack(outcomes: Sequence[Outcome], root: Path) -> None:
-    """Choose among what passed, and write it into the archive, which depends on nothing but the tests."""
+def pack(outcomes: Sequence[Outcome], root: Path, archive: Path) -> None:
+    """The smallest test of every operator and type that passed; the archive depends on nothing but them."""
     smallest: dict[tuple[tuple[str, ...], str], tuple[int, str, Test]] = {}
     for outcome in outcomes:
         test = outcome.test
@@ -24,25 +25,25 @@ def pack(outcomes: Sequence[Outcome], root: Path) -> None:
             candidate, kind = (size, test.name, test), (test.operators, test.type)
             smallest[kind] = min(smallest.get(kind, candidate), candidate, key=lambda one: one[:2])
     chosen = sorted((test for _, _, test in smallest.values()), key=lambda test: test.name)
-    archives.write(ARCHIVE, root, (path for test in chosen for path in test.files))
-    print(f"sample: {len(chosen)} tests, {ARCHIVE.stat().st_size / 1e3:.0f} KB in {ARCHIVE}")
+    archives.write(archive, root, (path for test in chosen for path in test.files))
+    print(f"sample: {len(chosen)} tests, {archive.stat().st_size / 1e3:.0f} KB in {archive}")
 
 
-def unpack(folder: Path) -> list[Test]:
-    """Unpack the archive into a folder; its tests."""
-    archives.unpack(ARCHIVE, folder)
+def unpack(archive: Path, folder: Path) -> list[Test]:
+    """Unpack an archive into a folder; its tests."""
+    archives.unpack(archive, folder)
     return list(tests(folder))
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The names of the archive's tests, without unpacking it."""
-    return archives.folders(ARCHIVE, "about.json")
+def names(archive: Path) -> tuple[str, ...]:
+    """The names of an archive's tests, without unpacking it."""
+    return archives.folders(archive, "about.json")
 
 
 @cache
 def models() -> tuple[bytes, ...]:
-    """The models of the archive's tests."""
-    with tarfile.open(ARCHIVE) as tar:
+    """The models of ONNX's own tests."""
+    with tarfile.open(ARCHIVES[0]) as tar:
         found = (tar.extractfile(one) for one in tar.getmembers() if one.name.endswith("/model.onnx"))
         return tuple(one.read() for one in found if one is not None)
