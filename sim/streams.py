@@ -7,6 +7,7 @@ loads come while the last one ends. Weights that stay in the scratchpad are load
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sim.events.cores import ends_of
 from sim.events.model import Rates, SectionModel
@@ -47,6 +48,18 @@ class Stream:
     def latency_seconds(self) -> float:
         """Time of one inference that has the machine for itself."""
         return self.report.latency_seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the figures that follow."""
+        return {
+            "program": self.report.program,
+            "machine": self.report.machine,
+            "latency_seconds": self.latency_seconds,
+            "period_cycles": self.period_cycles,
+            "inferences_per_second": self.throughput if self.period_cycles else None,
+            "ends": list(self.ends),
+            "kept_bytes": self.kept_bytes,
+        }
 
     def __str__(self) -> str:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import tosajit as tj
 from sim import CoresReport
 from tests.test_cores import two
+from tosajit.cli import main
 
 SAMPLES = ["ds_cnn", "resnet8", "transformer_tiny"]
 MACHINES = ["systolic-16", "ethos-u55-128", "two", "pipeline"]
@@ -106,3 +108,32 @@ def test_what_cannot_be_shared_is_refused(models: int, options: dict[str, Any], 
     machine = options.pop("machine", "systolic-16")
     with pytest.raises(tj.CompileError, match=message):
         tj.share([PATHS[0]] * models, machine, **options)
+
+
+def test_the_command_line_says_throughput(capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(tj.samples.path("ds_cnn"))
+    assert main(["stream", model, "--machine", "systolic-16", "--inferences", "4"]) == 0
+    assert capsys.readouterr().out.startswith("ds_cnn on systolic-16: latency ")
+    assert main(["stream", model, "--machine", "systolic-16", "--inferences", "4", "--json"]) == 0
+    said, found = json.loads(capsys.readouterr().out), tj.stream(model, "systolic-16", inferences=4)
+    assert said == json.loads(json.dumps(found.to_dict()))
+    with pytest.raises(SystemExit):
+        main(["stream", model, "--inferences", "1"])
+    assert "expected a number of at least 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("machine", ["systolic-16", "simba-4"])
+def test_the_command_line_shares_a_machine(machine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    models = [str(tj.samples.path(name)) for name in ("ds_cnn", "autoencoder")]
+    assert main(["share", *models, "--machine", machine, "--share", "3", "--share", "1", "--json"]) == 0
+    said, found = json.loads(capsys.readouterr().out), tj.share(models, machine, shares=(3, 1))
+    assert said == json.loads(json.dumps(found.to_dict()))
+    assert [one["name"] for one in said["networks"]] == ["ds_cnn", "autoencoder"]
+    assert [one["share"] for one in said["networks"]] == [0.75, 0.25]
+    assert main(["share", *models, "--machine", machine, "--share", "3"]) == 1
+    assert "shares are [3.0], but must be a positive number" in capsys.readouterr().err
+
+
+def test_names_of_networks_are_one_for_each() -> None:
+    with pytest.raises(tj.CompileError, match="1 names are given for 2 networks"):
+        tj.share([tj.samples.path("ds_cnn")] * 2, "systolic-16", names=["one"])

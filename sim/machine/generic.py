@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from sim.machine.arrays import DotProduct, RowStationary, Systolic
+from sim.machine.boards import imx93
 from sim.machine.energies import MAC_16, scaled
 from sim.machine.machine import Machine
 from sim.machine.nvdla import nvdla
@@ -19,6 +20,7 @@ from sim.machine.parts import (
     Scratchpad,
     VectorUnit,
 )
+from sim.machine.simba import simba
 
 KIB, MIB = 1 << 10, 1 << 20
 ASSUMED = "assumed"
@@ -293,6 +295,8 @@ _MAKERS: dict[str, Callable[[], Machine]] = {
     "eyeriss-v1": _eyeriss_v1,
     "gemmini-16": _gemmini,
     "tiny": _tiny,
+    "imx93": imx93,
+    "simba-4": simba,
 }
 NAMES = tuple(_MAKERS)
 

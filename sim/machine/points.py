@@ -2,7 +2,8 @@
 
 A machine's figures are stated for its own clock and, of energies, for `energy.volts`. At another point the
 energies on the chip go with the square of the supply, leakage with the supply itself unless the point says
-what it is. What lies outside has a time of its own, so that its cycles follow the clock.
+what it is. What lies outside, the network between cores too, has a time and a supply of its own, so that its
+cycles follow the clock.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sim.machine.machine import Machine
     from sim.machine.parts import OperatingPoint
 
-ON_CHIP = ("mac", "operation", "scratchpad_byte", "network_byte")
+ON_CHIP = ("mac", "operation", "scratchpad_byte")
 """What takes its energy from the supply that changes."""
 
 
@@ -40,10 +41,14 @@ def at_point(machine: Machine, point: OperatingPoint) -> Mapping[str, Any]:
     changed["leakage_watts"] = energy.leakage_watts * supply if leakage is None else leakage
     names = ("read_latency_cycles", "write_latency_cycles")
     latencies = {name: ceil(getattr(far, name) * faster) for name in names}
+    network = machine.topology
+    if network is not None:
+        network = network.model_copy(update={"hop_latency_cycles": ceil(network.hop_latency_cycles * faster)})
     return {
         "clock_hz": point.clock_hz,
         "offchip": far.model_copy(update=latencies),
         "energy": energy.model_copy(update={**changed, "volts": point.volts}),
+        "topology": network,
         "launch_overhead_cycles": ceil(machine.launch_overhead_cycles * faster),
     }
 

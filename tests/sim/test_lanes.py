@@ -22,7 +22,7 @@ from tests.sim.nests import convolution
 from tests.sim.reports import report
 from tests.sim.test_systolic import matmul
 
-NAMED = [sim.machine(name) for name in sim.machines()]
+NAMED = [sim.machine(name).core for name in sim.machines()]
 each_machine = pytest.mark.parametrize("machine", NAMED, ids=lambda machine: machine.name)
 
 

@@ -14,8 +14,6 @@ from validating.graphs import convolutions
 from validating.networks import resnet50
 from validating.predict import loaded, report
 
-BOARD = Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB")
-BOARD_BANDWIDTH = 7.5e9
 PLATFORM = Configuration("ethos-u85-128", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
 FITTED_ON = "autoencoder"
 BATCH = 4
@@ -70,9 +68,7 @@ def tables() -> list[Table]:
 def board() -> Table:
     """The i.MX 93."""
     facts = {MODELS[f["id"]] or f["model"]: f for f in rows("silicon") if f["id"] in MODELS}
-    base = machine(BOARD.machine)
-    offchip = base.offchip.model_copy(update={"bandwidth_bytes_per_second": BOARD_BANDWIDTH})
-    base = base.model_copy(update={"offchip": offchip, "launch_overhead_cycles": 0})
+    base = machine("imx93").model_copy(update={"launch_overhead_cycles": 0})
     bare = {model: report(loaded(model), base)[0] for model in facts}
     own = bare[FITTED_ON]
     if own is None:

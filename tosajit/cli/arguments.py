@@ -141,6 +141,8 @@ def parser() -> ArgumentParser:
     _profile(command("profile", "show how long each group of a model takes, and what bounds it", "profile"))
     _program(command("program", "print the tile loops that a model compiles to", "program"))
     _simulate(command("simulate", "simulate models on NPUs: cycles, traffic, memory and energy", "simulate"))
+    _stream(command("stream", "simulate inferences that follow each other: throughput and latency", "stream"))
+    _share(command("share", "simulate several models at once on one NPU", "share"))
     _plan(command("plan", "print or write how a model's groups run on a machine", "plan"))
     _why(command("why", "say why a model is slow on an NPU, and what would help", "why"))
     _view(command("view", "open a page with a model's graph, coloured by the cycles on an NPU", "view"))
@@ -431,6 +433,33 @@ def _simulate(parser: ArgumentParser) -> None:
                             help=f"write {text}; without FILE, print it instead of the table")  # fmt: skip
 
 
+def _stream(parser: ArgumentParser) -> None:
+    _model(parser)
+    _machine(parser)
+    parser.add_argument("--inferences", type=several, default=8, metavar="N",
+                        help="how many are followed (default: %(default)s)")  # fmt: skip
+    _level(parser)
+    _json(parser)
+
+
+def _share(parser: ArgumentParser) -> None:
+    parser.add_argument("models", type=Path, nargs="+", metavar="model", help=MODEL)
+    _reading(parser)
+    _filling(parser)
+    _machine(parser)
+    parser.add_argument(
+        "--share", action="append", type=amount, metavar="SHARE",
+        help="a model's share of time and scratchpad, or of cores; once for each model (default: equal ones)",
+    )  # fmt: skip
+    _level(parser)
+    _json(parser)
+
+
+def _machine(parser: ArgumentParser) -> None:
+    parser.add_argument("--machine", metavar="NAME|FILE", default=MACHINE,
+                        help="name or file of a machine (default: %(default)s)")  # fmt: skip
+
+
 def _why(parser: ArgumentParser) -> None:
     _model(parser)
     _on_a_machine(parser)
@@ -451,8 +480,7 @@ def _view(parser: ArgumentParser) -> None:
 
 
 def _on_a_machine(parser: ArgumentParser) -> None:
-    parser.add_argument("--machine", metavar="NAME|FILE", default=MACHINE,
-                        help="name or file of a machine (default: %(default)s)")  # fmt: skip
+    _machine(parser)
     parser.add_argument(
         "--analytic", action="store_true", help="use the analytic model: faster, less precise"
     )
@@ -623,6 +651,22 @@ def weight(text: str) -> tuple[str, float]:
 def positive(text: str) -> int:
     """A number of at least one."""
     return _number(text, 1)
+
+
+def amount(text: str) -> float:
+    """A number above zero."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
+
+
+def several(text: str) -> int:
+    """A number of at least two."""
+    return _number(text, 2)
 
 
 def natural(text: str) -> int:

@@ -40,6 +40,14 @@ EXAMPLES = {
         ),
         ("tosajit simulate model.tosa --analytic --json -", "the analytic model, as JSON"),
     ),
+    "stream": (
+        ("tosajit stream model.tosa --machine ethos-u85-256", "inferences a second, beside the latency"),
+        ("tosajit stream model.tosa --machine simba-4 --inferences 16 --json", "sixteen of them, as JSON"),
+    ),
+    "share": (
+        ("tosajit share a.tosa b.tosa --machine ethos-u85-256", "what each takes alone, and with the other"),
+        ("tosajit share a.tosa b.tosa --machine simba-4 --share 3 --share 1", "on three cores, and on one"),
+    ),
     "why": (
         ("tosajit why model.tflite --machine ethos-u55-128", "the ten sentences that matter most"),
         ("tosajit why model.tosa --machine npu.yaml --count 3 --json", "three of them, as JSON"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tiling.beside import in_turns, on_own_cores
 from tiling.plan import Infeasible
@@ -56,6 +57,24 @@ class Sharing:
             sum(one.alone.cycles for one in self.tenants) / self.report.cycles if self.report.cycles else 1.0
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the reports as summaries."""
+        return {
+            "machine": self.report.machine,
+            "cycles": self.report.cycles,
+            "gain": self.gain,
+            "networks": [
+                {
+                    "name": one.name,
+                    "share": one.share,
+                    "alone_cycles": one.alone.cycles,
+                    "cycles": one.cycles,
+                    "slowdown": one.slowdown,
+                }
+                for one in self.tenants
+            ],
+        }
+
     def __str__(self) -> str:
         lines = [f"{'network':<24} {'share':>6} {'alone':>14} {'together':>14} {'slower':>8}"]
         for one in self.tenants:
@@ -71,6 +90,7 @@ def share(
     *,
     shares: Sequence[float] | None = None,
     level: LevelName = "8K",
+    names: Sequence[str] | None = None,
 ) -> Sharing:
     """Simulate several networks at once on one machine: how long each takes alone, and with the others.
 
@@ -78,6 +98,7 @@ def share(
     * `shares` are those of each network, equal ones if they are not given. On a machine with a topology they
       are of its cores. On others, of the time and of the scratchpad: groups take turns, and next is that
       network whose groups have taken the least for its share.
+    * `names` are what reports call the networks, those of their files if they are not given.
 
     Raises what `simulate` raises, and `CompileError` if shares and networks do not match.
     """
@@ -86,15 +107,17 @@ def share(
     if len(models) < 2:
         raise CompileError(f"{len(models)} networks share nothing; give two or more")
     weights = list(shares) if shares is not None else [1.0] * len(models)
-    if len(weights) != len(models) or min(weights) <= 0:
+    if len(weights) != len(models) or not all(0 < weight < inf for weight in weights):
         raise CompileError(
             f"shares are {weights}, but must be a positive number for each of {len(models)} networks"
         )
+    if names is not None and len(names) != len(models):
+        raise CompileError(f"{len(names)} names are given for {len(models)} networks; give one for each")
     parts = [weight / sum(weights) for weight in weights]
-    chosen = machine_of(machine)
-    names, networks = [], []
+    chosen, given, names, networks = machine_of(machine), names, [], []
     for number, model in enumerate(models):
         name, graph = named_graph(model)
+        name = name if given is None else given[number]
         names.append(name if name not in names else f"{name} {number}")
         networks.append(Network.of(graph, level))
     groups = [_only(network, name) for network, name in zip(networks, names, strict=True)]
