@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tosajit.graph import Block
+from tosajit.graph import Block, Node
 
 
 def with_names(block: Block, pairs: Iterable[tuple[str, str]], suffix: str) -> Block:
@@ -18,14 +18,25 @@ def with_names(block: Block, pairs: Iterable[tuple[str, str]], suffix: str) -> B
         is_own = source == name + suffix or source.startswith(f"{name}/")
         if name not in block.values and is_own and source not in names:
             names[source] = name
-    nodes = tuple(
-        replace(one, inputs=_renamed(one.inputs, names), outputs=_renamed(one.outputs, names))
-        for one in block.nodes
-    )
+    if not names:
+        return block
+    nodes = tuple(_called(one, names) for one in block.nodes)
     values = {
-        names.get(name, name): replace(one, name=names.get(name, name)) for name, one in block.values.items()
+        names.get(name, name): replace(one, name=names[name]) if name in names else one
+        for name, one in block.values.items()
     }
     return replace(block, nodes=nodes, values=values)
+
+
+def with_inputs(node: Node, inputs: tuple[str, ...]) -> Node:
+    """The node with other operands, or itself."""
+    return node if inputs == node.inputs else replace(node, inputs=inputs)
+
+
+def _called(node: Node, names: dict[str, str]) -> Node:
+    if names.keys().isdisjoint(node.inputs) and names.keys().isdisjoint(node.outputs):
+        return node
+    return replace(node, inputs=_renamed(node.inputs, names), outputs=_renamed(node.outputs, names))
 
 
 def _renamed(names: Sequence[str], changed: dict[str, str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from math import prod
 
+from tosajit.frontends.frame.names import with_inputs
 from tosajit.frontends.frame.prune import ACTING, pruned
 from tosajit.frontends.frame.turns import elementwise
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -48,7 +49,7 @@ class _Walk:
                 if first is not node and not is_larger and not set(node.outputs) & set(self.given.outputs):
                     self.left_out.update(zip(node.outputs, first.outputs, strict=True))
                     continue
-            kept.append(replace(node, inputs=tuple(self.left_out.get(name, name) for name in node.inputs)))
+            kept.append(with_inputs(node, tuple(self.left_out.get(name, name) for name in node.inputs)))
         values = {name: value for name, value in self.given.values.items() if name not in self.left_out}
         return replace(self.given, nodes=tuple(kept), values=values)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
-from tosajit.frontends.frame.names import with_names
+from tosajit.frontends.frame.names import with_inputs, with_names
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.frame.turns import ALONG, elementwise
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -25,7 +25,7 @@ from tosajit.operators import CONST, CONST_SHAPE, IDENTITY, RESHAPE, SLICE, TRAN
 Shape: TypeAlias = tuple[int, ...]
 
 _FLAT = "/reshaped"
-_NOTHING, _ELEMENTWISE, _ = _MOVING = range(3)
+_NOTHING, _ELEMENTWISE, _PARTS = _MOVING = range(3)
 _OPERATORS = (RESHAPE, TRANSPOSE)
 
 
@@ -39,8 +39,10 @@ def merged(graph: Graph) -> Graph:
 
 def _fewest(block: Block) -> Block:
     """A block in which elementwise nodes are before reshapes, parts and reductions too, or neither are."""
-    found = (_Walk(block, moving).block() for moving in reversed(_MOVING))
-    return min(found, key=lambda one: sum(isinstance(node.operator, RESHAPE) for node in one.nodes))
+    walks = [_Walk(block, _MOVING[-1]).done()]
+    while moving := walks[-1].moved:  # with less, what has been done with all of this would be done again
+        walks.append(_Walk(block, moving - 1).done())
+    return min(walks, key=lambda one: sum(isinstance(node.operator, RESHAPE) for node in one.nodes)).block()
 
 
 class _Walk:
@@ -52,17 +54,23 @@ class _Walk:
         self.nodes: list[Node] = []
         self.held: dict[str, str] = {}
         """The tensors that others are in another shape."""
+        self.moved = _NOTHING
+        """The most that has been moved so far."""
 
-    def block(self) -> Block:
-        """The block again."""
+    def done(self) -> _Walk:
+        """The walk to the end of the block."""
         for node in self.given.nodes:
             if node.operator.holds_data and node.outputs[0] in self.values:
                 continue  # it has been written already, for what was moved before it
             if not self._put_off(node) and not self._turned(node) and not self._moved(node):
-                self._write(replace(node, inputs=tuple(map(self._needed, node.inputs))))
+                self._write(with_inputs(node, tuple(map(self._needed, node.inputs))))
         for name in self.given.outputs:
             if self._needed(name) != name:
                 self._write(Node(IDENTITY(), (self.held[name],), (name,)))
+        return self
+
+    def block(self) -> Block:
+        """The block again."""
         found = replace(self.given, nodes=tuple(self.nodes), values=self.values)
         return with_names(found, self.held.items(), _FLAT)
 
@@ -109,14 +117,19 @@ class _Walk:
     def _moved(self, node: Node) -> bool:
         """Whether a node has been written for operands before they were reshaped."""
         if count := elementwise(node):
-            return self.moving > _NOTHING and self._computed(node, count)
-        if isinstance(node.operator, SLICE) or node.operator.opcode in ALONG:
-            return self.moving > _ELEMENTWISE and self._along(node)
-        return False
+            is_moved, what = self.moving > _NOTHING and self._computed(node, count), _ELEMENTWISE
+        elif isinstance(node.operator, SLICE) or node.operator.opcode in ALONG:
+            is_moved, what = self.moving > _ELEMENTWISE and self._along(node), _PARTS
+        else:
+            return False
+        self.moved = max(self.moved, what) if is_moved else self.moved
+        return is_moved
 
     def _computed(self, node: Node, count: int) -> bool:
         """An elementwise node, in the shape for which the fewest operands have to be reshaped."""
         data, rest = node.inputs[:count], node.inputs[count:]
+        if self.held.keys().isdisjoint(data):
+            return False
         computed = dict.fromkeys(name for name in data if self.given.values[name].data is None)
         (output,) = node.outputs
         own = self._shape(output)

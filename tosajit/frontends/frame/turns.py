@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tosajit.dtypes import SHAPE
-from tosajit.frontends.frame.names import with_names
+from tosajit.frontends.frame.names import with_inputs, with_names
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.operator import Operator
 from tosajit.operators import (
@@ -41,7 +41,7 @@ ALONG = ("REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT
 """Operators that work along one dimension, and keep the others."""
 _SUFFIX = "/turned"
 _ONLY_MOVING = (IDENTITY, RESHAPE, TRANSPOSE)
-_NEVER, _WHERE_NEIGHBOURS, _ALWAYS = _RESHAPING = range(3)
+_NEVER, _WHERE_NEIGHBOURS, _ALWAYS = range(3)
 """Which reshapes are done before a transpose: of dimensions that are neighbours there, or become them."""
 
 
@@ -55,12 +55,15 @@ def cancelled(graph: Graph) -> Graph:
 
 def _fewest(block: Block) -> Block:
     """A block whose reshapes are done in the order before a transpose, or in their own."""
-    found = (_Walk(block, reshaping).block() for reshaping in _RESHAPING)
-    return min(found, key=lambda one: (_count(one, *_ONLY_MOVING), _count(one, TRANSPOSE)))
+    walks = [_Walk(block, _ALWAYS).done()]
+    while reshaping := walks[-1].reshaped:  # with less, what has been done with all of this is done again
+        walks.append(_Walk(block, reshaping - 1).done())
+    fewest = min(reversed(walks), key=lambda one: (_count(one, *_ONLY_MOVING), _count(one, TRANSPOSE)))
+    return fewest.block()
 
 
-def _count(block: Block, *operators: type[Operator]) -> int:
-    return sum(isinstance(node.operator, operators) for node in block.nodes)
+def _count(walk: _Walk, *operators: type[Operator]) -> int:
+    return sum(isinstance(node.operator, operators) for node in walk.nodes)
 
 
 class _Walk:
@@ -72,9 +75,11 @@ class _Walk:
         self.nodes: list[Node] = []
         self.held: dict[str, tuple[str, Order]] = {}
         """Tensors that are others transposed, and not written yet."""
+        self.reshaped = _NEVER
+        """Which reshapes have been done before a transpose so far."""
 
-    def block(self) -> Block:
-        """The block again."""
+    def done(self) -> _Walk:
+        """The walk to the end of the block."""
         for node in self.given.nodes:
             if not self._moved(node):
                 self._keep(node)
@@ -82,6 +87,10 @@ class _Walk:
             self._needed(name)
             if name not in self.values:
                 self._identity(name)
+        return self
+
+    def block(self) -> Block:
+        """The block again."""
         found = replace(self.given, nodes=tuple(self.nodes), values=self.values)
         return with_names(found, ((name, source) for name, (source, _) in self.held.items()), _SUFFIX)
 
@@ -133,9 +142,10 @@ class _Walk:
             last = found[-1] if found else last
             ends.append(last)
             are_neighbours = are_neighbours and found == list(range(last - len(found) + 1, last + 1))
-            are_neighbours = are_neighbours and found == list(range(last - len(found) + 1, last + 1))
-        if not are_neighbours and self.reshaping < _ALWAYS:
+        reshaping = _WHERE_NEIGHBOURS if are_neighbours else _ALWAYS
+        if self.reshaping < reshaping:
             return False
+        self.reshaped = max(self.reshaped, reshaping)
         sequence = sorted(range(len(groups)), key=ends.__getitem__)
         if not are_neighbours:
             source = self._joined(name, [place for one in sequence for place in groups[one][0]])
@@ -239,7 +249,7 @@ class _Walk:
         """Write a node as it is."""
         inputs = tuple(map(self._needed, node.inputs))
         self.values.update({name: self.given.values[name] for name in node.outputs})
-        self.nodes.append(replace(node, inputs=inputs))
+        self.nodes.append(with_inputs(node, inputs))
 
     def _needed(self, name: str) -> str:
         """A tensor in its own order: transposed now, if it has not been."""
