@@ -152,6 +152,19 @@ def test_captured_arrays_are_constants_of_the_first_call() -> None:
     np.testing.assert_array_equal(function(X), X + 7)
 
 
+def test_constants_that_differ_in_few_bytes_stay_apart() -> None:
+    arrays = np.zeros((8, 100_000), np.float32)
+    arrays[np.arange(8), np.arange(8) + 50_001] = 1
+
+    def added(x: Any) -> Any:
+        return functools.reduce(ops.add, [*arrays, *arrays.copy()], x)
+
+    graph = tj.trace(added, arrays[0])
+    assert opcodes(graph).count("ADD") == 16
+    assert sum(node.operator.opcode == "CONST" for node in graph.main.nodes) == 8
+    np.testing.assert_array_equal(tj.compile(graph)(arrays[0]), arrays[0] + 2 * arrays.sum(0))
+
+
 def test_equal_constants_are_stored_once() -> None:
     big = np.arange(300, dtype=np.int32)
     graph = tj.trace(lambda x: (x + big) * big + np.int32(1) + np.int32(1), big)

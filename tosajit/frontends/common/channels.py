@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.arrays import Array
+from tosajit.arrays import Array, frozen
 from tosajit.frontends.common.layout import constant_of, reshaped
 from tosajit.graph import Node
 from tosajit.operators import CONCAT, CONV2D, CONV3D, DEPTHWISE_CONV2D, RESHAPE, TRANSPOSE, TRANSPOSE_CONV2D
@@ -85,5 +85,6 @@ def _scaled(made: Node, weights: Array, factors: Array) -> Array:
         shape: tuple[int, ...] = weights.shape[2:]
     else:
         shape = (-1, *(1,) * (weights.ndim - 1))
-    scaled: Array = (weights.astype(np.float64) * factors.reshape(shape)).astype(weights.dtype)
-    return scaled
+    scaled = np.empty_like(weights)
+    np.multiply(weights, factors.reshape(shape), out=scaled, dtype=np.float64, casting="unsafe")
+    return frozen(scaled)

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tosajit import ops
-from tosajit.arrays import Array
+from tosajit.arrays import Array, frozen
 from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
@@ -56,10 +56,15 @@ def transposed(value: Tensor | Array, perms: Sequence[int]) -> Tensor:
     shape = tuple(value.shape[place] for place in perms)
     data = constant_of(value)
     if data is not None:
-        return like(value, np.ascontiguousarray(data.transpose(perms)))
+        return like(value, turned(data, perms))
     assert isinstance(value, Tensor)
     long = [place for place in perms if value.shape[place] != 1]
     return reshaped(value, shape) if long == sorted(long) else ops.transpose(value, perms=perms)
+
+
+def turned(elements: Array, perms: Sequence[int]) -> Array:
+    """The elements of a constant with dimensions in another order, one behind the other."""
+    return frozen(np.array(elements.transpose(perms), order="C"))
 
 
 def sliced(value: Tensor | Array, start: Sequence[int], size: Sequence[int]) -> Tensor:

@@ -61,22 +61,33 @@ def weighted(
     finish: Callable[[Tensor], Tensor] = lambda total: total,
 ) -> Tensor:
     """Rows times a matrix of weights, as a convolution of pixels: so compilers and NPUs know it."""
-    depth, count = right.shape
+    return filtered(left, transposed(right, (1, 0)), bias, zero_points, finish)
+
+
+def filtered(
+    left: Tensor,
+    filters: Tensor,
+    bias: Tensor | None = None,
+    zero_points: Sequence[Array] = (),
+    finish: Callable[[Tensor], Tensor] = lambda total: total,
+) -> Tensor:
+    """The same by weights that have a row for each column of the result."""
+    count, depth = filters.shape
     if left.shape[-1] != depth:
         raise Refused(f"its rows have {left.shape[-1]} elements, but its weights {depth} rows")
     first = np.zeros(count, np.float32) if bias is None else constant_of(bias)
-    if left.dtype.is_float and first is not None and _are_no_products(left, right):
+    if left.dtype.is_float and first is not None and _are_no_products(left, filters):
         return like(left, np.broadcast_to(first.astype(left.dtype.storage), (*left.shape[:-1], count)))
     pixels = reshaped(left, (-1, 1, 1, depth))
-    weights = reshaped(transposed(right, (1, 0)), (count, 1, 1, depth))
+    weights = reshaped(filters, (count, 1, 1, depth))
     total = finish(ops.conv2d(pixels, weights, bias, *zero_points))
     return reshaped(total, (*left.shape[:-1], count))
 
 
-def _are_no_products(left: Tensor, right: Tensor) -> bool:
+def _are_no_products(left: Tensor, filters: Tensor) -> bool:
     """Whether all products are known to be 0, as those of a first state are."""
-    rows, columns = constant_of(left), constant_of(right)
-    return rows is not None and columns is not None and not rows.any() and bool(np.isfinite(columns).all())
+    rows, weights = constant_of(left), constant_of(filters)
+    return rows is not None and weights is not None and not rows.any() and bool(np.isfinite(weights).all())
 
 
 def _shared(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

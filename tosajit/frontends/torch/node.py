@@ -11,6 +11,7 @@ from typing import Any
 
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.layout import transposed, turned
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.scaled import operand
 from tosajit.frontends.scaled.operand import Value
@@ -64,6 +65,12 @@ class Operand(operand.Operand):
     def known_by(self) -> str:
         """How it can become known when the model is read."""
         return "make it a constant of the module"
+
+    def turned(self, perms: Sequence[int]) -> Tensor:
+        """The tensor with dimensions in another order; constants are written in that one only."""
+        if self.is_foldable and self.raw.size and self.raw.dtype == self.dtype.storage:
+            return self.trace.constant(turned(self.raw, perms), self.dtype, self.name)
+        return transposed(self.tensor, perms)
 
     def typed(self, kind: Type) -> Operand:
         """The same in another type."""

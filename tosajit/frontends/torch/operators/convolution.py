@@ -59,7 +59,7 @@ def conv(
     """Convolution along one to three dimensions, also by groups of channels."""
     count = weight.rank - 2
     image, is_batched = batched(input.tensor, count)
-    kernels = transposed(weight.tensor, last(weight.rank))
+    kernels = weight.turned(last(weight.rank))
     steps, gaps, sizes = each(stride, count), each(dilation, count), weight.shape[2:]
     reaches = [(size - 1) * gap for size, gap in zip(sizes, gaps, strict=True)]
     borders = _borders(padding, reaches)
@@ -106,7 +106,7 @@ def conv_transpose(
     before = each(padding, count)
     extents = node.shape[2:] if is_batched else node.shape[1:]
     given = Operands(
-        transposed(image, last(image.ndim)), transposed(weight.tensor, last(weight.rank)),
+        transposed(image, last(image.ndim)), weight.turned(last(weight.rank)),
         None if bias is None else bias.tensor, groups, each(stride, count), each(dilation, count),
         sums,
     )  # fmt: skip

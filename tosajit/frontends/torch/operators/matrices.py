@@ -8,7 +8,7 @@ from tosajit import ops
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.einsum import product, product_of
 from tosajit.frontends.common.layout import reshaped, transposed
-from tosajit.frontends.common.matrices import weighted
+from tosajit.frontends.common.matrices import filtered, weighted
 from tosajit.frontends.common.numbers import number
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import REAL, operator
@@ -19,12 +19,12 @@ from tosajit.tracing.tensor import Tensor
 @operator("aten.linear.default", types=REAL)
 def linear(node: Node, input: Operand, weight: Operand, bias: Operand | None = None) -> Tensor:
     """Rows times a matrix of weights, more by a bias."""
-    columns = transposed(weight.tensor, (1, 0)) if weight.rank == 2 else reshaped(weight.tensor, (-1, 1))
+    filters = weight.tensor if weight.rank == 2 else reshaped(weight.tensor, (1, -1))
     rows = reshaped(input.tensor, (-1, input.shape[-1]))
     if weight.is_constant or bias is not None:
-        found = weighted(rows, columns, None if bias is None else reshaped(bias.tensor, (-1,)))
+        found = filtered(rows, filters, None if bias is None else reshaped(bias.tensor, (-1,)))
     else:
-        found = product(rows, columns)
+        found = product(rows, transposed(filters, (1, 0)))
     return reshaped(found, node.shape)
 
 
