@@ -40,7 +40,7 @@ RUN := $(BIN)/python
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws vela validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch executorch jax clean environments
+.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws vela validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch torch-times executorch jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -160,6 +160,9 @@ onnx: $(READY) $(ONNX)    ## ONNX's own tests of its operators, or drawn ones: A
 
 torch: $(READY) $(TORCH)    ## torchvision's networks, as they are and quantised, against PyTorch: ARGS='resnet18'
 	$(RUN) tools/torch_networks.py $(ARGS)
+
+torch-times: $(READY) $(TORCH)    ## Time tj.from_torch beside torch.export alone: ARGS='resnet18 --rounds 5'
+	$(RUN) tools/torch_times.py $(ARGS)
 
 executorch: $(READY) $(EXECUTORCH)    ## Graphs of modules beside those of ExecuTorch's Arm backend: ARGS='lstm --machine ethos-u85-512'
 	$(RUN) tools/executorch_peer.py $(ARGS)
