@@ -82,6 +82,16 @@ def test_constants_come_from_where_the_whole_program_has_room(made: tj.Executabl
     assert contraction.bound.seconds == pytest.approx(near / 1e12 + far / 1e6)
 
 
+def test_a_convolution_by_winograd_is_bound_by_half_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "avx2")
+    weights, zero = np.ones((16, 3, 3, 16), np.int8), np.zeros(1, np.int8)
+    image, start = np.zeros((1, 16, 16, 16), np.int8), np.zeros(16, np.int32)
+    convolved = tj.trace(lambda x: ops.conv2d(x, weights, start, zero, zero, pad=(1, 1, 1, 1)), image)
+    (found,) = profiled(tj.compile(convolved), [[1.0]])
+    assert found.kernel.startswith("winograd")
+    assert found.bound.seconds == pytest.approx(16**2 * 16 * 9 * 16 / 2 / 1e11)
+
+
 def test_products_that_no_array_kernel_does_are_bound_by_bytes(made: tj.Executable) -> None:
     contraction, _ = profiled(made, [[1.0], [1.0]], Peaks(lambda left, right: None, PEAKS.levels))
     assert contraction.bound.name == "L2"

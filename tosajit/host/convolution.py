@@ -12,8 +12,6 @@ from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
 from tosajit.arrays import Array
 from tosajit.host import reasons
-from tosajit.host.epilogue import output_steps
-from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.unit import (
     Finish,
@@ -23,6 +21,7 @@ from tosajit.host.unit import (
     array_unit,
     finish_of,
     grain_of,
+    out_strides,
     own_constants,
 )
 from tosajit.kernels.contract.blocking import Blocking, in_segments
@@ -240,13 +239,7 @@ def _blocking(request: Request) -> Blocking:
     """How the instruction set works on the shape."""
     found, constant = request.match, request.weights is not None and not request.match.batch
     geometry = replace(
-        found.geometry, out_strides=_out_strides(request.group, found), in_strides=found.strides
+        found.geometry, out_strides=out_strides(request.group, found), in_strides=found.strides
     )
     rounded = constant and request.left.type == request.right.type == "i8" and request.zero_points[1] == 0
     return Blocking(geometry, request.isa, rounded)
-
-
-def _out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:
-    steps = output_steps(group)
-    n, d, h, w = (steps[axis] if axis is not None else 0 for axis in found.places)
-    return n, d, h, w

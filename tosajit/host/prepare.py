@@ -22,6 +22,7 @@ from tosajit.host.spread import spread
 from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
+from tosajit.host.winograd import winograd
 from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.description import InstructionSet
@@ -74,7 +75,10 @@ def _contraction(
     request = _request(group, constants, isa, number)
     if isinstance(request, Reason):
         return request
-    return depthwise(request, made) if request.match.depthwise else convolution(request, made)
+    if request.match.depthwise:
+        return depthwise(request, made)
+    fewer = winograd(request, made)
+    return convolution(request, made) if fewer is None else [fewer]
 
 
 def _apart(

@@ -13,7 +13,7 @@ import numpy as np
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tosajit.arrays import Array
-from tosajit.host.epilogue import Text, epilogue, substituted
+from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
@@ -134,6 +134,13 @@ def arranged(weights: Array, access: Access, group: Nest, axes: Sequence[int]) -
     flat = np.ascontiguousarray(weights).ravel()[access.start() :]
     shape = [group.axes[axis].extent for axis in axes]
     return np.lib.stride_tricks.as_strided(flat, shape, [steps[axis] * weights.itemsize for axis in axes])
+
+
+def out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:
+    """Elements between neighbours along N, D, H, W of the output."""
+    steps = output_steps(group)
+    n, d, h, w = (steps[axis] if axis is not None else 0 for axis in found.places)
+    return n, d, h, w
 
 
 def grain_of(group: Nest, found: Match, columns: int) -> tuple[int, ...]:

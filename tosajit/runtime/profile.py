@@ -18,6 +18,7 @@ from tosajit.compiler.explain import Explanation, GroupKernel
 from tosajit.display.columns import aligned
 from tosajit.graph import Graph, Node
 from tosajit.host.match import Match, match
+from tosajit.kernels.contract.pack import OUTPUTS, POINTS, TAPS
 from tosajit.kernels.peaks import Peaks, core_peaks
 
 HEAD = (
@@ -184,7 +185,7 @@ def profile_of(
                 seconds=statistics.median(seconds),
                 macs=macs_of(section.nest),
                 bytes=sum(bytes_of(section.nest, program.operands, kernel.reason is None).values()),
-                bound=_bound(section.nest, program.operands, kernel.reason is None, whole, known),
+                bound=_bound(section.nest, program.operands, kernel, whole, known),
             )
         )
     return Profile(tuple(groups))
@@ -226,12 +227,14 @@ def _touched(access: Access, nest: Nest) -> int:
     return prod(axis.extent for axis, step in zip(nest.axes, steps, strict=True) if step) * BYTES[access.type]
 
 
-def _bound(nest: Nest, operands: Mapping[str, Operand], by_array: bool, whole: int, peaks: Peaks) -> Bound:
+def _bound(
+    nest: Nest, operands: Mapping[str, Operand], kernel: GroupKernel, whole: int, peaks: Peaks
+) -> Bound:
     """The greater of two times: of all products, and of bytes from the caches that they live in.
 
     Constants come from where all operands of the program have room, others from where the group's have.
     """
-    sizes = bytes_of(nest, operands, by_array)
+    sizes = bytes_of(nest, operands, kernel.reason is None)
     near, far = peaks.level(sum(sizes.values())), peaks.level(whole)
     times: dict[str, float] = {}
     for name, size in sizes.items():
@@ -239,7 +242,8 @@ def _bound(nest: Nest, operands: Mapping[str, Operand], by_array: bool, whole: i
         times[level.name] = times.get(level.name, 0.0) + size / level.bytes_per_second
     found = match(nest) if nest.verb == "contract" else None
     peak = None if found is None else peaks.macs_per_second(*_types(nest, found))
-    products = nest.points / peak if peak else 0.0
+    share = POINTS / (OUTPUTS * TAPS) if kernel.kernel.startswith("winograd") else 1.0
+    products = share * nest.points / peak if peak else 0.0
     if products >= sum(times.values()):
         return Bound(PRODUCTS, products)
     return Bound(max(times, key=lambda name: times[name]), sum(times.values()))

@@ -10,6 +10,12 @@ from tosajit.kernels.contract.spec import LEAST_BYTES
 from tosajit.kernels.sets.description import InstructionSet
 
 MIN_SHIFT, MAX_SHIFT = 32, 62
+OUTPUTS, TAPS, POINTS = 4, 3, 6
+"""Winograd's F(4, 3): outputs along x that are computed together, taps of each, and their products."""
+SCALE = 24
+"""What its sums are multiplied by."""
+OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]])
+"""Points of taps, times `SCALE`."""
 
 
 def _padded(columns: int, lanes: int) -> int:
@@ -40,6 +46,12 @@ def pack_bytes(isa: InstructionSet, matrix: NDArray[np.int8]) -> NDArray[Any]:
         spare = isa.whole_depth(matrix.shape[1], 1) - matrix.shape[1]
         return pack_weights(isa.lanes, np.pad(matrix, ((0, 0), (0, spare))), isa.eights_of(1) or 4)
     return pack_weights(isa.lanes, matrix.astype(np.int16), 2)
+
+
+def pack_points(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16]:
+    """Return a packed matrix for each point of weights [columns][KH][TAPS][channels]."""
+    points = np.einsum("pk,cykd->pcyd", OF_WEIGHTS, weights).astype(np.int16)
+    return np.stack([pack_weights(lanes, matrix.reshape(len(weights), -1), 2) for matrix in points])
 
 
 def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:

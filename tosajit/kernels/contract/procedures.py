@@ -23,6 +23,7 @@ from tosajit.kernels.contract import (
     requant,
     rows,
     tile,
+    transforms,
     transposing,
 )
 from tosajit.kernels.sets.registry import required
@@ -65,6 +66,8 @@ PROCEDURES: Mapping[str, Procedure] = {
     "depthwise_rescale_i8": Procedure(interleave.depthwise_rescale_i8),
     "pack_i8": Procedure(packing.pack_i8),
     "pack_halves": Procedure(packing.pack_halves),
+    "transform_inputs": Procedure(transforms.transform_inputs),
+    "transform_sums": Procedure(transforms.transform_sums),
     "transpose_8": Procedure(partial(transposing.transpose, "i8")),
     "transpose_16": Procedure(partial(transposing.transpose, "i16")),
     "transpose_32": Procedure(partial(transposing.transpose, "i32")),

@@ -103,6 +103,58 @@ class Slot(Numbered):
     """The first of the epilogue's own numbers."""
 
 
+class WinogradSlot(Numbered):
+    """The arguments of a convolution by Winograd's F(4, 3); names that Slot has too mean the same."""
+
+    SOURCE = auto()
+    WEIGHT = auto()
+    """Address of the packed weights of each point, WEIGHT_POINT bytes apart."""
+    INITIAL = auto()
+    OUTPUT = auto()
+    SCRATCH = auto()
+    M_LO = auto()
+    """First output position, which begins a row."""
+    M_HI = auto()
+    N_LO = auto()
+    N_HI = auto()
+    CHANNELS = auto()
+    """Of the input: an even number."""
+    INPUT_ZP = auto()
+    O_H = auto()
+    O_W = auto()
+    I_H = auto()
+    I_W = auto()
+    K_H = auto()
+    PAD_TOP = auto()
+    PAD_LEFT = auto()
+    IN_N = auto()
+    IN_Y = auto()
+    OUT_N = auto()
+    OUT_Y = auto()
+    OUT_X = auto()
+    WEIGHT_POINT = auto()
+    LINES = auto()
+    """Rows of the output that share transformed rows of the input."""
+    CHUNK = auto()
+    """Those that are summed at a time."""
+    POINTS = auto()
+    """Bytes from SCRATCH, where a row of pixels is, to transformed rows; those of points are PLANE apart."""
+    PLANE = auto()
+    SUMS = auto()
+    """Bytes from SCRATCH to the sums of tiles, of points SUM_PLANE apart; of pixels; their bytes."""
+    SUM_PLANE = auto()
+    WORDS = auto()
+    NARROW = auto()
+    OFFSETS = auto()
+    """Bytes from SCRATCH to where `rescale_i8` has its results go."""
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    TILE = auto()
+    EPILOGUE = auto()
+
+
 class GatherJob(Numbered):
     """The arguments of the kernel that gathers rows of A, and finds where their outputs go."""
 

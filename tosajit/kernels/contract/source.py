@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from types import ModuleType
 
-from tosajit.kernels.contract import convolution, depthwise, packs, structure
+from tosajit.kernels.contract import convolution, depthwise, packs, structure, winograd
 from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
 from tosajit.kernels.sets.description import InstructionSet
@@ -26,6 +26,8 @@ from tosajit.kernels.intrinsics import *
 TILES = {"i8": "tile_bytes", "i16": "tile_halves", "f32": "tile_floats", "bf16": "tile_pairs"}
 PACKS = {"i8": "pack_bytes", "i16": "pack_words", "f32": "pack_floats", "bf16": "pack_pairs"}
 """The kernels for activations of a type."""
+MODULES = {"convolution": convolution, "depthwise": depthwise, "winograd": winograd}
+"""Those of a kind."""
 
 
 def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
@@ -35,7 +37,7 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     values: dict[str, object] = {"RESCALE": epilogue.rescale, "FUSED": fused}
     if epilogue.rescale:
         values["reload_sum"] = "reload_i8"
-    module = depthwise if spec.kind == "depthwise" else convolution
+    module = MODULES[spec.kind]
     name = "kernel_floats" if module is depthwise and spec.left == "f32" else "kernel"
     if module is convolution:
         # Only sums of int8 whose sign does not matter to their rescale stay in the registers.

@@ -43,7 +43,7 @@ class ContractSpec:
 
     isa: InstructionSet
     kind: str
-    """"convolution" (also matrix products) or "depthwise"."""
+    """"convolution" (also matrix products), "depthwise" or "winograd"."""
     left: str = "i8"
     """Type of the activations: i8, i16, f32 or bf16."""
     right: str = "i8"

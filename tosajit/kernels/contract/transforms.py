@@ -1,0 +1,85 @@
+"""What Winograd's F(4, 3) does before and after products: transforms of inputs and of sums.
+
+Four outputs along x depend on six inputs, and take six products for each channel in place of twelve (Lavin
+and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.3; points 0, 1, -1, 2, -2).
+Weights are multiplied by 24 ahead, so that they are integers. So are sums, and in the end they are divided:
+that is exact as long as 24 times a sum has 32 bits. Inputs grow to at most ten times an int8, and weights to
+24 times one: products are of int16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tosajit.kernels.contract.pack import OUTPUTS, POINTS
+from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import Vectors
+
+THIRD = -0x55555555
+"""What a multiple of 3 is multiplied by to divide it, in 32 bits: 3 * THIRD is 1."""
+
+
+def transform_inputs(
+    v: Vectors, source: Value, channels: Value, tiles: Value, target: Value, plane: Value
+) -> None:
+    """Transform a row of int8 pixels: for each tile its channels as int16, of points `plane` bytes apart.
+
+    May read and write a register past the end.
+    """
+    count = v.isa.register_bytes // 2
+
+    def tile(index: Value) -> None:
+        first, to = source + index * (channels * OUTPUTS), target + index * (channels * 2)
+
+        def some(part: Value) -> None:
+            pixels = [
+                v.extended(v.load(first + part * count + channels * pixel, "i8", count), "i16")
+                for pixel in range(POINTS)
+            ]
+            for point, register in enumerate(points_of(pixels)):
+                v.store(register, to + part * (2 * count) + plane * point)
+
+        v.each((channels + (count - 1)) // count, some)
+
+    v.each(tiles, tile)
+
+
+def points_of(pixels: Sequence[Register]) -> list[Register]:
+    """The six points of six pixels."""
+    d0, d1, d2, d3, d4, d5 = pixels
+    even, odd = d4 - (d2 << 2), d3 - (d1 << 2)
+    across, twice = d4 - d2, (d3 - d1) << 1
+    first, last = ((d0 - d2) << 2) + across, ((d1 - d3) << 2) + (d5 - d3)
+    return [first, even + odd, even - odd, across + twice, across - twice, last]
+
+
+def transform_sums(
+    v: Vectors, source: Value, plane: Value, tiles: Value, panels: Value, initial: Value, words: Value
+) -> None:
+    """Make rows of two panels of sums, for four pixels each, of those of the points of tiles.
+
+    `initial` has what is added to the sums of the columns.
+    """
+    step = v.isa.register_bytes
+
+    def panel(number: Value) -> None:
+        start = v.load(initial + number * step, "i32")
+
+        def tile(index: Value) -> None:
+            first = source + index * (2 * step) + number * step
+            points = [v.load(first + plane * point, "i32") for point in range(POINTS)]
+            for pixel, register in enumerate(sums_of(points)):
+                place = words + (index * OUTPUTS + pixel) * (2 * step) + number * step
+                v.store((register >> 3) * THIRD + start, place)
+
+        v.each(tiles, tile)
+
+    v.each(panels, panel)
+
+
+def sums_of(points: Sequence[Register]) -> list[Register]:
+    """The four sums of six points, times `pack.SCALE`."""
+    m0, m1, m2, m3, m4, m5 = points
+    near, far = m1 + m2, m3 + m4
+    across, twice = m1 - m2, (m3 - m4) << 1
+    return [m0 + near + far, across + twice, near + (far << 2), across + (twice << 2) + m5]
