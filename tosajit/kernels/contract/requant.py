@@ -105,12 +105,20 @@ def rescale_i8(v: Vectors, address: Value) -> None:
             loaded = Panel.at(v, parameters, index)
             source, target = words + index * step, out + index * v.isa.lanes
 
-            def row(position: Value) -> None:
-                sums = v.load(source + position * (2 * step), "i32")
-                value = narrowed(v, sums, loaded, rescaling)
-                put(v, value, target + v.loaded(offsets + position * 8), mask)
+            def some(first: Value, count: int) -> None:
+                places = [first + row for row in range(count)]
+                sums = [v.load(source + place * (2 * step), "i32") for place in places]
+                words = [scaled(v, total, loaded, rescaling) for total in sums]
+                for place, value in zip(
+                    places, v.narrow_all(words, rescaling.low, rescaling.high), strict=True
+                ):
+                    put(v, value, target + v.loaded(offsets + place * 8), mask)
 
-            v.each(rows, row)
+            several = v.isa.narrowed
+            done = rows // several * several if several > 1 else v.number(0)
+            if several > 1:
+                v.each(rows // several, lambda position: some(position * several, several))
+            v.each(rows - done, lambda position: some(done + position, 1))
 
         panels(v, job[RescaleJob.COLUMNS], panel)
 

@@ -21,5 +21,6 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         covers=(4,),
         latency=8,  # two units, of four or five cycles
         byte_dots=False,
+        narrowed=4,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.values import Register
-from tosajit.kernels.sets.vectors import Vectors
+from tosajit.kernels.sets.x86 import X86
 
 
-class Avx2(Vectors):
+class Avx2(X86):
     """Registers of 256 bits."""
 
     @staticmethod

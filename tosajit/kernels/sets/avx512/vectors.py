@@ -10,10 +10,11 @@ from llvmlite import ir
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.values import I1, I16, I32, Register, Value, constant
-from tosajit.kernels.sets.vectors import VOID, Vectors
+from tosajit.kernels.sets.vectors import VOID
+from tosajit.kernels.sets.x86 import X86
 
 
-class Avx512(Vectors):
+class Avx512(X86):
     """Registers of 512 bits."""
 
     @staticmethod
@@ -74,24 +75,6 @@ class Avx512(Vectors):
         for name, limit in (("smax", low), ("smin", high)):
             found = self.instruction(f"llvm.{name}", found, [found, self.splat(limit, "i8", words.lanes)])
         return found
-
-    def narrow_all(self, words: Sequence[Register], low: Value, high: Value) -> list[Register]:
-        """Return registers of words as bytes within limits; four are packed into one."""
-        if len(words) != self.isa.narrowed:
-            return super().narrow_all(words, low, high)
-        pairs = [self._packed("packssdw", "i16", words[at], words[at + 1]) for at in (0, 2)]
-        turns = self.view(self._packed("packsswb", "i8", *pairs), "i32")
-        in_order = [4 * part + register for register in range(4) for part in range(4)]
-        found = self.view(self.shuffled(turns, turns, in_order), "i8")
-        for name, limit in (("smax", low), ("smin", high)):
-            found = self.instruction(f"llvm.{name}", found, [found, self.splat(limit, "i8")])
-        lanes = self.isa.lanes
-        return [self.shuffled(found, found, range(at, at + lanes)) for at in range(0, 4 * lanes, lanes)]
-
-    def _packed(self, name: str, kind: str, first: Register, second: Register) -> Register:
-        """Return the lanes of two registers as narrower ones, which do not wrap: 128 bits of each in turn."""
-        type, found = self._type(kind), f"llvm.x86.avx512.{name}.512"
-        return self._value(self._call(found, type, [first.raw, second.raw]))
 
     def looked_up(self, table: Sequence[Register], index: Register) -> Register:
         """Return entries of a table of 256 bytes in four registers, by signed bytes that count from -128."""

@@ -23,5 +23,6 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         covers=(4, 5),
         latency=10,  # two units, of five cycles
         block=10,
+        narrowed=4,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
