@@ -120,7 +120,7 @@ class Blocking:
     @property
     def _taken(self) -> int:
         """Return the bytes of a row of A that a register tile takes at a time."""
-        return self.isa.eights_of(self.shape.element_bytes) or QUAD
+        return self.isa.eights_of(self.shape.element_bytes) or QUAD // self._widths
 
     @property
     def _run(self) -> int:
