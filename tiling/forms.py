@@ -160,7 +160,9 @@ def _renamed(nest: Nest, name: Callable[[str], str]) -> Nest:
     """The nest with other names of its operands."""
 
     def called(access: Access) -> Access:
-        return Access(name(access.operand), access.type, access.shape, access.index, access.fill)
+        return Access(
+            name(access.operand), access.type, access.shape, access.index, access.fill, access.pruned
+        )
 
     return replace(
         nest,

@@ -75,6 +75,8 @@ class Access:
     shape: tuple[int, ...]
     index: tuple[Affine | Indirect, ...]
     fill: Expr | None = None
+    pruned: bool = False
+    """Of weights: whether of each four along the channels at most two are other than zero."""
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -262,7 +264,7 @@ def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest
 
     def moved(access: Access) -> Access:
         index = tuple([i.compose(old, count) if isinstance(i, Affine) else i for i in access.index])
-        return Access(access.operand, access.type, access.shape, index, access.fill)
+        return Access(access.operand, access.type, access.shape, index, access.fill, access.pruned)
 
     def leaf(expr: Expr) -> Expr:
         return affine_expr(old[expr.number]) if expr.op == "axis" else expr

@@ -22,7 +22,7 @@ FIELDS = (
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
-    "cycle_price", "offchip_price", "pad_price",
+    "cycle_price", "offchip_price", "pad_price", "skips",
 )  # fmt: skip
 
 
@@ -118,4 +118,5 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         prices.cycle,
         prices.offchip_byte,
         prices.scratchpad_byte,
+        array is not None and array.skips_pruned,
     )

@@ -101,7 +101,7 @@ def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
     joules = (
         1e-12
         * (
-            workload.macs.sum() * fleet["mac_energy"]
+            (workload.macs.sum() - workload.skipped.sum() * fleet["skips"]) * fleet["mac_energy"]
             + workload.operations.sum() * fleet["operation_energy"]
             + near[:, None] * fleet["pad_energy"]
             + offchip[:, None] * fleet["offchip_energy"]

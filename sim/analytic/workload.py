@@ -91,6 +91,8 @@ class Workload:
     product: Numbers
     """Layers × (groups, rows, window, columns)."""
     macs: Numbers
+    skipped: Numbers
+    """Those that arrays can skip."""
     operations: Numbers
     pairs: tuple[tuple[str, str], ...]
     """Types of factors that occur."""
@@ -164,6 +166,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         kind=np.array([_kind(form) for form in forms], np.int64),
         product=_numbers([_product(form) for form in forms], 4),
         macs=_numbers([prod(n.extents) if n.verb == "contract" else 0 for n in nests]),
+        skipped=_numbers([_skipped(nest) for nest in nests]),
         operations=_numbers([_operations(form) for form in forms]),
         pairs=tuple(pairs),
         pair=np.array([pairs.get(f.types, 0) if f.product_axes is not None else 0 for f in forms], np.int64),
@@ -213,6 +216,11 @@ def _product(form: Form) -> tuple[int, ...]:
     if form.product_axes is None:
         return (0, 0, 0, 0)
     return tuple(prod(extents[axis] for axis in axes) for axes in form.product_axes)
+
+
+def _skipped(nest: Nest) -> int:
+    pruned = nest.verb == "contract" and any(access.pruned for access in nest.reads)
+    return prod(nest.extents) // 2 if pruned else 0
 
 
 def _operations(form: Form) -> int:

@@ -253,7 +253,7 @@ def _signature(nest: Nest) -> tuple[object, ...]:
         nest.verb,
         tuple((axis.extent, axis.reduced) for axis in nest.axes),
         tuple(
-            (numbers[access.operand], access.type, access.shape, access.index, access.fill)
+            (numbers[access.operand], access.type, access.shape, access.index, access.fill, access.pruned)
             for access in nest.accesses
         ),
         tuple(write.value for write in nest.writes),

@@ -34,10 +34,10 @@ _sizes: dict[tuple[int, bool, str], int] = {}
 
 
 def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
-    """The coded sizes of weights, by operand; empty for machines that take weights as they are."""
+    """The sizes of weights that are coded or packed, by operand; machines take others as they are."""
     family = coding(machine)
     if not family:
-        return {}
+        return _packed_sizes(nests, constants, machine)
     found = {}
     for nest in nests:
         roles = roles_of(nest) if nest.verb == "contract" else None
@@ -49,6 +49,20 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
             found[access.operand] = _size(array, shape, roles.depthwise, family)
     return found
+
+
+def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
+    """Sizes of weights of which half are skipped: the others, each with two bits that say where it is."""
+    array = machine.array
+    if array is None or not array.skips_pruned:
+        return {}
+    pruned = {access.operand for nest in nests for access in nest.reads if access.pruned}
+    return {name: _packed(constants[name]) for name in sorted(pruned & constants.keys())}
+
+
+def _packed(array: Array) -> int:
+    kept: int = array.size // array.shape[-1] * -(-array.shape[-1] // 4) * 2
+    return min(array.nbytes, kept * array.itemsize + -(-kept // 4))
 
 
 def coding(machine: Machine) -> str:

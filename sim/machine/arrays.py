@@ -66,6 +66,11 @@ class MacArray(Part):
         """How weights are coded where `memory.compressed_weights` is set: as the `u55` or the `u85` does."""
         return "u55"
 
+    @property
+    def skips_pruned(self) -> bool:
+        """Whether two of each four weights are skipped where they are zeros."""
+        return False
+
     def describe(self) -> str:
         """The array in a few words."""
         return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
@@ -161,6 +166,11 @@ class Block(MacArray):
         """How weights are coded: on the U65 as on the U55."""
         return "u85" if self.family == "u85" else "u55"
 
+    @property
+    def skips_pruned(self) -> bool:
+        """Whether two of each four weights are skipped where they are zeros: on the U85."""
+        return self.family == "u85"
+
     def describe(self) -> str:
         """The array in a few words."""
         return f"{self.macs_per_cycle} MACs/cycle in blocks"
@@ -228,7 +238,14 @@ class DotProduct(MacArray):
     """Up to how many channels of an image share a cell with the columns of the window."""
     depthwise: Literal["single", "cells"] = "single"
     """Whether a depthwise convolution has one channel at a time, or one in each cell."""
+    sparsity: Literal["none", "2:4"] = "none"
+    """Whether of each four weights along the channels two are skipped, where these are zeros everywhere."""
     rates: Rates = BYTES_ONLY
+
+    @property
+    def skips_pruned(self) -> bool:
+        """Whether two of each four weights are skipped where they are zeros."""
+        return self.sparsity == "2:4"
 
     def describe(self) -> str:
         """The array in a few words."""

@@ -11,22 +11,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from sim.machine.machine import Machine
-    from sim.machine.parts import OperatingPoint
+from sim.machine.parts import Energy, OffChip, OperatingPoint, Topology
 
 ON_CHIP = ("mac", "operation", "scratchpad_byte")
 """What takes its energy from the supply that changes."""
 
 
-def point_of(machine: Machine) -> OperatingPoint | None:
+class Stated(Protocol):
+    """What points look at of a machine."""
+
+    @property
+    def clock_hz(self) -> float: ...  # noqa: D102
+    @property
+    def offchip(self) -> OffChip: ...  # noqa: D102
+    @property
+    def topology(self) -> Topology | None: ...  # noqa: D102
+    @property
+    def launch_overhead_cycles(self) -> int: ...  # noqa: D102
+    @property
+    def energy(self) -> Energy: ...  # noqa: D102
+    @property
+    def dvfs(self) -> tuple[OperatingPoint, ...]: ...  # noqa: D102
+    @property
+    def operating_point(self) -> str | None: ...  # noqa: D102
+
+
+def point_of(machine: Stated) -> OperatingPoint | None:
     """The point that a machine works at, if it names one that there is."""
     return next((one for one in machine.dvfs if one.name == machine.operating_point), None)
 
 
-def at_point(machine: Machine, point: OperatingPoint) -> Mapping[str, Any]:
+def at_point(machine: Stated, point: OperatingPoint) -> Mapping[str, Any]:
     """The fields of a machine that are others at a point; all are as before if it is there already."""
     energy, far, faster = (
         machine.energy,
@@ -53,7 +70,7 @@ def at_point(machine: Machine, point: OperatingPoint) -> Mapping[str, Any]:
     }
 
 
-def point_rules(machine: Machine) -> Iterator[tuple[bool, str, str]]:
+def point_rules(machine: Stated) -> Iterator[tuple[bool, str, str]]:
     """What points ask of a machine."""
     names = [one.name for one in machine.dvfs]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -170,6 +170,8 @@ def _macs(report: Account) -> str:
         if place.intensity is not None:
             limit = "array" if place.limit == "array" else "bandwidth"
             text += f"; at {place.intensity:.3g} an off-chip byte the {limit} allows {place.bound:.4g}"
+    if skipped := sum(operator.detail.get("skipped_macs", 0) for operator in report.operators):
+        text += f"; {skipped:,} more skipped, as weights are zeros"
     return text
 
 

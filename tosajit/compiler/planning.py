@@ -16,6 +16,7 @@ from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.spread import SpreadProgram
 from tiling.target import Target
+from tosajit.compiler.pruning import with_pruned
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
 from tosajit.log import LOG
@@ -36,7 +37,8 @@ def groups_for(segment: Segment, target: Target) -> Groups:
     """The groups for a target with a scratchpad."""
     nests, kept = with_constants_once(segment), set(segment.outputs)
     groups = fuse(nests, kept, lambda group: fits(group, target), frugal=True)
-    return Groups(segment, tuple(_named(nests, groups)))
+    named = _named(nests, groups)
+    return Groups(segment, tuple(with_pruned(nest, segment.constants) for nest in named))
 
 
 def with_constants_once(segment: Segment) -> list[Nest]:

@@ -9,6 +9,9 @@ first weights are waited for.
 
 An image of few channels can be packed, so that a row of the window is one dot product. A depthwise
 convolution has a single filter for each channel: an array takes one channel at a time, or one in each cell.
+
+With `sparsity` of 2:4 a cell takes two of each four channels, those whose weights are other than zero, where
+all weights of a layer are so.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class DotProductCosts(ArrayCosts[DotProduct]):
         found = geometry(task.form.nest, task.tile)
         if found is None or found.weights is None:
             return None
-        atoms = atoms_of(hardware, found)
+        atoms = atoms_of(hardware, found, task.skips)
         own = atoms.of_a_core(task.path.cores)
         ideal = own.operations
         whole = task.product
@@ -83,7 +86,7 @@ class DotProductCosts(ArrayCosts[DotProduct]):
         tile, layer = geometry(nest, task.tile), geometry(nest, nest.extents)
         assert tile is not None
         assert layer is not None
-        atoms, cores = atoms_of(hardware, tile), task.path.cores
+        atoms, cores = atoms_of(hardware, tile, task.skips), task.path.cores
         own, found = atoms.of_a_core(cores), task.ladder(hardware.full_rate)
         share = Fraction(own.operations * cores, atoms.operations)
         found.grow("cores", share)
@@ -104,18 +107,19 @@ def _atoms_lanes(found: Ladder, array: DotProduct, tile: Geometry, layer: Geomet
         found.reach("depthwise", atoms.operations)
 
 
-def atoms_of(array: DotProduct, found: Geometry) -> Atoms:
-    """The atomic operations of a product."""
+def atoms_of(array: DotProduct, found: Geometry, skips: bool = False) -> Atoms:
+    """The atomic operations of a product; `skips` if they are of two of each four channels."""
     high, wide = found.kernel
+    channels = ceil_div(found.in_channels, 2) if skips else found.in_channels
     if found.kind == "depthwise":
         groups, filters = found.groups, found.columns
         if array.depthwise == "single":
             return Atoms(groups * filters, found.rows, high * wide, 1, 1)
         steps = ceil_div(high * wide, array.channels)
         return Atoms(groups, found.rows, steps, ceil_div(filters, array.filters), min(filters, array.filters))
-    steps = high * wide * ceil_div(found.in_channels, array.channels)
+    steps = high * wide * ceil_div(channels, array.channels)
     if found.in_channels <= array.packed_channels and found.dilation[1] == 1:
-        steps = min(steps, high * ceil_div(wide * found.in_channels, array.channels))
+        steps = min(steps, high * ceil_div(wide * channels, array.channels))
     sets = ceil_div(found.columns, array.filters)
     return Atoms(found.groups, found.rows, steps, sets, min(found.columns, array.filters))
 

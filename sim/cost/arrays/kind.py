@@ -77,6 +77,15 @@ class Task:
     rate: ArrayRate
 
     @property
+    def skips(self) -> bool:
+        """Whether half of the products are skipped, as their weights are zeros."""
+        roles, array = self.form.roles, self.path.array
+        assert roles is not None
+        assert roles.weights is not None
+        assert array is not None
+        return array.skips_pruned and self.form.nest.reads[roles.weights].pruned
+
+    @property
     def product(self) -> Product:
         """The matrix product that the tile is."""
         return self._product(self.tile)
@@ -97,19 +106,26 @@ class Task:
         neither input nor weight crosses the border between unit and memory once.
         """
         results, of_results = result_cycles(self.path, self.form, self.tile)
+        macs = prod(self.product)
+        skipped = macs // 2 if self.skips else 0
         return Work(
             "array",
             max(1, cycles, results),
             fill,
-            prod(self.product),
+            macs - skipped,
             operations(self.form, self.tile),
             self._traffic(words),
-            (("mac_cycles", cycles), *detail, *of_results),
+            (
+                ("mac_cycles", cycles),
+                *detail,
+                *of_results,
+                *((("skipped_macs", skipped),) if skipped else ()),
+            ),
         )
 
     def ladder(self, lanes: int) -> Ladder:
         """The cycles of its products alone, if each of so many lanes of each core did one in every cycle."""
-        return Ladder(Fraction(prod(self.product), lanes * self.path.cores))
+        return Ladder(Fraction(prod(self.product), (1 + self.skips) * lanes * self.path.cores))
 
     def _traffic(self, words: Words) -> tuple[int, ...]:
         """Bytes by access; of a split sum, results and what belongs to them have a share."""

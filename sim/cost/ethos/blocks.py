@@ -41,11 +41,12 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)
     macs = shape.macs if nest.verb == "contract" else 0
+    skipped = macs // 2 if layer.pruned and layer.sparse else 0
     return Work(
         "array",
         cycles.total * repeats + passes,
         min(cycles.fill, cycles.total),
-        macs,
+        macs - skipped,
         shape.macs - macs,
         _traffic(nest, tile, shape, layer, choice, memory),
         (
@@ -57,6 +58,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
             ("block_width", choice.output.width),
             ("block_channels", choice.output.depth),
             ("part_kernel", int(choice.part_kernel)),
+            *((("skipped_macs", skipped),) if skipped else ()),
         ),
     )
 
@@ -69,7 +71,8 @@ def lanes(core: Core, nest: Nest, tile: tuple[int, ...], work: Work) -> Lanes:
     hardware, detail = core.hardware, dict(work.detail)
     layer, choice, cycles, repeats, _ = _primary(core, nest, shape)
     repeats *= detail.get("passes", 1)
-    found = Ladder(Fraction(shape.macs, hardware.macs * _cores(hardware)))
+    skipping = 2 if layer.pruned and layer.sparse else 1
+    found = Ladder(Fraction(shape.macs, skipping * hardware.macs * _cores(hardware)))
     if isinstance(hardware, Part55) and layer.dynamic:
         return found.end(work, "results")
     micro, output = microblock(hardware, layer, choice), layer.output
@@ -151,7 +154,8 @@ def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: St
     if shape.weights is not None and shape.kind == "depthwise":
         return replace(window, op="depthwise", input=of_channels)
     if shape.weights is not None:
-        return replace(window, op="convolution", dynamic=not contracts_constant(nest))
+        pruned = isinstance(hardware, Part85) and nest.reads[shape.weights].pruned
+        return replace(window, op="convolution", dynamic=not contracts_constant(nest), pruned=pruned)
     if shape.kind == "window":
         high, wide, depth = window.output
         images = Shape(high * shape.images, wide, depth)

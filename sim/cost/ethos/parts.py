@@ -69,11 +69,13 @@ class Layer:
     dynamic: bool = False
     """Whether the other factor is computed at run time."""
     maximum: bool = False
+    pruned: bool = False
+    """Whether two of each four weights along channels are zeros."""
 
     @property
     def sparse(self) -> bool:
-        """Whether two of each four weights along channels are zeros: those that fill up few channels."""
-        return self.op == "convolution" and not self.dynamic and self.input.depth <= 2
+        """Whether the U85 skips two of each four weights: zeros, or those that fill up few channels."""
+        return self.op == "convolution" and not self.dynamic and (self.pruned or self.input.depth <= 2)
 
     @property
     def spread(self) -> tuple[int, int]:

@@ -1,0 +1,63 @@
+"""Weights with two zeros among each four, found in the constants of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tiling.contraction import Contraction, contraction, unwrapped
+from tiling.nest import Nest
+from tosajit.arrays import Array
+
+GROUP, KEPT = 4, 2
+"""Neighbours along the channels, and how many of them may be other than zero."""
+
+
+def with_pruned(nest: Nest, constants: Mapping[str, Array]) -> Nest:
+    """The nest, which says of its weights whether they are pruned."""
+    roles = contraction(nest) if nest.verb == "contract" else None
+    if roles is None or roles.weights is None or roles.depthwise:
+        return nest
+    access = nest.reads[roles.weights]
+    array = constants.get(access.operand)
+    if array is None or not (_along_channels(nest, roles, array) and is_pruned(array)):
+        return nest
+    if not _zero_is_nothing(nest, roles, constants):
+        return nest
+    reads = list(nest.reads)
+    reads[roles.weights] = replace(access, pruned=True)
+    return replace(nest, reads=tuple(reads))
+
+
+def is_pruned(array: Array) -> bool:
+    """Whether of each four elements along the last dimension at most two are other than zero."""
+    channels = array.shape[-1]
+    used = np.zeros((array.size // channels, -(-channels // GROUP) * GROUP), bool)
+    used[:, :channels] = array.reshape(-1, channels) != 0
+    counts = used.reshape(-1, GROUP).sum(axis=1)
+    return bool(counts.max(initial=0) <= KEPT)
+
+
+def _along_channels(nest: Nest, roles: Contraction, array: Array) -> bool:
+    """Whether the last dimension of the weights is what products add up over."""
+    if not array.size or not array.ndim:
+        return False
+    inner = [
+        axis.extent
+        for axis, step in zip(nest.axes, roles.weight_steps, strict=True)
+        if axis.reduced and step == 1
+    ]
+    return len(inner) == 1 and inner[0] % array.shape[-1] == 0
+
+
+def _zero_is_nothing(nest: Nest, roles: Contraction, constants: Mapping[str, Array]) -> bool:
+    """Whether a weight of zero adds nothing: what is subtracted from weights is zero."""
+    assert nest.reduction is not None
+    for factor in unwrapped(nest.reduction.value).operands:
+        numbers = {leaf.number for leaf in factor.leaves if leaf.op == "read"}
+        if roles.weights in numbers:
+            others = [constants.get(nest.reads[number].operand) for number in numbers - {roles.weights}]
+            return all(one is not None and not np.any(one) for one in others)
+    return False
