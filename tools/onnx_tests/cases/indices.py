@@ -112,3 +112,17 @@ def _constant(rng: Random) -> tuple[int, ...]:
 
 def _how(how: str) -> dict[str, Any]:
     return {} if how == "none" else {"reduction": how}
+
+
+@case("TensorScatter")
+def cached(rng: Random, name: str) -> Drawn:
+    """Rows of a cache replaced, from its middle on, or round its end."""
+    shape = shape_of(rng, 3)
+    axis = int(rng.integers(1, len(shape)))
+    count = int(rng.integers(1, shape[axis] + 1))
+    mode = one_of(rng, "linear", "circular")
+    most = shape[axis] - count if mode == "linear" else 2 * shape[axis]
+    first = (np.asarray(rng.integers(0, most + 1, shape[:1])),) if chance(rng, 0.7) else ()
+    given = array(rng, one_of(rng, *KINDS), shape)
+    update = array(rng, given.dtype.name, (*shape[:axis], count, *shape[axis + 1 :]))
+    return Drawn((given, update, *first), {"axis": axis - len(shape), "mode": mode}, opsets=(24,))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_tests.cases import REAL, Array, Drawn, Random, array, case, chance, one_of, shape_of
+from onnx_tests.cases import REAL, Array, Drawn, Random, array, case, chance, integers, one_of, shape_of
 
 EINSUMS = (
     "ij,jk->ik", "bij,bjk->bik", "bhid,bhjd->bhij", "ij->ji", "ii->i", "ij->", "ij,j->i", "abc,cd->abd",
@@ -236,3 +236,21 @@ def quantized_convolutions(rng: Random, name: str) -> Drawn:
         point[1],
     )
     return Drawn((*operands, *bias), {}, tuple(range(1, 9)))
+
+
+@case("Det")
+def determinants(rng: Random, name: str) -> Drawn:
+    """Of matrices that may have none but small numbers where elimination begins."""
+    rows = int(rng.integers(1, 6))
+    given = array(rng, "float32", (*shape_of(rng, 0, 2, 3), rows, rows))
+    given[..., 0, 0] *= one_of(rng, 0, 1, 1e-6)
+    return Drawn((given,), opsets=(22, 23))
+
+
+@case("MelWeightMatrix")
+def bands(rng: Random, name: str) -> Drawn:
+    """Bands of frequencies."""
+    count, length = integers(int(rng.integers(1, 12)), int(rng.integers(8, 200)))
+    rate, low = int(one_of(rng, 8000, 16000, 44100)), float(rng.uniform(0, 500))
+    edges = np.float32(low), np.float32(rng.uniform(low, rate / 2))
+    return Drawn((count, length, np.asarray(rate), *map(np.asarray, edges)), {}, (0, 1, 2, 3, 4))

@@ -12,6 +12,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT32
+from tosajit.frontends.common.division import remainder
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import gathered_nd, linear, numbered, one_hot
 from tosajit.frontends.common.layout import part, reshaped, transposed
@@ -19,6 +20,7 @@ from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.ordering import greatest, turned_sequences
 from tosajit.frontends.common.parts import Combine, Parts
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest
+from tosajit.frontends.common.scatter import placed
 from tosajit.frontends.frame import Refused, alike
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
@@ -166,6 +168,37 @@ def _scattered(base: Tensor, places: Tensor, values: Tensor, reduction: str) -> 
     parts = Parts(flat.shape, (1, flat.shape[1]), (0,))
     found = parts.scattered(flat, places, given, (0, 1, 2), _COMBINE[reduction])
     return reshaped(found, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheAttributes(Attributes):
+    """The dimension of what follows each other, and whether its end is followed by its beginning."""
+
+    axis: int = -2
+    mode: str = "linear"
+
+
+@operator("TensorScatter", CacheAttributes, types=MOVED)
+@widened
+def tensor_scatter(node: Node, options: CacheAttributes) -> Tensor:
+    """A cache with rows replaced, for each of a batch from another one on."""
+    cache, update, first = node[0].tensor, node[1].tensor, node.optional(2)
+    (axis,) = axes_of([options.axis], cache.ndim)
+    if axis == 0 or options.mode not in ("linear", "circular"):
+        raise Refused(f"its axis {options.axis} or its mode {options.mode!r} is none of a cache")
+    batch, extent, count = cache.shape[0], cache.shape[axis], update.shape[axis]
+    places = ops.const(np.arange(count, dtype=np.int32)[None])
+    if first is not None:
+        places = ops.add(reshaped(first.tensor, (batch, 1)), places)
+    if options.mode == "circular":
+        places = remainder(places, ops.const(np.full((1, 1), extent, np.int32)))
+    rows = ops.add(places, np.arange(batch, dtype=np.int32)[:, None] * extent)
+    order = [0, axis, *(one for one in range(1, cache.ndim) if one != axis)]
+    base, values = (transposed(one, order) for one in (cache, update))
+    found = placed(
+        reshaped(base, (batch * extent, -1)), reshaped(rows, (-1,)), reshaped(values, (batch * count, -1))
+    )
+    return transposed(reshaped(found, base.shape), [order.index(one) for one in range(cache.ndim)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,3 +158,30 @@ def hamming_window(node: Node, options: WindowAttributes) -> Array:
 def blackman_window(node: Node, options: WindowAttributes) -> Array:
     """Blackman's window, which is known when the model is read."""
     return _window(node, options, (0.42, -0.5, 0.08))
+
+
+@dataclass(frozen=True, slots=True)
+class MelAttributes(Attributes):
+    """The type."""
+
+    output_datatype: int = Type.FLOAT32
+
+
+@operator("MelWeightMatrix", MelAttributes)
+def mel_weight_matrix(node: Node, options: MelAttributes) -> Array:
+    """The share of each frequency in bands as wide as they are heard, known when the model is read."""
+    bands, length, rate, *edges = (float(node[place].number) for place in range(5))
+    count, size = int(bands), int(length) // 2 + 1
+    if count < 1 or length < 1 or rate <= 0 or min(edges) < 0 or not small((size, count)):
+        raise Refused(f"its {count} bands of {int(length)} numbers are too many or none")
+    low, high = (2595 * np.log10(1 + edge / 700) for edge in edges)
+    heard = low + np.arange(count + 2) * (high - low) / (count + 2)
+    places = (length + 1) * 700 * (10 ** (heard / 2595) - 1) // rate
+    below, middle, above = places[:-2], places[1:-1], places[2:]
+    bins = np.arange(size)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rising = np.where(middle > below, (bins - below) / (middle - below), bins == middle)
+        falling = (above - bins) / (above - middle)
+    shares = np.where(bins <= middle, rising * (bins >= below), 0)
+    shares = np.where((bins >= middle) & (bins < above), falling, shares)
+    return np.asarray(shares, STORAGE[Type(options.output_datatype)])
