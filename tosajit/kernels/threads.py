@@ -101,9 +101,10 @@ number of members, address of the kernel, arguments of the caller, address and b
 how many pauses to wait before resting."""
 MEMBER = 3
 """Words of a member: mailbox, arguments, state before posting."""
-PATIENCE = 150e-6
-"""For how many seconds a thread spins: mostly the tile that it waits for is done by then. A thread that the
-system has put off may be away for milliseconds, and spinning would use up what the system owes us."""
+PATIENCE, LINGER = 50e-6, 150e-6
+"""For how many seconds a thread spins that waits for a tile, and one that waits for the next run. Mostly the
+tile is done by then; a thread that the system has put off may be away for milliseconds, and spinning would
+use up what the system owes us."""
 PACES = 1000
 
 
@@ -118,12 +119,17 @@ def run(address: int, arguments: Sequence[int]) -> None:
 
 def ready() -> None:
     """Have what starts threads compiled and loaded, so that no run waits for it."""
-    patience()
+    pauses(PATIENCE)
+
+
+def pauses(seconds: float) -> int:
+    """How many pauses of a spinning thread fit into a time."""
+    return round(seconds / _pause_seconds())
 
 
 @functools.cache
-def patience() -> int:
-    """How many pauses fit into `PATIENCE`: one takes 1 to 140 cycles, which only trying tells."""
+def _pause_seconds() -> float:
+    """How long a pause takes: 1 to 140 cycles, which only trying tells."""
     step, orders = _step(), (ctypes.c_int64 * 2)(PACE, PACES)
 
     def seconds() -> float:
@@ -131,7 +137,7 @@ def patience() -> int:
         step(ctypes.c_int64(ctypes.addressof(orders)))
         return perf_counter() - start
 
-    return round(PACES * PATIENCE / min(seconds() for _ in range(3)))
+    return min(seconds() for _ in range(3)) / PACES
 
 
 class Team:
@@ -141,7 +147,7 @@ class Team:
         first, *others = arguments
         self._cleared = cleared
         where = (0, 0) if cleared is None else (cleared.ctypes.data, cleared.nbytes)
-        words = [START, len(others), address, first, *where, patience()]
+        words = [START, len(others), address, first, *where, pauses(PATIENCE)]
         for argument in others:
             words += [0, argument, 0]
         self._words = (ctypes.c_int64 * len(words))(*words)
@@ -185,7 +191,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         """Sleep until woken, and work until there is nothing to do."""
         step = _step()
-        orders = (ctypes.c_int64 * 3)(SERVE, self.mailbox_address, patience())
+        orders = (ctypes.c_int64 * 3)(SERVE, self.mailbox_address, pauses(LINGER))
         while True:
             self.awake.acquire()
             step(ctypes.c_int64(ctypes.addressof(orders)))

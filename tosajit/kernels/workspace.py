@@ -16,7 +16,7 @@ from tosajit.kernels.layout import COUNTERS, OWN_BYTES
 from tosajit.kernels.lines import address_of, aligned
 from tosajit.kernels.objects import loaded
 from tosajit.kernels.runnable import Runnable, Slot
-from tosajit.kernels.threads import Team, patience
+from tosajit.kernels.threads import PATIENCE, Team, pauses
 
 
 class Workspace:
@@ -72,7 +72,7 @@ class Workspace:
         words = [address_of(image.numbers), address_of(self.table), thread]
         words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, image.sections]
         words += [address_of(self.report), self.objects.buffer_info()[0], len(self._slots), data_offset()]
-        words.append(patience() if thread else 0)
+        words.append(pauses(PATIENCE) if thread else 0)
         return np.array(words, np.int64)
 
     def _step(self) -> Callable[[], None]:
