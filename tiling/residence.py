@@ -34,7 +34,8 @@ def homes(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
         if operand.kind == "constant":
             found[name] = target.weights if name in factors else target.constants
         else:
-            found[name] = "scratchpad" if operand.kind == "temporary" else target.values
+            kept = operand.kind == "temporary" and target.kept
+            found[name] = "scratchpad" if kept else target.values
     return found
 
 

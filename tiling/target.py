@@ -27,6 +27,8 @@ class Target:
     """Where other constants live."""
     values: Place = "offchip"
     """Where inputs, outputs and temporaries live; off-chip temporaries may still be kept between groups."""
+    kept: bool = True
+    """Whether they may be: otherwise each group reads and writes where `values` says."""
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory."""
     strided: bool = False

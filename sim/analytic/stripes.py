@@ -46,6 +46,7 @@ def views(workload: Workload, machines: Sequence[Machine]) -> list[tuple[Striped
             mode.activations,
             mode.constants,
             mode.direct,
+            mode.kept,
         )
         groups.setdefault((*key, machine.dma.strided, machine.planner.cascading), []).append(number)
     found: dict[int, tuple[Striped, list[int]]] = {}
@@ -66,7 +67,8 @@ def _view(workload: Workload, target: Target) -> Striped:
     found: Striped | None = workload.cache.get(target)
     if found is None:
         made = _striped(workload, target)
-        same = "view", made.stripes.tobytes(), made.tensors.bytes.tobytes(), made.whole is None
+        tensors = made.tensors.bytes.tobytes(), target.kept
+        same = "view", made.stripes.tobytes(), *tensors, made.whole is None
         found = workload.cache[target] = workload.cache.setdefault(same, made)
     return found
 
@@ -74,6 +76,8 @@ def _view(workload: Workload, target: Target) -> Striped:
 def _striped(workload: Workload, target: Target) -> Striped:
     nests, operands, sure = cascade.weighed(workload.nests, workload.operands, target)
     tensors = workload.tensors
+    if not target.kept:
+        tensors = replace(tensors, kept=np.zeros_like(tensors.kept))
     if len(nests) == len(workload.nests):
         return Striped(workload, np.ones(len(nests)), tensors)
     places = {nest.members: number for number, nest in enumerate(workload.nests)}

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from sim.arrays import Array
-from sim.cost.geometry import contracts_constant, roles_of
+from sim.cost.geometry import contracts_constant, geometry, roles_of
 from sim.machine.machine import Machine
 from tiling.nest import Nest
 
@@ -28,6 +28,7 @@ ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
 LARGEST_QUOTIENT = 31
 IMPOSSIBLE = 1 << 20
+PHASES = "phases"
 
 
 _sizes: dict[tuple[int, bool, str], int] = {}
@@ -38,6 +39,8 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
     family = coding(machine)
     if not family:
         return _packed_sizes(nests, constants, machine)
+    if family == PHASES:
+        return _in_phases(nests, constants) | _packed_sizes(nests, constants, machine)
     found = {}
     for nest in nests:
         roles = roles_of(nest) if nest.verb == "contract" else None
@@ -66,11 +69,25 @@ def _packed(array: Array) -> int:
 
 
 def coding(machine: Machine) -> str:
-    """How a machine stores weights: as the `u55` or the `u85` does, or empty for as they are."""
-    if not machine.memory.compressed_weights:
-        return ""
-    assert machine.array is not None  # a machine without an array codes nothing
-    return machine.array.weight_coding
+    """How a machine stores weights: as the `u55` or the `u85` does, in `phases`, or empty for as they are."""
+    array = machine.array
+    if array is None:
+        return ""  # a machine without an array codes nothing
+    return array.weight_coding if machine.memory.compressed_weights else array.weight_layout
+
+
+def _in_phases(nests: Sequence[Nest], constants: Mapping[str, Array]) -> dict[str, int]:
+    """Sizes of weights of convolutions with strides, for windows of whole strides."""
+    found = {}
+    for nest in nests:
+        one = geometry(nest, nest.extents) if nest.verb == "contract" else None
+        if one is None or one.weights is None or one.stride == (1, 1):
+            continue
+        name = nest.reads[one.weights].operand
+        if name in constants:
+            whole = prod(_up(size, step) for size, step in zip(one.kernel, one.stride, strict=True))
+            found[name] = constants[name].nbytes // prod(one.kernel) * whole
+    return found
 
 
 def _columns(nest: Nest) -> int:

@@ -71,6 +71,11 @@ class MacArray(Part):
         """Whether two of each four weights are skipped where they are zeros."""
         return False
 
+    @property
+    def weight_layout(self) -> str:
+        """How weights are stored where they are not coded: in `phases` of strides, or as they are (empty)."""
+        return ""
+
     def describe(self) -> str:
         """The array in a few words."""
         return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
@@ -232,10 +237,15 @@ class DotProduct(MacArray):
     """Products of a cell in a cycle."""
     stripe: Annotated[int, count("the accumulators hold", 1 << 24, 32, "positions")] = 32
     """Positions whose sums the accumulators hold."""
+    loaded_filters: Annotated[int, count("in a cycle come the weights of", 1 << 16, 2, "filters")] = 1
+    """Filters of which the next weights come in a cycle."""
     packed_channels: Annotated[
         int, Figure("a number of channels", "images are packed that have up to", 0, 1 << 16, 4, "channels")
     ] = 0
     """Up to how many channels of an image share a cell with the columns of the window."""
+    strided: Literal["direct", "phases"] = "direct"
+    """Whether a convolution with a stride has weights for whole steps of it, one phase of the image beside
+    another as channels: a window of 3 with a stride of 2 has those of 4."""
     depthwise: Literal["single", "cells"] = "single"
     """Whether a depthwise convolution has one channel at a time, or one in each cell."""
     sparsity: Literal["none", "2:4"] = "none"
@@ -246,6 +256,11 @@ class DotProduct(MacArray):
     def skips_pruned(self) -> bool:
         """Whether two of each four weights are skipped where they are zeros."""
         return self.sparsity == "2:4"
+
+    @property
+    def weight_layout(self) -> str:
+        """How weights are stored."""
+        return "phases" if self.strided == "phases" else ""
 
     def describe(self) -> str:
         """The array in a few words."""

@@ -174,11 +174,12 @@ class Machine(Part):
             alignment=self.scratchpad.alignment_bytes,
             weights=mode.weights,
             values=mode.activations,
+            kept=mode.kept,
             constants=mode.constants,
             direct=mode.direct,
             strided=self.dma.strided,
             double_buffering=self.planner.double_buffering,
-            cascading=self.planner.cascading,
+            cascading=self.planner.cascading and mode.kept,
         )
 
     @cached_property

@@ -140,7 +140,11 @@ class MemoryMode(Part):
 
     weights: Place = "offchip"
     activations: Place = "offchip"
-    """For off-chip activations the planner keeps in the scratchpad what fits between groups."""
+    kept: bool = True
+    """Whether off-chip activations stay in the scratchpad between groups where they fit.
+
+    Otherwise the scratchpad is a buffer of operands, and every group goes from memory to memory.
+    """
     constants: Place = "offchip"
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory, without a copy."""

@@ -17,29 +17,52 @@ from sim.cost.costs import Costs
 from sim.cost.geometry import Geometry
 from sim.machine.arrays import DotProduct
 from tests.sim.test_systolic import matmul
+from tosajit import ops
 
 SIZES = st.integers(1, 40)
 
 
 def walked(array: DotProduct, atoms: Atoms) -> int:
-    """Cycles by going through the stripes; the weights of the next one come while one runs."""
-    now = loaded = atoms.filters
+    """Cycles by going through stripes of nearly equal lengths; the next one's weights come while one runs."""
+    loading = ceil(atoms.filters / array.loaded_filters)
+    now = loaded = loading
+    count = ceil(atoms.positions / array.stripe)
     for _ in product(range(atoms.groups), range(atoms.sets)):
-        for first in range(0, atoms.positions, array.stripe):
+        for number in range(count):
             for _ in range(atoms.steps):
                 begun = max(now, loaded)
-                loaded = begun + atoms.filters
-                now = begun + min(array.stripe, atoms.positions - first)
+                loaded = begun + loading
+                now = begun + (atoms.positions + number) // count
     return max(now, loaded)
 
 
-@given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 12), st.integers(1, 12))
+@given(SIZES, SIZES, SIZES, SIZES, st.integers(1, 12), st.integers(1, 12), st.integers(1, 3))
 def test_cycles_are_those_of_a_walk(
-    groups: int, positions: int, steps: int, filters: int, cells: int, stripe: int
+    groups: int, positions: int, steps: int, filters: int, cells: int, stripe: int, loaded: int
 ) -> None:
-    array = DotProduct(filters=cells, channels=4, stripe=stripe)
+    array = DotProduct(filters=cells, channels=4, stripe=stripe, loaded_filters=loaded)
     atoms = Atoms(groups % 3 + 1, positions, steps % 5 + 1, ceil(filters / cells), min(filters, cells))
     assert cycles(array, atoms) == walked(array, atoms)
+
+
+def test_weights_of_convolutions_with_strides_are_those_of_whole_strides() -> None:
+    sizes = {
+        (kernel, stride): tj.simulate(strided(kernel, stride), machine).offchip_bytes
+        for kernel, stride in ((1, 1), (1, 2), (3, 1), (3, 2))
+        for machine in [sim.machine("nvdla-small")]
+    }
+    direct = sim.machine("nvdla-small").replace({"array.strided": "direct"})
+    for (kernel, stride), found in sizes.items():
+        more = 16 * 16 * (ceil(kernel / stride) ** 2 * stride**2 - kernel**2)
+        assert found == tj.simulate(strided(kernel, stride), direct).offchip_bytes + more
+
+
+def strided(kernel: int, stride: int) -> tj.Graph:
+    """A convolution of 16 channels for 16 filters."""
+    size = 7 * stride + kernel
+    weights = np.ones((16, kernel, kernel, 16), np.int8)
+    image = np.zeros((1, size, size, 16), np.int8)
+    return tj.trace(lambda x: ops.conv2d(x, weights, stride=(stride, stride)), image)
 
 
 def image(channels: int, filters: int, kernel: int, kind: str = "contract", dilation: int = 1) -> Geometry:

@@ -136,3 +136,21 @@ def test_second_copies_never_hurt_in_closed_form_where_there_is_room(
     ways = [roomy, roomy.replace({"planner.double_buffering": False})]
     found = evaluate(Workload.of(groups.nests, groups.operands), ways)
     assert found.cycles[0] <= found.cycles[1]
+
+
+@pytest.mark.parametrize("machine", ["systolic-16", "ethos-u65-256", "nvdla-large"])
+def test_where_nothing_is_kept_groups_go_from_memory_to_memory(machine: str) -> None:
+    graph = tj.samples.load("resnet8")
+    base = sim.machine(machine).replace({"memory.kept": True})
+    with_it, without = (tj.simulate(graph, base.replace({"memory.kept": kept})) for kept in (True, False))
+    activations = [
+        sum(
+            size
+            for (memory, _, kind), size in one.traffic.items()
+            if (memory, kind) == ("offchip", "activations")
+        )
+        for one in (with_it, without)
+    ]
+    assert activations[1] > activations[0]
+    made = planned_for(groups_of("resnet8"), base.replace({"memory.kept": False}))
+    assert all(one.place == "offchip" for one in made.program.operands.values())

@@ -55,9 +55,11 @@ words of the array, and sums of 32. Below it, not judged, the total latency with
 NVDLA_TEXT = """ResNet-50 in int8 on seven configurations of NVDLA at 1 GHz: inferences a second, from the
 table of example area and performance in NVDLA's primer. It gives products a cycle, convolution buffer and
 bandwidth; how products are split into filters and channels is assumed, and so is that the two smallest have
-the units of nv_small and the others those of nv_large. Its figures are the sum of layers, each as long as
-the slowest of input, output and products; ours has the latency of the memory, loads that nothing hides and
-the pooling engine as well. Nothing is fitted."""
+the units of nv_small and the others those of nv_large. The rules are the primer's and the estimator's: layers
+go from memory to memory, as there is no SRAM on the chip; latency is hidden; a convolution with a stride has
+weights for whole strides, so that a 1 × 1 of stride 2 has four times its own (12 MB of ResNet-50's 38). The
+figures are the sum of layers, each as long as the slowest of input, output and products; ours has loads that
+nothing hides, the single data point processor's rate, and the pooling engine as well. Nothing is fitted."""
 
 
 def tables() -> list[Table]:

@@ -126,6 +126,6 @@ def atoms_of(array: DotProduct, found: Geometry, skips: bool = False) -> Atoms:
 
 def cycles(array: DotProduct, atoms: Atoms) -> int:
     """Cycles of the first weights and of all stripes: as many as positions, or as the next weights take."""
-    whole, rest = divmod(atoms.positions, array.stripe)
-    stripes = whole * max(array.stripe, atoms.filters) + (max(rest, atoms.filters) if rest else 0)
-    return atoms.filters + atoms.groups * atoms.sets * atoms.steps * stripes
+    loading: int = ceil_div(atoms.filters, array.loaded_filters)
+    stripes: int = max(atoms.positions, ceil_div(atoms.positions, array.stripe) * loading)
+    return loading + atoms.groups * atoms.sets * atoms.steps * stripes
