@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from validating import ethos, plots, silicon, systolic, vela
+from validating import ethos, live, plots, silicon, systolic, vela
 from validating.facts import ROOT
 from validating.figures import Figure, Table, closing
-from validating.page import row, section, write_page
+from validating.page import row, section, write_page, write_trust
 
 PAGE = ROOT / "docs" / "validation.md"
+MACHINES = PAGE.with_name("machines.md")
 LAYERS, QUICK_LAYERS = 300, 30
 HEADING = """# Validation
 
@@ -41,6 +42,7 @@ def main() -> int:
             print(section(table) if options.full else summary(table), flush=True)
     if not options.only and not options.quick:
         write_page(options.page, HEADING, tables)
+        write_trust(MACHINES, tables)
     print(f"{closing(tables)} ({time.monotonic() - start:.0f} s)")
     missed = any(figure.met is False for table in tables if table.judged for figure in table.figures)
     return int(options.strict and missed)
@@ -112,6 +114,17 @@ def vela_part(options: argparse.Namespace) -> list[Table]:
     return list(ethos.reproduced())
 
 
+def live_part(options: argparse.Namespace) -> list[Table]:
+    """Networks of many kinds against Vela."""
+    if options.quick:
+        return []
+    try:
+        vela.command()
+    except vela.Unavailable as reason:
+        sys.exit(str(reason))
+    return live.tables()
+
+
 def draw(
     options: argparse.Namespace, table: Table, pictured: Mapping[str, list[Figure]], title: str, band: float
 ) -> None:
@@ -131,6 +144,7 @@ PARTS: dict[str, Part] = {
     "systolic": systolic_part,
     "operators": operator_part,
     "networks": network_part,
+    "live": live_part,
     "traffic": traffic_part,
     "silicon": silicon_part,
     "vela": vela_part,

@@ -48,6 +48,38 @@ def test_the_page_begins_with_medians_and_pictures() -> None:
     assert headings[0] == "## At a glance"
 
 
+def test_kinds_of_networks_and_machines_have_medians_of_their_own() -> None:
+    kinds = ("CNN", "array"), ("CNN", "board"), ("recurrent", "array"), ("", "")
+    figures = [
+        Figure(f"{number}", 10 + number, 10, network=network, machine=machine)
+        for number, (network, machine) in enumerate(kinds * 2)
+    ]
+    own = Table("own", "text", tuple(f for f in figures if f.machine != "board"))
+    fitted = Table("fitted", "text", tuple(f for f in figures if f.machine == "board"), fitted="a launch")
+    assert page.kinds([own, fitted])[-4:] == [
+        "| | array | board (fitted) |",
+        "|---|--:|--:|",
+        "| CNN | 20.0% (2) | 30.0% (2) |",
+        "| recurrent | 40.0% (2) |  |",
+    ]
+    assert page.kinds([Table("none", "text", (Figure("a", 1, 1),))]) == []
+
+
+def test_the_page_of_machines_says_how_far_to_trust_them(tmp_path: Path) -> None:
+    figures = tuple(Figure("a", cycles, 10, machine="U85, dedicated SRAM") for cycles in (10, 11, 13))
+    ours = (*figures, Figure("b", 90, 10, machine="U85, Vela's schedule"))
+    path = tmp_path / "machines.md"
+    path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nbehind\n")
+    for _ in range(2):
+        page.write_trust(path, [Table("title", "text", ours)])
+    text = path.read_text()
+    assert text.startswith(f"before\n{page.BEGIN}\n")
+    assert text.endswith(f"{page.END}\nbehind\n")
+    assert text.count("| `ethos-u85-…` | 3 | 10.0% | 30.0% |") == 1
+    assert "old" not in text
+    assert page.BEGIN in validate.MACHINES.read_text()
+
+
 @pytest.mark.parametrize("net", TOTALS)
 def test_the_closed_forms_give_the_totals_of_the_networks(net: str) -> None:
     for dataflow, total in TOTALS[net].items():

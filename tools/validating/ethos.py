@@ -42,6 +42,21 @@ LOST_TEXT = """What Vela itself loses when it is given the TOSA file in place of
 network; not judged. The ratio is of its own cycles."""
 
 
+FAMILIES = {"gru": "recurrent", "lstm": "recurrent", "transformer": "transformer", "unet": "resizing"}
+
+
+def kind_of(name: str) -> str:
+    """What kind of network it is, and of which type, by its name."""
+    family = FAMILIES.get(name.split("_")[0], "CNN")
+    return f"{family}, {'i16x8' if name.endswith('i16x8') else 'int8'}"
+
+
+def machine_of(configuration: Configuration) -> str:
+    """What kind of machine it is: the accelerator's family, and whether the SRAM is a cache."""
+    family = configuration.accelerator.split("-")[1].upper()
+    return f"{family}, dedicated SRAM" if "Dedicated" in configuration.memory else family
+
+
 @cache
 def ours(model: str, configuration: Configuration) -> tuple[Report | None, str]:
     """Our report on a model, or why there is none."""
@@ -126,7 +141,9 @@ def totals() -> tuple[Table, dict[str, list[Figure]]]:
         found, note = ours(known.model, known.configuration)
         case = f"{known.model}, {known.configuration}"
         note = note or f"Vela's NPU alone {known.npu_cycles:,}"
-        figure = Figure(case, found.cycles if found else None, known.cycles, bound=NETWORK_BOUND, note=note)
+        cycles = found.cycles if found else None
+        kinds = kind_of(known.model), machine_of(known.configuration)
+        figure = Figure(case, cycles, known.cycles, "cycles", "within", NETWORK_BOUND, note, *kinds)
         figures.append(figure)
         pictured.setdefault(known.configuration.accelerator, []).append(figure)
     table = Table(

@@ -22,6 +22,10 @@ class Figure:
     bound: float | None = None
     """Relative: 0.1 for 10 %."""
     note: str = ""
+    network: str = ""
+    """What kind of network it is of; nothing keeps it out of the table of kinds."""
+    machine: str = ""
+    """What kind of machine."""
 
     @property
     def ratio(self) -> float | None:
@@ -44,6 +48,11 @@ class Figure:
                 return self.predicted <= self.reference
             case _:
                 return None if self.bound is None else abs(self.ratio - 1) <= self.bound
+
+    @property
+    def off(self) -> float | None:
+        """How far it is off, of the reference; None where nothing could be predicted, or a limit is asked."""
+        return None if self.ratio is None or self.relation == "at most" else abs(self.ratio - 1)
 
     @property
     def mark(self) -> str:

@@ -9,6 +9,18 @@ from statistics import median
 
 from validating.figures import Figure, Table, closing
 
+NAMED = {
+    "`ethos-u55-…`": ("U55",),
+    "`ethos-u65-…`": ("U65", "i.MX 93"),
+    "`ethos-u85-…`": ("U85",),
+    "`systolic-…`, `gemmini-16`: the array alone": ("systolic",),
+    "`tpu-v1`": ("systolic, TPU v1",),
+    "`eyeriss-v1`: the array with a given mapping": ("row-stationary",),
+    "`nvdla-…`": ("dot-product",),
+}
+"""Named machines, and the kinds of machine that figures for them have."""
+BEGIN, END = "<!-- trust: written by make validate -->", "<!-- end of trust -->"
+
 
 def write_page(path: Path, heading: str, tables: Sequence[Table], ending: Sequence[str] = ()) -> None:
     """Write the page."""
@@ -28,22 +40,75 @@ def overview(tables: Sequence[Table]) -> str:
         "|---|--:|--:|--:|---|",
     ]
     for table in tables:
-        far = sorted(
-            abs(figure.ratio - 1)
-            for figure in table.figures
-            if figure.ratio is not None and figure.relation != "at most"
-        )
+        far = sorted(figure.off for figure in table.figures if figure.off is not None)
         if table.judged and far:
-            ninth = far[min(len(far) * 9 // 10, len(far) - 1)]
             cells = [
                 f"[{table.title}](#{anchor(table.title)})",
                 f"{len(far)}",
                 f"{median(far):.1%}",
-                f"{ninth:.1%}",
+                f"{_ninth(far):.1%}",
                 table.fitted,
             ]
             lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join(lines + kinds(tables))
+
+
+def kinds(tables: Sequence[Table]) -> list[str]:
+    """How far kinds of networks are off on kinds of machines, by the median."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for table in (table for table in tables if table.judged):
+        for figure in table.figures:
+            if figure.network and figure.off is not None:
+                machine = figure.machine if table.fitted == "nothing" else f"{figure.machine} (fitted)"
+                found.setdefault((figure.network, machine), []).append(figure.off)
+    if not found:
+        return []
+    machines = sorted({machine for _, machine in found})
+    lines = [
+        "",
+        "By kind of network and of machine: the median, and of how many figures.",
+        "",
+        f"| | {' | '.join(machines)} |",
+        f"|---|{'--:|' * len(machines)}",
+    ]
+    for network in sorted({network for network, _ in found}):
+        cells = [found.get((network, machine)) for machine in machines]
+        shown = [f"{median(some):.1%} ({len(some)})" if some else "" for some in cells]
+        lines.append(f"| {network} | {' | '.join(shown)} |")
+    return lines
+
+
+def write_trust(path: Path, tables: Sequence[Table]) -> None:
+    """Write how far named machines are to be trusted between the marks of their page."""
+    text = path.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, found, tail = rest.partition(END)
+    if found:
+        path.write_text(head + "\n".join([BEGIN, "", *trust(tables), "", END]) + tail, encoding="utf-8")
+
+
+def trust(tables: Sequence[Table]) -> list[str]:
+    """How far figures for named machines are off."""
+    lines = [
+        "| machine | held against figures | median off | 9 of 10 are within |",
+        "|---|--:|--:|--:|",
+    ]
+    figures = [figure for table in tables if table.judged for figure in table.figures]
+    for name, kinds in NAMED.items():
+        far = sorted(
+            figure.off
+            for figure in figures
+            if figure.off is not None
+            and figure.machine.split(", dedicated")[0].split(", virtual")[0] in kinds
+        )
+        if far:
+            lines.append(f"| {name} | {len(far)} | {median(far):.1%} | {_ninth(far):.1%} |")
+    return lines
+
+
+def _ninth(far: Sequence[float]) -> float:
+    """What nine of ten keep within."""
+    return far[min(len(far) * 9 // 10, len(far) - 1)]
 
 
 def anchor(title: str) -> str:

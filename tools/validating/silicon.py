@@ -7,6 +7,8 @@ from dataclasses import replace
 import tosajit as tj
 from sim import machine
 from sim.machine.nvdla import nvdla
+from validating import eyeriss as vgg16
+from validating import tpu
 from validating.causes import SILICON
 from validating.facts import Configuration, Facts, Layer, rows
 from validating.figures import Figure, Table
@@ -64,7 +66,7 @@ nothing hides, the single data point processor's rate, and the pooling engine as
 
 def tables() -> list[Table]:
     """All of them."""
-    return [board(), platform(), eyeriss(), nvdlas()]
+    return [board(), platform(), eyeriss(), vgg16.vgg(), nvdlas(), tpu.table()]
 
 
 def board() -> Table:
@@ -84,7 +86,12 @@ def board() -> Table:
         note = "fitted on this" if model == FITTED_ON else note
         predicted = found.latency_seconds * 1e3 if found else None
         measured = float(fact["value"])
-        figures.append(Figure(model, predicted, measured, "ms", bound=BOUNDS.get(model), note=note))
+        if model != FITTED_ON:
+            kinds = "CNN, int8", "i.MX 93"
+        else:
+            kinds = "", ""
+        bound = BOUNDS.get(model)
+        figures.append(Figure(model, predicted, measured, "ms", "within", bound, note, *kinds))
     table = _table("Silicon: i.MX 93", BOARD_TEXT.format(overhead=overhead, own=own.cycles), figures)
     return replace(table, fitted="a launch, on the autoencoder")
 
@@ -94,7 +101,9 @@ def platform() -> Table:
     (fact,) = (f for f in rows("silicon") if f["kind"] == "fvp")
     found, note = report(loaded("mobilenet_v2"), machine(PLATFORM.machine))
     predicted = found.cycles if found else None
-    figure = Figure(f"mobilenet_v2, {PLATFORM}", predicted, float(fact["value"]), bound=0.05, note=note)
+    kinds = "CNN, int8", "U85, virtual platform"
+    case, measured = f"mobilenet_v2, {PLATFORM}", float(fact["value"])
+    figure = Figure(case, predicted, measured, "cycles", "within", 0.05, note, *kinds)
     return _table("Arm's virtual platform", PLATFORM_TEXT.format(machine=PLATFORM), [figure])
 
 
@@ -107,7 +116,8 @@ def eyeriss() -> Table:
         found = tj.simulate(convolutions((layer,) * count, BATCH, scaled=True), chip)
         busy = 1e3 * found.busy.get("array", 0) / chip.clock_hz
         working += busy
-        judged.append(Figure(f"AlexNet {name}", busy, float(facts[name]["value"]), "ms", bound=0.1))
+        measured = float(facts[name]["value"])
+        judged.append(Figure(f"AlexNet {name}", busy, measured, "ms", "within", 0.1, "", *vgg16.KINDS))
         total = float(facts[name]["total_ms"])
         waiting.append(Figure(f"AlexNet {name}, with waiting", 1e3 * found.latency_seconds, total, "ms"))
     judged.append(Figure("AlexNet, all five", working, float(facts["Total"]["value"]), "ms"))
@@ -123,9 +133,8 @@ def nvdlas() -> Table:
         one = nvdla(f"nvdla-{products}", filters, channels, buffer << 10, bandwidth * 1e9, small=small)
         found, note = report(graph, one)
         rate = 1 / found.latency_seconds if found else None
-        figures.append(
-            Figure(f"ResNet-50, {products} products a cycle", rate, published, "/s", bound=0.15, note=note)
-        )
+        case, kinds = f"ResNet-50, {products} products a cycle", ("CNN, int8", "dot-product")
+        figures.append(Figure(case, rate, published, "/s", "within", 0.15, note, *kinds))
     return _table("Published: NVDLA", NVDLA_TEXT, figures)
 
 
