@@ -31,7 +31,7 @@ class Term:
 LIMIT = 1 << 31
 FEW = 1 << 16
 """So many values are few enough to try them all."""
-ENDS = 64
+ENDS = 256
 """So many values at each end of a range are tried first: what is wrong is mostly wrong there."""
 HALF = 16
 """Bits of the lower half of a factor."""
@@ -103,12 +103,12 @@ def _every(term: Term, scale: Scale, most: int = FEW) -> tuple[Array, Array] | N
     largest = max(-low, high) * scale.factor + abs(scale.addend) + scale.correction
     if high - low >= FEW or max(largest, scale.factor << FEW.bit_length()) >= 1 << 62:
         return None
-    every = np.arange(low, high + 1, dtype=np.int64)
-    if every.size > 2 * most:
-        every = np.concatenate((every[:most], every[-most:]))
+    ends = ((low, low + most), (high + 1 - most, high + 1)) if high - low >= 2 * most else ((low, high + 1),)
+    every = np.concatenate([np.arange(*end, dtype=np.int64) for end in ends])
     become = every * scale.factor
     become += scale.addend
-    become[: np.searchsorted(every, 0)] -= scale.correction
+    if scale.correction:
+        become -= scale.correction * (every < 0)
     become >>= scale.shift
     return every, become
 
@@ -122,14 +122,16 @@ def _addends(every: Array, wanted: Array, factor: int, shift: int) -> tuple[int,
 
 def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
     """A shorter factor that gives the same for all of few values."""
-    ends = _every(term, scale, ENDS)
+    ends, few = _every(term, scale, ENDS), None
     if ends is None:
         return None
+    low, high = term.values
     reach = max(map(abs, term.values)).bit_length()
     for factor, shift in _shorter(scale, reach):
         least, most = _addends(*ends, factor, shift)
-        few = _every(term, scale) if least <= most else None
-        if few is not None:
+        if least <= most and high - low >= 2 * ENDS:
+            few = few or _every(term, scale)
+            assert few is not None
             least, most = _addends(*few, factor, shift)
         if least <= most:
             return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
@@ -146,12 +148,17 @@ def _shorter(scale: Scale, reach: int) -> Iterator[tuple[int, int]]:
 
 def _split(term: Term, scale: Scale, number: Number) -> Expr | None:
     """Both halves of a factor on their own, with one addend for all values: two short products."""
-    few = _every(term, scale) if HALF <= scale.shift <= 31 + HALF else None
-    if few is None or max(map(abs, term.values)) >= LIMIT >> HALF:
+    if not HALF <= scale.shift <= 31 + HALF or max(map(abs, term.values)) >= LIMIT >> HALF:
         return None
-    least, most = _addends(*few, scale.factor, scale.shift)
-    addend = most >> HALF
-    if addend << HALF < least or not _fits(term.values, (scale.factor >> HALF) + 1, addend, addend + 1):
+    for tried in (ENDS, FEW):
+        few = _every(term, scale, tried)
+        if few is None:
+            return None
+        least, most = _addends(*few, scale.factor, scale.shift)
+        addend = most >> HALF
+        if addend << HALF < least:
+            return None
+    if not _fits(term.values, (scale.factor >> HALF) + 1, addend, addend + 1):
         return None
     value, lower = term.plain(number), scale.factor & ((1 << HALF) - 1)
     upper = call("mul_i32", value, number(scale.factor >> HALF), type="i32")

@@ -42,19 +42,36 @@ def plane_of(first: Array, second: Array, scale: Scale) -> Plane | None:
 @lru_cache(maxsize=KNOWN)
 def _plane(first: bytes, second: bytes, scale: Scale) -> Plane | None:
     terms = [np.frombuffer(term, np.int64) for term in (first, second)]
-    sums = terms[0][:, None] + terms[1]
-    largest = max(int(sums.max()), -int(sums.min()))
+    ends = [sum(int(end(term)) for term in terms) for end in (np.min, np.max)]
+    largest = max(map(abs, ends))
     if largest >= WORDS or largest * scale.factor + abs(scale.addend) + scale.correction >= QUADS:
         return None
-    wanted = (sums * scale.factor + scale.addend - scale.correction * (sums < 0)) >> scale.shift
-    shift = BITS - int(np.abs(wanted).max() + 1).bit_length()
+    shift = BITS - (max(abs(_scaled(end, scale)) for end in ends) + 1).bit_length()
     if shift < 0:
         return None
     rise = scale.factor / (1 << scale.shift) * (1 << shift) / (BYTES.size - 1)
     factors = [round((int(term[-1]) - int(term[0])) * rise) for term in terms]
-    least = (wanted << shift) - BYTES[:, None] * factors[0] - BYTES * factors[1]
+    least = _wanted(terms[0][:, None] + terms[1], scale)
+    least <<= shift
+    least -= (BYTES * factors[0])[:, None] + BYTES * factors[1]
     found = _near(least, (1 << shift) - 1)
     return None if found is None else Plane(factors[0] + found[0], factors[1] + found[1], found[2], shift)
+
+
+def _scaled(total: int, scale: Scale) -> int:
+    """What becomes of a sum; more for a greater one."""
+    return (total * scale.factor + scale.addend - scale.correction * (total < 0)) >> scale.shift
+
+
+def _wanted(sums: Array, scale: Scale) -> Array:
+    """What becomes of sums, in their place."""
+    negative = sums < 0 if scale.correction else None
+    sums *= scale.factor
+    sums += scale.addend
+    if negative is not None:
+        sums[negative] -= scale.correction
+    sums >>= scale.shift
+    return sums
 
 
 def _near(least: Array, room: int) -> tuple[int, int, int] | None:
