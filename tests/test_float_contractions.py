@@ -114,6 +114,19 @@ def test_convolutions_are_within_the_bound_and_stay_in_their_box(
 
 
 @libraries
+@pytest.mark.parametrize("rows", [1, 5, 60])
+def test_deep_sums_go_on_from_block_to_block(library: str, rows: int) -> None:
+    g = Geometry((1, 1, 1, rows), (1, 1, 1, rows), 1300, 72, element_bytes=4)
+    isa, rng = named_set(library), np.random.default_rng(rows)
+    assert Blocking(g, isa).slots()[Slot.BLOCK_STEPS] < g.depth
+    x, weights = numbers(rng, (*g.input, g.in_channels)), numbers(rng, (g.out_channels, g.in_channels))
+    packed = guarded(pack.pack_weights(isa.lanes, weights, 1))
+    out = Guarded((rows, g.out_channels), np.float32)
+    convolution(g, library, x, packed.address, out)
+    near(out.array, x.reshape(rows, -1), weights, lambda left, right: left @ right.T, g.depth)
+
+
+@libraries
 @pytest.mark.parametrize("width", [28, 60])
 def test_overlapping_rows_of_a_share_their_input(library: str, width: int) -> None:
     g = Geometry((1, 1, 5, width), (1, 1, 5, width), 3, 40, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4)

@@ -110,6 +110,7 @@ def _products(left: str, right: str) -> float | None:
     isa = instruction_set()
     if isa is None or (left, right) not in {("i8", "i8"), ("i16", "i8"), ("f32", "f32"), ("bf16", "bf16")}:
         return None
+    isa = isa.tiles_of(left)
     tile = compile_kernel(tile_source(ContractSpec(isa, "convolution", left, right)))
     rows, register = isa.heights[-1], isa.register_bytes
     a, b = aligned(rows * STEPS * 4), aligned(isa.panels * STEPS * register)

@@ -15,12 +15,18 @@ from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
 from tosajit.kernels.sets.description import InstructionSet, Matrices
 
+FLOAT_BYTES = 4
+"""Of the only elements that have so many."""
 QUAD = 4
 """Bytes of a row of A that most register tiles take at a time."""
 PANEL_BYTES = 192 * 1024
 """A gathered panel should stay in the second-level cache, with the weights that stream past it."""
 MATRIX_PANEL_BYTES = 512 * 1024
 """The same on CPUs with matrices, which have two megabytes of it."""
+FAR_PANEL_BYTES = 1024 * 1024
+"""The same of float32 whose weights do not stay there, if registers have 64 bytes: the cache is as large."""
+BLOCK_STEPS = 512
+"""Steps of float32 that all tiles of a panel take before the next ones, so that columns stay near."""
 ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
 MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 240, 16, 2, 8
@@ -45,9 +51,13 @@ class Blocking:
         return self.isa.matrices_of(self.shape.element_bytes)
 
     @property
+    def _tiles(self) -> InstructionSet:
+        return self.isa.tiles_of("f32") if self.shape.element_bytes == FLOAT_BYTES else self.isa
+
+    @property
     def _block(self) -> int:
         """Rows among which the heights of tiles are evened out."""
-        return self._matrices.height if self._matrices else self.isa.block
+        return self._matrices.height if self._matrices else self._tiles.block
 
     @property
     def direct_bytes(self) -> int:
@@ -80,7 +90,7 @@ class Blocking:
         else:
             whole = self.rounded or run_bytes % self._taken == 0
         joined = dense and whole and self.shape.kernel != (1, 1, 1)
-        covers = (self._matrices.rows,) if self._matrices else self.isa.covers
+        covers = (self._matrices.rows,) if self._matrices else self._tiles.covers
         tiled = min(-(-width // height) * height for height in covers)
         if (
             self.is_direct
@@ -147,13 +157,20 @@ class Blocking:
         return -(-exact // self.isa.register_bytes) * self.isa.register_bytes
 
     @property
+    def _limit(self) -> int:
+        """Return the bytes of a panel: many where each panel has all weights come from afar once more."""
+        if self._matrices:
+            return MATRIX_PANEL_BYTES
+        far = self._weight_steps > 0 and self.shape.element_bytes == FLOAT_BYTES
+        return FAR_PANEL_BYTES * self.isa.register_bytes // LINE if far else PANEL_BYTES
+
+    @property
     def panel_rows(self) -> int:
         """Return how many rows of A to work on at a time."""
         block = self._block
-        limit = MATRIX_PANEL_BYTES if self._matrices else PANEL_BYTES
         if self.segments:
             rows = min(self.shape.output[3], MAX_PANEL_ROWS)
-            while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > limit:
+            while rows > 2 * block and self.segments * self._segment_bytes(rows) * self._widths > self._limit:
                 rows -= block
             return rows
         return self._apart_rows
@@ -162,8 +179,7 @@ class Blocking:
     def _apart_rows(self) -> int:
         """Return how many rows to gather one by one at a time."""
         block = self._block
-        limit = MATRIX_PANEL_BYTES if self._matrices else PANEL_BYTES
-        fitting = max(block, limit // max(self.pitch * self._widths, 1))
+        fitting = max(block, self._limit // max(self.pitch * self._widths, 1))
         panels = max(1, round(self.shape.positions / fitting))
         even = -(-self.shape.positions // panels)
         return min(-(-even // block) * block, MAX_PANEL_ROWS)
@@ -196,10 +212,28 @@ class Blocking:
         return self._table_bytes + self._panel_bytes + LINE + 2 * self.isa.register_bytes
 
     @property
+    def _block_steps(self) -> int:
+        """Return how many steps all tiles of a panel take before the next; all of them but of float32.
+
+        Segments are there for many rows in a row, whose weights are few.
+        """
+        whole = self.shape.element_bytes < FLOAT_BYTES or self.segments or self.depth < 2 * BLOCK_STEPS
+        return max(1, self.depth if whole else -(-self.depth // round(self.depth / BLOCK_STEPS)))
+
+    @property
+    def _sums_bytes(self) -> int:
+        """Scratch memory for the sums of blocks of steps; the heights of tiles may leave one more."""
+        if self._block_steps >= self.depth:
+            return 0
+        tiles = -(-self.panel_rows // self._block) + 1
+        columns = -(-self.shape.out_channels // (self.isa.panels * self.isa.lanes))
+        return tiles * columns * self._block * 2 * self.isa.register_bytes + LINE
+
+    @property
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
         widened = self._widths * self._panel_bytes + LINE + 2 * self.isa.register_bytes
-        return self._gathered_bytes + (widened if self._widths > 1 else 0)
+        return self._gathered_bytes + (widened if self._widths > 1 else 0) + self._sums_bytes
 
     def slots(self) -> Mapping[Slot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
@@ -224,7 +258,8 @@ class Blocking:
             "OUT_N OUT_Z OUT_Y OUT_X": strides,
             "RUNS RUN_TAPS": self.shape.runs,
             "TAP_BYTES TABLE_BYTES ROW_BYTES": (tap, self._table_bytes, step),
-            "FLIP WIDENED": (self.flip, self._gathered_bytes),
+            "FLIP WIDENED SUMS": (self.flip, self._gathered_bytes, self._gathered_bytes),
+            "BLOCK_STEPS": [self._block_steps],
             "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
             "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.is_direct), self.segments),
         }

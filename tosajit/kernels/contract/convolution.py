@@ -232,8 +232,6 @@ def kernel(args: int) -> None:
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows) * (WIDTH if WIDE else 1))
         call(load_i64(args, Slot.GATHER), gathering)
         a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
-        if CAREFUL:
-            look_for_small(args, tiling, a, rows)
         tell_first(args, tiling, m)
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
@@ -246,7 +244,8 @@ def kernel(args: int) -> None:
                 first = min(row, rows - height)
                 store_i64(tiling, TileJob.A, a + first * a_row)
                 store_i64(tiling, TileJob.HEIGHT, height)
-                start_tile(args, tiling, words, first, rows, column, columns)
+                if not NARROW:
+                    start_sums(args, words, height, column, columns)
                 call(load_i64(args, Slot.TILE), tiling)
                 if RESCALE:
                     rescale_tile(
@@ -257,6 +256,59 @@ def kernel(args: int) -> None:
                     finish_tile(offsets + first * 8, sums, done, height, column, columns)
                 row = first + height
         m += rows
+
+
+def kernel_floats(args: int) -> None:
+    """The same for floating-point numbers, in blocks of steps: sums go on from those of the block before."""
+    table, place = load_i64(args, Slot.SCRATCH), load_i64(args, Slot.SUMS)
+    m, m_hi, n_hi = load_i64(args, Slot.M_LO), load_i64(args, Slot.M_HI), load_i64(args, Slot.N_HI)
+    offsets, words = local(OFFSETS_BYTES), local(ROWS * 2 * REGISTER)
+    gathering, tiling = local(64), local(208)
+    panel, kept = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63, (table + place + 63) & ~63
+    store_i64(gathering, GatherJob.ARGS, args)
+    store_i64(gathering, GatherJob.OFFSETS, offsets)
+    store_i64(gathering, GatherJob.TABLE, table)
+    start_tiling(args, tiling, words, offsets)
+    steps, block = steps_of(load_i64(args, Slot.K)), load_i64(args, Slot.BLOCK_STEPS)
+    setup(args)
+    while m < m_hi:
+        rows = rows_at(args, m, m_hi)
+        store_i64(gathering, GatherJob.M, m)
+        store_i64(gathering, GatherJob.ROWS, rows)
+        store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows))
+        call(load_i64(args, Slot.GATHER), gathering)
+        a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
+        if CAREFUL:
+            look_for_small(args, tiling, a, rows)
+        for step in range(0, max(steps, 1), block):
+            start_block(tiling, step, min(block, steps - step))
+            turn, sums = block if step + block < steps else -step, kept
+            for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
+                columns = min(COLUMNS, n_hi - column)
+                start_columns(args, tiling, column, columns)
+                store_i64(tiling, TileJob.B, load_i64(tiling, TileJob.B) + step * REGISTER)
+                row = 0
+                while row < rows:
+                    height = height_of(rows - row, rows)
+                    first = min(row, rows - height)
+                    store_i64(tiling, TileJob.A, a + first * a_row + 4 * step)
+                    store_i64(tiling, TileJob.HEIGHT, height)
+                    if block < steps:
+                        store_i64(tiling, TileJob.WORDS, sums)
+                    fetch_following(args, tiling, first, rows, column, turn)
+                    call(load_i64(args, Slot.TILE), tiling)
+                    if step + block >= steps:
+                        done, totals = row - first, load_i64(tiling, TileJob.WORDS)
+                        finish_tile(offsets + first * 8, totals, done, height, column, columns)
+                    row = first + height
+                    sums += ROWS * 2 * REGISTER
+        m += rows
+
+
+def start_block(tiling: int, step: int, steps: int) -> None:
+    """Set what tiles of some steps have in common."""
+    store_i64(tiling, TileJob.STEPS, steps // load_i64(tiling, TileJob.SEGMENTS))
+    store_i64(tiling, TileJob.CONTINUED, 1 if step > 0 else 0)
 
 
 def rows_at(args: int, m: int, m_hi: int) -> Any:
@@ -362,24 +414,19 @@ def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     store_i64(tiling, TileJob.COLUMNS, columns)
 
 
-def start_tile(args: int, tiling: int, words: int, row: int, rows: int, column: int, columns: int) -> None:
-    """Set what a tile of some rows has of its own."""
+def fetch_following(args: int, tiling: int, row: int, rows: int, column: int, turn: int) -> None:
+    """Have each tile of some rows fetch a part of the columns that follow: behind the last ones, the first.
+
+    `turn` is how many steps these are ahead then.
+    """
     height = load_i64(tiling, TileJob.HEIGHT)
-    if FLOAT:
-        fetch_following(args, tiling, row, height, rows, column)
-    elif not NARROW:
-        start_sums(args, words, height, column, columns)
-
-
-def fetch_following(args: int, tiling: int, row: int, height: int, rows: int, column: int) -> None:
-    """Have each tile of some rows fetch a part of the columns that follow, or of the first ones."""
-    b, panels = load_i64(tiling, TileJob.B), load_i64(tiling, TileJob.PANELS)
-    size = panels * load_i64(tiling, TileJob.B_PANEL)
-    following = b + size
+    b, b_panel = load_i64(tiling, TileJob.B), load_i64(tiling, TileJob.B_PANEL)
+    size = load_i64(tiling, TileJob.SEGMENTS) * load_i64(tiling, TileJob.STEPS) * REGISTER
+    following = b + load_i64(tiling, TileJob.PANELS) * b_panel
     if column + COLUMNS >= load_i64(args, Slot.N_HI):
-        following = load_i64(args, Slot.WEIGHT) + load_i64(args, Slot.N_LO) // LANES * size // panels
+        following = b + turn * REGISTER - (column - load_i64(args, Slot.N_LO)) // LANES * b_panel
     store_i64(tiling, TileJob.FOLLOWING, following + size * row // rows)
-    store_i64(tiling, TileJob.FOLLOWING_STEP, (panels * REGISTER * height + rows - 1) // rows)
+    store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
 
 
 def start_sums(args: int, words: int, height: int, column: int, columns: int) -> None:
@@ -437,7 +484,7 @@ def start_rescaling(args: int, rescaling: int, words: int, narrow: int, offsets:
 def finish_tile(places: int, sums: int, done: int, height: int, column: int, columns: int) -> None:
     """Run the epilogue for each sum of a tile but for rows that are done.
 
-    A row of a known number of sums is as many vectors.
+    A row of a known number of floating-point sums is as many vectors.
     """
     if FLOAT:
         if columns == COLUMNS:

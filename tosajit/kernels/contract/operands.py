@@ -23,11 +23,15 @@ class Operands:
     b_panel: Value
     following: Sequence[Value] = field(default=(), kw_only=True)
     """Where columns are that tiles after this one take, and how much of it to fetch in a step."""
+    sums: Sequence[Value] = field(default=(), kw_only=True)
+    """Whether there are sums of steps before these, and where."""
 
     @classmethod
-    def of(cls, job: Record, fetches: bool = False) -> Operands:
+    def of(cls, job: Record, floats: bool = False) -> Operands:
         """Load them from the arguments of a tile."""
         names = ("A", "A_ROW", "SEGMENTS", "SEGMENT", "STEPS", "B", "B_PANEL")
         found = cls(*(job[TileJob[name]] for name in names))
-        following = (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)
-        return replace(found, following=[job[slot] for slot in following]) if fetches else found
+        if not floats:
+            return found
+        following = [job[slot] for slot in (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)]
+        return replace(found, following=following, sums=[job[TileJob.CONTINUED], job[TileJob.WORDS]])

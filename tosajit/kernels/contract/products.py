@@ -25,8 +25,8 @@ class Product:
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
 
     @property
-    def fetches(self) -> bool:
-        """Whether B may be so large that the next columns have to be fetched ahead: they are words."""
+    def floats(self) -> bool:
+        """Whether sums are float32: B may be large, and depth is cut into blocks."""
         return self.total == "f32"
 
     def on(self, isa: InstructionSet) -> Product:

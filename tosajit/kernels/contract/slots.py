@@ -66,6 +66,10 @@ class Slot(Numbered):
     """What bytes of A are combined with by xor on their way, so that products can take them as unsigned."""
     WIDENED = auto()
     """Scratch bytes ahead of widened rows, where there are such."""
+    BLOCK_STEPS = auto()
+    """Floating-point numbers: steps of rows of A that all tiles of a panel take before the next ones."""
+    SUMS = auto()
+    """Scratch bytes ahead of the sums of these tiles, if that is not all steps."""
     TABLE_BYTES = auto()
     """Scratch bytes ahead of the gathered rows: the table of runs."""
     STRIDE_Z = auto()
@@ -222,11 +226,14 @@ class TileJob(Numbered):
     SMALL = auto()
     """1: products or sums of bf16 could be subnormal."""
     FOLLOWING = auto()
-    """Floating-point numbers: address of columns of B to fetch into the cache, for tiles that follow."""
+    """Floating-point numbers: address of a panel of B to fetch into the cache, for tiles that follow; of two
+    panels, the other one is B_PANEL behind it."""
     FOLLOWING_STEP = auto()
-    """Bytes of them to fetch in each step."""
+    """Bytes of each to fetch in each step."""
     FETCH = auto()
     """1: it is the first tile for its columns, and their weights could be in memory alone."""
+    CONTINUED = auto()
+    """Floating-point numbers: 1 if WORDS are the sums of the steps so far."""
 
 
 class RescaleJob(Numbered):

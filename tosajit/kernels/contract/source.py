@@ -38,7 +38,7 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     if epilogue.rescale:
         values["reload_sum"] = "reload_i8"
     module = MODULES[spec.kind]
-    name = "kernel_floats" if module is depthwise and spec.left == "f32" else "kernel"
+    name = "kernel_floats" if spec.accumulator == "f32" else "kernel"
     if module is convolution:
         # Only sums of int8 whose sign does not matter to their rescale stay in the registers.
         values["IN_REGISTERS"] = fused and spec.left == "i8"
@@ -104,7 +104,8 @@ def _module(
     numbers = ", ".join(f"{key}={value}" for key, value in everything.items() if key in used)
     parts = [HEADER.format(title=title, isa=spec.isa.name, module=stem, imports=imports), epilogue.functions]
     parts += [_end(signature, body) for signature, body in epilogue.ends.items() if "kernel" in name]
-    heights = {"highest": _at_most(spec.isa.heights), "lowest": _at_least(spec.isa.heights)}
+    tiles = spec.isa.tiles_of(spec.left)
+    heights = {"highest": _at_most(tiles.heights), "lowest": _at_least(tiles.heights)}
     for function, height in heights.items():
         found = "rows" if spec.matrices else height
         parts += [f"def {function}(rows):\n    return {found}"] if function in used else []
@@ -117,7 +118,8 @@ def _end(signature: str, body: str) -> str:
 
 
 def _values(spec: ContractSpec) -> dict[str, object]:
-    isa, left, matrices = spec.isa, spec.left, spec.matrices
+    left, matrices = spec.left, spec.matrices
+    isa = spec.isa.tiles_of(left)
     split, height = left == spec.right == "i16", matrices.height if matrices else 0
     step = {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2)
     return {

@@ -15,6 +15,7 @@ from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import TileJob
+from tosajit.kernels.contract.spec import LINE
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -27,15 +28,15 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
     There is a function for each size of tile. Accumulation wraps at 32 bits. Steps may be 0.
     """
-    job, product = Record(v, address), product.on(v.isa)
-    panels = HALVES if product.halves else v.isa.panels
+    job, product, isa = Record(v, address), product.on(v.isa), v.isa.tiles_of(product.kind)
+    panels = HALVES if product.halves else isa.panels
 
     def case(rows: int, columns: int) -> None:
         name = f"contract_tile_{product.name}_{rows}x{columns}"
         v.call(name, partial(_stored, loops(v, product, rows, columns)), address)
 
     choice = job[TileJob.PANELS] * 16 + job[TileJob.HEIGHT]
-    sizes = [(rows, columns) for columns in range(1, panels + 1) for rows in v.isa.heights]
+    sizes = [(rows, columns) for columns in range(1, panels + 1) for rows in isa.heights]
     v.switch(choice, {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes})
 
 
@@ -43,11 +44,10 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
     words, sums = (
         job[TileJob.WORDS],
-        body.sums(v, Operands.of(job, body.product.fetches), job[TileJob.INITIAL]),
+        body.sums(v, Operands.of(job, body.product.floats), job[TileJob.INITIAL]),
     )
-    for place, total in enumerate(sums):
-        row, panel = divmod(place, body.panels)
-        v.store(total, words + (row * HALVES + panel) * v.isa.register_bytes)
+    for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
+        v.store(total, words + place)
 
 
 def loops(v: Vectors, product: Product, rows: int, panels: int) -> TileLoops | PairLoops:
@@ -71,6 +71,7 @@ class TileLoops:
         zero = self.product.zero(v)
         first = [self.product.start(v, initial + p * v.isa.register_bytes) for p in range(self.panels)]
         totals = first * self.rows + [zero] * (size * (chains - 1))
+        totals[:size] = self._continued(v, operands, totals[:size])
         walk = _Walk(self, v, operands, chains)
 
         def segment(index: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -82,6 +83,19 @@ class TileLoops:
         for place in range(size, len(values)):
             done[place % size] = done[place % size] + values[place]
         return [self.product.finished(v, total) for total in done]
+
+    def _continued(self, v: Vectors, operands: Operands, totals: Sequence[Register]) -> Sequence[Register]:
+        """Return the totals so far, if there are any, in place of those that sums start with."""
+        if not operands.sums:
+            return totals
+        there, words = operands.sums
+        places = [words + place for place in places_of(v, self.rows, self.panels)]
+        return v.loop(there, totals, lambda _, now: [v.load(where, self.product.total) for where in places])
+
+
+def places_of(v: Vectors, rows: int, panels: int) -> list[int]:
+    """Return where the sums of a tile are, row by row: there is room for two panels."""
+    return [(row * HALVES + panel) * v.isa.register_bytes for row in range(rows) for panel in range(panels)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +114,7 @@ class _Walk:
         while len(groups) < -(-self.body.rows // 3):
             groups.append(groups[-1] + (a_row + a_row) + a_row)
         inner: Sequence[Value] = [*groups, *values]
-        several = max(self.chains, v.steps_at_once(self.body.product.kind))
+        several = max(self.chains, v.steps_at_once(self.body.product.kind, self.body.panels))
         if several > 1:
             inner = v.loop(steps // several, inner, lambda index, now: self.steps(now, several))
             steps = steps % several
@@ -116,14 +130,16 @@ class _Walk:
         totals = rest[len(ahead) :]
         step_bytes = v.isa.register_bytes
         rows = [self._row(groups[row // 3], row % 3) for row in range(body.rows)]
-        lefts = [product.broadcasts(v, row, unroll) for row in rows]
+        together = v.broadcasts_at_once(product.kind, body.panels) if unroll > 1 else 1
         for step in range(unroll):
+            if step % together == 0:
+                lefts = [product.broadcasts(v, row + 4 * step, together) for row in rows]
             panels = [b + step * step_bytes + (self.operands.b_panel if p else 0) for p in range(body.panels)]
             columns = [product.operand(v, where) for where in panels]
             for row, left in enumerate(lefts):
                 for panel, column in enumerate(columns):
                     place = (step % self.chains * body.rows + row) * body.panels + panel
-                    totals[place] = product.multiplied(v, totals[place], left[step], column)
+                    totals[place] = product.multiplied(v, totals[place], left[step % together], column)
         moved = [group + 4 * unroll for group in groups]
         return [*moved, b + step_bytes * unroll, *ahead, *totals]
 
@@ -131,8 +147,13 @@ class _Walk:
         """Fetch columns that tiles after this one take, if any; return where the next steps do so."""
         if not self.operands.following:
             return []
-        self.v.fetch(values[0])
-        return [values[0] + self.operands.following[1] * steps]
+        where = values[0]
+        times = max(1, steps * self.v.isa.register_bytes // (2 * LINE))  # each line, for two tiles or more
+        for _ in range(times):
+            for panel in range(self.body.panels):
+                self.v.fetch(where + self.operands.b_panel if panel else where)
+            where = where + self.operands.following[1] * (steps // times)
+        return [where]
 
     def _row(self, first: Value, number: int) -> Value:
         a_row = self.operands.a_row

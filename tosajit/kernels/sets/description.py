@@ -63,6 +63,12 @@ class InstructionSet:
     """Whether it looks up a register of bytes in a table of 256 at once."""
     matrices: Matrices | None = None
     """How it multiplies int8, but for depthwise convolutions."""
+    floats: InstructionSet | None = None
+    """The same with the tiles that it has for float32, if they are others."""
+
+    def tiles_of(self, kind: str) -> InstructionSet:
+        """Return the set with its tiles for activations of a type."""
+        return self.floats if kind == "f32" and self.floats else self
 
     def matrices_of(self, bytes: int) -> Matrices | None:
         """Return how it multiplies elements of so many bytes, unless by vectors."""

@@ -166,9 +166,13 @@ class Vectors:
         """Return the word at an address in all lanes, as i32."""
         return self._value(self._splat(self._load(where, I32).raw, self.isa.lanes))
 
-    def steps_at_once(self, kind: str) -> int:
-        """Return how many words in a row are best broadcast together, as lanes of a kind."""
+    def steps_at_once(self, kind: str, panels: int) -> int:
+        """Return how many steps of products of a kind a tile of so many panels best takes at once."""
         return 1
+
+    def broadcasts_at_once(self, kind: str, panels: int) -> int:
+        """Return how many words in a row are best broadcast together for them."""
+        return self.steps_at_once(kind, panels)
 
     def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
         """Return words in a row, each in all lanes."""

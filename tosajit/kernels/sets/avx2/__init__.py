@@ -1,6 +1,7 @@
 """AVX2 with FMA (x86-64-v3): registers of 256 bits."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -11,7 +12,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if not NEEDS.issubset(features):
         return None
-    return InstructionSet(
+    found = InstructionSet(
         "avx2",
         lanes=8,
         heights=(1, 2, 4, 6),  # of two panels: 12 of the 16 registers accumulate
@@ -24,3 +25,10 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         narrowed=4,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
+    return with_floats(found)
+
+
+def with_floats(found: InstructionSet) -> InstructionSet:
+    """A set of 16 registers of 256 bits with its tiles of float32: twelve accumulate at most."""
+    heights = (1, 2, 3, 4, 5, 6)
+    return replace(found, floats=replace(found, heights=heights, covers=heights[2:], block=6, latency=8))

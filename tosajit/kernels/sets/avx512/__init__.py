@@ -1,6 +1,7 @@
 """AVX-512 (x86-64-v4), with VNNI, VBMI and BF16 where the CPU has them: registers of 512 bits."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -12,7 +13,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
     if not NEEDS.issubset(features):
         return None
     dots = "avx512vnni" in features
-    return InstructionSet(
+    found = InstructionSet(
         "avx512",
         lanes=16,
         heights=(1, 2, 4, 6, 8, 10, 12),  # of two panels: in the largest, 24 of the 32 registers accumulate
@@ -28,3 +29,6 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         bf16_pairs="avx512bf16" in features,
         byte_tables="avx512vbmi" in features,
     )
+    # Nothing but sums, columns and a word of A has to be in registers; maps are often multiples of 7 wide.
+    heights = (1, 2, 4, 7, 8, 10, 12, 14)
+    return replace(found, floats=replace(found, heights=heights, covers=heights[3:], block=14))

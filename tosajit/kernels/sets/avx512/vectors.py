@@ -31,6 +31,14 @@ class Avx512(X86):
         type = ir.FunctionType(register.raw.type, [register.raw.type])
         return self._value(self.b.asm(type, "", "=v,0", [register.raw], False))
 
+    def steps_at_once(self, kind: str, panels: int) -> int:
+        """Return more than one of float32: loads are what bounds a tile of one panel."""
+        return 1 if kind != "f32" else 4 if panels == 1 else 2
+
+    def broadcasts_at_once(self, kind: str, panels: int) -> int:
+        """Return one where there are no registers left: LLVM would store the others."""
+        return self.steps_at_once(kind, panels) if panels == 1 else 1
+
     def load_part(
         self, where: Value, mask: Value, kind: str, other: Register | None = None, lanes: int | None = None
     ) -> Register:

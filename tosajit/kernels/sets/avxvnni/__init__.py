@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from tosajit.kernels.sets.avx2 import NEEDS
+from tosajit.kernels.sets.avx2 import NEEDS, with_floats
 from tosajit.kernels.sets.description import InstructionSet
 
 ENCODINGS = ({"avxvnni"}, {"avx512vnni", "avx512vl"})
@@ -13,7 +13,7 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if not NEEDS.issubset(features) or not any(needs.issubset(features) for needs in ENCODINGS):
         return None
-    return InstructionSet(
+    found = InstructionSet(
         "avxvnni",
         lanes=8,
         heights=(1, 2, 4, 5),  # of two panels: 10 of the 16 registers accumulate
@@ -26,3 +26,4 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         narrowed=4,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
+    return with_floats(found)

@@ -21,13 +21,13 @@ class Neon(Vectors):
         """The set that it is for."""
         return neon(features)
 
-    def steps_at_once(self, kind: str) -> int:
+    def steps_at_once(self, kind: str, panels: int) -> int:
         """Return a register full of words where instructions take one of its lanes."""
         return WORDS.count if kind == "f32" or (kind == "i8" and self.isa.byte_dots) else 1
 
     def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
         """Return words in a row, each in all lanes: products take them from the register they are in."""
-        if steps != WORDS.count or self.steps_at_once(kind) == 1:
+        if steps != WORDS.count or self.steps_at_once(kind, self.isa.panels) == 1:
             return super().broadcasts(where, steps, kind)
         words = self.load(where, "f32" if kind == "f32" else "i32", steps)
         every = [self.shuffled(words, words, [step] * self.isa.lanes) for step in range(steps)]
