@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 import tosajit as tj
 from tosajit import ops
 from tosajit.frontends.frame.prune import pruned
+from tosajit.frontends.frame.reshapes import merged
 from tosajit.frontends.frame.turns import cancelled
-from tosajit.operators import TRANSPOSE
+from tosajit.graph import Node
+from tosajit.operators import TANH, TRANSPOSE
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)
@@ -93,3 +96,30 @@ def test_results_keep_their_names() -> None:
     found = {node.operator.opcode: node.outputs for node in pruned(cancelled(graph)).nodes}
     assert found["TANH"] == names["TANH"]
     assert found["FLOOR"] == names["FLOOR"]
+
+
+@pytest.mark.parametrize("tidy", [cancelled, merged])
+@pytest.mark.parametrize("name", WORKS)
+def test_names_that_are_taken_are_left_to_their_tensors(
+    name: str, tidy: Callable[[tj.Graph], tj.Graph]
+) -> None:
+    given = np.ascontiguousarray(X.transpose(LAST))
+    graph = tj.trace(inside(WORKS[name][0]), given)
+    (block,) = graph.regions[0].blocks
+    made = (one for node in tidy(graph).nodes for one in node.outputs)
+    taken = sorted(
+        {*made, *(f"{one}/{end}" for one in block.values for end in ("turned", "reshaped"))} - {*block.values}
+    )
+    others = {one: tj.Value(one, tj.FP32, (1,)) for one in taken}
+    seen = {f"seen {one}": replace(value, name=f"seen {one}") for one, value in others.items()}
+    nodes = (Node(TANH(), (one,), (f"seen {one}",)) for one in taken)
+    whole = replace(
+        block, inputs=(*block.inputs, *others), outputs=(*block.outputs, *seen),
+        values={**block.values, **others, **seen}, nodes=(*block.nodes, *nodes),
+    )  # fmt: skip
+    found = tidy(replace(graph, regions=(replace(graph.regions[0], blocks=(whole,)),)))
+    assert tj.validate(found) == ()
+    numbers = [np.full(1, place, np.float32) for place, _ in enumerate(taken)]
+    result, *rest = tj.compile(found)(given, *numbers)
+    np.testing.assert_array_equal(result, tj.compile(graph)(given))
+    np.testing.assert_allclose(np.concatenate(rest), np.tanh(np.concatenate(numbers)), rtol=1e-5)

@@ -8,6 +8,21 @@ from dataclasses import replace
 from tosajit.graph import Block, Node
 
 
+class NewNames(dict[str, str]):
+    """Names for new tensors of a block, by those they should have: longer ones where these are taken."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        self.taken = block.values
+
+    def __missing__(self, wanted: str) -> str:
+        name = wanted
+        while name in self.taken:
+            name += "_"
+        self[wanted] = name
+        return name
+
+
 def with_names(block: Block, pairs: Iterable[tuple[str, str]], suffix: str) -> Block:
     """The block whose tensors have the names of those that they are in another form, if these are not there.
 

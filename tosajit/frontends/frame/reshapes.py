@@ -16,7 +16,7 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
-from tosajit.frontends.frame.names import with_inputs, with_names
+from tosajit.frontends.frame.names import NewNames, with_inputs, with_names
 from tosajit.frontends.frame.prune import pruned
 from tosajit.frontends.frame.turns import ALONG, elementwise
 from tosajit.graph import Block, Graph, Node, Region, Value
@@ -49,7 +49,7 @@ class _Walk:
     """A block, node by node."""
 
     def __init__(self, block: Block, moving: int) -> None:
-        self.given, self.moving = block, moving
+        self.given, self.moving, self.names = block, moving, NewNames(block)
         self.values = {name: block.values[name] for name in block.inputs}
         self.nodes: list[Node] = []
         self.held: dict[str, str] = {}
@@ -107,9 +107,7 @@ class _Walk:
 
     def _flat(self, output: str, shape: Shape) -> str:
         """The name of a result that gets its own shape where that is needed."""
-        flat = output + _FLAT
-        while flat in self.given.values or flat in self.values:
-            flat += _FLAT
+        flat = self.names[output + _FLAT]
         self.values[flat] = replace(self.given.values[output], name=flat, shape=shape)
         self.held[output] = flat
         return flat
@@ -198,7 +196,7 @@ class _Walk:
         for place, one in zip(before, places, strict=True):
             ones[place] = int(value.data[one])
         data = np.array(ones, value.data.dtype)
-        return self._held(f"{name}/as_{'x'.join(map(str, ones))}", data, value)
+        return self._held(self._as_name(name, ones), data, value)
 
     def _is_there(self, name: str, shape: Shape) -> bool:
         """Whether a tensor need not be reshaped."""
@@ -210,13 +208,16 @@ class _Walk:
         if shape == self._shape(source):
             return source
         if value.data is not None:
-            return self._held(f"{name}/as_{'x'.join(map(str, shape))}", value.data.reshape(shape), value)
+            return self._held(self._as_name(name, shape), value.data.reshape(shape), value)
         if shape == self._shape(name):
             return self._needed(name)
-        found = f"{name}/as_{'x'.join(map(str, shape))}"
+        found = self._as_name(name, shape)
         if found not in self.values:
             self._reshape(source, replace(self.given.values[name], name=found, shape=shape))
         return found
+
+    def _as_name(self, name: str, shape: Sequence[int]) -> str:
+        return self.names[f"{name}/as_{'x'.join(map(str, shape))}"]
 
     def _base(self, name: str) -> str:
         return self.held.get(name, name)
@@ -254,7 +255,7 @@ class _Walk:
     def _reshape(self, source: str, result: Value) -> None:
         """Write a reshape."""
         extents = result.shape or ()
-        name = f"{result.name}/shape_{'x'.join(map(str, extents))}"
+        name = self.names[f"{result.name}/shape_{'x'.join(map(str, extents))}"]
         shape = Value(name, SHAPE, (len(extents),), np.array(extents, np.int64))
         if name not in self.values:
             self._write_constant(shape)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tosajit.dtypes import SHAPE
-from tosajit.frontends.frame.names import with_inputs, with_names
+from tosajit.frontends.frame.names import NewNames, with_inputs, with_names
 from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.operator import Operator
 from tosajit.operators import (
@@ -70,7 +70,7 @@ class _Walk:
     """A block, node by node."""
 
     def __init__(self, block: Block, reshaping: int) -> None:
-        self.given, self.reshaping = block, reshaping
+        self.given, self.reshaping, self.names = block, reshaping, NewNames(block)
         self.values = {name: block.values[name] for name in block.inputs}
         self.nodes: list[Node] = []
         self.held: dict[str, tuple[str, Order]] = {}
@@ -118,7 +118,7 @@ class _Walk:
             shapes = rest[:1] if isinstance(operator, PAD) else rest
             rest = [self._shape(name, order, width) for name in shapes] + rest[len(shapes) :]
         (output,) = node.outputs
-        turned = output + _SUFFIX
+        turned = self.names[output + _SUFFIX]
         self.values[turned] = replace(
             self.given.values[output], name=turned, shape=self._extents(output, order)
         )
@@ -150,7 +150,7 @@ class _Walk:
         if not are_neighbours:
             source = self._joined(name, [place for one in sequence for place in groups[one][0]])
         places = [place for one in sequence for place in groups[one][1]]
-        turned = output + _SUFFIX
+        turned = self.names[output + _SUFFIX]
         extents = tuple(behind[place] for place in places)
         self._reshape(source, replace(self.given.values[output], name=turned, shape=extents))
         self.held[output] = turned, tuple(places.index(place) for place in range(len(behind)))
@@ -159,7 +159,7 @@ class _Walk:
     def _joined(self, name: str, places: Sequence[int]) -> str:
         """A tensor in another order, in which dimensions that a reshape joins are neighbours."""
         source, order = self._base(name)
-        found = f"{name}{_SUFFIX}_for_{'_'.join(map(str, places))}"
+        found = self.names[f"{name}{_SUFFIX}_for_{'_'.join(map(str, places))}"]
         if found not in self.values:
             value = self.given.values[name]
             assert value.shape is not None
@@ -172,7 +172,7 @@ class _Walk:
     def _reshape(self, source: str, result: Value) -> None:
         """Write a reshape."""
         extents = result.shape or ()
-        name = f"{result.name}/shape_{'x'.join(map(str, extents))}"
+        name = self.names[f"{result.name}/shape_{'x'.join(map(str, extents))}"]
         shape = Value(name, SHAPE, (len(extents),), np.array(extents, np.int64))
         if name not in self.values:
             self._constant(shape, CONST_SHAPE())
@@ -208,7 +208,7 @@ class _Walk:
         if value.data.size == 1:
             return name
         back = [order.index(place) for place in range(len(order))]
-        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, back))}"
+        turned = self.names[f"{name}{_SUFFIX}_{'_'.join(map(str, back))}"]
         if turned not in self.values:
             data = np.ascontiguousarray(value.data.transpose(back))
             data.flags.writeable = False
@@ -221,7 +221,7 @@ class _Walk:
 
     def _reshaped(self, name: str, source: str, order: Order) -> str:
         """Such a tensor before it would be transposed."""
-        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"
+        turned = self.names[f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"]
         if turned not in self.values:
             extents = self._extents(name, order)
             self._reshape(source, replace(self.given.values[name], name=turned, shape=extents))
@@ -232,7 +232,7 @@ class _Walk:
         data = self.given.values[name].data
         assert data is not None
         rows = data.reshape(len(order), width)
-        turned = f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"
+        turned = self.names[f"{name}{_SUFFIX}_{'_'.join(map(str, order))}"]
         if turned not in self.values:
             moved = np.empty_like(rows)
             moved[list(order)] = rows
