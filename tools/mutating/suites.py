@@ -43,6 +43,7 @@ ARRAYS = (
     "tests/test_zero_points.py",
     "tests/test_host.py",
     "tests/test_contract_kernels.py",
+    "tests/test_winograd.py",
     "tests/test_float_contractions.py",
     "tests/test_float_depthwise.py",
     "tests/test_transposing.py",
