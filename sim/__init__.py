@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         MemoryMode,
         OffChip,
         OperatingPoint,
+        Pages,
         Planner,
         ReductionUnit,
         Scratchpad,
@@ -50,7 +51,8 @@ _WHERE = {
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
     "sim.machine.parts": (
-        "Dma Energy MemoryMode OffChip OperatingPoint Planner ReductionUnit Scratchpad Topology VectorUnit"
+        "Dma Energy MemoryMode OffChip OperatingPoint Pages Planner ReductionUnit Scratchpad Topology"
+        " VectorUnit"
     ),
     "sim.report": "CoresReport Report ReportError",
     "sim.streams": "Stream",
@@ -62,7 +64,7 @@ __all__ = [
     "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
     "Topology",
     "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
-    "Planner", "Energy", "OperatingPoint",
+    "Planner", "Energy", "OperatingPoint", "Pages",
     "CoresReport", "Report", "Stream",
     "Space", "Range",
     "MachineError", "MachineFileError", "MachineWarning", "ReportError", "SpaceError", "UnknownMachineError",

@@ -17,7 +17,7 @@ from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.sections import Run
 from sim.events.state import LOAD, OFFCHIP
-from sim.events.tiles import rows_and_run
+from sim.events.tiles import rows_and_run, span_of
 from sim.machine.machine import Machine
 from tiling.choose import Estimate, Price
 from tiling.expr import BYTES
@@ -104,9 +104,9 @@ class _Estimator:
                 continue
             write = number >= reads
             count, share = _count(section, image)
-            rows, run, size = _transfer(access, image, operands[access.operand])
-            time = self.transfers.cycles(rows, run, write)
-            offchip += self.transfers.port_cycles(rows, run) * count * share
+            rows, run, size, span = _transfer(access, image, operands[access.operand])
+            time = self.transfers.cycles(rows, run, write, span)
+            offchip += self.transfers.port_cycles(rows, run, span) * count * share
             pad += cycles_of(size, self.transfers.inside) * count * share
             far_bytes += size * count * share
             near_bytes += size * count * share
@@ -148,7 +148,7 @@ class _Estimator:
                         slow = max(slow, size)
                 else:
                     near, stream = near + size, max(stream, size)
-            by_far, by_near = cycles_of(far, self.transfers.rate), cycles_of(near, self.transfers.inside)
+            by_far, by_near = cycles_of(far, self.rates.offchip), cycles_of(near, self.transfers.inside)
             unit, offchip, pad = work.unit, offchip + count * by_far, pad + count * by_near
             far_bytes, near_bytes = far_bytes + count * far, near_bytes + count * near
             one = max(by_near, cycles_of(stream, self.port)) + self.latency[1] if near else 0
@@ -191,10 +191,11 @@ def _count(section: Section, image: Image) -> tuple[int, float]:
     return count, share
 
 
-def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int]:
-    """Rows and bytes of a row of a full box in the memory, and its bytes."""
+def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int, int]:
+    """Rows and bytes of a row of a full box in the memory, its bytes, and those that it spans."""
     if operand.stored_bytes is not None and operand.kind == "constant":
         size = operand.stored(image.bytes)
-        return 1, size, size
+        return 1, size, size, size
     rows, run = rows_and_run(access, image, image.shape)
-    return rows, run * BYTES[access.type], image.bytes
+    element = BYTES[access.type]
+    return rows, run * element, image.bytes, span_of(access, image, image.shape) * element

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost.arrays import ClosedForm, costs_of
+from sim.cost.pages import streamed_rate
 from sim.cost.prices import Prices
 from sim.cost.transfer import far_rate
 from sim.machine.machine import Machine
@@ -80,14 +81,15 @@ def closed_form(machine: Machine) -> ClosedForm[Any] | None:
 def _figures(machine: Machine) -> tuple[float, ...]:
     far, pad, dma = machine.offchip, machine.scratchpad, machine.dma
     memory, energy, array, infinite = machine.memory, machine.energy, machine.array, float("inf")
-    bandwidth, width, rate = far.bandwidth_bytes_per_second, pad.bytes_per_cycle, far_rate(machine)
+    streamed, width, rate = streamed_rate(machine), pad.bytes_per_cycle, far_rate(machine)
+    missed = 0 if far.pages is None else far.pages.miss_cycles
     form, prices = closed_form(machine), Prices.of(machine)
     return (
         machine.clock_hz,
         machine.cores,
-        infinite if bandwidth is None else bandwidth / machine.clock_hz,
-        far.read_latency_cycles,
-        far.write_latency_cycles,
+        infinite if streamed is None else streamed,
+        far.read_latency_cycles + missed,
+        far.write_latency_cycles + missed,
         far.burst_bytes,
         pad.bytes,
         infinite if width is None else width * min(pad.banks, pad.ports) / pad.ports,

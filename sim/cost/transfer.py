@@ -7,36 +7,51 @@ enough to cover the latency, they come in waves of one latency each.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil
 
 from sim.cost.arrays import costs_of
+from sim.cost.pages import opened, port_cycles, streamed_rate
 from sim.machine.machine import Machine
 
 
 class Transfers:
     """The DMA of a machine, its figures looked up once."""
 
-    __slots__ = ("burst", "inside", "outstanding", "rate", "read_latency", "setup", "write_latency")
+    __slots__ = ("burst", "inside", "outstanding", "pages", "rate", "read_latency", "setup", "write_latency")
 
     def __init__(self, machine: Machine) -> None:
         self.setup, self.outstanding = machine.dma.setup_cycles, machine.dma.outstanding_requests
         self.burst, self.rate = machine.offchip.burst_bytes, machine.offchip_bytes_per_cycle
-        self.read_latency = machine.offchip.read_latency_cycles
-        self.write_latency = machine.offchip.write_latency_cycles
+        self.pages = machine.offchip.pages
+        missed = 0 if self.pages is None else self.pages.miss_cycles
+        self.read_latency = machine.offchip.read_latency_cycles + missed
+        self.write_latency = machine.offchip.write_latency_cycles + missed
         self.inside = scratchpad_rate(machine)
 
-    def cycles(self, rows: int, run_bytes: int, write: bool) -> int:
-        """How long a channel is busy with the transfer when it has the memories to itself."""
+    def cycles(self, rows: int, run_bytes: int, write: bool, span: int | None = None) -> int:
+        """How long a channel is busy with the transfer when it has the memories to itself.
+
+        `span` is how many bytes there are from the first to the last of the runs, if that is known.
+        """
         if not rows or not run_bytes:
             return 0
         latency = self.write_latency if write else self.read_latency
         waves = -(-rows * -(-run_bytes // self.burst) // self.outstanding)
-        data = max(self.port_cycles(rows, run_bytes), cycles_of(rows * run_bytes, self.inside))
+        data = max(self.port_cycles(rows, run_bytes, span), cycles_of(rows * run_bytes, self.inside))
         return self.setup + max(latency + data, latency * waves)
 
-    def port_cycles(self, rows: int, run_bytes: int) -> int:
+    def port_cycles(self, rows: int, run_bytes: int, span: int | None = None) -> int:
         """How much of the off-chip memory's time it takes."""
-        return cycles_of(rows * -(-run_bytes // self.burst) * self.burst, self.rate)
+        size = rows * -(-run_bytes // self.burst) * self.burst
+        if self.pages is None:
+            return cycles_of(size, self.rate)
+        data = Fraction(0) if self.rate is None else size / Fraction(self.rate)
+        return port_cycles(self.pages, data, self.opened(rows, run_bytes, span))
+
+    def opened(self, rows: int, run_bytes: int, span: int | None = None) -> int:
+        """How many pages of the off-chip memory it opens, if that has any."""
+        return 0 if self.pages is None else opened(self.pages, rows, run_bytes, span)
 
 
 def transfer_cycles(machine: Machine, rows: int, run_bytes: int, write: bool) -> int:
@@ -62,7 +77,7 @@ def far_rate(machine: Machine, scales: bool = False) -> float | None:
 
     An array may have channels of its own, for weights and for their `scales`.
     """
-    latency, rate = machine.offchip.read_latency_cycles, machine.offchip_bytes_per_cycle
+    latency, rate = machine.offchip.read_latency_cycles, streamed_rate(machine)
     if not latency:
         return rate
     array = machine.array

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sim.cost.pages import streamed_rate
 from sim.cost.reach import scales
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
 from sim.cost.work import Work
@@ -24,7 +25,7 @@ from sim.events.state import (
     UNITS,
     WEIGHTS,
 )
-from sim.events.tiles import Tiles, rows_and_run
+from sim.events.tiles import Tiles, rows_and_run, span_of
 from sim.machine.machine import Machine
 from sim.report.values import DataKind
 from tiling.choose import weights_of
@@ -72,7 +73,7 @@ class Rates:
         return Rates(
             machine,
             transfers,
-            transfers.rate,
+            streamed_rate(machine),
             transfers.inside,
             port_rate(machine),
             far_rate(machine),
@@ -92,6 +93,8 @@ class Moved:
     offchip: int
     pad: int
     bytes: int
+    opened: int = 0
+    """Pages of the off-chip memory."""
 
 
 NOTHING = Moved(0, 0, 0, 0)
@@ -255,16 +258,20 @@ class SectionModel:
             element = BYTES[slot.access.type]
             operand = self.operands[slot.number]
             size = operand.stored(rows * run * element)
+            span: int | None
             if operand.stored_bytes is not None and operand.kind == "constant":
                 rows, run_bytes = (1, size) if size else (0, 0)
+                span = size
             else:
                 run_bytes = run * element
+                span = span_of(slot.access, slot.image, box) * element if self.rates.transfers.pages else None
             write, transfers = slot.number >= self.writes_from, self.rates.transfers
             known = slot.cache[key] = Moved(
-                transfers.cycles(rows, run_bytes, write),
-                transfers.port_cycles(rows, run_bytes),
+                transfers.cycles(rows, run_bytes, write, span),
+                transfers.port_cycles(rows, run_bytes, span),
                 cycles_of(size, self.rates.pad),
                 size,
+                transfers.opened(rows, run_bytes, span),
             )
         return known
 

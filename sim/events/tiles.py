@@ -133,6 +133,12 @@ def rows_and_run(access: Access, image: Image, box: Sequence[int]) -> tuple[int,
     return prod(box[:position]), run
 
 
+def span_of(access: Access, image: Image, box: Sequence[int]) -> int:
+    """How many elements there are from the first to the last of a box in the memory."""
+    rows = zip(box, access.strides, _steps(access, image), strict=True)
+    return 1 + sum((extent - 1) * stride * step for extent, stride, step in rows)
+
+
 def _steps(access: Access, image: Image) -> tuple[int, ...]:
     return image.steps or (1,) * len(access.shape)
 

@@ -56,6 +56,8 @@ class Totals:
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
+                if moved.opened:
+                    detail["pages_opened"] += moved.opened * count
                 traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
                 traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
         found = {k: n for k, n in traffic.items() if n}

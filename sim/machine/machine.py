@@ -23,6 +23,7 @@ from sim.machine.parts import (
     MemoryMode,
     OffChip,
     OperatingPoint,
+    Pages,
     Part,
     Planner,
     ReductionUnit,
@@ -110,6 +111,8 @@ class Machine(Part):
             "memory.activations",
             "flash cannot be written while a program runs; use scratchpad, or another offchip.kind",
         )
+        if self.offchip.pages is not None:
+            yield from self._page_rules(self.offchip.pages)
         if array is not None:
             yield from array.rules(1 if self.topology else self.cores)
         if self.topology is not None:
@@ -119,6 +122,20 @@ class Machine(Part):
             rate is not None and rate > MOST_BYTES_PER_CYCLE,
             "offchip.bandwidth_bytes_per_second",
             f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; null is unlimited",
+        )
+
+    def _page_rules(self, pages: Pages) -> Iterator[tuple[bool, str, str]]:
+        """What pages ask of the rest."""
+        yield (
+            self.offchip.kind != "dram",
+            "offchip.pages",
+            f"{self.offchip.kind} has no pages to open; set it to null, or offchip.kind to dram",
+        )
+        interval = pages.refresh_interval_cycles
+        yield (
+            interval is not None and pages.refresh_cycles >= interval,
+            "offchip.pages.refresh_cycles",
+            f"a refresh of {pages.refresh_cycles} cycles each {interval} leaves no time for data",
         )
 
     def _topology_rules(self, topology: Topology) -> Iterator[tuple[bool, str, str]]:

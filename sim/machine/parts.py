@@ -80,6 +80,24 @@ class Part(BaseModel):
         return type(self)(**{**fields, **(update or {})})
 
 
+class Pages(Part):
+    """Pages of a DRAM, the banks that open them, and refresh."""
+
+    bytes: Annotated[int, Figure("a size", "a page has", 16, 1 << 20, 2048, "bytes", power_of_two=True)] = (
+        2048
+    )
+    """Of all chips together."""
+    banks: Annotated[int, count("a DRAM has", 1024, 8, "banks")] = 8
+    miss_cycles: Cycles = 0
+    """What data of a page that is not open take beyond the latency: to close one page and open another."""
+    refresh_interval_cycles: (
+        Annotated[int, count("it takes", 10**9, 7800, "cycles from one to the next")] | None
+    ) = None
+    """From one refresh to the next; None for no refresh."""
+    refresh_cycles: Cycles = 0
+    """In which the memory gives nothing, each time."""
+
+
 class OffChip(Part):
     """The large memory behind the DMA."""
 
@@ -92,6 +110,8 @@ class OffChip(Part):
     outstanding_reads: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
     """Bursts that may be under way at a time, per port; None for as many as the DMA has."""
     outstanding_writes: Annotated[int, count("a memory has", 1 << 16, 16, "requests in flight")] | None = None
+    pages: Pages | None = None
+    """None for a memory to which all addresses are alike."""
 
 
 class Scratchpad(Part):

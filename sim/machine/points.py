@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Protocol
 
-from sim.machine.parts import Energy, OffChip, OperatingPoint, Topology
+from sim.machine.parts import Energy, OffChip, OperatingPoint, Pages, Topology
 
 ON_CHIP = ("mac", "operation", "scratchpad_byte")
 """What takes its energy from the supply that changes."""
@@ -58,16 +58,30 @@ def at_point(machine: Stated, point: OperatingPoint) -> Mapping[str, Any]:
     changed["leakage_watts"] = energy.leakage_watts * supply if leakage is None else leakage
     names = ("read_latency_cycles", "write_latency_cycles")
     latencies = {name: ceil(getattr(far, name) * faster) for name in names}
+    changes: dict[str, Any] = {**latencies, "pages": _pages_at(far.pages, faster)}
     network = machine.topology
     if network is not None:
         network = network.model_copy(update={"hop_latency_cycles": ceil(network.hop_latency_cycles * faster)})
     return {
         "clock_hz": point.clock_hz,
-        "offchip": far.model_copy(update=latencies),
+        "offchip": far.model_copy(update=changes),
         "energy": energy.model_copy(update={**changed, "volts": point.volts}),
         "topology": network,
         "launch_overhead_cycles": ceil(machine.launch_overhead_cycles * faster),
     }
+
+
+def _pages_at(pages: Pages | None, faster: Fraction) -> Pages | None:
+    if pages is None:
+        return None
+    interval = pages.refresh_interval_cycles
+    return pages.model_copy(
+        update={
+            "miss_cycles": ceil(pages.miss_cycles * faster),
+            "refresh_cycles": ceil(pages.refresh_cycles * faster),
+            "refresh_interval_cycles": None if interval is None else max(1, int(interval * faster)),
+        }
+    )
 
 
 def point_rules(machine: Stated) -> Iterator[tuple[bool, str, str]]:
