@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.cost.forms import Form, form_of
+from sim.cost.geometry import geometry, skipped_macs
 from sim.cost.vector import along_lanes, move_runs
 from tiling.cascade import HELD_BYTES
 from tiling.choose import LARGE, weights_of
@@ -220,7 +221,8 @@ def _product(form: Form) -> tuple[int, ...]:
 
 def _skipped(nest: Nest) -> int:
     pruned = nest.verb == "contract" and any(access.pruned for access in nest.reads)
-    return prod(nest.extents) // 2 if pruned else 0
+    shape = geometry(nest, nest.extents) if pruned else None
+    return 0 if shape is None else skipped_macs(shape)
 
 
 def _operations(form: Form) -> int:

@@ -114,6 +114,16 @@ def contracts_constant(nest: Nest) -> bool:
     return roles.depthwise
 
 
+def kept(channels: int) -> int:
+    """How many of so many channels are used where two of each four are skipped."""
+    return channels // 4 * 2 + min(channels % 4, 2)
+
+
+def skipped_macs(shape: Geometry) -> int:
+    """Products of a tile whose weights are skipped where two of each four are."""
+    return shape.macs // shape.in_channels * (shape.in_channels - kept(shape.in_channels))
+
+
 def _geometry(nest: Nest, tile: tuple[int, ...], roles: Contraction) -> Geometry:
     access, weights = nest.reads[roles.data], None if roles.weights is None else nest.reads[roles.weights]
 

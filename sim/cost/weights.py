@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from sim.arrays import Array
-from sim.cost.geometry import contracts_constant, geometry, roles_of
+from sim.cost.geometry import contracts_constant, geometry, kept, roles_of
 from sim.machine.machine import Machine
 from tiling.nest import Nest
 
@@ -64,8 +64,8 @@ def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine
 
 
 def _packed(array: Array) -> int:
-    kept: int = array.size // array.shape[-1] * -(-array.shape[-1] // 4) * 2
-    return min(array.nbytes, kept * array.itemsize + -(-kept // 4))
+    count: int = array.size // array.shape[-1] * kept(array.shape[-1])
+    return min(array.nbytes, count * array.itemsize + -(-count // 4))
 
 
 def coding(machine: Machine) -> str:

@@ -124,6 +124,16 @@ def test_reports_count_what_is_skipped_and_what_is_moved(mode: Any) -> None:
     assert report.cycles < plain.cycles
 
 
+@pytest.mark.parametrize("machine", ["dot-256", "ethos-u85-256"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 5, 6, 7, 66])
+def test_what_is_skipped_are_zeros_of_the_weights(machine: str, channels: int) -> None:
+    """Of a last group of fewer than four channels, at most those beyond two."""
+    changes = DOT if machine == "dot-256" else {}
+    report = tj.simulate(network(weights(16, 3, channels, True), 8), sim.machine(machine).replace(changes))
+    kept = sum(min(2, channels - first) for first in range(0, channels, 4))
+    assert report.macs == 8 * 8 * 16 * 9 * kept
+
+
 def test_explorations_count_the_same_energy() -> None:
     machine, graph = sim.machine("dot-256"), network(weights(64, 3, 64, True), 16)
     found = tj.explore(graph, tj.Space(machine, {"array.sparsity": ["none", "2:4"]}), workers=0)

@@ -41,8 +41,8 @@ def is_pruned(array: Array) -> bool:
 
 
 def _along_channels(nest: Nest, roles: Contraction, array: Array) -> bool:
-    """Whether the last dimension of the weights is what products add up over."""
-    if not array.size or not array.ndim:
+    """Whether the last dimension of the weights is what products add up over, and has some to skip."""
+    if not array.size or not array.ndim or array.shape[-1] <= KEPT:
         return False
     inner = [
         axis.extent

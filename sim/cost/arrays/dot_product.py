@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sim.cost.arrays.kind import ArrayCosts, Task, Words, ceil_div, costs_for
-from sim.cost.geometry import Geometry, geometry
+from sim.cost.geometry import Geometry, geometry, kept
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.work import Work
 from sim.machine.arrays import DotProduct
@@ -110,7 +110,7 @@ def _atoms_lanes(found: Ladder, array: DotProduct, tile: Geometry, layer: Geomet
 def atoms_of(array: DotProduct, found: Geometry, skips: bool = False) -> Atoms:
     """The atomic operations of a product; `skips` if they are of two of each four channels."""
     high, wide = found.kernel
-    channels = ceil_div(found.in_channels, 2) if skips else found.in_channels
+    channels = kept(found.in_channels) if skips else found.in_channels
     if found.kind == "depthwise":
         groups, filters = found.groups, found.columns
         if array.depthwise == "single":

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sim.cost.datapath import Datapath
 from sim.cost.forms import Form
+from sim.cost.geometry import geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.support import ArrayRate
 from sim.cost.vector import operations, result_cycles
@@ -107,7 +108,8 @@ class Task:
         """
         results, of_results = result_cycles(self.path, self.form, self.tile)
         macs = prod(self.product)
-        skipped = macs // 2 if self.skips else 0
+        shape = geometry(self.form.nest, self.tile) if self.skips else None
+        skipped = 0 if shape is None else skipped_macs(shape)
         return Work(
             "array",
             max(1, cycles, results),

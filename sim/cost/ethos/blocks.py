@@ -22,7 +22,7 @@ from sim.cost.ethos.passes import (
 )
 from sim.cost.ethos.passes import work as pass_work
 from sim.cost.ethos.stages import Stage, stages_of
-from sim.cost.geometry import Geometry, contracts_constant, geometry
+from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.reach import reaches, scales
 from sim.cost.work import Work
@@ -41,7 +41,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
     after, _ = chains(hardware, memory, stages.after, tile, behind)
     passes = before + after + transposed(hardware, memory, nest, tile)
     macs = shape.macs if nest.verb == "contract" else 0
-    skipped = macs // 2 if layer.pruned and layer.sparse else 0
+    skipped = skipped_macs(shape) if layer.pruned and layer.sparse else 0
     return Work(
         "array",
         cycles.total * repeats + passes,
