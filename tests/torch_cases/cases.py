@@ -49,7 +49,100 @@ def cases() -> dict[str, Case]:
         **core(),
         **sampled(),
         **losses(),
+        **complexes(),
+        **spectra(),
+        **bags(),
     }
+
+
+def complexes() -> dict[str, Case]:
+    """Complex numbers inside, pairs of real ones outside."""
+    x, y, pairs = real(3, 4), real(3, 4), real(3, 4, 2)
+    made, seen, of = torch.complex, torch.view_as_real, torch.view_as_complex
+    turns = torch.polar(torch.ones(3, 4), 0.3 * torch.arange(12.0).reshape(3, 4))
+    return {
+        "complex_pairs": (lambda a: seen(of(a) * of(a.flip(0))), (pairs,)),
+        "complex_turns": (lambda a: seen(of(a) * turns[None, :, None][0]).flatten(1), (real(3, 3, 4, 2),)),
+        "complex_polar": (lambda a, b: seen(torch.polar(a.abs(), b)), (x, y)),
+        "complex_parts": (lambda a, b: (made(a, b).real, made(a, b).imag, made(a, b).abs()), (x, y)),
+        "complex_angle": (lambda a, b: made(a, b).angle(), (x, y)),
+        "complex_conj": (lambda a, b: seen((made(a, b).conj() * 2j).clone()), (x, y)),
+        "complex_div": (lambda a, b: seen(made(a, b) / made(b + 3, a) + 1 / made(a + 3, b) / 2), (x, y)),
+        "complex_real": (lambda a, b: seen(made(a, b) * a + b - 1j), (x, y)),
+        "complex_exp": (lambda a, b: seen(made(a, b).exp() + made(a, b).log()), (x, y)),
+        "complex_mm": (lambda a, b: seen(made(a, b) @ made(b, a).mT), (x, y)),
+        "complex_einsum": (lambda a, b: seen(torch.einsum("ij,kj->ik", made(a, b), made(b, a))), (x, y)),
+        "complex_moved": (
+            lambda a, b: seen(torch.cat([made(a, b)[1:].T.reshape(2, 4), made(b, a).roll(1, 0)[:2]]).sum(0)),
+            (x, y)),
+        "complex_cast": (lambda a: seen(a.to(torch.complex64) + made(a, a)), (x,)),
+        "complex_log": (lambda a, b: (made(a, b) * made(a, b)).log().imag, (positive(3), positive(3))),
+    }  # fmt: skip
+
+
+def spectra() -> dict[str, Case]:
+    x, image, fft, seen = real(3, 8), real(2, 6, 5), torch.fft, torch.view_as_real
+    window = torch.hann_window(16)
+    return {
+        "fft": (lambda a: seen(fft.fft(a)), (x,)),
+        "fft_ortho": (lambda a: seen(fft.ifft(fft.fft(a, n=11, norm="ortho"))), (x,)),
+        "fft_mixed": (lambda a: fft.fft(fft.fft(a, dim=-1), dim=-2).real, (image,)),
+        "fft2": (lambda a: fft.fft2(a).abs(), (image,)),
+        "fftn": (lambda a: seen(fft.fftshift(fft.fftn(a))), (image,)),
+        "rfft": (lambda a: seen(fft.rfft(a)), (x,)),
+        "rfft_odd": (lambda a: fft.rfft(a, n=7, dim=0, norm="forward").abs(), (x,)),
+        "irfft": (lambda a: fft.irfft(fft.rfft(a) * 2j), (x,)),
+        "irfft_odd": (lambda a: fft.irfft(fft.rfft(a), n=5, norm="ortho"), (x,)),
+        "rfft2": (lambda a: fft.irfft2(fft.rfft2(a), s=(6, 5)), (image,)),
+        "hfft": (lambda a: fft.hfft(fft.rfft(a)), (x,)),
+        "fft_long": (lambda a: seen(fft.rfft(a)) + seen(fft.fft(a))[:, :1025], (real(1, 2048),)),
+        "stft": (lambda a: torch.stft(a, 16, 4, window=window, return_complex=True).abs(), (real(2, 64),)),
+    }
+
+
+def bags() -> dict[str, Case]:
+    """Rows that are looked up together, and elements in order."""
+    ids, x, places = whole(3, 5, low=0, high=9), real(3, 4), whole(3, 4, low=0, high=3)
+    found: dict[str, Case] = {
+        f"bag_{mode}": (nn.EmbeddingBag(9, 4, mode=mode), (ids,)) for mode in ("sum", "mean", "max")
+    }
+    ranges, bag = torch.tensor([0, 2, 2, 6]), nn.EmbeddingBag(9, 4, mode="mean")
+    last = nn.EmbeddingBag(9, 4, mode="sum", include_last_offset=True)
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        for own in (True, False):
+            function = partial(torch.scatter_reduce, dim=0, reduce=reduce, include_self=own)
+            combined = partial(lambda f, a, b, c: f(a, index=b, src=c), function)
+            found[f"scatter_{reduce}_{own}"] = combined, (x, places, real(3, 4))
+    return found | {
+        "bag_ranges": (lambda a: bag(a, ranges), (whole(8, low=0, high=9),)),
+        "bag_last": (lambda a: last(a, ranges), (whole(8, low=0, high=9),)),
+        "bag_weights": (
+            lambda a, b: F.embedding_bag(a, bag.weight, per_sample_weights=b, mode="sum"), (ids, real(3, 5))),
+        "kth": (lambda a: tuple(a.kthvalue(2)) + tuple(a.kthvalue(1, 0, True)), (x,)),
+        "median_all": (torch.median, (real(3, 5),)),
+        "log_cumsum": (lambda a: a.logcumsumexp(1), (x,)),
+        "sort_half": (lambda a: tuple(a.sort(-1, descending=True)) + tuple(a.topk(2)), (x.half(),)),
+        "fmax": (torch.fmax, (torch.where(x > 0, real(3, 4), torch.nan), x)),
+        "fmin": (torch.fmin, (x, torch.where(x > 0, real(3, 4), torch.nan))),
+        "ldexp": (torch.ldexp, (x, whole(3, 4, low=-3, high=4))),
+        "triangles": (
+            lambda a: a[torch.tril_indices(3, 4, -1)[1]] + a[torch.triu_indices(3, 2)[0][:3]], (real(4, 2),)),
+        "strided": (lambda a: a.as_strided((3, 2), (1, 2), 1), (x,)),
+        "three": (lambda a, b: (torch.atleast_3d(a), torch.atleast_2d(b)), (x, real(3))),
+        "autocast": (Lowered(), (x,)),
+    }  # fmt: skip
+
+
+class Lowered(nn.Module):  # type: ignore[misc]
+    """Layers whose operands are converted without saying so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm = nn.Linear(4, 4), nn.LayerNorm(4)
+
+    def forward(self, value: Any) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.norm(self.first(value)) @ value.T
 
 
 def losses() -> dict[str, Case]:

@@ -84,6 +84,8 @@ def _of_argument(argument: Argument) -> Any:
             return {"tensor": name}
         case Type():
             return {"type": argument.label}
+        case complex():
+            return {"parts": [argument.real, argument.imag]}
         case Graph():
             return {"graph": _of_graph(argument)}
     return argument
@@ -97,6 +99,8 @@ def _argument(row: Any) -> Argument:
             return Reference(name)
         case {"type": str(label)}:
             return Type(label)
+        case {"parts": [real, imag]}:
+            return complex(real, imag)
         case {"graph": graph}:
             return _graph(graph)
     return row  # type: ignore[no-any-return]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tosajit.frontends.common.layout import transposed
+from dataclasses import dataclass
+
+import numpy as np
+
+from tosajit import ops
+from tosajit.frontends.common.broadcast import expanded
+from tosajit.frontends.common.layout import joined, reshaped, transposed
 from tosajit.tracing.tensor import Tensor
 
 
@@ -15,3 +21,35 @@ def halves(pairs: Tensor) -> Tensor:
 def pairs(halves: Tensor) -> Tensor:
     """Pairs of real and imaginary parts: the opposite of `halves`."""
     return transposed(halves, (*range(1, halves.ndim), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """Complex numbers by their parts; those of real ones have no imaginary part."""
+
+    real: Tensor
+    imag: Tensor | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.real.shape
+
+    @property
+    def imaginary(self) -> Tensor:
+        """The imaginary parts, also where they are zeros."""
+        if self.imag is not None:
+            return self.imag
+        zero: Tensor = ops.const(np.zeros((1,) * self.real.ndim, np.float32))
+        return expanded(zero, self.shape)
+
+    @property
+    def conjugate(self) -> Complex:
+        """The numbers with opposite imaginary parts."""
+        return Complex(self.real, None if self.imag is None else ops.negate(self.imag))
+
+    @property
+    def pairs(self) -> Tensor:
+        """Real and imaginary parts along a last dimension."""
+        shape = (*self.shape, 1)
+        return joined([reshaped(one, shape) for one in (self.real, self.imaginary)], len(self.shape))

@@ -15,6 +15,7 @@ import numpy as np
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.broadcast import aligned
+from tosajit.frontends.common.complex import Complex
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes, declared
 from tosajit.frontends.frame.operand import KNOWN_BY_SHAPES
@@ -91,7 +92,7 @@ def _sources(value: Tensor, trace: Trace) -> list[Tensor]:
 
 def kind_of(value: Value, likely: Sequence[Type]) -> Type:
     """The type of a result: that of its elements; where TOSA's stands for several, the first likely one."""
-    assert not isinstance(value, Scaled | Unsigned | Bounded)
+    assert not isinstance(value, Scaled | Unsigned | Bounded | Complex)
     if isinstance(value, Tensor):
         found = next((kind for kind in likely if DTYPES.get(kind) is value.dtype), None)
         return found or next(kind for kind in _PLAIN if DTYPES[kind] is value.dtype)

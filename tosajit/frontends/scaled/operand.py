@@ -9,12 +9,13 @@ import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.frontends.common.bounded import Bounded
-from tosajit.frontends.frame import operand
+from tosajit.frontends.common.complex import Complex
+from tosajit.frontends.frame import Refused, operand
 from tosajit.frontends.scaled.unsigned import Unsigned
 from tosajit.frontends.scaled.value import Scaled, Weights
 from tosajit.tracing.tensor import Tensor
 
-Value: TypeAlias = "Tensor | Array | Scaled | Unsigned | Bounded"
+Value: TypeAlias = "Tensor | Array | Scaled | Unsigned | Bounded | Complex"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,5 +51,7 @@ class Operand(operand.Operand):
                 return narrow.numbers()
             case Bounded() as open:
                 raise open.refused()
+            case Complex():
+                raise Refused(f"{self.name} has complex numbers, and the operator no form for them")
             case value:
                 return value

@@ -13,6 +13,7 @@ import numpy as np
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.frontends.common.bytes import UNSIGNED, WIDE
+from tosajit.frontends.common.complex import Complex
 from tosajit.frontends.common.layout import constant_of, reshaped
 from tosajit.frontends.common.state import State, state
 from tosajit.frontends.frame import Declaration, Refused
@@ -23,6 +24,8 @@ from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.scaled import Held, Scaled, Unsigned
 from tosajit.frontends.scaled.operand import Value
 from tosajit.frontends.torch import records
+from tosajit.frontends.torch.autocast import converted
+from tosajit.frontends.torch.complexes import on_complex
 from tosajit.frontends.torch.functional import functional
 from tosajit.frontends.torch.integers import on_integers
 from tosajit.frontends.torch.node import Node, Operand, dtype_of
@@ -38,7 +41,7 @@ _INSIDE, _OUTSIDE = {Type.UINT8: WIDE}, {Type.UINT8: INT8}
 _HIGHEST_RANK = LEVELS["8K"].MAX_RANK
 _PLACES = frozenset(("self", "input", "other", "exponent"))
 """Arguments that may be numbers in place of tensors."""
-_NUMBERS = {bool: Type.BOOL, int: Type.INT64, float: Type.FLOAT64}
+_NUMBERS = {bool: Type.BOOL, int: Type.INT64, float: Type.FLOAT64, complex: Type.COMPLEX64}
 
 
 def lowered(program: Program) -> Graph:
@@ -193,7 +196,7 @@ class Walk:
             return False
         label = label_of(record)
         with self.trace.builder.at(label, f"{record.target} {label} (node {record.place})") as rename:
-            found = self._computed(declared, self._node(record))
+            found = self._computed(declared, converted(self._node(record)))
             for place, (output, value) in enumerate(zip(record.outputs, found, strict=False)):
                 name = f"{label}:{place}" if place else label
                 self.values[output.name] = self._kept(name, value, output, rename)
@@ -217,10 +220,12 @@ class Walk:
 
     def _computed(self, declared: Declaration, node: Node) -> tuple[Value | Operand, ...]:
         """The results of a node: folded where they follow from constants, else written as TOSA."""
-        declared.check(1, node.operands[0].type.label if node.operands else None)
         foldable = all(one.is_foldable for one in node.operands)
         with np.errstate(all="ignore"):
-            found = on_integers(node, declared) or declared.results(node, foldable)
+            found = on_complex(node, declared)
+            if found is None:
+                declared.check(1, node.operands[0].type.label if node.operands else None)
+                found = on_integers(node, declared) or declared.results(node, foldable)
         raw = (one.value if isinstance(one, Operand) else one for one in found)
         self.lowering.proportion.fold([one for one in raw if isinstance(one, np.ndarray)])
         return found
@@ -263,6 +268,9 @@ def _named(value: Value, label: str, rename: Any) -> Value:
             return Unsigned.of(_renamed(value.held, label, rename))
         case Held():
             return value.moved(_renamed(value.held, label, rename))
+        case Complex(real, imag):
+            found = None if imag is None else _renamed(imag, f"{label}/imag", rename)
+            return Complex(_renamed(real, f"{label}/real", rename), found)
         case Scaled():
             return value
     return np.asarray(value)

@@ -30,8 +30,8 @@ DTYPES = {
 
 _REMEDIES = {
     Type.FLOAT64: "convert the module: module.float()",
-    Type.COMPLEX64: "compute with real and imaginary parts",
-    Type.COMPLEX128: "compute with real and imaginary parts",
+    Type.COMPLEX64: "take and give pairs of real numbers: torch.view_as_complex and torch.view_as_real",
+    Type.COMPLEX128: "convert the module, and take and give pairs of real numbers",
 }
 _WIDTHS = {
     Type.UINT8: 1, Type.INT8: 2, Type.INT16: 3, Type.UINT16: 4, Type.INT32: 5, Type.UINT32: 6, Type.INT64: 7,

@@ -50,6 +50,11 @@ class Type(Enum):
         """Whether it has fractions."""
         return "float" in self.value
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether it has imaginary parts."""
+        return "complex" in self.value
+
 
 _SPECIAL = {
     "bfloat16": ml_dtypes.bfloat16,

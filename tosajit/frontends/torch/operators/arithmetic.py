@@ -192,6 +192,31 @@ def minimum(node: Node) -> Tensor:
     return ops.minimum(*node.aligned)
 
 
+@elementwise("aten.fmax.default", np.fmax)
+def fmax(node: Node) -> Tensor:
+    """The greater elements of two tensors, or those of which there is a number."""
+    return _of_numbers(node, ops.maximum)
+
+
+@elementwise("aten.fmin.default", np.fmin)
+def fmin(node: Node) -> Tensor:
+    """The lesser elements of two tensors, or those of which there is a number."""
+    return _of_numbers(node, ops.minimum)
+
+
+def _of_numbers(node: Node, choose: Any) -> Tensor:
+    pair = node.aligned
+    found: Tensor = choose(*pair, nan_mode="IGNORE") if pair[0].dtype.is_float else choose(*pair)
+    return found
+
+
+@operator("aten.ldexp.Tensor", types=NUMBERS)
+def ldexp(node: Node, self: Operand, other: Operand) -> Tensor:
+    """Elements times powers of two."""
+    value, exponent = (one.typed(node.type).tensor for one in (self, other))
+    return ops.mul(*aligned(value, power_of(ops.const(number(exponent, 2.0)), exponent)))
+
+
 @elementwise("aten.neg.default aten.negative.default", np.negative)
 def neg(node: Node) -> Tensor:
     """The opposite."""

@@ -94,6 +94,15 @@ def eye(node: Node) -> Array:
     return np.eye(rows, columns, dtype=node.type.storage)
 
 
+@operator("aten.tril_indices.default aten.triu_indices.default", ignored=_UNUSED)
+def triangle(node: Node, row: int, col: int, offset: int = 0) -> Array:
+    """Where a matrix has elements that are not above, or not below, a diagonal."""
+    if row * col > _MOST:
+        raise Refused(f"its {row * col} elements are too many")
+    choose = np.tril if ".tril_" in node.record.target else np.triu
+    return np.array(np.nonzero(choose(np.ones((row, col)), offset))).astype(node.type.storage)
+
+
 def _lower(node: Node, self: Operand, diagonal: int = 0) -> Array:
     return np.tril(self.raw, diagonal)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from itertools import pairwise
+from math import inf, prod
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
+from tosajit.dtypes import INT32, DType
 from tosajit.frontends.common.broadcast import aligned, expanded
+from tosajit.frontends.common.division import divided
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import linear, numbered
-from tosajit.frontends.common.layout import reshaped, sliced, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, sliced, transposed
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.parts import Combine, Parts
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
-from tosajit.frontends.torch.operators import MOVED, NUMBERS, operator
+from tosajit.frontends.torch.operators import MOVED, NUMBERS, REAL, operator
 from tosajit.frontends.torch.records import Type
 from tosajit.tracing.tensor import Tensor
 
@@ -208,9 +210,31 @@ def scatter_reduce(
     node: Node, self: Operand, dim: int, index: Operand, src: Operand, reduce: str, include_self: bool = True
 ) -> Tensor:
     """A tensor with elements combined at indices along one dimension."""
-    if not include_self or reduce not in _COMBINE:
-        raise Refused(f"it combines by {reduce!r}{'' if include_self else ' without its own elements'}")
-    return _combined(self, dim, index, sliced(src.tensor, (0,) * src.rank, index.shape), _COMBINE[reduce])
+    values, base = sliced(src.tensor, (0,) * src.rank, index.shape), self
+    combine = _COMBINE.get("sum" if reduce == "mean" else reduce)
+    if combine is None or (reduce == "mean" and not self.type.is_float):
+        raise Refused(f"it combines {self.type.label} by {reduce!r}")
+    if not include_self:
+        start = _filled(self, _nothing(self.dtype, combine), index.shape)
+        base = node.of(_combined(self, dim, index, start, "update"), self.type)
+    found = _combined(base, dim, index, values, combine)
+    if reduce != "mean":
+        return found
+    ones = node.of(_filled(self, 1, self.shape), self.type)
+    if not include_self:
+        ones = node.of(_combined(ones, dim, index, _filled(self, 0, index.shape), "update"), self.type)
+    return divided(found, _combined(ones, dim, index, _filled(self, 1, index.shape), "add"))
+
+
+def _nothing(dtype: DType, combine: Combine) -> float:
+    """What changes no element that it is combined with."""
+    if combine in ("add", "multiply"):
+        return float(combine == "multiply")
+    least = float(combine == "maximum")
+    if dtype.is_float:
+        return -inf if least else inf
+    most = 1 << dtype.bits - 1
+    return -most if least else most - 1
 
 
 @operator("aten.index_add.default", types=NUMBERS)
@@ -264,6 +288,65 @@ def diagonal(node: Node, self: Operand, offset: int = 0, dim1: int = 0, dim2: in
     start = offset if offset >= 0 else -offset * columns
     places = start + np.arange(node.shape[-1], dtype=np.int32) * (columns + 1)
     return gathered(flat, ops.const(places.astype(np.int32)), flat.ndim - 1)
+
+
+@operator("aten.as_strided.default", types=f"{_ANY} complex64")
+def as_strided(
+    node: Node, self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """Elements at distances of their own, of a tensor whose elements are one behind the other."""
+    if prod(node.shape) > _MOST:
+        raise Refused(f"its {prod(node.shape)} elements are too many")
+    places = np.array(storage_offset or 0, np.int64)
+    for extent, step in zip(size, stride, strict=True):
+        places = places[..., None] + np.arange(extent) * step
+    if places.size and not 0 <= places.min() <= places.max() < prod(self.shape):
+        raise Refused("it sees elements that its operand does not have")
+    flat = reshaped(self.tensor, (-1,))
+    return reshaped(gathered(flat, ops.const(places.reshape(-1).astype(np.int32)), 0), node.shape)
+
+
+_SUM, _MEAN, _MAXIMUM = range(3)
+
+
+@operator("aten._embedding_bag.default aten._embedding_bag_forward_only.default", types=REAL,
+          ignored="scale_grad_by_freq sparse include_last_offset")  # fmt: skip
+def embedding_bag(
+    node: Node,
+    weight: Operand,
+    indices: Operand,
+    offsets: Operand,
+    mode: int = _SUM,
+    per_sample_weights: Operand | None = None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The sum, the mean or the maximum of rows at indices, for each range of these."""
+    bounds = [*offsets.raw.tolist(), indices.shape[0]][: node.shape[0] + 1]
+    if padding_idx >= 0 or mode not in (_SUM, _MEAN, _MAXIMUM):
+        raise Refused("it leaves out rows of padding", "give them weights of zero")
+    if bounds != sorted(bounds) or bounds[-1] > indices.shape[0]:
+        raise Refused("its ranges do not follow each other")
+    rows = gathered(weight.tensor, indices.typed(Type.INT64).tensor, 0)
+    if per_sample_weights is not None:
+        rows = ops.mul(rows, reshaped(per_sample_weights.tensor, (-1, 1)))
+    depth, sizes = node.shape[1], {end - start for start, end in pairwise(bounds)}
+    if len(sizes) == 1 and bounds[0] == 0 and (size := sizes.pop()):
+        bags = reshaped(sliced(rows, (0, 0), (bounds[-1], depth)), (node.shape[0], size, depth))
+        return reshaped(_of_bag(bags, mode), node.shape)
+    none = ops.const(np.zeros((1, depth), weight.dtype.storage))
+    found = [
+        reshaped(_of_bag(reshaped(part(rows, 0, start, end - start), (1, -1, depth)), mode), (1, depth))
+        if end > start else none
+        for start, end in pairwise(bounds)
+    ]  # fmt: skip
+    return joined(found, 0)
+
+
+def _of_bag(rows: Tensor, mode: int) -> Tensor:
+    if mode == _MAXIMUM:
+        return ops.reduce_max(rows, axis=1)
+    found: Tensor = ops.reduce_sum(rows, axis=1)
+    return found if mode == _SUM else ops.mul(found, number(found, 1 / rows.shape[1]))
 
 
 @operator("aten.bucketize.Tensor", types=NUMBERS, ignored="out_int32")

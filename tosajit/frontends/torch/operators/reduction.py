@@ -11,7 +11,7 @@ from tosajit.frontends.common.functions import square_root
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_not_zero, number
 from tosajit.frontends.common.ordering import greatest as greatest_of
-from tosajit.frontends.common.ordering import running_products, running_sums
+from tosajit.frontends.common.ordering import running_log_sums, running_products, running_sums
 from tosajit.frontends.common.pooling import means
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, summed
 from tosajit.frontends.frame import Refused
@@ -126,21 +126,47 @@ def min_along(node: Node, self: Operand, dim: int, keepdim: bool = False) -> tup
 
 
 @operator("aten.topk.default", types=f"{REAL} {WHOLE}", ignored="sorted")
-def topk(node: Node, self: Operand, k: int, dim: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+def topk(node: Node, self: Operand, k: int, dim: int = -1, largest: bool = True) -> tuple[Operand, Operand]:
     """The greatest or least elements along a dimension, and where they are."""
-    return ordered(self.tensor, k, dim, largest)
+    return _in_order(node, self, k, dim, largest)
 
 
 @operator("aten.sort.default aten.sort.stable", types=f"{REAL} {WHOLE}", ignored="stable")
-def sort(node: Node, self: Operand, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+def sort(node: Node, self: Operand, dim: int = -1, descending: bool = False) -> tuple[Operand, Operand]:
     """The elements of a dimension in order, and where they are."""
-    return ordered(self.tensor, self.shape[dim], dim, descending)
+    return _in_order(node, self, self.shape[dim], dim, descending)
 
 
 @operator("aten.argsort.default aten.argsort.stable", types=f"{REAL} {WHOLE}", ignored="stable")
 def argsort(node: Node, self: Operand, dim: int = -1, descending: bool = False) -> Operand:
     """Where the elements of a dimension are in order."""
-    return node.of(ordered(self.tensor, self.shape[dim], dim, descending)[1], node.type)
+    return _in_order(node, self, self.shape[dim], dim, descending)[1]
+
+
+@operator("aten.kthvalue.default", types=f"{REAL} {WHOLE}")
+def kth(node: Node, self: Operand, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Operand, ...]:
+    """The element of a dimension that is the k-th in order, and where it is."""
+    found = _in_order(node, self, k, dim, False)
+    last = (part(one.tensor, dim % self.rank, k - 1, 1) for one in found)
+    return tuple(
+        node.of(reshaped(one, node.shape), other.type) for one, other in zip(last, found, strict=True)
+    )
+
+
+@operator("aten.median.default", types=f"{REAL} {WHOLE}")
+def median_of_all(node: Node, self: Operand) -> Operand:
+    """The element in the middle of all in order, the lesser of two."""
+    flat = node.of(reshaped(self.tensor, (-1,)), self.type)
+    middle = (flat.shape[0] - 1) // 2
+    values, _ = _in_order(node, flat, middle + 1, 0, False)
+    return node.of(reshaped(part(values.tensor, 0, middle, 1), ()), self.type)
+
+
+def _in_order(node: Node, value: Operand, count: int, dim: int, is_down: bool) -> tuple[Operand, Operand]:
+    """The first elements of a dimension in order, and where they are: by float32, where they are shorter."""
+    wide = value.typed(Type.FLOAT32) if value.type.is_float else value
+    values, places = ordered(wide.tensor, count, dim, is_down)
+    return node.of(values, wide.type).typed(value.type), node.of(places, Type.INT64)
 
 
 def ordered(value: Tensor, count: int, dim: int, is_down: bool) -> tuple[Tensor, Tensor]:
@@ -168,6 +194,12 @@ def cumprod(node: Node, self: Operand, dim: int, dtype: Type | None = None) -> T
     """The products of the elements of a dimension up to each of them."""
     value = self.typed(node.type).tensor
     return running_products(value, dim % value.ndim, exclusive=False, reverse=False)
+
+
+@operator("aten.logcumsumexp.default", types="float32")
+def logcumsumexp(node: Node, self: Operand, dim: int) -> Tensor:
+    """The logarithms of the sums of exponentials up to each element of a dimension."""
+    return running_log_sums(self.tensor, dim % self.rank, exclusive=False, reverse=False)
 
 
 @operator("aten.logsumexp.default", types=REAL)

@@ -35,10 +35,3 @@ refuse(
     "TOSA cannot see the bits of a number as another type",
     "convert the numbers",
 )
-refuse(
-    "aten.fft_fft.default aten.fft_rfft.default aten.fft_irfft.default aten.fft_fft2.default "
-    "aten.fft_rfft2.default aten.stft.default aten.istft.default aten.view_as_complex.default "
-    "aten.view_as_real.default aten.complex.default aten.polar.default",
-    "no lowering of complex numbers is written yet",
-    "compute with real and imaginary parts",
-)

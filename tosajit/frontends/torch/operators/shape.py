@@ -18,7 +18,7 @@ from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import MOVED, operator
 from tosajit.tracing.tensor import Tensor
 
-ANY = f"{MOVED} float64"
+ANY = f"{MOVED} float64 complex64"
 
 
 def _reshaped(node: Node) -> Array:
@@ -28,7 +28,8 @@ def _reshaped(node: Node) -> Array:
 @operator(
     "aten.view.default aten.reshape.default aten._unsafe_view.default aten.flatten.using_ints "
     "aten.unflatten.int aten.unsqueeze.default aten.squeeze.default aten.squeeze.dim aten.squeeze.dims "
-    "aten.view_as.default aten.reshape_as.default aten.atleast_1d.default "
+    "aten.view_as.default aten.reshape_as.default aten.atleast_1d.default aten.atleast_2d.default "
+    "aten.atleast_3d.default "
     "aten.ravel.default",
     types=ANY,
     fold=_reshaped,
