@@ -67,7 +67,7 @@ def test_kinds_of_networks_and_machines_have_medians_of_their_own() -> None:
 
 def test_the_page_of_machines_says_how_far_to_trust_them(tmp_path: Path) -> None:
     figures = tuple(Figure("a", cycles, 10, machine="U85, dedicated SRAM") for cycles in (10, 11, 13))
-    ours = (*figures, Figure("b", 90, 10, machine="U85, Vela's schedule"))
+    ours = (*figures, Figure("b", 90, 10, machine="U85, dedicated SRAM, Vela's schedule"))
     path = tmp_path / "machines.md"
     path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nbehind\n")
     for _ in range(2):
