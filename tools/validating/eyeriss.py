@@ -31,18 +31,18 @@ not published. It is read off the table's other columns, none of which is a time
 strips of 13 rows, 168 whole maps or 14), accesses of the global buffer (each pass reads and writes its
 partial sums, which tells how many channels it adds up), and bytes of the DRAM (how often weights and
 inputs are read); the sums of as many filters as 100,000 bytes hold. Nothing is fitted to a time. Below
-it, not judged, the accesses of the global buffer. `tj.simulate` does not use that mapping, but the
-fastest one: where the chip adds up one or two channels a pass, its bus of partial sums, four words a
-cycle, takes two to four times as long as the products, and the planner's passes, which add up more, need
-0.3 to 0.5 of the chip's time; where a tile holds all channels of few filters (the fourth and fifth
-stage), they need 1.3 to 2.0 of it."""
+it, not judged, the accesses of the global buffer, and the energy, whose constant part is fitted on
+AlexNet's power alone. `tj.simulate` does not use that mapping, but the fastest one: where the chip adds
+up one or two channels a pass, its bus of partial sums, four words a cycle, takes two to four times as
+long as the products, and the planner's passes, which add up more, need 0.3 to 0.5 of the chip's time;
+where a tile holds all channels of few filters (the fourth and fifth stage), they need 1.3 to 2.0 of it."""
 
 
 def vgg() -> Table:
     """The layers with the chip's mapping: times and accesses."""
     chip = machine(CHIP)
     assert isinstance(chip.array, RowStationary)
-    judged, accesses, total = [], [], 0.0
+    judged, accesses, total, joules = [], [], 0.0, 0.0
     for fact in rows("eyeriss_vgg16"):
         done = list(parts(fact))
         took = 1e3 * sum(one.total for one in done) / chip.clock_hz
@@ -52,11 +52,24 @@ def vgg() -> Table:
         judged.append(Figure(name, took, measured, "ms", "within", BOUND, "", *KINDS))
         words = sum(one.number * (one.input_words + 2 * one.sum_words) for one in done)
         accessed = words * WORD / MIB
+        joules += 1e-12 * chip.energy.picojoules_per_scratchpad_byte * words * WORD
+        joules += 1e-12 * chip.energy.picojoules_per_mac * _products(fact)
         accesses.append(Figure(f"{name}, global buffer", accessed, float(fact["buffer_mb"]), "MB"))
     whole = sum(float(fact["processing_ms"]) for fact in rows("eyeriss_vgg16"))
     judged.append(Figure("VGG-16, all thirteen", total, whole, "ms", bound=BOUND))
+    joules += 1e-3 * total * chip.energy.leakage_watts
+    spent = sum(
+        1e-6 * float(fact["power_mw"]) * float(fact["processing_ms"]) for fact in rows("eyeriss_vgg16")
+    )
+    accesses.append(Figure("VGG-16, energy without the DRAM", 1e3 * joules, 1e3 * spent, "mJ"))
     columns = ("what", "ours", "measured")
     return Table("Silicon: Eyeriss, VGG-16", TEXT, (*judged, *accesses), columns, "eyeriss-vgg-16")
+
+
+def _products(fact: Facts) -> int:
+    """Of a layer."""
+    size, channels, filters = (int(fact[key]) for key in ("size", "channels", "filters"))
+    return BATCH * size**2 * KERNEL**2 * channels * filters
 
 
 def parts(fact: Facts) -> Iterator[Passes]:
