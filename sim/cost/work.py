@@ -25,3 +25,5 @@ class Work:
     traffic: tuple[int, ...]
     detail: tuple[tuple[str, int], ...] = ()
     """Parts of the estimate worth showing, such as `mac_cycles` and `output_cycles`."""
+    ahead: int = 0
+    """Cycles that a table takes to come, while the section in front is at work."""

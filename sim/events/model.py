@@ -154,7 +154,8 @@ class SectionModel:
         self.slots = (*self.loads, *self.stores)
         self._places()
         self.computes: dict[Classes, Computed] = {}
-        self.unit_name = costs.work(nest, self.tiles.extents(self.tiles.first)).unit
+        first = costs.work(nest, self.tiles.extents(self.tiles.first))
+        self.unit_name, self.ahead = first.unit, first.ahead
         self.unit = UNITS[self.unit_name]
         channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
         self.tracks = (channels[0] if self.unit == LOAD else self.unit_name, *channels)

@@ -131,7 +131,9 @@ class Run:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
         issued = self.launch if self.last is None else self.last.body.started
-        state[SINCE], state[DEPEND] = first.since, max(self._depends(model), issued)
+        began = self.launch if self.last is None else self.last.computed
+        state[SINCE] = first.since
+        state[DEPEND] = max(self._depends(model), issued, began + model.ahead)
         for number, slot in enumerate(model.loads):
             state[slot.ready] = first.filled[number]
             for copy, (low, high) in enumerate(slot.ranges[1:], 1):

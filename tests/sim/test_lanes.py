@@ -132,8 +132,8 @@ def test_cycles_are_apportioned_to_the_last(shares: list[int], total: int, parts
 def test_reports_show_what_lanes_do(tmp_path: Any) -> None:
     made = tj.simulate(tj.samples.load("ds_cnn"), "ethos-u55-128")
     text = str(made)
-    assert "useful 24 %, idle 60 %" in text
-    assert "idle lanes  depthwise 33 %, channels 24 %" in text
+    assert "useful 24 %, idle 62 %" in text
+    assert "idle lanes  depthwise 34 %, channels 25 %" in text
     assert Report.from_json(made.to_json()) == made
     header, *rows = made.to_csv().splitlines()
     place = header.split(",").index("lanes_depthwise")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sim
+import tosajit as tj
 from sim.cost.ethos import blocks, passes
 from sim.cost.ethos.passes import Core
 from sim.cost.ethos.stages import Stages, stages_of
@@ -20,7 +21,7 @@ from tiling.nest import Access, Axis, Nest, Write, identity
 from tosajit import Value, ops, samples, trace
 from tosajit.compiler.options import Options
 from tosajit.compiler.planning import ROOMY
-from tosajit.dtypes import INT8, INT32
+from tosajit.dtypes import FP32, INT8, INT16, INT32, DType
 from tosajit.operators import ABS, ADD, MATMUL, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
 from tosajit.runtime.body import Compute
@@ -88,6 +89,90 @@ def test_a_table_behind_an_addition_is_in_the_same_pass() -> None:
     stages = stages_of(addition(table=True))
     assert kinds(stages) == ["add"]
     assert stages.after[0].table
+
+
+def sigmoid_times(x: Tensor) -> Tensor:
+    """A value times a table of it, both of 8 bits."""
+    factor = ops.rescale(
+        ops.table(x, np.arange(-128, 128, dtype=np.int8)), multiplier=1 << 30, shift=30, dtype=INT32
+    )
+    product = ops.mul(ops.rescale(x, multiplier=1 << 30, shift=30, dtype=INT32), factor)
+    return ops.rescale(product, multiplier=1 << 30, shift=37, dtype=INT8)
+
+
+def test_a_value_times_a_table_of_it_is_looked_up_and_multiplied() -> None:
+    (nest,) = groups(trace(sigmoid_times, Value("x", INT8, (1, 16, 16, 32))))
+    table, product = stages_of(nest).after
+    assert (table.kind, table.table, table.type) == ("copy", True, "i8")
+    assert (product.kind, product.table, product.wide) == ("multiply", False, False)
+
+
+def test_results_that_others_read_too_are_not_sent_through_a_table_on_their_way() -> None:
+    def layer(x: Tensor) -> Tensor:
+        total = ops.conv2d(x, np.ones((32, 1, 1, 16), np.int8))
+        return sigmoid_times(ops.rescale(total, multiplier=1 << 30, shift=38, dtype=INT8))
+
+    (nest,) = groups(trace(layer, Value("x", INT8, (1, 8, 8, 16))))
+    stages = stages_of(nest)
+    assert stages.primary is not None
+    assert not stages.primary.table
+    assert [(stage.kind, stage.table) for stage in stages.after] == [("copy", True), ("multiply", False)]
+
+
+def test_a_float_function_of_8_bits_is_a_table() -> None:
+    def function(x: Tensor) -> Tensor:
+        return ops.cast(ops.exp(ops.cast(x, dtype=FP32) * np.float32(0.1)), dtype=INT8)
+
+    (nest,) = groups(trace(function, Value("x", INT8, (1, 16, 16, 32))))
+    (table,) = stages_of(nest).after
+    assert table.table
+    assert cost(U55, nest).unit == "vector"
+
+
+def test_the_results_of_a_pass_fill_bricks_of_16_channels() -> None:
+    builder = GraphBuilder()
+    sides = [builder.input(name, INT8, (12,)) for name in "ab"]
+    total = builder.add(ADD(), [rescaled(builder, side, True) for side in sides])
+    builder.output(rescaled(builder, total, False))
+    (nest,) = groups(builder.build())
+    # Vela 5.2.0, in a cell of a recurrent network with 12 units.
+    assert cost("ethos-u55-128/high-end-embedded/sram-only", nest).cycles == 24
+    assert cost(U85, nest).cycles == 4
+
+
+@pytest.mark.parametrize(
+    ("machine", "cycles"), [("ethos-u55-128/high-end-embedded/sram-only", 8692), (U85, 8361)]
+)
+def test_a_sum_over_rows_and_columns_is_a_product_with_ones(machine: str, cycles: int) -> None:
+    def total(x: Tensor) -> Tensor:
+        wide = ops.reshape(ops.rescale(x, multiplier=1 << 30, shift=30, dtype=INT32), (400, 16))
+        return ops.reduce_sum(wide, axis=0)
+
+    (nest,) = groups(trace(total, Value("x", INT8, (20, 20, 16))))
+    # Vela 5.2.0, the first operation of a MEAN.
+    assert cost(machine, nest).cycles == pytest.approx(cycles, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("machine", "dtype", "cycles"), [(U55, INT8, 256), (U85, INT8, 256), (U55, INT16, 0), (U85, INT16, 2048)]
+)
+def test_a_table_comes_a_byte_a_cycle(machine: str, dtype: DType, cycles: int) -> None:
+    # Vela 5.2.0, beneath the operation in front; the U55 has functions of 16 bits of its own.
+    entries = np.zeros(256, np.int8) if dtype == INT8 else np.zeros(513, np.int16)
+    (nest,) = groups(trace(lambda x: ops.table(x, entries), Value("x", dtype, (64,))))
+    assert cost(machine, nest).ahead == cycles
+
+
+def test_a_table_is_loaded_while_the_operator_in_front_works() -> None:
+    def network(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        return ops.maximum(a, a), ops.table(b, np.zeros(256, np.int8))
+
+    def waits(size: int) -> int:
+        graph = trace(network, Value("a", INT32, (size,)), Value("b", INT8, (64,)))
+        return tj.simulate(graph, U85).causes.get("dependency", 0)
+
+    assert 200 <= waits(16) <= 256
+    assert waits(4096) == 0
 
 
 def test_an_addition_takes_as_long_as_vela_says() -> None:

@@ -18,6 +18,8 @@ from sim.cost.ethos.passes import (
     chains,
     integer,
     pooled,
+    table_cycles,
+    tables,
     transposed,
 )
 from sim.cost.ethos.passes import work as pass_work
@@ -37,8 +39,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         return pass_work(core, nest, tile)
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape)
-    before, _ = chains(hardware, memory, stages.before, tile, 0)
-    after, _ = chains(hardware, memory, stages.after, tile, behind)
+    before, _ = chains(core, stages.before, tile)
+    after, _ = chains(core, stages.after, tile, behind, cycles.total * repeats)
     passes = before + after + transposed(hardware, memory, nest, tile)
     macs = shape.macs if nest.verb == "contract" else 0
     skipped = skipped_macs(shape) if layer.pruned and layer.sparse else 0
@@ -60,6 +62,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
             ("part_kernel", int(choice.part_kernel)),
             *((("skipped_macs", skipped),) if skipped else ()),
         ),
+        table_cycles(core, stages.before[0]) if stages.before else 0,
     )
 
 
@@ -114,7 +117,7 @@ def _primary(core: Core, nest: Nest, shape: Geometry) -> Primary:
     if isinstance(hardware, Part55) and layer.dynamic:
         cycles, choice = matmul(hardware, shape, layer, memory)
         return Primary(layer, choice, cycles, 1, behind)
-    repeats = shape.groups * (1 if layer.op == "pool" else shape.images)
+    repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
     chained = _chained_rate(hardware, stages.after[:behind])
     choice = chosen(hardware, layer)
     once = layer.output.over(choice.output).area * shape.images == 1
@@ -156,6 +159,10 @@ def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: St
     if shape.weights is not None:
         pruned = isinstance(hardware, Part85) and nest.reads[shape.weights].pruned
         return replace(window, op="convolution", dynamic=not contracts_constant(nest), pruned=pruned)
+    if shape.kind == "window" and shape.op == "add" and plain.bits <= 16 and plain.output_bits >= 32:
+        # Pools cannot write sums: those are products with ones.
+        images = Shape(plain.output.height * shape.images, plain.output.width, plain.output.depth)
+        return replace(window, op="depthwise", output=images, input=of_channels)
     if shape.kind == "window":
         high, wide, depth = window.output
         images = Shape(high * shape.images, wide, depth)
@@ -211,14 +218,14 @@ def _traffic(
     deep = 1 if layer.op in ("depthwise", "pool") else blocks.depth
     source = choice.input.within(layer.input)
     repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
-    constants = scales(nest)
+    constants, looked_up = scales(nest), tables(nest)
     for number, reach in enumerate(reaches(nest)):
         if number == shape.data:
             size = reach.touched(tile)
             fetched = source.area * layer.input.depth * blocks.area * repeats * reach.element
             again = max(size, fetched * shape.groups * shape.images) * deep
             found.append(size if layer.op == "pool" else again)
-        elif number < len(nest.reads) and reach.bytes == reach.element:
+        elif number in looked_up or (number < len(nest.reads) and reach.bytes == reach.element):
             found.append(0)
         elif number in constants or (number == shape.weights and not layer.dynamic):
             found.append(reach.touched(tile) * blocks.area * shape.images)

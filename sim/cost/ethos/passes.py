@@ -8,18 +8,20 @@ from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Memory, layer_cycles
-from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part
+from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part, up
 from sim.cost.ethos.stages import Stage, stages_of
 from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
-from tiling.expr import BYTES
-from tiling.nest import Nest
+from tiling.expr import BYTES, Expr
+from tiling.nest import Indirect, Nest
 
 CHANNELS = 16
 """Of the bricks that feature maps are stored in."""
+ENTRIES, WORDS = 256, 512
+"""Entries of a table for 8 bits, and for 16 bits: values and slopes. Its memory takes a byte a cycle."""
 CHAIN = 4
 """Operations that the U85 does in one go, results going on through a buffer."""
 
@@ -31,6 +33,8 @@ class Core(NamedTuple):
     memory: Memory
     direct: Memory
     """Where weights are used once, and biases with them: if they may be used where they are, it is there."""
+    constants: tuple[float | None, int]
+    """Bytes a cycle and latency of the memory that tables are in."""
 
     @staticmethod
     def of(array: Block, machine: Machine) -> Core:
@@ -40,7 +44,9 @@ class Core(NamedTuple):
         near = Memory(*figures, pad.read_latency_cycles)
         far = mode.direct and mode.weights == "offchip"
         direct = Memory(*figures, machine.offchip.read_latency_cycles) if far else near
-        return Core(part(array.family, array.macs_per_cycle, machine.cores), near, direct)
+        there = machine.offchip_bytes_per_cycle, machine.offchip.read_latency_cycles
+        constants = there if mode.constants == "offchip" else (pad.bytes_per_cycle, pad.read_latency_cycles)
+        return Core(part(array.family, array.macs_per_cycle, machine.cores), near, direct, constants)
 
     def bytes_under_way(self, scales: bool) -> float | None:
         """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""
@@ -55,7 +61,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         return None
     hardware, memory = core.hardware, core.memory
     stages = stages_of(nest).after
-    cycles, counts = chains(hardware, memory, stages, tile, 0)
+    cycles, counts = chains(core, stages, tile)
     cycles += transposed(hardware, memory, nest, tile)
     operations = sum(points(stage, tile) * stage.times for stage in stages)
     return Work(
@@ -64,15 +70,27 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         0,
         0,
         operations,
-        tuple(reach.spread(tile, memory.burst) for reach in reaches(nest)),
+        tuple(
+            0 if number in tables(nest) else reach.spread(tile, memory.burst)
+            for number, reach in enumerate(reaches(nest))
+        ),
         (("passes", counts),),
+        table_cycles(core, stages[0]) if stages else 0,
     )
 
 
 @by_nest
 def integer(nest: Nest) -> bool:
-    """Whether all operands are integers."""
-    return all(access.type[0] in "iu" or access.type == "bool" for access in nest.accesses)
+    """Whether all operands are integers; numbers that only tables are made of need not be."""
+    floats = [access for access in nest.accesses if access.type[0] not in "iu" and access.type != "bool"]
+    if any(access.bytes > BYTES[access.type] for access in floats):
+        return False
+    if not floats:
+        return True
+    stages = stages_of(nest)
+    made = [*stages.before, *stages.after]
+    types = [stage.type for stage in made] + [one.type for stage in made for one in stage.operands]
+    return all(type[0] in "iu" or type == "bool" for type in types)
 
 
 def points(stage: Stage, tile: Sequence[int]) -> int:
@@ -80,17 +98,62 @@ def points(stage: Stage, tile: Sequence[int]) -> int:
     return prod(tile[axis] for axis in stage.axes)
 
 
+def stored(stage: Stage, tile: Sequence[int]) -> int:
+    """Results of a pass with those that fill up the last brick of channels."""
+    inner = max(stage.axes, default=None)
+    return prod(up(tile[axis], CHANNELS) if axis == inner else tile[axis] for axis in stage.axes)
+
+
+@by_nest
+def tables(nest: Nest) -> frozenset[int]:
+    """Reads that look up values of tables, which have a memory of their own."""
+    return frozenset(
+        number
+        for number, access in enumerate(nest.reads)
+        for index in access.index
+        if isinstance(index, Indirect) and _looks_up(index.value)
+    )
+
+
+def _looks_up(place: Expr) -> bool:
+    """Whether a place is a narrow value's, or the one next to it."""
+    parts = [place, *place.operands]
+    return any(part.scalar.family == "index" for part in parts)
+
+
+def table_cycles(core: Core, stage: Stage) -> int:
+    """Cycles until the table of a pass is loaded; with the results of an array, it comes along with them.
+
+    The U55 and U65 compute functions of 16 bits themselves.
+    """
+    if not pooled(stage):
+        return 0
+    wide = BYTES[stage.operands[0].type] > 1
+    if wide and isinstance(core.hardware, Part55):
+        return 0
+    size = WORDS * 4 if wide else ENTRIES * BYTES[stage.type]
+    rate, latency = core.constants
+    return max(size, latency + (0 if rate is None else int(size / rate)))
+
+
 def chains(
-    hardware: Part55 | Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int], chained: int
+    core: Core, stages: Sequence[Stage], tile: Sequence[int], chained: int = 0, before: int | None = None
 ) -> tuple[int, int]:
-    """Cycles of stages one after the other, and passes; the first `chained` are another pass's."""
-    if isinstance(hardware, Part55):
-        return sum(_single(hardware, memory, stage, tile) for stage in stages), len(stages)
+    """Cycles of stages one after the other, and passes; the first `chained` are another pass's.
+
+    A table is loaded while the pass in front works, which takes `before`; None: that is another nest's.
+    """
+    hardware, memory = core.hardware, core.memory
     total, count, place = 0, 0, chained
     while place < len(stages):
-        length = chain_length(stages[place:], CHAIN)
-        total += _chained(hardware, memory, stages[place : place + length], tile)
-        place, count = place + length, count + 1
+        length = 1 if isinstance(hardware, Part55) else chain_length(stages[place:], CHAIN)
+        if before is not None:
+            total += max(table_cycles(core, stages[place]) - before, 0)
+        if isinstance(hardware, Part55):
+            before = _single(hardware, memory, stages[place], tile)
+        else:
+            before = _chained(hardware, memory, stages[place : place + length], tile)
+        total, place, count = total + before, place + length, count + 1
     return total, count
 
 
@@ -108,7 +171,7 @@ def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int])
     """Cycles of one pass on its own."""
     if pooled(stage):
         return pool_cycles(hardware, memory, stage, tile)
-    results = points(stage, tile)
+    results = stored(stage, tile)
     # Operands that are repeated are read for every result.
     moved = sum(BYTES[source.type] for source in stage.operands) + BYTES[stage.type]
     rate = max(stage_rate(hardware, stage), _per_cycle(memory, moved))
@@ -117,7 +180,7 @@ def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int])
 
 def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
     """Cycles of a chain: the output stage takes each operation in turn, only its ends touch memory."""
-    results = points(stages[0], tile)
+    results = stored(stages[0], tile)
     if pooled(stages[0]):
         behind = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages[1:])
         return pool_cycles(hardware, memory, stages[0], tile, behind)

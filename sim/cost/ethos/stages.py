@@ -6,6 +6,7 @@ through a table. So scaling, clamping and tables are no stages of their own wher
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -124,8 +125,8 @@ class _Finder:
         roots, looked_up = self._narrow(expr)
         if roots is not None and not roots and expr.op != "acc":
             return None
-        if looked_up and roots is not None and len(roots) == 1 and not _plain(expr):
-            return self._looked_up(next(iter(roots)), expr.type)
+        if looked_up and roots is not None and len(roots) == 1 and not (_plain(expr) or _widened(expr)):
+            return self._looked_up(next(iter(roots)), expr)
         if expr.op == "acc":
             assert self.primary is not None
             return Source(None, self.primary, frozenset(range(self.nest.outer)), expr.type)
@@ -145,10 +146,12 @@ class _Finder:
         return Source(expr.number, None, frozenset(axes), access.type)
 
     def _operation(self, expr: Expr) -> Source | None:
-        sources = [self.visit(operand) for operand in expr.operands]
+        family = expr.scalar.family
+        # Factors of a scaling are numbers of the command or of a channel, whatever they are computed from.
+        read = expr.operands[:1] if family == "rescale" else expr.operands
+        sources = [self.visit(operand) for operand in read]
         given = [source for source in sources if source is not None]
         main = given[0]
-        family = expr.scalar.family
         scaling = family in SCALING or (expr.scalar.base == "shl" and BYTES[main.type] <= 2)
         alone = len(given) == 1 or (scaling and sources[0] is main)
         if alone and scaling:
@@ -196,19 +199,37 @@ class _Finder:
         stage.closed = stage.closed or expr.type in NARROW
         return Source(None, source.stage, source.axes, expr.type)
 
-    def _looked_up(self, index: Expr, type: str) -> Source:
+    def _looked_up(self, index: Expr, looked_up: Expr) -> Source:
         """A function of one narrow value: a table, with whatever is done to its entries."""
-        source = self.visit(index)
+        source, type = self.visit(index), looked_up.type
         assert source is not None
-        # A table of 16 bits is interpolated, which takes a pass of its own.
+        direct = BYTES[source.type] == 1 or self._is_direct(index, looked_up)
         ready = source.stage is not None and not source.scaled and not self.stages[source.stage].table
-        ready = ready and BYTES[source.type] == 1
-        if not ready:
+        if not (ready and direct) or self._is_shared(index, looked_up):
             source = self._copy(source, type)
+            assert source.stage is not None
+            if self._is_moved(index, looked_up):
+                self.stages[source.stage].kind = "add"
         assert source.stage is not None
         stage = self.stages[source.stage]
         stage.table, stage.type, stage.closed = True, type, True
         return Source(None, source.stage, source.axes, type)
+
+    def _is_direct(self, value: Expr, function: Expr) -> bool:
+        """Whether a value is an index of tables as it is; others are scaled for them, in their own pass."""
+        users = [expr for expr in _parts([function], self.nest) if value in expr.operands]
+        return all(expr.scalar.family in ("index", "interpolate") for expr in users)
+
+    def _is_moved(self, value: Expr, function: Expr) -> bool:
+        """Whether a number is added to a value before it is looked up: an addition, with a table behind."""
+        parts = _parts([function], self.nest)
+        sums = [expr for expr in parts if expr.scalar.family == "add" and expr.operands[1].op == "read"]
+        return any(_unscaled(expr.operands[0]) is value for expr in sums)
+
+    def _is_shared(self, value: Expr, function: Expr) -> bool:
+        """Whether something else than a function of a value reads it, so that it has to be there as it is."""
+        results = [write.value for write in self.nest.writes]
+        return _readers(results, value, self.nest) > _readers([function], value, self.nest)
 
     def _copy(self, source: Source, type: str) -> Source:
         made = self._stage(Stage("copy", (source,), source.axes, type))
@@ -259,8 +280,11 @@ class _Finder:
             table = table or looked_up
             wide = wide or inner is None
             roots |= inner or frozenset()
-        if _multiplies_words(expr, roots, [self._narrow(operand)[0] for operand in expr.operands]):
+        factors = [self._narrow(operand)[0] for operand in expr.operands]
+        if expr.scalar.family == "multiply" and _is_product(factors, roots, table):
             return frozenset(expr.operands), False
+        if expr.type[0] == "f" and all(BYTES[root.type] == 1 for root in roots):
+            table = table or bool(roots)
         return (None if wide else roots), table
 
     def _narrow_read(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
@@ -285,18 +309,55 @@ class _Finder:
 def _is_root(operand: Expr, roots: frozenset[Expr] | None, looked_up: bool) -> bool:
     """Whether functions of a narrow operand are tables of it, and not of the one value that it comes from.
 
-    Of a table's result they are, where it has 16 bits: interpolations cannot be put into one.
+    Of a table's result they are, where both have 16 bits: interpolations cannot be put into one.
     """
-    if looked_up:
-        return BYTES[operand.type] > 1 and operand.op != "read"
+    if looked_up and roots is not None:
+        return operand.op != "read" and all(BYTES[one.type] > 1 for one in (operand, *roots))
     return roots is None or len(roots) > 1
 
 
-def _multiplies_words(expr: Expr, roots: frozenset[Expr], factors: list[frozenset[Expr] | None]) -> bool:
-    """Whether an expression is a product of two functions of one value of 16 bits, which is no table's."""
-    if expr.scalar.family != "multiply" or sum(1 for factor in factors if factor is None or factor) < 2:
+def _is_product(factors: list[frozenset[Expr] | None], roots: frozenset[Expr], table: bool) -> bool:
+    """Whether a product of functions of one value is multiplied, and not looked up.
+
+    It is where the value has 16 bits, or one of the functions is a table already: those are operators' own.
+    """
+    if sum(1 for factor in factors if factor is None or factor) < 2:
         return False
-    return any(BYTES[root.type] > 1 for root in roots)
+    return table or any(BYTES[root.type] > 1 for root in roots)
+
+
+def _readers(results: Iterable[Expr], value: Expr, nest: Nest) -> int:
+    """How often a value is an operand in what some results are made of."""
+    return sum(_operands(expr, nest).count(value) for expr in _parts(results, nest))
+
+
+def _parts(results: Iterable[Expr], nest: Nest) -> list[Expr]:
+    """Some results and what they are made of, places of what they read included."""
+    known = dict.fromkeys(results)
+    waiting = list(known)
+    while waiting:
+        fresh = dict.fromkeys(part for part in _operands(waiting.pop(), nest) if part not in known)
+        known |= fresh
+        waiting += fresh
+    return list(known)
+
+
+def _operands(expr: Expr, nest: Nest) -> list[Expr]:
+    if expr.op != "read":
+        return list(expr.operands)
+    return [index.value for index in nest.reads[expr.number].index if isinstance(index, Indirect)]
+
+
+def _widened(expr: Expr) -> bool:
+    """Whether an expression is a narrow value that is scaled to a wider one, which those who read it do."""
+    return BYTES[expr.type] >= 4 and _unscaled(expr).type in NARROW
+
+
+def _unscaled(expr: Expr) -> Expr:
+    """What is scaled, of a value that is scaled to a wider one."""
+    while BYTES[expr.type] >= 4 and (expr.scalar.family in SCALING or expr.scalar.base == "shl"):
+        expr = expr.operands[0]
+    return expr
 
 
 def _plain(expr: Expr) -> bool:
