@@ -54,8 +54,8 @@ class Step:
 
 def step_of(name: str, *kinds: str) -> tuple[str, int]:
     """The text of a step's library, and its number there."""
-    step = _named()[name, kinds]
-    return library(step.library), libraries()[step.library].index(step)
+    step, number = _named()[name, kinds]
+    return library(step.library), number
 
 
 def has(name: str, *kinds: str) -> bool:
@@ -100,8 +100,10 @@ def libraries() -> Mapping[str, tuple[Step, ...]]:
 
 
 @cache
-def _named() -> Mapping[tuple[str, tuple[str, ...]], Step]:
-    return {(step.name, step.kinds): step for steps in libraries().values() for step in steps}
+def _named() -> Mapping[tuple[str, tuple[str, ...]], tuple[Step, int]]:
+    """Each step, and its number in its library."""
+    every = [pair for steps in libraries().values() for pair in zip(steps, range(len(steps)), strict=True)]
+    return {(step.name, step.kinds): (step, number) for step, number in every}
 
 
 def _steps() -> Iterator[Step]:
