@@ -32,15 +32,17 @@ CAUSES: Mapping[str, str] = {
         "4 gains nothing"
     ),
     "resnet50_f32": (
-        "the peer is at the peak of FMA, so only fewer products make a tenth less. Ours is "
-        "at 75% to 85% of it in 3 × 3 layers of 256 and 512 channels, whose rows of A are too long for the "
-        "second-level cache: depth is not cut into blocks. Pointwise layers are at 88% to 99%"
+        "the peer is at the peak of FMA, so only fewer products make a tenth less (docs/numerics.md: what "
+        "Winograd's cost). On a Xeon, ours is at 85% to 97% of it in 3 × 3 layers, save those of 512 "
+        "channels: 95% alone, 65% in a run, where their 9 MB of weights come from memory. Pointwise layers "
+        "from 64 channels are at 65% to 75%. Sums of two maps are 4% of a run: as part of the "
+        "convolution before them they took 1% less on AVX-512, 2% more on AVX2"
     ),
-    "onnx_resnet18_f32": (
-        "as in ResNet-50, depth is not cut into blocks for 3 × 3 layers of 256 and 512 channels"
-    ),
+    "onnx_resnet18_f32": "as in ResNet-50, 3 × 3 layers of 512 channels wait for their weights",
     "unet_f32": (
-        "most 3 × 3 layers are at 86% to 96% of the peak of FMA, those of 16 channels at 43% to 64%"
+        "most 3 × 3 layers are at 80% to 95% of the peak of FMA, those of 16 channels at 60%: a tile of one "
+        "panel alone reaches 85%, as each product needs a load of its own, and rows of 256 elements with "
+        "those above and below them leave the first-level cache"
     ),
     "unet_i8": (
         "3 × 3 layers of 16 channels, a quarter of a run, are at 67% to 76% of the peak, others at "
