@@ -1,13 +1,13 @@
 """What one section costs: what the planner compares its choices by.
 
-A closed form says about how long each takes, and how long at least; those that may be best are followed
-command by command.
+A closed form says how long each takes at least; those that may be best are followed command by command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import product
 from math import inf, prod
 
@@ -19,10 +19,13 @@ from sim.events.sections import Run
 from sim.events.state import LOAD, OFFCHIP
 from sim.events.tiles import rows_and_run, span_of
 from sim.machine.machine import Machine
-from tiling.choose import Estimate, Price
+from tiling.choose import Bar, Estimate, Price
 from tiling.expr import BYTES
-from tiling.nest import Access
+from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Program, Section
+
+NEVER = Price(inf)
+"""Of a section that surely costs more than others."""
 
 
 def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
@@ -31,136 +34,215 @@ def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
         from sim.cost.costs import Costs
 
         costs = Costs.of(machine.model_copy(update={"launch_overhead_cycles": 0}))
-    return _Estimator(machine, costs).prices
+    figures = _Figures.of(machine, costs)
+
+    def prices(sections: Sequence[Section], operands: Mapping[str, Operand]) -> list[Price]:
+        return _Group(figures, sections[0].nest, operands).prices(sections) if sections else []
+
+    return prices
 
 
 @dataclass(frozen=True, slots=True)
-class _Rough:
-    """A section in closed form."""
-
-    cycles: float
-    """About what it takes."""
-    least: float
-    """What it takes at least."""
-    early: float
-    """Cycles of the first boxes of constants."""
-    offchip: float
-    """Bytes."""
-    near: float
-    """Bytes of the scratchpad."""
-
-
-class _Estimator:
+class _Figures:
     """A machine's figures, looked up once."""
 
-    def __init__(self, machine: Machine, costs: CostModel) -> None:
-        self.costs, self.transfers = costs, Transfers(machine)
-        self.machine, self.rates, self.price = machine, Rates.of(machine), Prices.of(machine)
-        self.port, self.far = port_rate(machine), far_rate(machine)
-        self.scales = far_rate(machine, scales=True)
-        self.latency = self.transfers.read_latency, machine.scratchpad.read_latency_cycles
-        self.channels = min(machine.dma.channels, 2)
+    machine: Machine
+    costs: CostModel
+    transfers: Transfers
+    rates: Rates
+    price: Prices
+    port: float | None
+    far: float | None
+    scales: float | None
+    latency: tuple[int, int]
+    channels: int
 
-    def prices(self, sections: Sequence[Section], operands: Mapping[str, Operand]) -> list[Price]:
-        """Prices; sections are followed as long as they may cost less than all others."""
-        rough = [self.rough(section, operands) for section in sections]
-        prices = [self._price(one, one.cycles) for one in rough]
-        whole = late = inf
-        for number in sorted(range(len(rough)), key=lambda number: prices[number].cost):
-            one, about = rough[number], prices[number]
-            least = self._price(one, one.least).cost
-            if least < whole or least - about.early < late:
-                price = prices[number] = self._price(one, *self.followed(sections[number], operands))
-                whole, late = min(whole, price.cost), min(late, price.cost - price.early)
+    @staticmethod
+    def of(machine: Machine, costs: CostModel) -> _Figures:
+        """Those of a machine."""
+        transfers = Transfers(machine)
+        return _Figures(
+            machine,
+            costs,
+            transfers,
+            Rates.of(machine),
+            Prices.of(machine),
+            port_rate(machine),
+            far_rate(machine),
+            far_rate(machine, scales=True),
+            (transfers.read_latency, machine.scratchpad.read_latency_cycles),
+            min(machine.dma.channels, 2),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A transfer of a full box: times of the channel and the memories, and how much of it may come early."""
+
+    cycles: int
+    offchip: int
+    pad: int
+    early: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """The transfers of a section."""
+
+    dma: float
+    """Cycles of the channels."""
+    loads: float
+    """Cycles of the channel of loads, which may also be what computes."""
+    offchip: float
+    pad: float
+    """Cycles of the memories."""
+    early: float
+    """Cycles of the first boxes of constants, before which no tile starts."""
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Tiles: the unit, its cycles if nothing else uses the memories, cycles and bytes of the memories."""
+
+    unit: str = "vector"
+    alone: float = 0.0
+    offchip: float = 0.0
+    pad: float = 0.0
+    far: float = 0.0
+    near: float = 0.0
+
+
+class _Group:
+    """The sections of a nest, with what they have in common worked out once."""
+
+    def __init__(self, figures: _Figures, nest: Nest, operands: Mapping[str, Operand]) -> None:
+        self.figures, self.nest, self.operands = figures, nest, operands
+        self.found = [operands[access.operand] for access in (*nest.reads, *(w.access for w in nest.writes))]
+        self.of_channels = scales(nest)
+        self.boxes: dict[tuple[int, int], _Box] = {}
+        self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], _Work] = {}
+
+    def prices(self, sections: Sequence[Section]) -> list[Price]:
+        """Prices of sections; of those that surely cost more than others, infinite ones.
+
+        Sections are looked at by what they cost at least: as their transfers say, then as their tiles say,
+        and then, command by command, for certain.
+        """
+        prices, known, cycle = [NEVER] * len(sections), list[Price](), self.figures.price.cycle
+        moves = [self.moves(section) for section in sections]
+        works: dict[int, _Work] = {}
+        heap = [(self.least(one, _Work()), number) for number, one in enumerate(moves)]
+        heapify(heap)
+        bar = Bar(known)
+        while heap:
+            least, number = heappop(heap)
+            move, work = moves[number], works.get(number)
+            idle = least - self.busy(move, work or _Work())
+            if not bar.passed(Price(least, cycle * move.early, idle)):
+                continue
+            if work is None:
+                works[number] = self.work(sections[number])
+                heappush(heap, (self.least(move, works[number]), number))
             else:
-                prices[number] = Price(max(about.cost, whole, late + about.early), about.early)
+                price = prices[number] = self.followed(sections[number], move, work)
+                known.append(price)
+                bar = Bar(known)
         return prices
 
-    def _price(self, one: _Rough, cycles: float, idle: float = 0) -> Price:
-        cost = self.price.cost(cycles, one.offchip, one.near)
-        return Price(cost, self.price.cycle * min(one.early, cycles), self.price.cycle * idle)
+    def least(self, moves: _Moves, work: _Work) -> float:
+        """What a section costs at least: whatever works beside each other takes as long as the slowest."""
+        alone = work.alone + (moves.loads if work.unit == "dma" else moves.early)
+        offchip, pad = moves.offchip + work.offchip, moves.pad + work.pad
+        return self.cost(max(alone, moves.dma, offchip, pad), moves, work)
 
-    def followed(self, section: Section, operands: Mapping[str, Operand]) -> tuple[int, int]:
-        """Cycles of a section, command by command; how many of them nothing more comes or goes at its end."""
-        run = Run(Program(self.machine.target, {}, (section,), 0, 0), self.rates, 0)
-        run.section(SectionModel(section, operands, self.rates, self.costs), True)
+    def busy(self, moves: _Moves, work: _Work) -> float:
+        """What it costs at least if all that follows hides behind what is no transfer."""
+        loads = moves.loads + (work.alone if work.unit == "dma" else 0)
+        return self.cost(max(loads, moves.offchip + work.offchip), moves, work)
+
+    def cost(self, cycles: float, moves: _Moves, work: _Work) -> float:
+        """What a section costs that takes so many cycles."""
+        return self.figures.price.cost(cycles, moves.bytes + work.far, moves.bytes + work.near)
+
+    def followed(self, section: Section, moves: _Moves, work: _Work) -> Price:
+        """The price of a section, command by command; idle is what nothing comes or goes at its end."""
+        figures = self.figures
+        run = Run(Program(figures.machine.target, {}, (section,), 0, 0), figures.rates, 0)
+        run.section(SectionModel(section, self.operands, figures.rates, figures.costs), True)
         run.finish()
-        return run.cycles, max(run.cycles - max(run.state[LOAD], run.state[OFFCHIP]), 0)
+        cycle, idle = figures.price.cycle, max(run.cycles - max(run.state[LOAD], run.state[OFFCHIP]), 0)
+        return Price(self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles), cycle * idle)
 
-    def rough(self, section: Section, operands: Mapping[str, Operand]) -> _Rough:
-        """Time in closed form.
-
-        Whatever works beside each other takes as long as the slowest: the unit, the DMA, the two memories.
-        Where a buffer is filled only when the tile before has left it, the transfer is added to the unit's
-        time. Constants come while the group before is at work; what units fetch themselves waits for
-        transfers.
-        """
-        unit, alone, offchip, pad, far_bytes, near_bytes = self._tiles(section, operands)
-        far = offchip
-        loads = stores = behind = ends = early = 0.0
-        reads, shown = len(section.nest.reads), _shown(section)
-        for number, (access, image) in enumerate(shown):
+    def moves(self, section: Section) -> _Moves:
+        """The transfers of a section."""
+        loads = stores = offchip = pad = early = size = 0.0
+        reads, times = len(self.nest.reads), [1.0]
+        for loop in section.loops:
+            times.append(times[-1] * self.nest.axes[loop.axis].extent / loop.step)
+        for number, image in enumerate(section.images[: len(self.found)]):
             if image is None:
                 continue
-            write = number >= reads
-            count, share = _count(section, image)
-            rows, run, size, span = _transfer(access, image, operands[access.operand])
-            time = self.transfers.cycles(rows, run, write, span)
-            offchip += self.transfers.port_cycles(rows, run, span) * count * share
-            pad += cycles_of(size, self.transfers.inside) * count * share
-            far_bytes += size * count * share
-            near_bytes += size * count * share
-            total = time * count * share
-            constant = operands[access.operand].kind == "constant"
-            early, ends = early + time * constant, ends + time * (not constant)
-            if image.copies == 1:
-                behind += total - time
-            if write:
-                stores += total
+            box, count = self.box(number, image), times[image.level]
+            if number < reads:
+                loads += box.cycles * count
             else:
-                loads += total
-        dma = max(loads, stores) if self.channels > 1 else loads + stores
-        turns = dma if far else 0.0
-        busy = dma + alone if unit == "dma" else max(alone + behind + ends + turns, dma)
-        least = max(alone, dma, offchip, pad)
-        return _Rough(max(busy, offchip, pad) + early, least, early, far_bytes, near_bytes)
+                stores += box.cycles * count
+            offchip += box.offchip * count
+            pad += box.pad * count
+            size += box.bytes * count
+            early += box.early
+        if self.figures.channels > 1:
+            return _Moves(max(loads, stores), loads, offchip, pad, early, size)
+        return _Moves(loads + stores, loads + stores, offchip, pad, early, size)
 
-    def _tiles(
-        self, section: Section, operands: Mapping[str, Operand]
-    ) -> tuple[str, float, float, float, float, float]:
-        """Of all tiles: the unit, its cycles alone, times and bytes of the memories."""
-        alone = offchip = pad = far_bytes = near_bytes = 0
-        unit = "vector"
+    def box(self, number: int, image: Image) -> _Box:
+        """One transfer of a box of an access."""
+        found = self.boxes.get((number, id(image)))
+        if found is None:
+            transfers, operand = self.figures.transfers, self.found[number]
+            rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
+            cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
+            early = cycles if operand.kind == "constant" else 0
+            inside = cycles_of(size, transfers.inside)
+            found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size)
+            self.boxes[number, id(image)] = found
+        return found
+
+    def work(self, section: Section) -> _Work:
+        """All tiles of a section."""
+        boxed = tuple([image is not None for image in section.images[: len(self.found)]])
+        unit, alone, offchip, pad, far, near = "vector", 0.0, 0.0, 0.0, 0.0, 0.0
         for tile, count in _classes(section):
-            work = self.costs.work(section.nest, tile)
-            far = near = stream = slow = factors = 0
-            of_channels = scales(section.nest)
-            for number, ((access, image), size) in enumerate(
-                zip(_shown(section), work.traffic, strict=False)
-            ):
-                operand = operands[access.operand]
-                size = operand.stored(size)
-                if image is None and operand.place == "offchip":
-                    far += size
-                    if number in of_channels:
-                        factors += size
-                    else:
-                        slow = max(slow, size)
-                else:
-                    near, stream = near + size, max(stream, size)
-            by_far, by_near = cycles_of(far, self.rates.offchip), cycles_of(near, self.transfers.inside)
-            unit, offchip, pad = work.unit, offchip + count * by_far, pad + count * by_near
-            far_bytes, near_bytes = far_bytes + count * far, near_bytes + count * near
-            one = max(by_near, cycles_of(stream, self.port)) + self.latency[1] if near else 0
-            streamed = max(cycles_of(slow, self.far), cycles_of(factors, self.scales))
-            other = max(by_far, streamed) + self.latency[0] if far else 0
-            alone += count * max(work.cycles, other, one)
-        return unit, alone, offchip, pad, far_bytes, near_bytes
+            one = self.tiles.get((tile, boxed))
+            if one is None:
+                one = self.tiles[tile, boxed] = self.tile(tile, boxed)
+            unit, alone = one.unit, alone + count * one.alone
+            offchip, pad = offchip + count * one.offchip, pad + count * one.pad
+            far, near = far + count * one.far, near + count * one.near
+        return _Work(unit, alone, offchip, pad, far, near)
 
-
-def _shown(section: Section) -> list[tuple[Access, Image | None]]:
-    count = len(section.nest.reads) + len(section.nest.writes)
-    return list(zip(section.nest.accesses[:count], section.images[:count], strict=True))
+    def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> _Work:
+        """A tile; where there are no boxes, the unit reaches for operands where they are."""
+        figures = self.figures
+        work = figures.costs.work(self.nest, tile)
+        far = near = stream = slow = factors = 0
+        for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
+            size = operand.stored(size)
+            if boxed[number] or operand.place != "offchip":
+                near, stream = near + size, max(stream, size)
+                continue
+            far += size
+            if number in self.of_channels:
+                factors += size
+            else:
+                slow = max(slow, size)
+        by_far, by_near = cycles_of(far, figures.rates.offchip), cycles_of(near, figures.transfers.inside)
+        one = max(by_near, cycles_of(stream, figures.port)) + figures.latency[1] if near else 0
+        streamed = max(cycles_of(slow, figures.far), cycles_of(factors, figures.scales))
+        other = max(by_far, streamed) + figures.latency[0] if far else 0
+        return _Work(work.unit, max(work.cycles, other, one), by_far, by_near, far, near)
 
 
 def _classes(section: Section) -> list[tuple[tuple[int, ...], int]]:
@@ -180,15 +262,6 @@ def _classes(section: Section) -> list[tuple[tuple[int, ...], int]]:
         if count:
             found.append((tuple(tile), count))
     return found
-
-
-def _count(section: Section, image: Image) -> tuple[int, float]:
-    """How often a box is moved, and how large it is on average, of its full size."""
-    count, share = 1, 1.0
-    for loop in section.loops[: image.level]:
-        count *= loop.count
-        share *= section.nest.axes[loop.axis].extent / (loop.step * loop.count)
-    return count, share
 
 
 def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int, int]:

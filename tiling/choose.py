@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
+from operator import lt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +29,36 @@ class Price:
     idle: float = 0.0
     """What the section after may spare so, as far as transfers of this one leave time for that."""
 
-    @property
-    def views(self) -> tuple[float, float, float]:
-        """The cost alone, behind a section that has time for its constants, and if others' may come, too."""
-        early = self.cost - self.early
-        return self.cost, early, early - self.idle
+    def views(self, room: float) -> tuple[float, ...]:
+        """The cost alone, behind a section that has time for its constants, and if others' may come, too.
+
+        Of the idle time at its end, parts of `room` count.
+        """
+        late = self.cost - self.early
+        idle = [min(self.idle, room * part) for part in NEXT]
+        return self.cost, late, *[late - one for one in idle]
+
+
+NEXT = 0.06, 0.25, 1.0
+"""Constants of the section after are taken to need such parts of a section's time."""
+VIEWS = 2 + len(NEXT)
+
+
+class Bar:
+    """What a price must be below of in one of the views, to be better than all that are known."""
+
+    def __init__(self, known: Sequence[Price]) -> None:
+        self.room = min((price.cost for price in known), default=inf)
+        views = [price.views(self.room) for price in known]
+        self.least = [min(costs) for costs in zip(*views, strict=True)]
+
+    def passed(self, least: Price) -> bool:
+        """Whether something that costs so much at least may be the best."""
+        return not self.least or any(map(lt, least.views(self.room), self.least))
 
 
 Estimate = Callable[[Sequence[Section], Mapping[str, Operand]], Sequence[Price]]
-"""Prices of sections of which the cheapest are wanted; that of a dear one need not be exact.
+"""Prices of sections of one nest of which the cheapest are wanted; a dear one's may be infinite.
 
 Addresses of sections are not yet known.
 """
@@ -145,11 +167,13 @@ def choose(
     maker = Maker(at, target)
     rows = list(_candidates(at, target, room, free))
     sections = [maker.section(row, boxed, copies) for row, boxed, copies, _ in rows]
-    best: list[Candidate | None] = [None] * 3
-    least = [(inf, 0.0)] * 3
-    for (_, _, _, need), section, price in zip(rows, sections, estimate(sections, operands), strict=True):
+    prices = estimate(sections, operands)
+    idle = min((price.cost for price in prices), default=0.0)
+    best: list[Candidate | None] = [None] * VIEWS
+    least = [(inf, 0.0)] * VIEWS
+    for (_, _, _, need), section, price in zip(rows, sections, prices, strict=True):
         more = 1 + BEYOND if need > free else 1
-        for way, cost in enumerate(price.views):
+        for way, cost in enumerate(price.views(idle)):
             if (cost * more, need) < least[way]:
                 least[way] = cost * more, need
                 best[way] = candidate_of(at, section, price, target)

@@ -9,6 +9,7 @@ in several steps: wider integers in 32-bit words, floats by integer instructions
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,7 @@ class ArrayRate:
         return self.passes * (cycles if self.rate == 1 else ceil(cycles / self.rate))
 
 
+@lru_cache(maxsize=256)
 def operand_types(data: str, weights: str) -> str:
     """The name of a pair of types among the rates of an array, such as `16x8` or `fp16`."""
     if data in FLOATS or weights in FLOATS:

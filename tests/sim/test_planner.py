@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 import pytest
+from holding import drawing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,16 +15,17 @@ import sim
 import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.events import simulate
-from sim.planning import estimator
+from sim.planning import NEVER, estimator
 from tests.planning.drawing import Chain
 from tests.planning.running import check_program
 from tests.planning.test_cascade import layers
 from tests.planning.test_cascade_stripes import networks
 from tests.sim.drawing import machines
+from tiling.choose import Price
 from tiling.plan import plan
-from tiling.program import Image, Program
+from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
-from tosajit.compiler.planning import planned_for
+from tosajit.compiler.planning import planned_for, stored_operands
 from tosajit.compiler.segment import Groups
 from tosajit.npu.simulate import Network
 from tosajit.runtime.body import Compute
@@ -154,3 +156,22 @@ def test_where_nothing_is_kept_groups_go_from_memory_to_memory(machine: str) -> 
     assert activations[1] > activations[0]
     made = planned_for(groups_of("resnet8"), base.replace({"memory.kept": False}))
     assert all(one.place == "offchip" for one in made.program.operands.values())
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), name=st.sampled_from(["tiny", "ethos-u55-128", "systolic-16", "eyeriss-v1"])
+)
+def test_what_is_not_followed_costs_no_less_than_what_is(seed: int, name: str) -> None:
+    machine = sim.machine(name)
+    estimate = estimator(machine)
+
+    def checked(sections: Sequence[Section], operands: Mapping[str, Operand]) -> Sequence[Price]:
+        prices = estimate(sections, operands)
+        alone = [estimate([section], operands)[0] for section in sections]
+        assert all(price in (one, NEVER) for price, one in zip(prices, alone, strict=True))
+        assert min(price.cost for price in prices) == min(price.cost for price in alone)
+        return prices
+
+    for groups in Network.of(drawing.layer(seed)[1]).parts:
+        plan(groups.nests, stored_operands(groups, machine), machine.target, checked)
