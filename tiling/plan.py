@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 from operator import itemgetter
 
@@ -21,6 +22,8 @@ WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
+SMALLER, LEAST_SIZE = 56, 256
+"""Smaller scratchpads that are looked at, for so many groups in all, and the least one."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -71,16 +74,36 @@ def plan(
 def _planned(
     nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target, estimate: Estimate | None
 ) -> tuple[Program | Infeasible, float]:
-    """The better one of the programs with all tensors in the scratchpad or only those that pay; its time."""
+    """The best of the programs that let different tensors live in the scratchpad, and its time.
+
+    That is all tensors, or those that pay, or those that would in a smaller scratchpad.
+    """
     used = known_operands(nests, operands)
     planner = Planner(nests, used, target, estimate)
     if (infeasible := planner.infeasible()) is not None:
         return infeasible, inf
+    residence = planner.residence
+    residence.settle()
+    seen, tight = {frozenset(residence.inside)}, residence.tight
     found = planner.program(), planner.time
-    if estimate is None or not planner.residence.tight:
+    if estimate is None or not tight:
         return found
-    planner = Planner(nests, used, target, estimate, planner.known)
-    return min(found, (planner.program(eager=False), planner.time), key=_TIME)
+    for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
+        planner = Planner(nests, used, target, estimate, planner.known)
+        planner.residence.settle(False, planner.capacity - size)
+        if (inside := frozenset(planner.residence.inside)) not in seen:
+            seen.add(inside)
+            found = min(found, (planner.program(), planner.time), key=_TIME)
+    return found
+
+
+def _sizes(capacity: int) -> Iterator[int]:
+    """The capacity and, below it, powers of two and what is halfway between them."""
+    yield capacity
+    power = 1 << capacity.bit_length()
+    while power > LEAST_SIZE:
+        power //= 2
+        yield from (size for size in (power * 3 // 2, power) if size < capacity)
 
 
 def known_operands(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
@@ -164,10 +187,9 @@ class Planner:
                 return Infeasible(nest.members, "scratchpad", demand, self.capacity, remedy)
         return None
 
-    def program(self, eager: bool = True) -> Program:
+    def program(self) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
-        residence.settle(eager)
         while True:
             rooms = residence.left.tolist()
             options = [self._options(step, rooms[step]) for step in range(len(self.nests))]

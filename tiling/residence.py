@@ -75,22 +75,30 @@ class Residence:
         self.cost = np.zeros(len(nests))
         self.need = np.zeros(len(nests), np.int64)
         self.tight = False
-        """Whether all can live in the scratchpad, but leave groups little room, so that it may not pay."""
+        """Whether not all can live in the scratchpad, or leave groups little room, so that it may not pay."""
+        self.chosen = False
+        """Whether it was for each that it was let in."""
 
-    def settle(self, eager: bool = True) -> None:
-        """Let in all, if each group then still has a tile; else one after another, as far as that pays."""
+    def settle(self, eager: bool = True, spared: int = 0) -> None:
+        """Let in all, if each group then still has a tile; else one after another, as far as that pays.
+
+        So many bytes are `spared` for tiles, as if the scratchpad were smaller.
+        """
+        self.left -= spared
         everything = [name for name, stay in self.stays.items() if stay.life.bytes <= self.capacity]
         for name in everything:
             self._enter(name)
         together = self._feasible()
-        self.tight = together and self.left.min(initial=self.capacity) * 2 < self.capacity
-        if not together or (self.tight and not eager):
+        self.tight = not together or self.left.min(initial=self.capacity) * 2 < self.capacity
+        self.chosen = not together or (self.tight and not eager)
+        if self.chosen:
             for name in everything:
                 self._leave(name)
             for step in range(len(self.nests)):
                 self.cost[step], self.need[step] = self._cheapest(step)
             for name in sorted(everything, key=self._merit, reverse=True):
                 self._try(name)
+        self.left += spared
         for name in self.inside:
             self.operands[name] = replace(self.operands[name], place="scratchpad")
 

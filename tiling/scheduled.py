@@ -243,7 +243,8 @@ class _Scheduled:
         if (infeasible := planner.infeasible()) is not None:
             return infeasible, inf
         try:
-            return planner.program(eager), planner.time
+            planner.residence.settle(eager)
+            return planner.program(), planner.time
         except _Crowded as crowded:
             return crowded.reason, inf
 
@@ -328,10 +329,10 @@ class _Residence(Residence):
                 if box.copies and given is None:  # what is to have a box lives elsewhere
                     self.stays.pop(access.operand, None)
 
-    def settle(self, eager: bool = True) -> None:
+    def settle(self, eager: bool = True, spared: int = 0) -> None:
         """Let in what is given, or what pays."""
         if self.given is None:
-            super().settle(eager)
+            super().settle(eager, spared)
             return
         for name in sorted(self.given):
             self._enter(name)

@@ -175,3 +175,12 @@ def test_what_is_not_followed_costs_no_less_than_what_is(seed: int, name: str) -
 
     for groups in Network.of(drawing.layer(seed)[1]).parts:
         plan(groups.nests, stored_operands(groups, machine), machine.target, checked)
+
+
+@pytest.mark.parametrize("name", ["systolic-16", "ethos-u55-128"])
+def test_ten_kib_are_no_slower_than_eight(name: str) -> None:
+    eight, ten = (
+        tj.simulate(tj.samples.path("ds_cnn"), sim.machine(name).replace({"scratchpad.bytes": size << 10}))
+        for size in (8, 10)
+    )
+    assert ten.cycles <= eight.cycles
