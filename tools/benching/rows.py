@@ -119,8 +119,8 @@ def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes", c
     return Case(name, measure)
 
 
-LIKE = {"haswell": "AVX2", "avxvnni": "AVX2_VNNI", "skylake-avx512": "AVX512_CORE"}
-"""Instruction sets by `TOSAJIT_CPU`, and what OpenVINO calls them."""
+LIKE = {"haswell": "AVX2", "alderlake": "AVX2_VNNI", "skylake-avx512": "AVX512_CORE"}
+"""CPUs that `TOSAJIT_CPU` names, and what OpenVINO calls the instruction sets that they have."""
 TORCH = {"haswell": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 """How PyTorch and its library are told."""
 
