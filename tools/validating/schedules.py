@@ -123,8 +123,8 @@ def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine)
     inside = dict.fromkeys(striped.parts[part].scratchpad or ())
     outside = {name for one in found if one.area != "Sram" for name in one.names}
     kept = {name: None for name in inside if name not in outside}
-    weights = _weights(found, writers, striped)
-    return tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(weights, cascades, kept)}))
+    choices = _choices(found, writers, striped)
+    return tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(choices, cascades, kept)}))
 
 
 def _writers(plan: tj.Plan) -> dict[str, str]:
@@ -146,14 +146,20 @@ def _group(operation: Operation, writers: Mapping[str, str]) -> str | None:
     return next((writers[name] for name in reversed(operation.names) if name in writers), None)
 
 
-def _weights(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Plan) -> dict[str, Choice]:
-    """Buffers of weights, and the channels that they have, of groups that are not in stripes."""
+def _choices(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Plan) -> dict[str, Choice]:
+    """Operands where they are, but for weights with buffers and the channels that those have.
+
+    Stripes, and groups that Vela does not know, are the planner's.
+    """
     choices = {}
     for one in found:
         group = _group(one, writers)
         known = dict(plan).get(group or "")
-        if group is None or known is None or "oc" not in known.extents or not one.slices:
+        if group is None or known is None:
             continue
-        size = max(end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False))
-        choices[group] = Choice(tile={"oc": min(size, known.extents["oc"])}, copies=one.copies or None)
+        size = max((end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False)), default=0)
+        if one.copies and size and "oc" in known.extents:
+            choices[group] = Choice(tile={"oc": min(size, known.extents["oc"])}, copies=one.copies)
+        elif group not in choices:
+            choices[group] = Choice(tile=known.extents, boxes={})
     return choices
