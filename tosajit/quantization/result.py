@@ -62,6 +62,10 @@ class Accuracy:
         """The values that are farthest off."""
         return Accuracy(tuple(sorted(self.rows, key=lambda row: row.sqnr)[:count]), self.samples)
 
+    def __repr__(self) -> str:
+        count = f"{len(self.rows)} values, {self.samples} samples"
+        return f"<Accuracy: {count}, {self.sqnr:.1f} dB at the worst output>"
+
     def __str__(self) -> str:
         lines = aligned([_HEAD, *map(_cells, self.rows)], right=_NUMBERS)
         return "\n".join([*lines, f"{self.samples} samples; * is an output"])
