@@ -42,14 +42,14 @@ def test_a_pipeline_ends_inferences_as_often_as_its_slowest_core_can() -> None:
 
 
 def test_weights_that_stay_are_not_loaded_again() -> None:
-    """Layers of one row take as long as their weights; where these stay, there is little to wait for."""
+    """Layers of one row take as long as their weights; where these stay, the memory may be slow."""
     graph = tj.samples.load("autoencoder")
-    roomy = tj.machine("systolic-16").replace({"scratchpad.bytes": 1 << 21})
-    small = tj.machine("systolic-16").replace({"scratchpad.bytes": 1 << 14})
-    kept, loaded = tj.stream(graph, roomy), tj.stream(graph, small)
+    slow = tj.machine("systolic-16").replace({"offchip.bandwidth_bytes_per_second": 4e9})
+    kept, loaded = (tj.stream(graph, slow.replace({"scratchpad.bytes": 1 << bits})) for bits in (21, 14))
     assert kept.kept_bytes > 8 * loaded.kept_bytes
     assert kept.report.offchip_bytes < loaded.report.offchip_bytes / 8
-    assert kept.period_cycles < 0.8 * loaded.period_cycles
+    assert kept.period_cycles < 0.8 * loaded.report.offchip_bytes / 4
+    assert loaded.period_cycles >= loaded.report.offchip_bytes / 4
 
 
 def test_graphs_with_loops_follow_each_other_without_overlap() -> None:
