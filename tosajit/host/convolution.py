@@ -17,10 +17,10 @@ from tosajit.host.unit import (
     Finish,
     Prepared,
     Request,
-    arranged,
     array_unit,
     finish_of,
     grain_of,
+    matrix_of,
     out_strides,
     own_constants,
 )
@@ -52,10 +52,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
     if request.left.type == "i16" and request.zero_points[1]:
         # Sums of int16 have room for weights of eight bits, not for what a zero point makes of them.
         return reasons.weight_zero_point(request.left.type)
-    found = request.match
-    axes = [*([found.column] if found.column is not None else []), *found.depth]
-    columns = found.geometry.out_channels
-    matrix = np.ascontiguousarray(arranged(weights, request.right, request.group, axes)).reshape(columns, -1)
+    matrix, columns = matrix_of(request, weights), request.match.geometry.out_channels
     isa, narrow = request.isa, request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
@@ -80,13 +77,9 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] |
     finish = finish_of(request, None, Slot.EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
-    found = request.match
-    axes = [*([found.column] if found.column is not None else []), *found.depth]
     pairs = request.left.type == "bf16"
     numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
-    matrix = arranged(numbers, request.right, request.group, axes)
-    matrix = matrix.reshape(found.geometry.out_channels, -1)
-    packed = pack_weights(request.isa.lanes, matrix, 1 + pairs).view(np.int32)
+    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), 1 + pairs).view(np.int32)
     if pairs:
         packed = np.concatenate([least_of(weights.view(np.int16)), packed.ravel()])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]

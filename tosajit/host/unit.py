@@ -136,6 +136,14 @@ def arranged(weights: Array, access: Access, group: Nest, axes: Sequence[int]) -
     return np.lib.stride_tricks.as_strided(flat, shape, [steps[axis] * weights.itemsize for axis in axes])
 
 
+def matrix_of(request: Request, weights: Array) -> Array:
+    """Constant weights of a group as [columns][depth]."""
+    found = request.match
+    axes = [*([found.column] if found.column is not None else []), *found.depth]
+    matrix = np.ascontiguousarray(arranged(weights, request.right, request.group, axes))
+    return matrix.reshape(found.geometry.out_channels, -1)
+
+
 def out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:
     """Elements between neighbours along N, D, H, W of the output."""
     steps = output_steps(group)

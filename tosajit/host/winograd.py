@@ -11,10 +11,10 @@ from tosajit.arrays import Array
 from tosajit.host.unit import (
     Prepared,
     Request,
-    arranged,
     array_unit,
     finish_of,
     grain_of,
+    matrix_of,
     out_strides,
     own_constants,
 )
@@ -37,7 +37,7 @@ def winograd(request: Request, made: Prepared) -> Nest | None:
     by_rows = found.positions[:1] != found.places[3:]
     if weights is None or types != ("i8", "i8") or found.batch or not by_rows or not blocking.pays:
         return None
-    matrix = _matrix(request, weights)
+    matrix = matrix_of(request, weights)
     none = np.zeros(len(matrix), np.int32)
     bound = sum_bound(matrix, none, *request.zero_points)
     finish = finish_of(request, bound, WinogradSlot.EPILOGUE)
@@ -59,11 +59,3 @@ def winograd(request: Request, made: Prepared) -> Nest | None:
     scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, WinogradSlot, words, helpers, scratch)
     return done
-
-
-def _matrix(request: Request, weights: Array) -> Array:
-    """The weights, [columns][depth]."""
-    found = request.match
-    axes = [*([found.column] if found.column is not None else []), *found.depth]
-    matrix = np.ascontiguousarray(arranged(weights, request.right, request.group, axes))
-    return matrix.reshape(found.geometry.out_channels, -1)
