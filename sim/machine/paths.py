@@ -9,6 +9,8 @@ from pydantic import BaseModel
 
 FREE = {"name", "description", "sources"}
 """Fields that say nothing about hardware."""
+BY_KIND = {"array"}
+"""Parts that have other fields where they are of another kind."""
 
 
 def paths(part: BaseModel, prefix: str = "") -> Iterator[str]:
@@ -69,19 +71,19 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     for name, value in changes.items():
         old = result.get(name)
         both = isinstance(value, Mapping) and isinstance(old, Mapping)
-        result[name] = _merged(old or {}, value) if both and _alike(old or {}, value) else value
+        result[name] = _merged(old or {}, value) if both and _alike(name, old or {}, value) else value
     return result
 
 
-def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether both are of one kind: of another kind of array nothing is kept."""
-    return bool(new.get("kind", old.get("kind")) == old.get("kind"))
+def _alike(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether both have the same fields: of another kind of array nothing is kept."""
+    return name not in BY_KIND or bool(new.get("kind", old.get("kind")) == old.get("kind"))
 
 
 def touched(changes: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """The paths of what a tree of changes gives anew."""
     for name, value in changes.items():
-        if isinstance(value, Mapping) and value and "kind" not in value:
+        if isinstance(value, Mapping) and value and not (name in BY_KIND and "kind" in value):
             yield from touched(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"

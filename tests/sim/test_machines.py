@@ -235,6 +235,16 @@ def test_parts_are_checked_when_they_are_made_alone() -> None:
         sim.Machine.model_validate(3)
 
 
+def test_another_kind_of_memory_keeps_the_other_figures_and_their_sources() -> None:
+    machine = sim.machine("ethos-u85-256/sys-dram-mid/dedicated-sram-384kb")
+    other = machine.replace({"offchip.kind": "sram"}, source="a guess")
+    assert other.offchip == machine.offchip.model_copy(update={"kind": "sram"})
+    assert other.source("offchip.kind") == "a guess"
+    latency = "offchip.read_latency_cycles"
+    assert other.source(latency) == machine.source(latency) != ""
+    assert sim.Machine(**other.to_dict()) == other
+
+
 def test_replaced_figures_are_checked_and_lose_their_source() -> None:
     machine = sim.machine("ethos-u85-256")
     larger = machine.replace({"scratchpad.bytes": 1 << 20, "array.rates.16x8": 0.25}, source="a guess")
