@@ -238,7 +238,10 @@ class _Group:
                 factors += size
             else:
                 slow = max(slow, size)
-        by_far, by_near = cycles_of(far, figures.rates.offchip), cycles_of(near, figures.transfers.inside)
+        by_far, by_near = (
+            cycles_of(far, figures.rates.far["offchip"].rate),
+            cycles_of(near, figures.transfers.inside),
+        )
         one = max(by_near, cycles_of(stream, figures.port)) + figures.latency[1] if near else 0
         streamed = max(cycles_of(slow, figures.far), cycles_of(factors, figures.scales))
         other = max(by_far, streamed) + figures.latency[0] if far else 0

@@ -8,7 +8,7 @@ there; these are loaded as soon as their addresses are free and the channel has 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ from sim.events.model import SectionModel, Slot
 from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
 from sim.events.simulate import Simulator
-from sim.events.state import CAUSES, COMPUTE, DEPENDENCY, FILL, OUTPUT
+from sim.events.state import CAUSES, COMPUTE, DEPENDENCY, FILL, OFFCHIP, OUTPUT, PAD
 from sim.machine.machine import Machine
 from sim.report.report import Report
 from tiling.program import Program
@@ -36,9 +36,8 @@ class Time:
     """Cycles beyond the unit's, by cause."""
     reached: Counter[int] = field(default_factory=Counter)
     """Cycles of the memories for tiles, by what would wait for them."""
-    offchip: int = 0
-    """Of the memory, without first loads and last stores, which are added to all that is beside them."""
-    pad: int = 0
+    memories: Counter[int] = field(default_factory=lambda: Counter({OFFCHIP: 0, PAD: 0}))
+    """Of each memory, without first loads and last stores, which are added to all that is beside them."""
     behind: Counter[int] = field(default_factory=Counter)
     """Transfers that tiles wait for each time, by cause."""
     loads: Counter[int] = field(default_factory=Counter)
@@ -47,8 +46,8 @@ class Time:
     """The first loads."""
     last: int = 0
     """The last stores."""
-    leaving: int = 0
-    """Of the off-chip memory, for the last stores."""
+    leaving: Counter[int] = field(default_factory=Counter)
+    """Of each memory behind the DMA, for the last stores."""
 
     @staticmethod
     def of(model: SectionModel) -> Time:
@@ -60,10 +59,9 @@ class Time:
             time.fill += count * tile.fill
             time.alone += count * tile.alone
             time.slowed[tile.cause] += count * (tile.alone - tile.cycles)
-            time.reached[tile.offchip_cause] += count * tile.offchip
-            time.reached[tile.pad_cause] += count * tile.pad
-            time.offchip += count * tile.offchip
-            time.pad += count * tile.pad
+            for asked in tile.asked:
+                time.reached[asked.cause] += count * asked.cycles
+                time.memories[asked.memory] += count * asked.cycles
         for number, slot in enumerate(model.slots):
             time._moves(model, slot, number < len(model.loads))
         return time
@@ -73,11 +71,11 @@ class Time:
         for classes, count in model.tiles.combinations(slot.image.level):
             moved = model.moved(slot, classes)
             cycles, boxes = cycles + count * moved.cycles, boxes + count
-            self.offchip += count * moved.offchip
-            self.pad += count * moved.pad
+            self.memories[moved.memory] += count * moved.far
+            self.memories[PAD] += count * moved.pad
         once = model.moved(slot, model.tiles.first)
-        self.offchip -= once.offchip
-        self.pad -= once.pad
+        self.memories[once.memory] -= once.far
+        self.memories[PAD] -= once.pad
         if slot.image.copies == 1 and boxes > 1:
             self.behind[slot.cause] += cycles - once.cycles
         if load:
@@ -86,14 +84,14 @@ class Time:
         else:
             self.stores += cycles - once.cycles
             self.last += once.cycles
-            self.leaving += once.offchip
+            self.leaving[once.memory] += once.far
 
     def cycles(self, channels: int) -> tuple[int, Counter[int]]:
         """Cycles between the first loads and the last stores, and those that are waiting, by cause."""
         loads = sum(self.loads.values())
         dma = max(loads, self.stores) if channels > 1 else loads + self.stores
         busy = self.alone + sum(self.behind.values())
-        total = max(busy, dma, self.offchip, self.pad)
+        total = max(busy, dma, *self.memories.values())
         waits = self.slowed + self.behind
         if total > busy:
             waits[self.slowest()] += total - busy
@@ -114,8 +112,8 @@ class Front:
         self.free: dict[str, int] = {}
         """When each unit has done all that was given to it."""
         self.written: dict[str, int] = {}
-        self.far = self.near = run.launch
-        """By when the memories could have moved all bytes that were asked for."""
+        self.memories: defaultdict[int, int] = defaultdict(lambda: run.launch)
+        """By when each memory could have moved all bytes that were asked for."""
 
     def advance(self, model: SectionModel) -> None:
         """Run a section; every cycle by which the front moves gets a cause."""
@@ -128,17 +126,15 @@ class Front:
             written = self.written.get(slot.access.operand, 0)
             begin = max(self.loading, written, self.run.pad.free(*slot.ranges[0]))
             moved = model.moved(slot, model.tiles.first)
-            self.far = max(self.far, begin) + moved.offchip
-            self.loading = max(begin + moved.cycles, self.far)
+            self.loading = max(begin + moved.cycles, self._reach(moved.memory, begin, moved.far))
             self._wait(min(written, self.loading), DEPENDENCY, causes)
             self._wait(self.loading, slot.cause, causes)
             start = max(start, self.loading)
         if model.unit_name == "dma":
             start = max(start, self.loading)
         self._wait(start, OUTPUT, causes)
-        self.far = max(self.far, start) + time.offchip
-        self.near = max(self.near, start) + time.pad
-        end = max(start + total, self.far, self.near)
+        reached = [self._reach(memory, start, count) for memory, count in time.memories.items()]
+        end = max(start + total, *reached)
         waits[time.slowest()] += end - start - total
         seen = max(0, end - max(self.now, start))
         self.now, self.began = max(self.now, end), start
@@ -152,8 +148,8 @@ class Front:
         if sum(time.loads.values()):
             self.loading = max(self.loading + sum(time.loads.values()), end - total // model.section.tiles)
         if model.stores:
-            self.far = max(self.far, end) + time.leaving
-            self.storing = max(max(self.storing, end) + time.last, self.far)
+            left = [self._reach(memory, end, count) for memory, count in time.leaving.items()]
+            self.storing = max(max(self.storing, end) + time.last, *left)
         if model.unit_name == "dma" or (self.channels == 1 and model.stores):
             self.loading = max(self.loading, end, self.storing if self.channels == 1 else 0)
         for slot in model.loads:
@@ -167,6 +163,11 @@ class Front:
             self.run.pad.read(low, high, end)
         for low, high, owner in model.pad_writes:
             self.run.pad.write(low, high, owner, self.began, end)
+
+    def _reach(self, memory: int, start: int, cycles: int) -> int:
+        """By when a memory has moved so much more, which is asked for from a cycle on."""
+        self.memories[memory] = max(self.memories[memory], start) + cycles
+        return self.memories[memory]
 
     def _occupy(self, ranges: Iterable[tuple[int, int]], owner: str, end: int) -> None:
         for low, high in ranges:

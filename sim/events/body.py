@@ -74,14 +74,10 @@ class SectionRun:
             wait(state, start, ready)
         end, cause = start + tile.alone, tile.cause
         floor = min(state[LOAD], state[unit])
-        if tile.offchip:
-            state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + tile.offchip
+        for asked in tile.asked:
+            state[asked.memory] = reach = max(state[asked.memory], floor) + asked.cycles
             if reach > end:
-                end, cause = reach, tile.offchip_cause
-        if tile.pad:
-            state[PAD] = reach = max(state[PAD], floor) + tile.pad
-            if reach > end:
-                end, cause = reach, tile.pad_cause
+                end, cause = reach, asked.cause
         attribute(state, start, end, tile, cause)
         state[unit] = end
         for slot, copy in zip(model.loads, turns, strict=False):
@@ -227,8 +223,8 @@ def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
     A memory does its work without pauses from `floor` on, before which nothing can start any more.
     """
     end: int = start + move.cycles
-    if move.offchip:
-        state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + move.offchip
+    if move.far:
+        state[move.memory] = reach = max(state[move.memory], floor) + move.far
         end = max(end, reach)
     if move.pad:
         state[PAD] = reach = max(state[PAD], floor) + move.pad

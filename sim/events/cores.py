@@ -133,7 +133,7 @@ class _Core:
         low, high = _span(target)
         if target.place == "scratchpad":
             start = max(start, run.pad.free(low, high))
-        setup, inside = self.rates.transfers.setup, cycles_of(pull.bytes, self.rates.pad)
+        setup, inside = self.rates.far["offchip"].transfers.setup, cycles_of(pull.bytes, self.rates.pad)
         end = start + setup + self._far(pull, start)
         if self.shared.pad_shared:
             state[PAD] = max(state[PAD], start) + 2 * inside
@@ -158,9 +158,9 @@ class _Core:
         count = (pull.origin.place == "offchip") + (pull.target.place == "offchip")
         if not count:
             return 0
-        busy, state = count * self.rates.transfers.port_cycles(1, pull.bytes), self.run.state
-        state[OFFCHIP] = max(state[OFFCHIP], start) + busy
-        return state[OFFCHIP] - start + self.rates.transfers.read_latency
+        transfers, state = self.rates.far["offchip"].transfers, self.run.state
+        state[OFFCHIP] = max(state[OFFCHIP], start) + count * transfers.port_cycles(1, pull.bytes)
+        return state[OFFCHIP] - start + transfers.read_latency
 
 
 def _tiles(body: SectionRun, depth: int) -> Iterator[None]:

@@ -35,6 +35,8 @@ from tiling.program import Image, Operand, Section
 from tiling.target import Place
 
 Classes = tuple[int, ...]
+Sizes = list[tuple[int, int]]
+"""Bytes of accesses, with their numbers."""
 Order = tuple[list[int], list[int], list[int]]
 """First loads: those that come early, beside the last tile of another section, and behind its stores."""
 
@@ -47,20 +49,40 @@ class CostModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Far:
+    """A memory behind the DMA, in bytes and cycles."""
+
+    state: int
+    """Where the state has how far its work reaches."""
+    transfers: Transfers
+    rate: float | None
+    stream: float | None
+    """Of one stream of data."""
+    scales: float | None
+    """Of biases and scales."""
+
+    @staticmethod
+    def of(machine: Machine, state: int) -> Far:
+        """The off-chip memory of a machine."""
+        return Far(
+            state,
+            Transfers(machine),
+            streamed_rate(machine),
+            far_rate(machine),
+            far_rate(machine, scales=True),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """What the simulation needs to know of a machine."""
 
     machine: Machine
-    transfers: Transfers
-    offchip: float | None
+    far: Mapping[Place, Far]
+    """The memories behind the DMA."""
     pad: float | None
     port: float | None
     """Of one stream of data in the scratchpad."""
-    far: float | None
-    """Of one stream of data in the off-chip memory."""
-    far_scales: float | None
-    """Of biases and scales there."""
-    offchip_latency: int
     pad_latency: int
     channels: int
     store: int
@@ -69,16 +91,12 @@ class Rates:
     @staticmethod
     def of(machine: Machine) -> Rates:
         """Those of a machine."""
-        transfers = Transfers(machine)
+        far = Far.of(machine, OFFCHIP)
         return Rates(
             machine,
-            transfers,
-            streamed_rate(machine),
-            transfers.inside,
+            {"offchip": far},
+            far.transfers.inside,
             port_rate(machine),
-            far_rate(machine),
-            far_rate(machine, scales=True),
-            transfers.read_latency,
             machine.scratchpad.read_latency_cycles,
             min(machine.dma.channels, 2),
             STORE if machine.dma.channels > 1 else LOAD,
@@ -90,14 +108,26 @@ class Moved:
     """A transfer: time of its channel, share of it in the times of both memories, bytes."""
 
     cycles: int
-    offchip: int
+    memory: int
+    """Where the state has the memory behind the DMA."""
+    far: int
+    """Of that memory."""
     pad: int
     bytes: int
     opened: int = 0
     """Pages of the off-chip memory."""
 
 
-NOTHING = Moved(0, 0, 0, 0)
+NOTHING = Moved(0, OFFCHIP, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a tile asks of a memory: where the state has that, its cycles, and what waits for it."""
+
+    memory: int
+    cycles: int
+    cause: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +140,7 @@ class Computed:
     """Cycles when nothing else uses the memories."""
     cause: int
     """Of the cycles beyond the unit's, when it is alone."""
-    offchip: int
-    offchip_cause: int
-    pad: int
-    pad_cause: int
+    asked: tuple[Asked, ...]
 
 
 @dataclass(slots=True)
@@ -257,7 +284,7 @@ class SectionModel:
             box = self.tiles.box(slot.access, slot.image, key)
             rows, run = rows_and_run(slot.access, slot.image, box)
             element = BYTES[slot.access.type]
-            operand = self.operands[slot.number]
+            operand, far = self.operands[slot.number], self.far(slot.number)
             size = operand.stored(rows * run * element)
             span: int | None
             if operand.stored_bytes is not None and operand.kind == "constant":
@@ -265,16 +292,25 @@ class SectionModel:
                 span = size
             else:
                 run_bytes = run * element
-                span = span_of(slot.access, slot.image, box) * element if self.rates.transfers.pages else None
-            write, transfers = slot.number >= self.writes_from, self.rates.transfers
+                span = span_of(slot.access, slot.image, box) * element if far.transfers.pages else None
+            write, transfers = slot.number >= self.writes_from, far.transfers
             known = slot.cache[key] = Moved(
                 transfers.cycles(rows, run_bytes, write, span),
+                far.state,
                 transfers.port_cycles(rows, run_bytes, span),
                 cycles_of(size, self.rates.pad),
                 size,
                 transfers.opened(rows, run_bytes, span),
             )
         return known
+
+    def home(self, number: int) -> Place:
+        """The memory behind the DMA that an access has its operand in."""
+        return "offchip"
+
+    def far(self, number: int) -> Far:
+        """What that memory is like."""
+        return self.rates.far[self.home(number)]
 
     def place(self, number: int) -> Place:
         """The memory in which the unit finds an access."""
@@ -289,38 +325,33 @@ class SectionModel:
 
     def _computed(self, tile: tuple[int, ...]) -> Computed:
         work, rates = self.costs.work(self.nest, tile), self.rates
-        sizes: dict[str, list[tuple[int, int]]] = {"offchip": [], "scratchpad": []}
+        sizes: dict[Place, Sizes] = {}
         for number, size in enumerate(work.traffic[: self.accesses]):
             if size:
-                sizes[self.place(number)].append((self.operands[number].stored(size), number))
-        far, near = sizes["offchip"], sizes["scratchpad"]
-        offchip = cycles_of(sum(size for size, _ in far), rates.offchip)
-        pad = cycles_of(sum(size for size, _ in near), rates.pad)
-        stream = max((cycles_of(size, rates.port) for size, _ in near), default=0)
-        alone = max(
-            (cycles_of(size, rates.far) for size, number in far if number not in self.scales), default=0
-        )
-        alone = max(
-            alone, cycles_of(sum(size for size, number in far if number in self.scales), rates.far_scales)
-        )
-        by_far = max(offchip, alone) + rates.offchip_latency if far else 0
-        by_near = max(pad, stream) + rates.pad_latency if near else 0
-        far_cause, near_cause = self._cause(far), self._cause(near)
-        return Computed(
-            work.cycles,
-            work.fill,
-            max(work.cycles, by_far, by_near),
-            far_cause if by_far >= by_near else near_cause,
-            offchip,
-            far_cause,
-            pad,
-            near_cause,
-        )
+                there = sizes.setdefault(self.place(number), [])
+                there.append((self.operands[number].stored(size), number))
+        reached = [self._reached(far, sizes[place]) for place, far in rates.far.items() if place in sizes]
+        if near := sizes.get("scratchpad"):
+            pad = cycles_of(sum(size for size, _ in near), rates.pad)
+            stream = max(cycles_of(size, rates.port) for size, _ in near)
+            reached.append((max(pad, stream) + rates.pad_latency, Asked(PAD, pad, self._cause(near))))
+        slowest = max((time for time, _ in reached), default=0)
+        cause = next((asked.cause for time, asked in reached if time == slowest), FILL)
+        asked = tuple(asked for _, asked in reached if asked.cycles)
+        return Computed(work.cycles, work.fill, max(work.cycles, slowest), cause, asked)
 
-    def _cause(self, sizes: list[tuple[int, int]]) -> int:
+    def _reached(self, far: Far, sizes: Sizes) -> tuple[int, Asked]:
+        """What a tile takes for what it uses where it is: if it is alone, and of the memory."""
+        data = cycles_of(sum(size for size, _ in sizes), far.rate)
+        slow = max(
+            (cycles_of(size, far.stream) for size, number in sizes if number not in self.scales), default=0
+        )
+        scales = cycles_of(sum(size for size, number in sizes if number in self.scales), far.scales)
+        alone = max(data, slow, scales) + far.transfers.read_latency
+        return alone, Asked(far.state, data, self._cause(sizes))
+
+    def _cause(self, sizes: Sizes) -> int:
         """What a tile waits for that waits for a memory: the access with the most bytes."""
-        if not sizes:
-            return FILL
         number = max(sizes)[1]
         if number >= self.writes_from:
             return OUTPUT
