@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -20,6 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from drawing import options
+
 from jax_tests.cases import CASES, Drawn
 from jax_tests.written import from_array, from_function
 from tosajit.frontends.jax.loading import traced
@@ -28,15 +29,15 @@ from tosajit.frontends.jax.records import Jaxpr
 
 def main() -> None:
     """Write the cases that are asked for."""
-    options = _options()
+    given = options(__doc__)
     warnings.simplefilter("ignore")
-    options.folder.mkdir(parents=True, exist_ok=True)
-    first, count = options.seeds
+    given.folder.mkdir(parents=True, exist_ok=True)
+    first, count = given.seeds
     for name in sorted(CASES):
-        if re.search(options.only, name):
+        if re.search(given.only, name):
             for seed in range(first, first + count):
                 rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
-                path = options.folder / f"{name}-{seed}.json"
+                path = given.folder / f"{name}-{seed}.json"
                 path.write_text(json.dumps(written(name, CASES[name](rng))))
 
 
@@ -62,14 +63,6 @@ def _primitives(jaxpr: Jaxpr) -> Iterator[str]:
             for one in value if isinstance(value, tuple) else (value,):
                 if isinstance(one, Jaxpr):
                     yield from _primitives(one)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4), metavar=("FIRST", "COUNT"))
-    parser.add_argument("--only", default="", metavar="REGEX", help="only cases of such names")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ evaluator runs are left out, and said.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -19,7 +18,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from onnx_tests.cases import CASES, Array, Drawn
+from drawing import Array, options
+
+from onnx_tests.cases import CASES, Drawn
 from onnx_tests.generate import described
 
 TOLERANCE = {"float16": 4e-3}
@@ -29,15 +30,15 @@ IR_VERSIONS = {13: 7, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 12
 
 def main() -> None:
     """Write the cases that are asked for."""
-    options = _options()
+    given = options(__doc__)
     warnings.simplefilter("ignore")
-    first, count = options.seeds
+    first, count = given.seeds
     left: dict[str, int] = {}
     for name in sorted(CASES):
-        if re.search(options.only, name):
+        if re.search(given.only, name):
             for seed in range(first, first + count):
                 rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
-                if not write(options.folder / f"{name}-{seed}", name, CASES[name](rng), rng):
+                if not write(given.folder / f"{name}-{seed}", name, CASES[name](rng), rng):
                     left[name] = left.get(name, 0) + 1
     for name, missing in left.items():
         print(f"{name}: {missing} of {count} are not drawn, as nothing here computes them")
@@ -110,14 +111,6 @@ def _computed(model: Any, given: dict[str, Array]) -> list[Array] | None:
             return [np.asarray(one) for one in ReferenceEvaluator(model).run(None, given)]
         except Exception:
             return None
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4), metavar=("FIRST", "COUNT"))
-    parser.add_argument("--only", default="", metavar="REGEX", help="only cases of such names")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -9,11 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
-Random = np.random.Generator
-Array = np.ndarray[Any, Any]
+from drawing import Random
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +37,6 @@ def case(primitives: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return draw
 
     return declare
-
-
-def shape_of(rng: Random, least: int = 0, most: int = 4) -> tuple[int, ...]:
-    """A shape of few elements."""
-    return tuple(int(one) for one in rng.integers(1, 6, rng.integers(least, most + 1)))
-
-
-def array(rng: Random, kind: str, shape: tuple[int, ...], low: float = -4, high: float = 4) -> Array:
-    """Numbers of a type."""
-    if kind == "bool":
-        return np.asarray(rng.random(shape) < 0.5)
-    dtype = np.dtype(getattr(ml_dtypes, kind, kind))
-    if dtype.kind in "iu":
-        bounds = np.iinfo(dtype)
-        least, most = max(bounds.min, int(low)), min(bounds.max, int(high))
-        return np.asarray(rng.integers(least, most, shape, endpoint=True)).astype(dtype)
-    return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
 
 
 for _module in pkgutil.iter_modules(__path__):

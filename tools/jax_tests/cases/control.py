@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from drawing import Random, array
 from jax import lax
 
-from jax_tests.cases import Drawn, Random, array, case
+from jax_tests.cases import Drawn, case
 
 
 @case("cond")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
+from drawing import Array, Random, array, shape_of
 from jax import lax
 
-from jax_tests.cases import NARROW, NUMBERS, REAL, WIDE, Array, Drawn, Random, array, case, shape_of
+from jax_tests.cases import NARROW, NUMBERS, REAL, WIDE, Drawn, case
 
 _BITS = (*WIDE, *NARROW)
 

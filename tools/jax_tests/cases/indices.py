@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from drawing import Array, Random, array, shape_of
 from jax import lax
 
-from jax_tests.cases import NUMBERS, Array, Drawn, Random, array, case, shape_of
+from jax_tests.cases import NUMBERS, Drawn, case
 
 _KINDS = (*NUMBERS, "bool")
 _MODES = ("clip", "fill", "promise_in_bounds")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drawing import Random, array
 from jax import lax
 
-from jax_tests.cases import Drawn, Random, array, case
+from jax_tests.cases import Drawn, case
 
 
 @case("dot_general")

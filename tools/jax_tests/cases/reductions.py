@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from drawing import Random, array, shape_of
 from jax import lax
 
-from jax_tests.cases import NARROW, REAL, Drawn, Random, array, case, shape_of
+from jax_tests.cases import NARROW, REAL, Drawn, case
 
 _FUNCTIONS = {
     "reduce_sum": jnp.sum, "reduce_prod": jnp.prod, "reduce_max": jnp.max, "reduce_min": jnp.min,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from onnx_tests.cases import NARROW, REAL, WIDE, Array, Drawn, Random, array, case, chance, one_of, shape_of
+from drawing import Array, Random, array, shape_of
+
+from onnx_tests.cases import NARROW, REAL, WIDE, Drawn, case, chance, one_of
 
 DOMAINS = {
     "Acos": (-1, 1), "Asin": (-1, 1), "Atanh": (-0.9, 0.9), "Acosh": (1, 9), "Log": (0.1, 9), "Sqrt": (0, 9),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from drawing import Array, Random, array, shape_of
 
-from onnx_tests.cases import REAL, Array, Drawn, Random, array, case, chance, integers, one_of, shape_of
+from onnx_tests.cases import REAL, Drawn, case, chance, integers, one_of
 
 EINSUMS = (
     "ij,jk->ik", "bij,bjk->bik", "bhid,bhjd->bhij", "ij->ji", "ii->i", "ij->", "ij,j->i", "abc,cd->abd",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx_tests.cases import REAL, Drawn, Random, array, case, chance, integers, one_of, shape_of
+from drawing import Random, array, shape_of
+
+from onnx_tests.cases import REAL, Drawn, case, chance, integers, one_of
 
 
 @case("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from drawing import Array, Random, array, shape_of
 
-from onnx_tests.cases import Array, Drawn, Random, array, case, chance, integers, one_of, shape_of
+from onnx_tests.cases import Drawn, case, chance, integers, one_of
 
 KINDS = ("float32", "float32", "float16", "int32", "int8", "uint8", "bool", "int64")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from drawing import Random, array
 
-from onnx_tests.cases import Drawn, Random, array, case, chance, integers, one_of
+from onnx_tests.cases import Drawn, case, chance, integers, one_of
 
 LATER = (22, 23)
 
