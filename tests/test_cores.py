@@ -32,6 +32,18 @@ def two(**changes: Any) -> tj.Machine:
     return machine_of(**{name.replace("__", "."): value for name, value in changes.items()})
 
 
+def pooled_twice() -> tj.Graph:
+    """Two windows of 3 × 3 in a row, over a map of 16 × 16."""
+
+    @tj.jit
+    def pooled(x: Any) -> Any:
+        for _ in range(2):
+            x = tj.ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
+        return x
+
+    return pooled.graph(np.zeros((1, 16, 16, 8), np.int8))
+
+
 @st.composite
 def machines(draw: st.DrawFn) -> tj.Machine:
     """Machines of several cores with little or much room, of either topology."""
@@ -134,14 +146,7 @@ def test_two_cores_cannot_have_more_than_the_bandwidth() -> None:
 
 def test_the_halo_of_a_window_is_what_cores_take_from_each_other() -> None:
     """A 3 × 3 window reaches one row beyond each border between two cores, on both sides."""
-
-    @tj.jit
-    def pooled(x: Any) -> Any:
-        for _ in range(2):
-            x = tj.ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
-        return x
-
-    graph = pooled.graph(np.zeros((1, 16, 16, 8), np.int8))
+    graph = pooled_twice()
     for cores in (2, 4):
         report = tj.simulate(graph, two(cores=cores, planner__split="rows"))
         assert isinstance(report, CoresReport)
@@ -151,14 +156,7 @@ def test_the_halo_of_a_window_is_what_cores_take_from_each_other() -> None:
 @pytest.mark.parametrize(("network", "hops"), [("bus", 3), ("mesh", 4)])
 def test_what_cores_take_from_each_other_costs_energy_on_each_link(network: str, hops: int) -> None:
     """Four cores in a square: of three borders between neighbours, the middle one is two links long."""
-
-    @tj.jit
-    def pooled(x: Any) -> Any:
-        for _ in range(2):
-            x = tj.ops.max_pool2d(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1, 1, 1))
-        return x
-
-    graph = pooled.graph(np.zeros((1, 16, 16, 8), np.int8))
+    graph = pooled_twice()
     changes = {"topology__network": network, "energy__picojoules_per_network_byte": 7.0}
     report = tj.simulate(graph, two(cores=4, planner__split="rows", **changes))
     assert isinstance(report, CoresReport)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -23,20 +24,19 @@ import tosajit as tj
 from tests.tflite_cases.running import by_arm
 
 TOOLS = Path(__file__).parent / "onnx_tests"
-ROOT = Path("build") / "onnx"
+ROOT, DRAWN = Path("build") / "onnx", Path("build") / "onnx-drawn"
 SECONDS = 300.0
 
 
 def main() -> int:
     """Generate the tests if they are missing, run them, and print a table; 1 if anything failed."""
     options = _options()
-    root = ROOT
+    root = DRAWN if options.drawn else ROOT
     if options.drawn:
-        root = ROOT.with_name("onnx-drawn") / f"{options.seed}-{options.drawn}"
-    if not root.is_dir():
-        generate(
-            root, *(["draw.py", "--seeds", options.seed, options.drawn] if options.drawn else ["generate.py"])
-        )
+        shutil.rmtree(root, ignore_errors=True)
+        generate(root, "draw.py", "--seeds", options.seed, options.drawn)
+    elif not root.is_dir():
+        generate(root, "generate.py")
     chosen = re.compile(options.only)
     found = [one for one in tests(root) if chosen.search(one.name)]
     started, run = time.perf_counter(), by_arm if options.arm else tj.compile

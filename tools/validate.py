@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from validating import ethos, live, plots, silicon, systolic, vela
@@ -103,26 +104,15 @@ def traffic_part(options: argparse.Namespace) -> list[Table]:
     return [ethos.traffic()]
 
 
-def vela_part(options: argparse.Namespace) -> list[Table]:
-    """Vela itself."""
+def by_vela(tables: Callable[[], Iterable[Table]], options: argparse.Namespace) -> list[Table]:
+    """What Vela itself is asked for."""
     if options.quick:
         return []
     try:
         vela.command()
     except vela.Unavailable as reason:
         sys.exit(str(reason))
-    return list(ethos.reproduced())
-
-
-def live_part(options: argparse.Namespace) -> list[Table]:
-    """Networks of many kinds against Vela."""
-    if options.quick:
-        return []
-    try:
-        vela.command()
-    except vela.Unavailable as reason:
-        sys.exit(str(reason))
-    return live.tables()
+    return list(tables())
 
 
 def draw(
@@ -144,10 +134,10 @@ PARTS: dict[str, Part] = {
     "systolic": systolic_part,
     "operators": operator_part,
     "networks": network_part,
-    "live": live_part,
+    "live": partial(by_vela, live.tables),
     "traffic": traffic_part,
     "silicon": silicon_part,
-    "vela": vela_part,
+    "vela": partial(by_vela, ethos.reproduced),
 }
 
 if __name__ == "__main__":
