@@ -164,7 +164,7 @@ def _places(held: Sequence[Span]) -> tuple[tuple[int, ...], int]:
 
 def makes_rows(nest: Nest) -> bool:
     """Whether a range of the first axis is a run of elements of the only result."""
-    if len(nest.writes) != 1:
+    if len(nest.writes) != 1 or not nest.outer:
         return False
     write = nest.writes[0]
     whole = len(write.access.index) == nest.outer and identity_write(write, len(nest.axes))

@@ -57,6 +57,17 @@ def test_two_results_are_not_made_in_rows() -> None:
     assert not makes_rows(nest(WHOLE, Write(replace(WHOLE, operand="c"), acc("i32"))))
 
 
+def test_a_single_result_makes_no_rows() -> None:
+    total = Nest(
+        "reduce",
+        (Axis("k", 2, reduced=True),),
+        (Access("a", "i32", (2,), (Affine((1,)),)),),
+        (Write(Access("b", "i32", (), ()), acc("i32")),),
+        Reduction("add", 0, "i32", read(0, "i32")),
+    )
+    assert not makes_rows(total)
+
+
 @pytest.mark.parametrize(
     ("index", "expected"),
     [
