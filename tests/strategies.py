@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.motifs import MOTIFS, on
 from tests.oracle import MODES, STORAGE, Mode
-from tests.oracle.drawing import Bench, Entry, RandomChooser, Rejected, Use
+from tests.oracle.drawing import EXTENTS, Bench, Entry, RandomChooser, Rejected, Use
 from tests.oracle.uses import USES
 from tests.oracle.violations import Violation
 from tiling.target import TINY, Target
@@ -164,9 +164,16 @@ def draw_operator(bench: Bench, mode: Mode, operator: str) -> Drawn:
     raise AssertionError(f"no valid {operator} in mode {mode} was drawn")
 
 
-def operator_graph(operator: str, mode: Mode, seed: int, maximum_elements: int = 400) -> Drawn:
+def operator_graph(
+    operator: str,
+    mode: Mode,
+    seed: int,
+    maximum_elements: int = 400,
+    extents: Sequence[int] = EXTENTS,
+) -> Drawn:
     """Draw a graph of one operator from a seed."""
-    bench = Bench(RandomChooser(np.random.default_rng([seed, len(operator)])), maximum_elements)
+    chooser = RandomChooser(np.random.default_rng([seed, len(operator)]))
+    bench = Bench(chooser, maximum_elements, sizes_of_axes=extents)
     return draw_operator(bench, mode, operator)
 
 

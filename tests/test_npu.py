@@ -122,7 +122,9 @@ def test_what_does_not_fit_says_what_would_help() -> None:
     graph = added.graph(np.zeros((4, 4), np.int32), np.zeros((4, 4), np.int32))
     machine = tj.machine("tiny").replace({"scratchpad.bytes": 64, "scratchpad.alignment_bytes": 32})
     with pytest.raises(
-        tj.PlanError, match=r"needs 96 bytes of scratchpad, but there are 64; use a larger scratchpad"
+        tj.PlanError,
+        match=r"needs 96 bytes of scratchpad, but there are 64: no tile takes less than 32 of x, "
+        r"32 of y, 32 of add_2, at multiples of 32 bytes; use a larger scratchpad",
     ):
         tj.simulate(graph, machine)
 

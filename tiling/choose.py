@@ -380,26 +380,40 @@ def aligned(size: int, target: Target) -> int:
 
 def least_room(nest: Nest, target: Target) -> int:
     """Bytes with which some tile fits, wherever its operands are: with its reduction whole, or in parts."""
-    if target.direct:
-        return 0
+    return 0 if target.direct else sum(size for _, size in least_boxes(nest, target))
+
+
+def least_boxes(nest: Nest, target: Target) -> list[tuple[str, int]]:
+    """The operands in the scratchpad, with bytes, of the tile that needs least.
+
+    Tables that data choose from are among them where they are small and leave room for a tile.
+    """
+    size, tables = target.scratch_bytes or 0, sum(map(_table_bytes, nest.reads))
+    least = _least_boxes(nest, target, 2 * tables <= size)
+    too_large = tables and sum(box for _, box in least) > size
+    return _least_boxes(nest, target, False) if too_large else least
+
+
+def _least_boxes(nest: Nest, target: Target, tables: bool) -> list[tuple[str, int]]:
+    """The same, with or without boxes for tables."""
     whole = tuple(axis.extent if axis.reduced else 1 for axis in nest.axes)
-    kind = nest.reduction.type if nest.reduction is not None else None
-    least = _room(nest, target, whole)
-    if kind is None:
+    least = _tile_boxes(nest, target, whole, tables)
+    if nest.reduction is None:
         return least
-    return min(least, _room(nest, target, (1,) * len(nest.axes)) + aligned(BYTES[kind], target))
+    parts = _tile_boxes(nest, target, (1,) * len(nest.axes), tables)
+    parts.append(("sums", aligned(BYTES[nest.reduction.type], target)))
+    return min(least, parts, key=lambda boxes: sum(size for _, size in boxes))
 
 
-def _room(nest: Nest, target: Target, tile: tuple[int, ...]) -> int:
-    """Bytes of the boxes of a tile."""
-    total = 0
-    tables = 2 * sum(map(_table_bytes, nest.reads)) <= (target.scratch_bytes or 0)
+def _tile_boxes(nest: Nest, target: Target, tile: tuple[int, ...], tables: bool) -> list[tuple[str, int]]:
+    """The boxes of a tile."""
+    found = []
     for number, access in enumerate(nest.accesses):
         steps = box_steps(access, nest.extents) if target.strided else ()
         size = box_bytes(access, tile, steps)
         if tables or not access.indirect if number < len(nest.reads) else dense_box(access, tile, steps):
-            total += aligned(size, target)
-    return total
+            found.append((access.operand, aligned(size, target)))
+    return found
 
 
 def _table_bytes(access: Access) -> int:

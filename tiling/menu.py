@@ -162,8 +162,8 @@ def _menu(case: _Case, most: int) -> Menu:
         tiles = _sized(tiles, case.sizes)
     counts = np.ceil(np.array(case.extents, float) / tiles)
     boxes = [_boxes(form, case.extents, tiles, case.strided) for form in case.forms]
-    rooms, touched = _rooms(case, boxes, tiles), _touched(case, boxes, counts)
-    accumulators = _accumulators(case, tiles, counts)
+    accumulators, touched = _accumulators(case, tiles, counts), _touched(case, boxes, counts)
+    rooms = _rooms(case, boxes, tiles, accumulators)
     orders = _orders(case.extents, case.outer, classes) if case.order is None else (case.order,)
     rows, order = _rows(counts, len(orders), [axes for axes in classes if axes[0] < case.outer])
     loads = np.empty((len(rows), len(boxes)))
@@ -191,14 +191,16 @@ def _columns(columns: Sequence[Numbers], tiles: Numbers) -> Numbers:
     return np.stack(columns, 1) if columns else np.zeros((len(tiles), 0))
 
 
-def _rooms(case: _Case, boxes: Sequence[_Boxes], tiles: Numbers) -> Numbers:
-    """Bytes of the boxes, aligned; 0 for tables that are large together, and for results with gaps."""
-    small = 2 * sum(form.chosen_bytes for form in case.forms if not form.written) <= case.capacity
-    found = [
-        one.room * (one.dense if form.written else small or not form.chosen_bytes)
-        for form, one in zip(case.forms, boxes, strict=True)
-    ]
-    return np.ceil(_columns(found, tiles) / case.alignment) * case.alignment
+def _rooms(case: _Case, boxes: Sequence[_Boxes], tiles: Numbers, accumulators: Numbers) -> Numbers:
+    """Bytes of the boxes, aligned; 0 for results with gaps, and for tables that leave too little room."""
+    found = [one.room * (one.dense | (not form.written)) for form, one in zip(case.forms, boxes, strict=True)]
+    rooms: Numbers = np.ceil(_columns(found, tiles) / case.alignment) * case.alignment
+    chosen = [0 if form.written else form.chosen_bytes for form in case.forms]
+    if any(chosen) and (
+        2 * sum(chosen) > case.capacity or (rooms.sum(1) + accumulators).min() > case.capacity
+    ):
+        rooms[:, np.array(chosen) > 0] = 0
+    return rooms
 
 
 def _touched(case: _Case, boxes: Sequence[_Boxes], counts: Numbers) -> Numbers:

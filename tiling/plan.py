@@ -10,13 +10,13 @@ from operator import itemgetter
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
-from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_room, placed
+from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_boxes, least_room, placed
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
 from tiling.share import shared_loops, work
 from tiling.target import Target
-from tiling.words import listed
+from tiling.words import listed, plain
 
 WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
@@ -42,11 +42,13 @@ class Infeasible:
     demand: int
     bound: int
     remedy: str
+    why: str = ""
+    """What makes up the demand."""
 
     def __str__(self) -> str:
         names = listed(self.members) or "a group"
         fault = f"needs {self.demand} bytes of {self.resource}, but there are {self.bound}"
-        return f"{names}: {fault}; {self.remedy}"
+        return f"{names}: {fault}{self.why and f': {self.why}'}; {self.remedy}"
 
 
 def plan(
@@ -154,6 +156,16 @@ def place(
     return arranged, arena
 
 
+def too_large(nest: Nest, target: Target) -> Infeasible:
+    """Why no tile of a nest fits the scratchpad."""
+    boxes = least_boxes(nest, target)
+    parts = ", ".join(f"{size} of {plain(name)}" for name, size in boxes)
+    why = f"no tile takes less than {parts}, at multiples of {target.alignment} bytes"
+    remedy = "use a larger scratchpad, a finer alignment or fewer operands"
+    demand = sum(size for _, size in boxes)
+    return Infeasible(nest.members, "scratchpad", demand, target.scratch_bytes or 0, remedy, why)
+
+
 class Planner:
     """A plan in the making: who lives in the scratchpad, and the sections chosen so far."""
 
@@ -182,9 +194,7 @@ class Planner:
         """The first nest that has no tile in the whole scratchpad, with what it needs."""
         for nest, at in zip(self.nests, self.residence.settings, strict=True):
             if at.menu.least > self.capacity and not self.target.direct:
-                demand = least_room(nest, self.target)
-                remedy = "use a larger scratchpad, smaller tables or fewer operators in the group"
-                return Infeasible(nest.members, "scratchpad", demand, self.capacity, remedy)
+                return too_large(nest, self.target)
         return None
 
     def program(self) -> Program:

@@ -83,6 +83,7 @@ class Bench:
     choose: Chooser
     maximum_elements: int = 400
     maximum_rank: int = 6
+    sizes_of_axes: Sequence[int] = EXTENTS
     reuse: bool = False
     """Whether operands may be values that exist already."""
     constants_only: frozenset[str] = frozenset()
@@ -106,7 +107,7 @@ class Bench:
         """Choose that many extents whose product is not too large."""
         left, result = limit or self.maximum_elements, []
         for _ in range(rank):
-            extent = self.choose.pick([e for e in EXTENTS if e <= left])
+            extent = self.choose.pick([e for e in self.sizes_of_axes if e <= left])
             left //= extent
             result.append(extent)
         return tuple(result)
