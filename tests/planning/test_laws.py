@@ -148,7 +148,8 @@ def test_what_does_not_fit_says_how_much_would(chain: Chain, capacity: int) -> N
         assert found.resource == "scratchpad"
         assert found.demand > found.bound == capacity
         words = (found.demand, found.bound, found.resource, found.remedy, found.why, *found.members)
-        assert found.why and all(str(word) in str(found) for word in words)
+        assert found.why
+        assert all(str(word) in str(found) for word in words)
         needed, capacity = found.members, found.demand
         after = planned(chain, Target("small", capacity, 4))
         assert isinstance(after, Program) or after.members != needed
