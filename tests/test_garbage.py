@@ -1,4 +1,4 @@
-"""No cyclic garbage is searched for while models are read and compiled, and it is again afterwards."""
+"""No cyclic garbage is searched for while models are read, compiled and planned, and it is afterwards."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tosajit as tj
+from tiling.plan import plan
 from tosajit.checks import validation
 from tosajit.garbage import keeps_garbage
 
@@ -76,6 +77,20 @@ def test_compiling_makes_garbage_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tosajit.compiler.stages.check", watched)
     tj.compile(tj.load(tj.samples.path("autoencoder", "model.tosa")), checked=True, target=tj.TINY)
+    assert seen
+    assert not any(seen)
+    assert gc.isenabled()
+
+
+def test_planning_makes_garbage_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(*arguments: Any) -> Any:
+        seen.append(gc.isenabled())
+        return plan(*arguments)
+
+    monkeypatch.setattr("tosajit.compiler.planning.plan", watched)
+    tj.simulate(tj.load(tj.samples.path("autoencoder", "model.tosa")), "ethos-u55-32")
     assert seen
     assert not any(seen)
     assert gc.isenabled()

@@ -170,9 +170,10 @@ def _padded(array: Array, rows: int, columns: int) -> Array:
 
 def _histograms(stream: Array, sections: int) -> Array:
     """How often each value from -256 to 255 occurs in each section."""
-    number = np.arange(stream.size, dtype=np.int64) // SECTION
-    counts = np.bincount(number * 512 + stream + 256, minlength=sections * 512)
-    found: Array = counts.reshape(sections, 512)
+    bins = np.zeros(sections * SECTION, np.int64)
+    bins[: stream.size] = stream
+    bins.reshape(sections, SECTION)[...] += 512 * np.arange(sections)[:, None] + 256
+    found: Array = np.bincount(bins[: stream.size], minlength=sections * 512).reshape(sections, 512)
     return found
 
 
@@ -191,8 +192,9 @@ def _rice(indices: Array) -> Array:
     return np.stack(rows)
 
 
-_DIRECT = _rice(_INDEX)
-_RANKED = _rice(np.arange(512))
+_DIRECT = _rice(_INDEX).T.astype(float)
+_RANKED = _rice(np.arange(512)).T.astype(float)
+"""As floats, whose products are found sooner than those of integers, and as exactly."""
 
 
 def _section_bits(counts: Array) -> Array:
@@ -210,20 +212,24 @@ def _section_bits(counts: Array) -> Array:
 
 def _plain_bits(counts: Array) -> Array:
     """Bits without runs of zeros: by value, by palette, or as they are."""
-    by_value = (counts @ _DIRECT.T).min(axis=1)
-    used = counts > 0
+    total, used = counts.sum(axis=1), counts > 0
     largest = np.where(used, _INDEX, 0).max(axis=1)
     width = np.maximum(2, np.ceil(np.log2(largest + 1)).astype(np.int64))
-    as_is = counts.sum(axis=1) * width
-    ranked = np.sort(counts, axis=1)[:, ::-1]
+    bits: Array = np.minimum(_least(counts, _DIRECT), total * width)
     size = used.sum(axis=1)
-    small = size <= PALETTE
-    bits = np.minimum(by_value, as_is)
-    if small.any():
+    (small,) = np.nonzero(size <= PALETTE)
+    if small.size:
+        counts, total, size = counts[small], total[small], size[small]
         index = np.maximum(1, np.ceil(np.log2(np.maximum(size, 2))).astype(np.int64))
-        by_rank = np.minimum((ranked @ _RANKED.T).min(axis=1), counts.sum(axis=1) * index) + size * width
-        bits = np.where(small, np.minimum(bits, by_rank), bits)
-    found: Array = bits
+        ranked = np.sort(counts, axis=1)[:, ::-1]
+        by_rank = np.minimum(_least(ranked, _RANKED), total * index) + size * width[small]
+        bits[small] = np.minimum(bits[small], by_rank)
+    return bits
+
+
+def _least(counts: Array, ways: Array) -> Array:
+    """Bits of the best way, one a column, to code values that occur so often."""
+    found: Array = (counts @ ways).min(axis=1).astype(np.int64)
     return found
 
 

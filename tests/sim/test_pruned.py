@@ -89,6 +89,14 @@ def test_pruned_is_what_counting_says(data: st.DataObject) -> None:
     assert is_pruned(array) == all(sum(one != 0 for one in group) <= 2 for group in groups)
 
 
+@pytest.mark.parametrize("row", [0, 255, 256, 511, 512, 600])
+def test_one_row_may_tell_that_weights_are_not_pruned(row: int) -> None:
+    array = np.tile(np.array([1, 0, 0, 2], np.int8), (601, 3))
+    assert is_pruned(array)
+    array[row, 5:7] = 1
+    assert not is_pruned(array)
+
+
 @pytest.mark.parametrize("channels", [16, 40, 64, 100])
 @pytest.mark.parametrize("kernel", [1, 3])
 def test_dot_products_take_as_long_as_for_half_of_the_channels(channels: int, kernel: int) -> None:

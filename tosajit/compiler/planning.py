@@ -19,6 +19,7 @@ from tiling.target import Target
 from tosajit.compiler.pruning import with_pruned
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
+from tosajit.garbage import keeps_garbage
 from tosajit.log import LOG
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def planned(groups: Groups, target: Target) -> Planned:
     return Planned(groups, _feasible(plan(groups.nests, groups.operands, target)))
 
 
+@keeps_garbage
 def planned_for(
     groups: Groups, machine: Machine, given: Plan | None = None, wanted: Wanted | None = None
 ) -> Planned:

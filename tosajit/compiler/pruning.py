@@ -13,6 +13,8 @@ from tosajit.arrays import Array
 
 GROUP, KEPT = 4, 2
 """Neighbours along the channels, and how many of them may be other than zero."""
+ROWS = 256
+"""So many rows are looked at together: in most weights the first ones tell."""
 
 
 def with_pruned(nest: Nest, constants: Mapping[str, Array]) -> Nest:
@@ -33,9 +35,14 @@ def with_pruned(nest: Nest, constants: Mapping[str, Array]) -> Nest:
 
 def is_pruned(array: Array) -> bool:
     """Whether of each four elements along the last dimension at most two are other than zero."""
-    channels = array.shape[-1]
-    used = np.zeros((array.size // channels, -(-channels // GROUP) * GROUP), bool)
-    used[:, :channels] = array.reshape(-1, channels) != 0
+    rows = array.reshape(-1, array.shape[-1])
+    return all(_are_pruned(rows[first : first + ROWS]) for first in range(0, len(rows), ROWS))
+
+
+def _are_pruned(rows: Array) -> bool:
+    count, channels = rows.shape
+    used = np.zeros((count, -(-channels // GROUP) * GROUP), bool)
+    used[:, :channels] = rows != 0
     counts = used.reshape(-1, GROUP).sum(axis=1)
     return bool(counts.max(initial=0) <= KEPT)
 
