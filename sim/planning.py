@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import product
 from math import inf, prod
+from typing import NamedTuple
 
 from sim.cost.prices import Prices
 from sim.cost.reach import scales
@@ -26,6 +27,8 @@ from tiling.program import Image, Operand, Program, Section
 
 NEVER = Price(inf)
 """Of a section that surely costs more than others."""
+Classes = list[tuple[tuple[int, ...], int]]
+"""Tiles that are alike, and how many there are."""
 
 
 def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
@@ -75,8 +78,7 @@ class _Figures:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(NamedTuple):
     """A transfer of a full box: times of the channel and the memories, and how much of it may come early."""
 
     cycles: int
@@ -86,8 +88,7 @@ class _Box:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Moves:
+class _Moves(NamedTuple):
     """The transfers of a section."""
 
     dma: float
@@ -102,8 +103,7 @@ class _Moves:
     bytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """Tiles: the unit, its cycles if nothing else uses the memories, cycles and bytes of the memories."""
 
     unit: str = "vector"
@@ -112,6 +112,10 @@ class _Work:
     pad: float = 0.0
     far: float = 0.0
     near: float = 0.0
+
+
+IDLE = _Work()
+"""Before any tile is known."""
 
 
 class _Group:
@@ -127,28 +131,31 @@ class _Group:
     def prices(self, sections: Sequence[Section]) -> list[Price]:
         """Prices of sections; of those that surely cost more than others, infinite ones.
 
-        Sections are looked at by what they cost at least: as their transfers say, then as their tiles say,
-        and then, command by command, for certain.
+        Sections are looked at by what they cost at least: as their transfers say, then as their full tiles
+        say, then as all tiles say, and then, command by command, for certain.
         """
-        prices, known, cycle = [NEVER] * len(sections), list[Price](), self.figures.price.cycle
+        prices, cycle, bar = [NEVER] * len(sections), self.figures.price.cycle, Bar()
         moves = [self.moves(section) for section in sections]
         works: dict[int, _Work] = {}
-        heap = [(self.least(one, _Work()), number) for number, one in enumerate(moves)]
+        left: dict[int, Classes] = {}
+        heap = [(self.least(one, IDLE), number) for number, one in enumerate(moves)]
         heapify(heap)
-        bar = Bar(known)
         while heap:
             least, number = heappop(heap)
-            move, work = moves[number], works.get(number)
-            idle = least - self.busy(move, work or _Work())
-            if not bar.passed(Price(least, cycle * move.early, idle)):
+            section, move, work = sections[number], moves[number], works.get(number, IDLE)
+            if not bar.passed(Price(least, cycle * move.early, least - self.busy(move, work))):
                 continue
-            if work is None:
-                works[number] = self.work(sections[number])
-                heappush(heap, (self.least(move, works[number]), number))
+            if left.get(number) == []:
+                price = prices[number] = self.followed(section, move, work)
+                bar.add(price)
+                continue
+            if number in left:
+                some, left[number] = left[number], []
             else:
-                price = prices[number] = self.followed(sections[number], move, work)
-                known.append(price)
-                bar = Bar(known)
+                full, *left[number] = _classes(section)
+                some = [full]
+            work = works[number] = self.work(section, some, work)
+            heappush(heap, (self.least(move, work), number))
         return prices
 
     def least(self, moves: _Moves, work: _Work) -> float:
@@ -210,11 +217,11 @@ class _Group:
             self.boxes[number, id(image)] = found
         return found
 
-    def work(self, section: Section) -> _Work:
-        """All tiles of a section."""
+    def work(self, section: Section, classes: Classes, known: _Work) -> _Work:
+        """Some tiles of a section beside those that are known."""
         boxed = tuple([image is not None for image in section.images[: len(self.found)]])
-        unit, alone, offchip, pad, far, near = "vector", 0.0, 0.0, 0.0, 0.0, 0.0
-        for tile, count in _classes(section):
+        unit, alone, offchip, pad, far, near = known
+        for tile, count in classes:
             one = self.tiles.get((tile, boxed))
             if one is None:
                 one = self.tiles[tile, boxed] = self.tile(tile, boxed)
@@ -248,8 +255,8 @@ class _Group:
         return _Work(work.unit, max(work.cycles, other, one), by_far, by_near, far, near)
 
 
-def _classes(section: Section) -> list[tuple[tuple[int, ...], int]]:
-    """Extents of tiles, full and cut, with how many there are of each."""
+def _classes(section: Section) -> Classes:
+    """Extents of tiles, full ones first, then cut ones, with how many there are of each."""
     loops = section.loops
     choices: list[Sequence[tuple[int, int]]] = []
     for loop in loops:

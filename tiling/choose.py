@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import inf, prod
 from operator import lt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,7 @@ from tiling.program import Image, Loop, Operand, Section, box_bytes, box_shape, 
 from tiling.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """What a section costs, in whatever an estimate counts."""
 
     cost: float
@@ -34,9 +35,9 @@ class Price:
 
         Of the idle time at its end, parts of `room` count.
         """
-        late = self.cost - self.early
-        idle = [min(self.idle, room * part) for part in NEXT]
-        return self.cost, late, *[late - one for one in idle]
+        cost, early, idle = self
+        late = cost - early
+        return cost, late, *[late - (idle if idle < room * part else room * part) for part in NEXT]
 
 
 NEXT = 0.06, 0.25, 1.0
@@ -47,14 +48,26 @@ VIEWS = 2 + len(NEXT)
 class Bar:
     """What a price must be below of in one of the views, to be better than all that are known."""
 
-    def __init__(self, known: Sequence[Price]) -> None:
-        self.room = min((price.cost for price in known), default=inf)
-        views = [price.views(self.room) for price in known]
-        self.least = [min(costs) for costs in zip(*views, strict=True)]
+    def __init__(self) -> None:
+        self.known: list[Price] = []
+        self.room = inf
+        self.least: list[float] = []
+
+    def add(self, price: Price) -> None:
+        """One more price is known."""
+        self.known.append(price)
+        if price.cost < self.room:
+            self.room = price.cost
+            views = [one.views(self.room) for one in self.known]
+            self.least = [min(costs) for costs in zip(*views, strict=True)]
+        else:
+            self.least = list(map(min, price.views(self.room), self.least))
 
     def passed(self, least: Price) -> bool:
         """Whether something that costs so much at least may be the best."""
-        return not self.least or any(map(lt, least.views(self.room), self.least))
+        return (
+            not self.least or least.cost < self.least[0] or any(map(lt, least.views(self.room), self.least))
+        )
 
 
 Estimate = Callable[[Sequence[Section], Mapping[str, Operand]], Sequence[Price]]
@@ -141,12 +154,13 @@ def weights_of(nest: Nest, operands: Mapping[str, Operand]) -> frozenset[int]:
 
 def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
     """The least bytes moved by a choice that fits, and what room it takes; infinite if none fits."""
-    best = (float("inf"), 0)
+    best = (inf, 0)
     for boxed in ways(at, target):
-        rows, _ = _fitting(at, boxed, room)
-        if len(rows.numbers):
-            row = int(rows.cost.argmin())
-            best = min(best, (float(rows.cost[row]), int(rows.need[row])))
+        need, cost = _measured(at, boxed)
+        cost[need > room] = inf
+        row = int(cost.argmin())
+        if cost[row] < inf:
+            best = min(best, (float(cost[row]), int(need[row])))
     return best
 
 
@@ -204,31 +218,40 @@ def _moving_least(at: Setting, target: Target, room: int) -> tuple[Candidate, ..
     return (Candidate(Maker(at, target).section(row, boxed, 1), Price(cost), need),)
 
 
-def ways(at: Setting, target: Target) -> Iterator[Flags]:
+def ways(at: Setting, target: Target) -> Sequence[Flags]:
     """Which accesses have boxes: all that are not inside, or if units reach out, some or none.
 
     Weights, other large constants, values that are read and results are in boxes, or not; small constants
     only if everything is.
     """
     outside = ~np.array(at.inside, bool)
-    yield outside
     if not target.direct:
-        return
-    large = np.array([access.bytes >= LARGE for access in at.nest.accesses])
-    weights, constant = np.array(at.weights, bool), np.array(at.constant, bool)
-    written = np.arange(len(outside)) >= len(at.nest.reads)
-    few = constant & ~weights & large & outside
-    kinds = [kind & outside for kind in (weights, ~constant & ~written, ~constant & written)]
-    seen = {outside.tobytes()}
+        return [outside]
+    nest = at.nest
+    large = tuple([access.bytes >= LARGE for access in nest.accesses])
+    return _ways(at.inside, at.weights, at.constant, large, len(nest.reads))
+
+
+@lru_cache(maxsize=1 << 10)
+def _ways(
+    inside: tuple[bool, ...],
+    weights: tuple[bool, ...],
+    constant: tuple[bool, ...],
+    large: tuple[bool, ...],
+    reads: int,
+) -> tuple[Flags, ...]:
+    outside, factors, fixed = ~np.array(inside, bool), np.array(weights, bool), np.array(constant, bool)
+    written = np.arange(len(inside)) >= reads
+    few = fixed & ~factors & np.array(large, bool) & outside
+    kinds = [kind & outside for kind in (factors, ~fixed & ~written, ~fixed & written)]
+    found = {outside.tobytes(): outside}
     for some in product((True, False), repeat=len(kinds)):
         boxed = few.copy()
         for kind, wanted in zip(kinds, some, strict=True):
             boxed |= kind & wanted
-        if boxed.tobytes() not in seen:
-            seen.add(boxed.tobytes())
-            yield boxed
-    if few.any():
-        yield outside & False
+        found.setdefault(boxed.tobytes(), boxed)
+    nothing = [outside & False] if few.any() else []
+    return (*found.values(), *nothing)
 
 
 @dataclass(frozen=True)
@@ -250,13 +273,19 @@ class _Rows:
         return _Rows(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
 
-def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
-    """The rows that fit, with the bytes that they need and move; and bytes for second copies of boxes."""
+def _measured(at: Setting, boxed: Flags) -> tuple[Numbers, Numbers]:
+    """Bytes of the scratchpad that each row of the menu needs, and bytes that it moves."""
     menu, own, scale = at.menu, boxed.astype(float), np.array(at.scale)
     direct = scale * ~(boxed | np.array(at.inside, bool))
-    need = menu.rooms @ own + menu.accumulators
     cost = menu.moved @ (scale * own) + menu.touched @ direct
     cost += SPLIT * menu.accumulators + FEWER * menu.counts
+    return menu.rooms @ own + menu.accumulators, cost
+
+
+def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
+    """The rows that fit, with the bytes that they need and move; and bytes for second copies of boxes."""
+    menu, own = at.menu, boxed.astype(float)
+    need, cost = _measured(at, boxed)
     (rows,) = np.nonzero(need <= room)
     found = _Rows(rows, need[rows], cost[rows], (menu.runs @ own)[rows], menu.counts[rows])
     return found, (menu.seconds @ own)[rows]

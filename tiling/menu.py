@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import permutations
 from math import prod
 
 import numpy as np
@@ -263,10 +263,10 @@ def _tiles(extents: Sequence[int], outer: int, classes: Sequence[Sequence[int]],
         ]
         if prod(map(len, ladders)) <= most:
             break
-    combined = list(product(*ladders))
-    tiles = np.ones((len(combined), len(extents)))
-    for number, axes in enumerate(classes):
-        tiles[:, axes] = np.array([row[number] for row in combined], float)
+    lengths = tuple(map(len, ladders))
+    tiles = np.ones((prod(lengths), len(extents)))
+    for axes, ladder, rungs in zip(classes, ladders, np.indices(lengths), strict=True):
+        tiles[:, axes] = np.array(ladder, float)[rungs.ravel()]
     return tiles
 
 

@@ -13,7 +13,7 @@ from sim.events import Simulator
 from sim.events.model import Rates, SectionModel
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
-from sim.planning import _Figures, _Group
+from sim.planning import IDLE, _classes, _Figures, _Group
 from tests.planning.tiles import operand_box, tiles
 from tests.sim.programs import SimpleCosts, machine_of, machines, programs
 from tiling.expr import BYTES, const, read
@@ -109,7 +109,7 @@ def test_a_section_is_followed_to_the_cycle_and_costs_no_less_than_the_least(
     costs = SimpleCosts(points, 0)
     section: Section = program.sections[0]
     group = _Group(_Figures.of(machine, costs), section.nest, program.operands)
-    moves, work = group.moves(section), group.work(section)
+    moves, work = group.moves(section), group.work(section, _classes(section), IDLE)
     cycles = Simulator(machine, costs).simulate(program).cycles
     assert group.followed(section, moves, work).cost == group.cost(cycles, moves, work)
     margin = group.cost(200, moves, work) - group.cost(0, moves, work)
