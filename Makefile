@@ -13,6 +13,7 @@ export TOSAJIT_JAX ?= $(CURDIR)/.venv-jax
 export TOSAJIT_TORCH ?= $(CURDIR)/.venv-torch
 export TOSAJIT_EXECUTORCH ?= $(CURDIR)/.venv-executorch
 export TOSAJIT_NPU_PEERS ?= $(CURDIR)/.venv-npu-peers
+export TOSAJIT_STREAM ?= $(CURDIR)/.venv-stream
 export TOSAJIT_ARM64 ?= $(CURDIR)/.venv-arm64
 
 # These judge the kernels that are written for each group, however much of the generic one the cache has.
@@ -27,6 +28,7 @@ PEERS := $(TOSAJIT_PEERS)/.ready
 LITERT := $(TOSAJIT_PEERS)/.litert
 VELA := $(TOSAJIT_VELA)/.ready
 NPU_PEERS := $(TOSAJIT_NPU_PEERS)/.ready
+STREAM := $(TOSAJIT_STREAM)/.ready
 FRAMEWORKS := $(TOSAJIT_FRAMEWORKS)/.ready
 ONNX := $(TOSAJIT_ONNX)/.ready
 JAX := $(TOSAJIT_JAX)/.ready
@@ -141,7 +143,7 @@ vela: $(READY) $(VELA)  ## Compare cycles with Vela's, live, with our planner an
 laws: $(READY)      ## Check on drawn layers and networks that better machines are never slower: ARGS='--layers 300 --held-out'
 	$(RUN) tools/laws.py $(ARGS)
 
-validate: $(READY) $(VELA)  ## Compare the simulator with published figures: docs/validation.md
+validate: $(READY) $(VELA) $(STREAM)  ## Compare the simulator with published figures: docs/validation.md
 	$(RUN) tools/validate.py $(ARGS)
 
 fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats fuzz-tflite)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
@@ -188,7 +190,7 @@ docs: $(DOCS)       ## Build the documentation: build/site/index.html
 newcomer:           ## Time a newcomer's first steps: environment, first model, help text, first result
 	$(PYTHON) tools/newcomer.py $(ARGS)
 
-environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(FRAMEWORKS) $(ONNX) $(JAX) $(TORCH) $(EXECUTORCH) ## Make all environments
+environments: $(READY) $(ARM) $(PEERS) $(VELA) $(NPU_PEERS) $(STREAM) $(FRAMEWORKS) $(ONNX) $(JAX) $(TORCH) $(EXECUTORCH) ## Make all environments
 
 clean:              ## Remove environments, caches and results
 	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -278,4 +280,10 @@ $(JAX): pyproject.toml
 $(NPU_PEERS):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet zigzag-dse==3.9.1 six scalesim==3.0.0 'numpy<2.3'
+	touch $@
+
+# Stream does not name all that it imports, and was written for the ZigZag of its time.
+$(STREAM):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet stream-dse==0.0.8 zigzag-dse==2.5.4 rtree deap brokenaxes plotly pandas seaborn 'numpy<2'
 	touch $@

@@ -17,6 +17,7 @@ NAMED = {
     "`tpu-v1`": ("systolic, TPU v1",),
     "`eyeriss-v1`: the array with a given mapping": ("row-stationary",),
     "`nvdla-…`": ("dot-product",),
+    "machines with `cores`: how they wait for each other": ("several cores",),
 }
 """Named machines, and the kinds of machine that figures for them have."""
 BEGIN, END = "<!-- trust: written by make validate -->", "<!-- end of trust -->"
