@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sim.machine.parts import (
         Dma,
         Energy,
+        Level2,
         MemoryMode,
         OffChip,
         OperatingPoint,
@@ -51,7 +52,7 @@ _WHERE = {
     "sim.machine.files": "load_machine",
     "sim.machine.machine": "Machine",
     "sim.machine.parts": (
-        "Dma Energy MemoryMode OffChip OperatingPoint Pages Planner ReductionUnit Scratchpad Topology"
+        "Dma Energy Level2 MemoryMode OffChip OperatingPoint Pages Planner ReductionUnit Scratchpad Topology"
         " VectorUnit"
     ),
     "sim.report": "CoresReport Report ReportError",
@@ -61,7 +62,7 @@ _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names
 
 __all__ = [
     "Machine", "machine", "machines", "configurations", "load_machine",
-    "OffChip", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
+    "OffChip", "Level2", "Scratchpad", "Dma", "MemoryMode", "VectorUnit", "ReductionUnit",
     "Topology",
     "MacArray", "Systolic", "Block", "RowStationary", "DotProduct",
     "Planner", "Energy", "OperatingPoint", "Pages",

@@ -14,16 +14,17 @@ from typing import NamedTuple
 
 from sim.cost.prices import Prices
 from sim.cost.reach import scales
-from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
+from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.sections import Run
-from sim.events.state import LOAD, OFFCHIP
+from sim.events.state import LOAD
 from sim.events.tiles import rows_and_run, span_of
 from sim.machine.machine import Machine
 from tiling.choose import Bar, Estimate, Price
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Program, Section
+from tiling.target import Home
 
 NEVER = Price(inf)
 """Of a section that surely costs more than others."""
@@ -51,38 +52,22 @@ class _Figures:
 
     machine: Machine
     costs: CostModel
-    transfers: Transfers
     rates: Rates
     price: Prices
-    port: float | None
-    far: float | None
-    scales: float | None
-    latency: tuple[int, int]
     channels: int
 
     @staticmethod
     def of(machine: Machine, costs: CostModel) -> _Figures:
         """Those of a machine."""
-        transfers = Transfers(machine)
-        return _Figures(
-            machine,
-            costs,
-            transfers,
-            Rates.of(machine),
-            Prices.of(machine),
-            port_rate(machine),
-            far_rate(machine),
-            far_rate(machine, scales=True),
-            (transfers.read_latency, machine.scratchpad.read_latency_cycles),
-            min(machine.dma.channels, 2),
-        )
+        rates = Rates.of(machine)
+        return _Figures(machine, costs, rates, Prices.of(machine), rates.channels)
 
 
 class _Box(NamedTuple):
     """A transfer of a full box: times of the channel and the memories, and how much of it may come early."""
 
     cycles: int
-    offchip: int
+    far: int
     pad: int
     early: int
     bytes: int
@@ -96,11 +81,14 @@ class _Moves(NamedTuple):
     loads: float
     """Cycles of the channel of loads, which may also be what computes."""
     offchip: float
+    level2: float
     pad: float
     """Cycles of the memories."""
     early: float
     """Cycles of the first boxes of constants, before which no tile starts."""
     bytes: float
+    of_level2: float
+    """Bytes, and those of level 2."""
 
 
 class _Work(NamedTuple):
@@ -109,8 +97,10 @@ class _Work(NamedTuple):
     unit: str = "vector"
     alone: float = 0.0
     offchip: float = 0.0
+    level2: float = 0.0
     pad: float = 0.0
     far: float = 0.0
+    between: float = 0.0
     near: float = 0.0
 
 
@@ -162,16 +152,18 @@ class _Group:
         """What a section costs at least: whatever works beside each other takes as long as the slowest."""
         alone = work.alone + (moves.loads if work.unit == "dma" else moves.early)
         offchip, pad = moves.offchip + work.offchip, moves.pad + work.pad
-        return self.cost(max(alone, moves.dma, offchip, pad), moves, work)
+        return self.cost(max(alone, moves.dma, offchip, moves.level2 + work.level2, pad), moves, work)
 
     def busy(self, moves: _Moves, work: _Work) -> float:
         """What it costs at least if all that follows hides behind what is no transfer."""
         loads = moves.loads + (work.alone if work.unit == "dma" else 0)
-        return self.cost(max(loads, moves.offchip + work.offchip), moves, work)
+        offchip, level2 = moves.offchip + work.offchip, moves.level2 + work.level2
+        return self.cost(max(loads, offchip, level2), moves, work)
 
     def cost(self, cycles: float, moves: _Moves, work: _Work) -> float:
         """What a section costs that takes so many cycles."""
-        return self.figures.price.cost(cycles, moves.bytes + work.far, moves.bytes + work.near)
+        offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
+        return self.figures.price.cost(cycles, offchip, level2, moves.bytes + work.near)
 
     def followed(self, section: Section, moves: _Moves, work: _Work) -> Price:
         """The price of a section, command by command; idle is what nothing comes or goes at its end."""
@@ -179,12 +171,13 @@ class _Group:
         run = Run(Program(figures.machine.target, {}, (section,), 0, 0), figures.rates, 0)
         run.section(SectionModel(section, self.operands, figures.rates, figures.costs), True)
         run.finish()
-        cycle, idle = figures.price.cycle, max(run.cycles - max(run.state[LOAD], run.state[OFFCHIP]), 0)
+        busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
+        cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
         return Price(self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles), cycle * idle)
 
     def moves(self, section: Section) -> _Moves:
         """The transfers of a section."""
-        loads = stores = offchip = pad = early = size = 0.0
+        loads = stores = offchip = level2 = pad = early = size = between = 0.0
         reads, times = len(self.nest.reads), [1.0]
         for loop in section.loops:
             times.append(times[-1] * self.nest.axes[loop.axis].extent / loop.step)
@@ -196,19 +189,25 @@ class _Group:
                 loads += box.cycles * count
             else:
                 stores += box.cycles * count
-            offchip += box.offchip * count
+            if self.found[number].place == "level2":
+                level2 += box.far * count
+                between += box.bytes * count
+            else:
+                offchip += box.far * count
             pad += box.pad * count
             size += box.bytes * count
             early += box.early
         if self.figures.channels > 1:
-            return _Moves(max(loads, stores), loads, offchip, pad, early, size)
-        return _Moves(loads + stores, loads + stores, offchip, pad, early, size)
+            return _Moves(max(loads, stores), loads, offchip, level2, pad, early, size, between)
+        both = loads + stores
+        return _Moves(both, both, offchip, level2, pad, early, size, between)
 
     def box(self, number: int, image: Image) -> _Box:
         """One transfer of a box of an access."""
         found = self.boxes.get((number, id(image)))
         if found is None:
-            transfers, operand = self.figures.transfers, self.found[number]
+            operand = self.found[number]
+            transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
             rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
             cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
             early = cycles if operand.kind == "constant" else 0
@@ -220,39 +219,45 @@ class _Group:
     def work(self, section: Section, classes: Classes, known: _Work) -> _Work:
         """Some tiles of a section beside those that are known."""
         boxed = tuple([image is not None for image in section.images[: len(self.found)]])
-        unit, alone, offchip, pad, far, near = known
+        unit, alone, offchip, level2, pad, far, between, near = known
         for tile, count in classes:
             one = self.tiles.get((tile, boxed))
             if one is None:
                 one = self.tiles[tile, boxed] = self.tile(tile, boxed)
-            unit, alone = one.unit, alone + count * one.alone
-            offchip, pad = offchip + count * one.offchip, pad + count * one.pad
-            far, near = far + count * one.far, near + count * one.near
-        return _Work(unit, alone, offchip, pad, far, near)
+            unit, alone, pad = one.unit, alone + count * one.alone, pad + count * one.pad
+            offchip, level2 = offchip + count * one.offchip, level2 + count * one.level2
+            far, between = far + count * one.far, between + count * one.between
+            near += count * one.near
+        return _Work(unit, alone, offchip, level2, pad, far, between, near)
 
     def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> _Work:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""
-        figures = self.figures
-        work = figures.costs.work(self.nest, tile)
-        far = near = stream = slow = factors = 0
+        rates = self.figures.rates
+        work = self.figures.costs.work(self.nest, tile)
+        near = stream = 0
+        outside: dict[Home, list[tuple[int, int]]] = {}
         for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
             size = operand.stored(size)
-            if boxed[number] or operand.place != "offchip":
+            if boxed[number] or operand.place == "scratchpad":
                 near, stream = near + size, max(stream, size)
-                continue
-            far += size
-            if number in self.of_channels:
-                factors += size
-            else:
-                slow = max(slow, size)
-        by_far, by_near = (
-            cycles_of(far, figures.rates.far["offchip"].rate),
-            cycles_of(near, figures.transfers.inside),
+            elif size:
+                outside.setdefault(operand.place, []).append((size, number))
+        by_near = cycles_of(near, rates.pad)
+        alone = max(by_near, cycles_of(stream, rates.port)) + rates.pad_latency if near else 0
+        alone, busy, sizes = max(work.cycles, alone), dict[Home, int](), dict[Home, int]()
+        for home, some in outside.items():
+            time, busy[home] = rates.far[home].reached(some, self.of_channels)
+            alone, sizes[home] = max(alone, time), sum(size for size, _ in some)
+        return _Work(
+            work.unit,
+            alone,
+            busy.get("offchip", 0),
+            busy.get("level2", 0),
+            by_near,
+            sizes.get("offchip", 0),
+            sizes.get("level2", 0),
+            near,
         )
-        one = max(by_near, cycles_of(stream, figures.port)) + figures.latency[1] if near else 0
-        streamed = max(cycles_of(slow, figures.far), cycles_of(factors, figures.scales))
-        other = max(by_far, streamed) + figures.latency[0] if far else 0
-        return _Work(work.unit, max(work.cycles, other, one), by_far, by_near, far, near)
 
 
 def _classes(section: Section) -> Classes:

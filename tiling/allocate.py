@@ -150,6 +150,14 @@ class Taken:
                 found.update(self.steps[step])
         return sorted(found)
 
+    def placed(self, life: Lifetime, end: int) -> int | None:
+        """Put a buffer into the tightest gap below an end, and say where that is; None if there is none."""
+        offset = _tightest_gap(self.during(life), life.bytes, 0)
+        if offset + life.bytes > end:
+            return None
+        self.add(life, offset)
+        return offset
+
     def gaps(self, step: int, end: int) -> list[tuple[int, int]]:
         """The free ranges at a step, up to an end."""
         found, free = [], 0

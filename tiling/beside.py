@@ -17,10 +17,11 @@ def in_turns(programs: Sequence[Program], names: Sequence[str], order: Sequence[
     """
     operands: dict[str, Operand] = {}
     steps: list[Iterator[Section]] = []
-    pad = arena = 0
+    pad = arena = level2 = 0
     for program, name in zip(programs, names, strict=True):
         for one in program.operands.values():
-            shift = pad if one.place == "scratchpad" else arena if one.kind == "temporary" else 0
+            off = arena if one.kind == "temporary" else 0
+            shift = {"scratchpad": pad, "level2": level2, "offchip": off}[one.place]
             operands[_own(name, one.name)] = replace(
                 one, name=_own(name, one.name), offset=one.offset + shift
             )
@@ -28,8 +29,10 @@ def in_turns(programs: Sequence[Program], names: Sequence[str], order: Sequence[
         alignment = program.target.alignment
         pad += -(-program.scratch_bytes // alignment) * alignment
         arena += -(-program.arena_bytes // alignment) * alignment
+        level2 += program.level2_bytes
     sections = tuple(next(steps[tenant]) for tenant in order)
-    return Program(replace(programs[0].target, scratch_bytes=room), operands, sections, arena, pad)
+    target = replace(programs[0].target, scratch_bytes=room, level2_bytes=level2)
+    return Program(target, operands, sections, arena, pad, level2_bytes=level2)
 
 
 def on_own_cores(programs: Sequence[SpreadProgram], names: Sequence[str]) -> SpreadProgram:

@@ -11,6 +11,7 @@ from operator import itemgetter
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
 from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_boxes, least_room, placed
+from tiling.level2 import used_bytes
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
@@ -201,6 +202,7 @@ class Planner:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
         while True:
+            residence.outside()
             rooms = residence.left.tolist()
             options = [self._options(step, rooms[step]) for step in range(len(self.nests))]
             crowded = [step for step, some in enumerate(options) if not some]
@@ -221,7 +223,8 @@ class Planner:
             return (Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),)
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
-        key = self._structure(step), at.inside, at.weights, at.constant, at.scale, room, free
+        far = residence.in_level2(step)
+        key = self._structure(step), at.inside, far, at.weights, at.constant, at.scale, room, free
         if key not in self.known:
             self.known[key] = choose(at, residence.operands, self.target, room, free, self.estimate)
         return self.known[key]
@@ -383,7 +386,8 @@ class Planner:
         }
         arranged, arena = place(self.nests, operands, self.target.alignment)
         shared = tuple(worth_sharing(sections, self.target))
-        return Program(self.target, arranged, shared, arena, total)
+        level2 = used_bytes(arranged.values(), self.target)
+        return Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
 
 
 def _cost(choice: Candidate, before: Candidate, room: int) -> float:

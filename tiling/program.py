@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import gcd, prod
 from typing import Literal
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
-from tiling.target import Place, Target
+from tiling.target import Home, Target
 from tiling.words import plain
 
 OperandKind = Literal["input", "output", "constant", "temporary"]
@@ -21,14 +21,14 @@ OperandKind = Literal["input", "output", "constant", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor: its offset is in the scratchpad if it lives there, else, for temporaries, in the arena."""
+    """A tensor: its offset is in the memory that it lives in, off-chip, for temporaries, in the arena."""
 
     name: str
     type: str
     elements: int
     kind: OperandKind
     offset: int = 0
-    place: Place = "offchip"
+    place: Home = "offchip"
     stored_bytes: int | None = None
     """Bytes that a constant takes in memory and on its way, where it is compressed."""
     remote: bool = False
@@ -140,6 +140,7 @@ class Program:
     sections: tuple[Section, ...]
     arena_bytes: int
     scratch_bytes: int
+    level2_bytes: int = field(default=0, kw_only=True)
 
     @property
     def commands(self) -> NDArray[np.void]:

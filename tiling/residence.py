@@ -10,6 +10,7 @@ import numpy as np
 
 from tiling.allocate import Lifetime
 from tiling.choose import Setting, aligned, cheapest, setting, weights_of
+from tiling.level2 import settled
 from tiling.nest import Nest
 from tiling.program import Operand
 from tiling.target import Place, Target
@@ -121,6 +122,17 @@ class Residence:
     def spare(self) -> int:
         """What no step needs for tensors."""
         return int(self.left.min(initial=self.capacity))
+
+    def outside(self) -> None:
+        """Decide what lives in level 2 of all that is not in the scratchpad."""
+        if self.target.level2_bytes:
+            self.operands = settled(self.nests, self.operands, self.target)
+
+    def in_level2(self, step: int) -> tuple[bool, ...]:
+        """Accesses of a group whose operand is in level 2."""
+        if not self.target.level2_bytes:
+            return ()
+        return tuple([self.operands[name].place == "level2" for name in self.names[step]])
 
     def setting(self, step: int) -> Setting:
         """What the choice of a group's tile depends on."""

@@ -12,6 +12,7 @@ from tiling import cascade
 from tiling.cascade import held_constants
 from tiling.cascade_stripes import cascade_of, striped
 from tiling.choose import Candidate, Estimate, aligned, placed
+from tiling.level2 import settled, used_bytes
 from tiling.nest import Nest
 from tiling.plan import Infeasible, Planner, known_operands, place, worth_sharing
 from tiling.program import Operand, Program, Section
@@ -276,8 +277,13 @@ class _Scheduled:
             sections.append(section)
             images = [image for image in (*section.images, section.accumulator) if image is not None]
             total = max([total, *(_end(image.end, 0, self.target) for image in images)])
+        operands = settled(self.nests, operands, self.target)
         arranged, arena = place(self.nests, operands, self.target.alignment)
-        program = Program(self.target, arranged, tuple(worth_sharing(sections, self.target)), arena, total)
+        shared, level2 = (
+            tuple(worth_sharing(sections, self.target)),
+            used_bytes(arranged.values(), self.target),
+        )
+        program = Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
         fits = total <= (self.target.scratch_bytes or 0)
         return program if fits and not verify_layout(program) and not any(self._misplaced(program)) else None
 

@@ -96,7 +96,7 @@ def _outside(division: Division, programs: Sequence[Program]) -> set[str]:
         operand.name
         for program in programs
         for operand in program.operands.values()
-        if operand.kind == "temporary" and operand.place == "offchip"
+        if operand.kind == "temporary" and operand.place != "scratchpad"
     }
     return {name for name, buffers in division.spread.items() if not far.isdisjoint(buffers)}
 
@@ -117,9 +117,11 @@ def _merged(
         for name, one in program.operands.items():
             if one.kind == "temporary":
                 shift = core * room if one.place == "scratchpad" else arena
+                shift = core * target.level2_bytes if one.place == "level2" else shift
                 known[name] = replace(one, offset=one.offset + shift)
             elif one.kind == "constant":
-                known[name] = one
+                shift = core * target.level2_bytes if one.place == "level2" else 0
+                known[name] = replace(one, offset=one.offset + shift)
         arena += -(-program.arena_bytes // target.alignment) * target.alignment
     for program in programs:
         for name in program.operands:
@@ -133,7 +135,12 @@ def _merged(
         turns = turns[:1] * len(programs[turns[0]].sections)
         phases = tuple(range(len(turns)))
     return SpreadProgram(
-        replace(target, name=f"{len(programs)} × {target.name}", scratch_bytes=room * len(programs)),
+        replace(
+            target,
+            name=f"{len(programs)} × {target.name}",
+            scratch_bytes=room * len(programs),
+            level2_bytes=target.level2_bytes * len(programs),
+        ),
         known,
         tuple(moved(next(steps[core]), core * room) for core in turns),
         arena,
@@ -143,6 +150,9 @@ def _merged(
         phases,
         ways,
         undivided,
+        level2_bytes=max(
+            (n * target.level2_bytes + p.level2_bytes for n, p in enumerate(programs)), default=0
+        ),
     )
 
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Place = Literal["scratchpad", "offchip"]
+"""Where a kind of operand may be said to live."""
+Home = Literal["scratchpad", "level2", "offchip"]
+"""Where an operand lives."""
+Holds = Literal["constants", "values", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,10 @@ class Target:
     """Where other constants live."""
     values: Place = "offchip"
     """Where inputs, outputs and temporaries live; off-chip temporaries may still be kept between groups."""
+    level2_bytes: int = 0
+    """Of a memory between the scratchpad and the off-chip one; 0 if there is none."""
+    level2_holds: Holds = "both"
+    """What may live there of all that else were off-chip."""
     kept: bool = True
     """Whether they may be: otherwise each group reads and writes where `values` says."""
     direct: bool = False

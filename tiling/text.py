@@ -67,13 +67,17 @@ def memory_lines(program: Program) -> list[str]:
         place = f" at {operand.offset}" if operand.kind == "temporary" else ""
         if operand.place == "scratchpad":
             place = f" at [{operand.offset}..{operand.offset + operand.bytes}]"
+        if operand.place == "level2":
+            place = f" at {operand.offset} of level 2"
         line = f"{operand.kind:<9} {plain(operand.name):<{width}} {operand.type}[{operand.elements}]{place}"
         lines.append(line)
     if constants:
         total = sum(operand.bytes for operand in constants)
-        inside = sum(operand.bytes for operand in constants if operand.place == "scratchpad")
         line = f"{len(constants)} constant{'s' if len(constants) > 1 else ''}, {total} bytes"
-        lines.append(f"{line}, {inside} of them in the scratchpad" if inside else line)
+        for home, name in (("scratchpad", "the scratchpad"), ("level2", "level 2")):
+            inside = sum(operand.bytes for operand in constants if operand.place == home)
+            line += f", {inside} of them in {name}" if inside else ""
+        lines.append(line)
     return lines
 
 
@@ -261,6 +265,8 @@ def _bare(text: str) -> str:
 
 def _title(program: Program) -> str:
     target, sizes = program.target, f"arena {program.arena_bytes} bytes"
+    if program.level2_bytes:
+        sizes += f", level 2 {program.level2_bytes} bytes"
     if target.scratch_bytes is not None:
         sizes += f", scratchpad {program.scratch_bytes} of {target.scratch_bytes} bytes"
     return f"program for {plain(target.name)}: {sizes}"

@@ -9,6 +9,7 @@ from math import prod
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Program, Section, box_shape, dense_box
+from tiling.target import Home
 from tiling.verify import name_of, verify_nests
 
 Span = tuple[int, int, str]
@@ -107,16 +108,24 @@ def _address_faults(program: Program) -> Iterator[str]:
     capacity = program.target.scratch_bytes
     if program.scratch_bytes > (capacity or 0):
         yield f"the scratchpad has {capacity or 0} bytes, but {program.scratch_bytes} are used"
+    room = program.target.level2_bytes
+    if program.level2_bytes > room:
+        yield f"level 2 has {room} bytes, but {program.level2_bytes} are used"
     lives = _lives(program)
     for section, names in zip(program.sections, _alive(lives, len(program.sections)), strict=True):
         pad: list[Span] = list(_boxes(section))
-        arena: list[Span] = []
+        spans: dict[Home, list[Span]] = {"scratchpad": pad, "level2": [], "offchip": []}
         for operand in map(program.operands.__getitem__, names):
-            span = (operand.offset, operand.offset + operand.bytes, operand.name)
-            (pad if operand.place == "scratchpad" else arena).append(span)
+            taken = operand.stored(operand.bytes) if operand.place == "level2" else operand.bytes
+            spans[operand.place].append((operand.offset, operand.offset + taken, operand.name))
         where = name_of(section.nest)
         yield from (f"{where}: {fault}" for fault in _overlaps(pad, program.scratch_bytes, "scratchpad"))
-        yield from (f"{where}: {fault}" for fault in _overlaps(arena, program.arena_bytes, "arena"))
+        yield from (
+            f"{where}: {fault}" for fault in _overlaps(spans["level2"], program.level2_bytes, "level 2")
+        )
+        yield from (
+            f"{where}: {fault}" for fault in _overlaps(spans["offchip"], program.arena_bytes, "arena")
+        )
     for name in lives:
         if program.operands[name].offset % program.target.alignment:
             offset = program.operands[name].offset
@@ -130,7 +139,7 @@ def _lives(program: Program) -> dict[str, tuple[int, int]]:
     for step, section in enumerate(program.sections):
         for name in section.nest.operands:
             operand = program.operands[name]
-            if operand.place == "scratchpad" or operand.kind == "temporary":
+            if operand.place != "offchip" or operand.kind == "temporary":
                 first = 0 if operand.kind in ("input", "constant") else found.get(name, (step, step))[0]
                 found[name] = first, end if operand.kind in ("output", "constant") else step
     return found

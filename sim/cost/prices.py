@@ -16,6 +16,7 @@ class Prices:
 
     cycle: float
     offchip_byte: float
+    level2_byte: float
     scratchpad_byte: float
 
     @staticmethod
@@ -25,16 +26,20 @@ class Prices:
         match planner.objective:
             case "time":
                 rate = machine.offchip_bytes_per_cycle
-                return Prices(1.0, 0.0 if rate is None else planner.traffic_weight / rate, 0.0)
+                return Prices(1.0, 0.0 if rate is None else planner.traffic_weight / rate, 0.0, 0.0)
             case "energy":
                 leakage = 1e12 * energy.leakage_watts / machine.clock_hz
                 offchip, pad = energy.picojoules_per_offchip_byte, energy.picojoules_per_scratchpad_byte
-                return Prices(leakage + BREAK, offchip, pad)
+                level2 = 0.0 if machine.level2 is None else machine.level2.picojoules_per_byte
+                return Prices(leakage + BREAK, offchip, level2, pad)
             case "traffic":
-                return Prices(BREAK, 1.0, 0.0)
+                return Prices(BREAK, 1.0, 0.0, 0.0)
 
-    def cost(self, cycles: float, offchip_bytes: float, scratchpad_bytes: float) -> float:
-        """What so many cycles and bytes cost."""
+    def cost(self, cycles: float, offchip: float, level2: float, scratchpad: float) -> float:
+        """What so many cycles, and bytes of the memories, cost."""
         return (
-            self.cycle * cycles + self.offchip_byte * offchip_bytes + self.scratchpad_byte * scratchpad_bytes
+            self.cycle * cycles
+            + self.offchip_byte * offchip
+            + self.level2_byte * level2
+            + self.scratchpad_byte * scratchpad
         )

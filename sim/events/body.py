@@ -19,6 +19,7 @@ from sim.events.state import (
     DEPEND,
     FRONT,
     LATER,
+    LEVEL2,
     LOAD,
     OFFCHIP,
     PAD,
@@ -30,7 +31,7 @@ Events = list[Any]
 
 REMEMBERED = 1 << 12
 """Runs of loops that a section remembers."""
-SUMS = (OFFCHIP, PAD, *CAUSES.values())
+SUMS = (OFFCHIP, LEVEL2, PAD, *CAUSES.values())
 
 
 class SectionRun:
@@ -57,7 +58,7 @@ class SectionRun:
         end = transfer(state, start, move, min(state[LOAD], state[model.unit]))
         state[LOAD] = state[slot.ready + copy] = end
         if move.bytes:
-            self.events.append((1, start, end - start, move.bytes))
+            self.events.append((1, start, end - start, move.outside))
 
     def compute(self) -> None:
         """Do the pending tile."""
@@ -95,7 +96,7 @@ class SectionRun:
         state[channel] = state[slot.ready + turns[number]] = end
         turns[number] = (turns[number] + 1) % slot.image.copies
         if move.bytes:
-            self.events.append((2, start, end - start, move.bytes))
+            self.events.append((2, start, end - start, move.outside))
 
     # Loops.
 
@@ -156,7 +157,8 @@ class SectionRun:
         changed, waited = model.keys[depth]
         now = state[model.unit]
         floor = min(state[LOAD], now)
-        state[OFFCHIP], state[PAD] = max(state[OFFCHIP], floor), max(state[PAD], floor)
+        for memory in model.rates.memories:
+            state[memory] = max(state[memory], floor)
         return (
             *self.turns,
             *[state[place] - now for place in changed],

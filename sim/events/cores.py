@@ -21,7 +21,7 @@ from sim.events.model import Rates, SectionModel
 from sim.events.network import Network
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Ran, Run
-from sim.events.state import LOAD, OFFCHIP, PAD
+from sim.events.state import LEVEL2, LOAD, OFFCHIP, PAD
 from sim.machine.machine import Machine
 from sim.report.cores import CoresReport
 from sim.report.report import Report
@@ -64,6 +64,7 @@ class _Shared:
     network: Network
     pad_shared: bool
     offchip: int = 0
+    level2: int = 0
     pad: int = 0
     done: list[int] = field(default_factory=list)
     """How many sections of each core are over."""
@@ -71,13 +72,13 @@ class _Shared:
 
     def lend(self, run: Run) -> None:
         """Tell a core how far the memories are that it shares."""
-        run.state[OFFCHIP] = self.offchip
+        run.state[OFFCHIP], run.state[LEVEL2] = self.offchip, self.level2
         if self.pad_shared:
             run.state[PAD] = self.pad
 
     def take_back(self, run: Run) -> None:
         """Learn from a core how far they are now."""
-        self.offchip, self.pad = run.state[OFFCHIP], run.state[PAD]
+        self.offchip, self.level2, self.pad = run.state[OFFCHIP], run.state[LEVEL2], run.state[PAD]
 
 
 class _Core:
@@ -373,6 +374,8 @@ def follow_together(program: SpreadProgram, machine: Machine, labels: Mapping[st
         traffic=summed((report.traffic, 1) for report in cores),
         peak_scratchpad_bytes=max(report.peak_scratchpad_bytes for report in cores),
         scratchpad_bytes=own,
+        peak_level2_bytes=max(report.peak_level2_bytes for report in cores),
+        level2_bytes=cores[0].level2_bytes,
         peak_macs_per_cycle=float(machine.macs_per_cycle),
         offchip_bytes_per_cycle=machine.offchip_bytes_per_cycle,
         energy=energy,

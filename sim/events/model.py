@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from sim.cost.pages import streamed_rate
 from sim.cost.reach import scales
-from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate
+from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
     DEPEND,
     FILL,
     FRONT,
     INPUT,
+    LEVEL2,
     LOAD,
     LOCAL,
     OFFCHIP,
@@ -32,7 +33,7 @@ from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Section
-from tiling.target import Place
+from tiling.target import Home
 
 Classes = tuple[int, ...]
 Sizes = list[tuple[int, int]]
@@ -72,14 +73,25 @@ class Far:
             far_rate(machine, scales=True),
         )
 
+    def reached(self, sizes: Sizes, scales: Container[int]) -> tuple[int, int]:
+        """Cycles of a tile that uses so much where it is, and of the memory; `scales` come by themselves."""
+        data = cycles_of(sum(size for size, _ in sizes), self.rate)
+        slow = max(
+            (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
+        )
+        factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
+        return max(data, slow, factors) + self.transfers.read_latency, data
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
     """What the simulation needs to know of a machine."""
 
     machine: Machine
-    far: Mapping[Place, Far]
+    far: Mapping[Home, Far]
     """The memories behind the DMA."""
+    memories: tuple[int, ...]
+    """Where the state has these, and the scratchpad."""
     pad: float | None
     port: float | None
     """Of one stream of data in the scratchpad."""
@@ -91,11 +103,14 @@ class Rates:
     @staticmethod
     def of(machine: Machine) -> Rates:
         """Those of a machine."""
-        far = Far.of(machine, OFFCHIP)
+        far: dict[Home, Far] = {"offchip": Far.of(machine, OFFCHIP)}
+        if (beside := machine.beside_level2) is not None:
+            far["level2"] = Far.of(beside, LEVEL2)
         return Rates(
             machine,
-            {"offchip": far},
-            far.transfers.inside,
+            far,
+            (*(one.state for one in far.values()), PAD),
+            scratchpad_rate(machine),
             port_rate(machine),
             machine.scratchpad.read_latency_cycles,
             min(machine.dma.channels, 2),
@@ -114,11 +129,13 @@ class Moved:
     """Of that memory."""
     pad: int
     bytes: int
+    outside: int
+    """Bytes of them over the off-chip interface."""
     opened: int = 0
     """Pages of the off-chip memory."""
 
 
-NOTHING = Moved(0, OFFCHIP, 0, 0, 0)
+NOTHING = Moved(0, OFFCHIP, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +281,9 @@ class SectionModel:
         if stores and self.rates.store == STORE:
             changed.append(STORE)
         if loading:
-            changed.extend((OFFCHIP, PAD))
+            changed.extend(self.rates.memories)
         else:
-            waited.extend((LOAD, OFFCHIP, PAD))
+            waited.extend((LOAD, *self.rates.memories))
         for number, slot in enumerate(self.slots):
             copies = slot.image.copies
             span = range(slot.ready, slot.ready + copies * (2 if number < len(self.loads) else 1))
@@ -300,19 +317,20 @@ class SectionModel:
                 transfers.port_cycles(rows, run_bytes, span),
                 cycles_of(size, self.rates.pad),
                 size,
+                size if far.state == OFFCHIP else 0,
                 transfers.opened(rows, run_bytes, span),
             )
         return known
 
-    def home(self, number: int) -> Place:
+    def home(self, number: int) -> Home:
         """The memory behind the DMA that an access has its operand in."""
-        return "offchip"
+        return "level2" if self.operands[number].place == "level2" else "offchip"
 
     def far(self, number: int) -> Far:
         """What that memory is like."""
         return self.rates.far[self.home(number)]
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> Home:
         """The memory in which the unit finds an access."""
         return "scratchpad" if self.section.images[number] is not None else self.operands[number].place
 
@@ -325,7 +343,7 @@ class SectionModel:
 
     def _computed(self, tile: tuple[int, ...]) -> Computed:
         work, rates = self.costs.work(self.nest, tile), self.rates
-        sizes: dict[Place, Sizes] = {}
+        sizes: dict[Home, Sizes] = {}
         for number, size in enumerate(work.traffic[: self.accesses]):
             if size:
                 there = sizes.setdefault(self.place(number), [])
@@ -342,12 +360,7 @@ class SectionModel:
 
     def _reached(self, far: Far, sizes: Sizes) -> tuple[int, Asked]:
         """What a tile takes for what it uses where it is: if it is alone, and of the memory."""
-        data = cycles_of(sum(size for size, _ in sizes), far.rate)
-        slow = max(
-            (cycles_of(size, far.stream) for size, number in sizes if number not in self.scales), default=0
-        )
-        scales = cycles_of(sum(size for size, number in sizes if number in self.scales), far.scales)
-        alone = max(data, slow, scales) + far.transfers.read_latency
+        alone, data = far.reached(sizes, self.scales)
         return alone, Asked(far.state, data, self._cause(sizes))
 
     def _cause(self, sizes: Sizes) -> int:

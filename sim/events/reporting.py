@@ -117,7 +117,7 @@ def _group(
         units[model.unit_name] += totals.busy.get(model.tracks[0], 0)
     total = Totals.sum([totals for _, totals in parts])
     largest = max((model.nest for model, _ in parts), key=lambda nest: (nest.verb == "contract", nest.points))
-    unit, energy = units.most_common(1)[0][0], total.energy(machine.energy)
+    unit, energy = units.most_common(1)[0][0], total.energy(machine)
     return Group(members, tuple(numbers), unit, total, energy, layer_of(largest), after)
 
 
@@ -145,6 +145,8 @@ def report_of(machine: Machine, summary: Summary, run: Run, labels: Mapping[str,
         traffic=summary.totals.traffic,
         peak_scratchpad_bytes=max((level for _, level in occupancy), default=0),
         scratchpad_bytes=machine.scratchpad.bytes,
+        peak_level2_bytes=run.program.level2_bytes,
+        level2_bytes=0 if machine.level2 is None else machine.level2.bytes,
         peak_macs_per_cycle=float(machine.macs_per_cycle),
         offchip_bytes_per_cycle=machine.offchip_bytes_per_cycle,
         energy=summed((operator.energy, 1) for operator in operators),

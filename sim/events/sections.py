@@ -125,7 +125,7 @@ class Run:
             state[LOAD] = first.filled[number] = end
             first.starts[number] = start
             if move.bytes:
-                first.events.append((1, start, end - start, move.bytes))
+                first.events.append((1, start, end - start, move.outside))
 
     def _entry(self, model: SectionModel, first: First) -> list[int]:
         """The state in which the first tile of a section is pending."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 ARRAY, VECTOR, REDUCTION, LOAD, STORE = range(5)
 """When each unit and each DMA channel has done all that was given to it; STORE only with two channels."""
-OFFCHIP, PAD = 5, 6
-"""By when the off-chip memory and the scratchpad could have moved all bytes that were asked for."""
-FRONT = 7
+OFFCHIP, LEVEL2, PAD = 5, 6, 7
+"""By when the off-chip memory, level 2 and the scratchpad could have moved all bytes that were asked for."""
+FRONT = 8
 """Up to where every cycle belongs to an operator and a cause."""
-DEPEND, SINCE = 8, 9
+DEPEND, SINCE = 9, 10
 """When the first tile may start, as far as other sections say, and until when its loads waited for these."""
-COMPUTE, FILL, INPUT, WEIGHTS, OUTPUT, DEPENDENCY = range(10, 16)
+COMPUTE, FILL, INPUT, WEIGHTS, OUTPUT, DEPENDENCY = range(11, 17)
 """Cycles of the section by cause."""
-LOCAL = 16
+LOCAL = 17
 """From here on, a section's buffers: of each copy of a load when it was filled, and then when it was last
 used; of each copy of a store when it was emptied."""
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 from sim.cost.costs import Costs
 from sim.cost.lanes import Lanes
 from sim.events.model import SectionModel
-from sim.machine.parts import Energy
-from sim.report.values import DataKind, Direction, Memory, Traffic, summed
+from sim.machine.machine import Machine
+from sim.report.values import DataKind, Direction, Memory, Traffic, moved, summed
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Totals:
                 )
         for slot in model.slots:
             write = slot.number >= model.writes_from
-            kind = model.kinds[slot.number]
+            kind, home = model.kinds[slot.number], model.home(slot.number)
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
                 if moved.opened:
                     detail["pages_opened"] += moved.opened * count
-                traffic["offchip", "write" if write else "read", kind] += moved.bytes * count
+                traffic[home, "write" if write else "read", kind] += moved.bytes * count
                 traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
         found = {k: n for k, n in traffic.items() if n}
         return Totals(macs, operations, dict(busy), found, dict(detail), lanes)
@@ -77,16 +77,19 @@ class Totals:
             summed((part.lanes, 1) for part in parts),
         )
 
-    def energy(self, energy: Energy) -> dict[str, float]:
+    def energy(self, machine: Machine) -> dict[str, float]:
         """Joules by part, without leakage, which is a matter of time."""
-        near = sum(size for (memory, _, _), size in self.traffic.items() if memory == "scratchpad")
-        far = sum(size for (memory, _, _), size in self.traffic.items() if memory == "offchip")
-        return {
+        energy, level2 = machine.energy, machine.level2
+        near, far, between = (moved(self.traffic, memory) for memory in ("scratchpad", "offchip", "level2"))
+        found = {
             "macs": 1e-12 * energy.picojoules_per_mac * self.macs,
             "operations": 1e-12 * energy.picojoules_per_operation * self.operations,
             "scratchpad": 1e-12 * energy.picojoules_per_scratchpad_byte * near,
             "offchip": 1e-12 * energy.picojoules_per_offchip_byte * far,
         }
+        if level2 is not None:
+            found["level2"] = 1e-12 * level2.picojoules_per_byte * between
+        return found
 
 
 def _lanes(model: SectionModel, tile: tuple[int, ...]) -> Lanes:

@@ -20,6 +20,7 @@ from sim.machine.parts import (
     Cycles,
     Dma,
     Energy,
+    Level2,
     MemoryMode,
     OffChip,
     OperatingPoint,
@@ -60,6 +61,8 @@ class Machine(Part):
     topology: Topology | None = None
     """How cores are connected that work each on its own part; they share the off-chip memory."""
     offchip: OffChip
+    level2: Level2 | None = None
+    """A memory between the two others; with a topology, cores have equal parts of it."""
     scratchpad: Scratchpad
     dma: Dma = Dma()
     array: AnyArray | None = None
@@ -113,6 +116,8 @@ class Machine(Part):
         )
         if self.offchip.pages is not None:
             yield from self._page_rules(self.offchip.pages)
+        if self.level2 is not None:
+            yield from self._level2_rules(self.level2)
         if array is not None:
             yield from array.rules(1 if self.topology else self.cores)
         if self.topology is not None:
@@ -122,6 +127,27 @@ class Machine(Part):
             rate is not None and rate > MOST_BYTES_PER_CYCLE,
             "offchip.bandwidth_bytes_per_second",
             f"{rate or 0:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; null is unlimited",
+        )
+
+    def _level2_rules(self, level2: Level2) -> Iterator[tuple[bool, str, str]]:
+        """What a level 2 asks of the rest."""
+        yield (
+            level2.kind == "flash" and level2.holds != "constants",
+            "level2.holds",
+            "flash cannot be written while a program runs; use constants, or another level2.kind",
+        )
+        room = level2.bytes if self.topology is None else level2.bytes // self.cores
+        yield (
+            room < self.scratchpad.alignment_bytes,
+            "level2.bytes",
+            f"{level2.bytes} bytes are {room} for each of {self.cores} cores; more are needed",
+        )
+        rate = level2.bandwidth_bytes_per_second or 0
+        yield (
+            rate / self.clock_hz > MOST_BYTES_PER_CYCLE,
+            "level2.bandwidth_bytes_per_second",
+            f"{rate / self.clock_hz:g} bytes a cycle at {self.clock_hz:g} Hz is beyond any memory; "
+            "null is unlimited",
         )
 
     def _page_rules(self, pages: Pages) -> Iterator[tuple[bool, str, str]]:
@@ -164,15 +190,23 @@ class Machine(Part):
 
     def notes(self) -> Iterator[Fault]:
         """What cannot be had of the machine, though nothing is wrong."""
-        far, requests = self.offchip, self.dma.outstanding_requests
-        rate, latency = self.offchip_bytes_per_cycle, far.read_latency_cycles
-        if rate is None or not latency or (self.array is not None and self.array.own_channels):
+        if self.array is not None and self.array.own_channels:
             return
+        yield from self._unreached(self.offchip, "the memory")
+        if self.level2 is not None:
+            yield from self._unreached(self.level2, "level 2")
+
+    def _unreached(self, far: OffChip | Level2, name: str) -> Iterator[Fault]:
+        """Whether the DMA has too few requests for the bandwidth of a memory."""
+        requests, latency = self.dma.outstanding_requests, far.read_latency_cycles
+        if far.bandwidth_bytes_per_second is None or not latency:
+            return
+        rate = far.bandwidth_bytes_per_second / self.clock_hz
         reached = requests * far.burst_bytes / latency
         if reached < rate:
             needed = ceil(rate * latency / far.burst_bytes)
             text = f"{requests} bursts of {far.burst_bytes} bytes, each {latency} cycles under way, are "
-            text += f"{reached:g} bytes a cycle, but the memory has {rate:g}; {needed} would reach that"
+            text += f"{reached:g} bytes a cycle, but {name} has {rate:g}; {needed} would reach that"
             yield Fault("dma.outstanding_requests", text)
 
     def _strangers(self) -> Iterator[tuple[str, str]]:
@@ -184,11 +218,13 @@ class Machine(Part):
     @cached_property
     def target(self) -> Target:
         """What the planner may know of it; of cores with a topology, of each."""
-        mode = self.memory
+        mode, level2 = self.memory, self.core.level2
         return Target(
             self.name,
             scratch_bytes=self.core.scratchpad.bytes,
             alignment=self.scratchpad.alignment_bytes,
+            level2_bytes=0 if level2 is None else level2.bytes,
+            level2_holds="both" if level2 is None else level2.holds,
             weights=mode.weights,
             values=mode.activations,
             kept=mode.kept,
@@ -214,6 +250,11 @@ class Machine(Part):
     def core(self) -> Machine:
         """One core of a topology with the whole off-chip memory for itself, as a machine of its own."""
         return self if self.topology is None else _core_of(self)
+
+    @property
+    def beside_level2(self) -> Machine | None:
+        """A machine that has the level 2 as its off-chip memory; None without one."""
+        return None if self.level2 is None else _beside(self.level2, self)
 
     def source(self, path: str) -> str:
         """The source of a field's figure; empty if there is none."""
@@ -268,9 +309,26 @@ def _core_of(machine: Machine) -> Machine:
         pad = pad.model_copy(update={"bytes": room})
     energy = energy.model_copy(update={"leakage_watts": energy.leakage_watts / count})
     alone: dict[str, Any] = {"cores": 1, "topology": None, "scratchpad": pad, "energy": energy}
+    if (level2 := machine.level2) is not None:
+        room = level2.bytes // count // pad.alignment_bytes * pad.alignment_bytes
+        alone["level2"] = level2.model_copy(update={"bytes": max(room, pad.alignment_bytes)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MachineWarning)
         return machine.model_copy(update={**alone, "sources": Table()})
+
+
+@lru_cache(maxsize=32)
+def _beside(level2: Level2, machine: Machine) -> Machine:
+    far = OffChip(
+        kind="sram",
+        bandwidth_bytes_per_second=level2.bandwidth_bytes_per_second,
+        read_latency_cycles=level2.read_latency_cycles,
+        write_latency_cycles=level2.write_latency_cycles,
+        burst_bytes=level2.burst_bytes,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MachineWarning)
+        return machine.model_copy(update={"offchip": far, "level2": None, "sources": Table()})
 
 
 def line(machine: Machine) -> str:
@@ -295,9 +353,10 @@ def array_text(machine: Machine) -> str:
 
 
 def offchip_text(machine: Machine) -> str:
-    """The off-chip memory in a few words."""
-    rate = machine.offchip.bandwidth_bytes_per_second
-    return f"{machine.offchip.kind} {value_text('bytes_per_second', rate)}"
+    """The memories behind the DMA in a few words."""
+    rate, level2 = machine.offchip.bandwidth_bytes_per_second, machine.level2
+    text = f"{machine.offchip.kind} {value_text('bytes_per_second', rate)}"
+    return text if level2 is None else f"{value_text('bytes', level2.bytes)} {level2.kind}, {text}"
 
 
 def mode_text(machine: Machine) -> str:

@@ -114,6 +114,21 @@ class OffChip(Part):
     """None for a memory to which all addresses are alike."""
 
 
+class Level2(Part):
+    """A memory between the scratchpad and the off-chip one, reached as that one is."""
+
+    kind: Literal["sram", "flash"] = "sram"
+    """Flash, and what is like it, cannot be written while a program runs."""
+    bytes: Annotated[int, Figure("a size", "a level 2 has", 64, 1 << 44, 2 << 20, "bytes")]
+    holds: Literal["constants", "values", "both"] = "both"
+    """Constants, temporaries that find no room in the scratchpad, or both."""
+    bandwidth_bytes_per_second: Bandwidth | None = None
+    read_latency_cycles: Cycles = 0
+    write_latency_cycles: Cycles = 0
+    burst_bytes: Annotated[int, count("a burst has", 1 << 16, 64, "bytes")] = 64
+    picojoules_per_byte: Energies = 0.0
+
+
 class Scratchpad(Part):
     """The memory that the units work in."""
 

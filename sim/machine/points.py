@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Protocol
 
-from sim.machine.parts import Energy, OffChip, OperatingPoint, Pages, Topology
+from sim.machine.parts import Energy, Level2, OffChip, OperatingPoint, Pages, Topology
 
 ON_CHIP = ("mac", "operation", "scratchpad_byte")
 """What takes its energy from the supply that changes."""
@@ -26,6 +26,8 @@ class Stated(Protocol):
     def clock_hz(self) -> float: ...  # noqa: D102
     @property
     def offchip(self) -> OffChip: ...  # noqa: D102
+    @property
+    def level2(self) -> Level2 | None: ...  # noqa: D102
     @property
     def topology(self) -> Topology | None: ...  # noqa: D102
     @property
@@ -56,19 +58,25 @@ def at_point(machine: Stated, point: OperatingPoint) -> Mapping[str, Any]:
     }
     leakage = point.leakage_watts
     changed["leakage_watts"] = energy.leakage_watts * supply if leakage is None else leakage
-    names = ("read_latency_cycles", "write_latency_cycles")
-    latencies = {name: ceil(getattr(far, name) * faster) for name in names}
-    changes: dict[str, Any] = {**latencies, "pages": _pages_at(far.pages, faster)}
-    network = machine.topology
+    changes: dict[str, Any] = {**_latencies_at(far, faster), "pages": _pages_at(far.pages, faster)}
+    network, level2 = machine.topology, machine.level2
+    if level2 is not None:
+        level2 = level2.model_copy(update=_latencies_at(level2, faster))
     if network is not None:
         network = network.model_copy(update={"hop_latency_cycles": ceil(network.hop_latency_cycles * faster)})
     return {
         "clock_hz": point.clock_hz,
         "offchip": far.model_copy(update=changes),
+        "level2": level2,
         "energy": energy.model_copy(update={**changed, "volts": point.volts}),
         "topology": network,
         "launch_overhead_cycles": ceil(machine.launch_overhead_cycles * faster),
     }
+
+
+def _latencies_at(memory: OffChip | Level2, faster: Fraction) -> dict[str, int]:
+    names = ("read_latency_cycles", "write_latency_cycles")
+    return {name: ceil(getattr(memory, name) * faster) for name in names}
 
 
 def _pages_at(pages: Pages | None, faster: Fraction) -> Pages | None:

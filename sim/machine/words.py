@@ -8,7 +8,7 @@ _HZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3))
 _BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _RATE = (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3))
 NOTHING = {
-    **dict.fromkeys(("array", "topology", "columns", "pages"), "none"),
+    **dict.fromkeys(("array", "topology", "columns", "pages", "level2"), "none"),
     "operating_point": "as stated",
     "volts": "not stated",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from math import isfinite
@@ -21,6 +21,7 @@ from sim.report.values import (
     MEMORIES,
     Account,
     Content,
+    Memory,
     OperatorReport,
     ReportError,
     Roofline,
@@ -30,6 +31,8 @@ from sim.report.values import (
 from sim.tables import csv_text
 
 FORMAT, VERSION = "tosajit report", 1
+RARE = ("peak_level2_bytes", "level2_bytes")
+"""Fields that are left out where they are zero."""
 Some = TypeVar("Some", bound=Account)
 
 
@@ -122,25 +125,35 @@ def to_pandas(*reports: Account) -> Any:
     return pandas.DataFrame([[None if cell == "" else cell for cell in row] for row in rows], columns=head)
 
 
-def _csv_rows(reports: Iterable[Account], totals: bool = True) -> Iterator[Sequence[Any]]:
+def _csv_rows(reports: Sequence[Account], totals: bool = True) -> Iterator[Sequence[Any]]:
+    level2 = any(report.level2_bytes for report in reports)
+    memories = [memory for memory in MEMORIES if level2 or memory != "level2"]
+    energies = [part for part in ENERGIES if level2 or part != "level2"]
     yield (
         *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
         *(f"lanes_{name}" for name in LANES),
-        *(f"{memory}_{direction}_bytes" for memory in MEMORIES for direction in DIRECTIONS),
-        *(f"{part}_joules" for part in ENERGIES),
+        *(f"{memory}_{direction}_bytes" for memory in memories for direction in DIRECTIONS),
+        *(f"{part}_joules" for part in energies),
         *("macs_per_offchip_byte", "macs_per_cycle", "bound_macs_per_cycle"),
     )
     for report in reports:
         name = (report.program, report.machine)
         for operator in report.operators:
             head = (*name, operator.label, operator.unit, " ".join(operator.members))
-            yield _row(head, operator, report.roofline_of(operator), operator.cycles)
+            parts = (operator, report.roofline_of(operator), operator.cycles)
+            yield _row(head, *parts, memories, energies)
         if totals:
-            yield _row((*name, "total", "", ""), report, report.roofline, report.causes)
+            head = (*name, "total", "", "")
+            yield _row(head, report, report.roofline, report.causes, memories, energies)
 
 
 def _row(
-    head: tuple[str, ...], part: Account | OperatorReport, place: Roofline, cycles: Mapping[str, int]
+    head: tuple[str, ...],
+    part: Account | OperatorReport,
+    place: Roofline,
+    cycles: Mapping[str, int],
+    memories: Sequence[Memory],
+    energies: Sequence[str],
 ) -> list[Any]:
     return [
         *head,
@@ -149,8 +162,8 @@ def _row(
         part.macs,
         part.operations,
         *(part.lanes.get(name, 0) for name in LANES),
-        *(moved(part.traffic, memory, direction) for memory in MEMORIES for direction in DIRECTIONS),
-        *(part.energy.get(name, 0.0) for name in ENERGIES),
+        *(moved(part.traffic, memory, direction) for memory in memories for direction in DIRECTIONS),
+        *(part.energy.get(name, 0.0) for name in energies),
         "" if place.intensity is None else place.intensity,
         place.attained,
         place.bound,
@@ -159,7 +172,8 @@ def _row(
 
 def _fields(value: Account | OperatorReport | Span | Content) -> dict[str, Any]:
     names = (field.name for field in fields(value) if field.name != "origin")
-    return {name: _plain(name, getattr(value, name)) for name in names}
+    found = {name: _plain(name, getattr(value, name)) for name in names}
+    return {name: one for name, one in found.items() if one or name not in RARE}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -41,6 +41,7 @@ def joined(reports: Sequence[Some | tuple[Some, int]], program: str | None = Non
         traffic=summed((report.traffic, count) for report, count in pairs),
         energy=summed((report.energy, count) for report, count in pairs),
         peak_scratchpad_bytes=max(report.peak_scratchpad_bytes for report, _ in pairs),
+        peak_level2_bytes=max(report.peak_level2_bytes for report, _ in pairs),
         occupancy=tuple(
             point for report, count, start in timed for point in _occupancy(report, count, start)
         ),

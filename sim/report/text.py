@@ -30,7 +30,7 @@ SLOWEST = 3
 """Operators that the summary names."""
 _TIED = "\N{NO-BREAK SPACE}"
 """Between a number and its unit."""
-SHOWN = {"macs": "MACs", "offchip": "off-chip"}
+SHOWN = {"macs": "MACs", "offchip": "off-chip", "level2": "level 2"}
 """Parts of the energy that are written differently."""
 HEADS = {"dependency": "depends"}
 """Causes whose name is too long for a column."""
@@ -115,6 +115,8 @@ def summary(report: Account) -> Iterator[tuple[str, str]]:
     yield "units", ", ".join(f"{unit} {percent(used[unit])}" for unit in units(report)) or "idle"
     yield "MACs", _macs(report)
     yield "off-chip", _traffic(report, "offchip")
+    if report.level2_bytes:
+        yield "level 2", f"{_traffic(report, 'level2')}; {_held(report)}"
     yield "scratchpad", _traffic(report, "scratchpad")
     peak = size(report.peak_scratchpad_bytes)
     if report.scratchpad_bytes:
@@ -186,6 +188,10 @@ def _traffic(report: Account, memory: Memory) -> str:
             text += f" ({', '.join(listed)})"
         parts.append(text)
     return ", ".join(parts)
+
+
+def _held(report: Account) -> str:
+    return f"{size(report.peak_level2_bytes)} of {size(report.level2_bytes)} used"
 
 
 def _table(report: Account, operators: list[OperatorReport]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tiling.words import TextError
 
 Mode = Literal["events", "analytic"]
-Memory = Literal["offchip", "scratchpad"]
+Memory = Literal["offchip", "level2", "scratchpad"]
 Direction = Literal["read", "write"]
 DataKind = Literal["weights", "activations", "constants"]
 Traffic = Mapping[tuple[Memory, Direction, DataKind], int]
@@ -29,10 +29,10 @@ LANES = (
 SPENT = ("useful", "idle", *CAUSES)
 """Causes with `compute` in two parts, for bars: what all lanes would need for the work, and the rest."""
 UNITS = ("array", "vector", "reduction", "dma")
-MEMORIES: tuple[Memory, ...] = ("offchip", "scratchpad")
+MEMORIES: tuple[Memory, ...] = ("offchip", "level2", "scratchpad")
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 KINDS: tuple[DataKind, ...] = ("weights", "activations", "constants")
-ENERGIES = ("macs", "operations", "scratchpad", "offchip", "network", "leakage")
+ENERGIES = ("macs", "operations", "scratchpad", "level2", "offchip", "network", "leakage")
 
 
 class ReportError(TextError):
@@ -188,6 +188,9 @@ class Account:
     """How many programs, one after another, it is the sum of."""
     contents: tuple[Content, ...] = ()
     """What the scratchpad holds; not known of analytic reports."""
+    peak_level2_bytes: int = 0
+    level2_bytes: int = 0
+    """What the machine has; 0 without a level 2."""
     origin: Any = field(default=None, compare=False, repr=False)
     """How to try the same with something changed (`sim.report.why.Origin`); no part of files."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 
 from sim.cost.reach import scales
-from sim.cost.transfer import Transfers, far_rate, port_rate
+from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
 from tests.sim.programs import SimpleCosts
@@ -46,10 +46,12 @@ class Follower:
 
     def __init__(self, program: Program, machine: Machine, costs: SimpleCosts) -> None:
         self.program, self.machine, self.costs = program, machine, costs
-        self.dma = Transfers(machine)
+        self.behind = {"offchip": machine, "level2": in_place_of_offchip(machine)}
+        self.dma = {home: Transfers(one) for home, one in self.behind.items()}
         launch = machine.launch_overhead_cycles
         self.free = {unit: launch for unit in ("array", "vector", "reduction", "load", "store")}
-        self.offchip = self.pad = launch
+        self.far = dict.fromkeys(self.behind, launch)
+        self.pad = launch
         self.issued = launch
         self.front = launch
         self.uses: list[Use] = []
@@ -163,30 +165,33 @@ class Follower:
         start = max(self.free[unit], self.issued, *(use.written for use in tile.uses.values()))
         if tile.number == 0:
             start = max(start, self.depends(section))
-        near = far = widest = 0
-        streams = [0, 0]
+        near = widest = 0
+        far = dict.fromkeys(self.behind, 0)
+        streams = {home: [0, 0] for home in self.behind}
         for n, size in enumerate(work.traffic):
             operand = self.program.operands[nest.accesses[n].operand]
             size = stored(size, operand)
-            if section.images[n] is None and operand.place == "offchip":
-                of_channels = n in scales(nest)
-                far, streams[of_channels] = (
-                    far + size,
-                    size + streams[1] if of_channels else max(streams[0], size),
-                )
+            if section.images[n] is None and operand.place != "scratchpad":
+                of_channels, there = n in scales(nest), streams[operand.place]
+                far[operand.place] += size
+                there[of_channels] = size + there[1] if of_channels else max(there[0], size)
             else:
                 near, widest = near + size, max(widest, size)
         end = start + work.cycles
         floor = min(self.free["load"], self.free[unit])
-        if far:
-            rates = (far_rate(self.machine, scales=own) for own in (False, True))
-            time, one = self.time(far, self.dma.rate), max(map(self.time, streams, rates))
-            end = max(end, start + max(time, one) + self.machine.offchip.read_latency_cycles)
+        for home in [one for one in far if far[one]]:
+            machine = self.behind[home]
+            rates = (far_rate(machine, scales=own) for own in (False, True))
+            time, one = self.time(far[home], self.dma[home].rate), max(map(self.time, streams[home], rates))
+            end = max(end, start + max(time, one) + machine.offchip.read_latency_cycles)
             if time:
-                self.offchip = max(self.offchip, floor) + time
-                end = max(end, self.offchip)
+                self.far[home] = max(self.far[home], floor) + time
+                end = max(end, self.far[home])
         if near:
-            time, one = self.time(near, self.dma.inside), self.time(widest, port_rate(self.machine))
+            time, one = (
+                self.time(near, scratchpad_rate(self.machine)),
+                self.time(widest, port_rate(self.machine)),
+            )
             end = max(end, start + max(time, one) + self.machine.scratchpad.read_latency_cycles)
             if time:
                 self.pad = max(self.pad, floor) + time
@@ -267,11 +272,12 @@ class Follower:
         if operand.stored_bytes is not None and operand.kind == "constant":
             size = stored(size, operand)
             rows, run = (1, size) if size else (0, 0)
-        end = start + self.dma.cycles(rows, run, write)
-        if (far := self.dma.port_cycles(rows, run)) > 0:
-            self.offchip = max(self.offchip, floor) + far
-            end = max(end, self.offchip)
-        if (near := self.time(size, self.dma.inside)) > 0:
+        home = operand.place
+        end = start + self.dma[home].cycles(rows, run, write)
+        if (far := self.dma[home].port_cycles(rows, run)) > 0:
+            self.far[home] = max(self.far[home], floor) + far
+            end = max(end, self.far[home])
+        if (near := self.time(size, scratchpad_rate(self.machine))) > 0:
             self.pad = max(self.pad, floor) + near
             end = max(end, self.pad)
         return end
@@ -279,6 +285,14 @@ class Follower:
     @staticmethod
     def time(size: int, rate: float | None) -> int:
         return 0 if rate is None else ceil(size / rate)
+
+
+def in_place_of_offchip(machine: Machine) -> Machine:
+    """A machine with its level 2 as off-chip memory."""
+    if machine.level2 is None:
+        return machine
+    figures = machine.level2.model_dump(exclude={"kind", "bytes", "holds", "picojoules_per_byte"})
+    return machine.replace({"level2": None, "offchip": {**figures, "kind": "sram"}})
 
 
 def reads(section: Section) -> int:

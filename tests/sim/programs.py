@@ -68,7 +68,20 @@ def machines(draw: st.DrawFn) -> Machine:
         dma__setup_cycles=draw(st.sampled_from([0, 0, 11])),
         dma__outstanding_requests=draw(st.sampled_from([1, 8])),
         launch_overhead_cycles=draw(st.sampled_from([0, 40])),
+        level2=draw(st.none() | level2s),
     )
+
+
+level2s = st.fixed_dictionaries(
+    {
+        "bytes": st.just(1 << 20),
+        "bandwidth_bytes_per_second": st.sampled_from([None, 1e9, 7.5e9, 64e9]),
+        "read_latency_cycles": st.sampled_from([0, 9]),
+        "write_latency_cycles": st.sampled_from([0, 3]),
+        "burst_bytes": st.sampled_from([1, 32]),
+    }
+)
+"""Memories between the scratchpad and the off-chip one; programs need not care how large they are."""
 
 
 def row_nest(number: int, source: str, result: str, rows: int, width: int, taps: int, pad: int) -> Nest:
@@ -100,11 +113,14 @@ def map_nest(number: int, source: str, other: str, result: str, rows: int, width
 
 
 @st.composite
-def programs(draw: st.DrawFn, most: int = 4) -> Program:
-    """Sections over two matrices and the results of earlier sections, with any loops, levels and copies."""
+def programs(draw: st.DrawFn, most: int = 4, levels: bool = False) -> Program:
+    """Sections over two matrices and the results of earlier sections, with any loops, levels and copies.
+
+    With `levels`, what is not in the scratchpad may be in level 2.
+    """
     rows, width = draw(st.integers(1, 40)), draw(st.integers(1, 12))
     names = ["x0", "x1"]
-    operands = {name: _operand(draw, name, rows * width, "input") for name in names}
+    operands = {name: _operand(draw, name, rows * width, "input", levels) for name in names}
     sections = []
     for number in range(draw(st.integers(1, most))):
         source, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
@@ -118,21 +134,23 @@ def programs(draw: st.DrawFn, most: int = 4) -> Program:
             operands[weights.operand] = Operand(
                 weights.operand, "i8", prod(weights.shape), "constant",
                 stored_bytes=draw(st.sampled_from([None, 1, prod(weights.shape)])),
+                place=draw(st.sampled_from(["offchip", "level2"])) if levels else "offchip",
             )  # fmt: skip
         else:
             nest = map_nest(
                 number, source, other, result, rows, width, draw(st.sampled_from(["map", "move"]))
             )
-        operands[result] = _operand(draw, result, rows * width, "temporary")
+        operands[result] = _operand(draw, result, rows * width, "temporary", levels)
         names.append(result)
         sections.append(draw(sections_of(nest, operands)))
     end = max((image.end for s in sections for image in s.images if image is not None), default=0)
     return Program(Target("test", 1 << 20), operands, tuple(sections), 0, end)
 
 
-def _operand(draw: st.DrawFn, name: str, size: int, kind: str) -> Operand:
+def _operand(draw: st.DrawFn, name: str, size: int, kind: str, levels: bool) -> Operand:
     if draw(st.booleans()):
-        return Operand(name, "i8", size, kind)  # type: ignore[arg-type]
+        home = draw(st.sampled_from(["offchip", "level2"])) if levels else "offchip"
+        return Operand(name, "i8", size, kind, 0, home)  # type: ignore[arg-type]
     place = 4096 + 512 * draw(st.integers(0, 5))
     return Operand(name, "i8", size, kind, place, "scratchpad")  # type: ignore[arg-type]
 

@@ -9,13 +9,13 @@ from sim.events import Simulator
 from sim.machine.machine import Machine
 from tests.sim.following import Follower
 from tests.sim.programs import SimpleCosts, machines, programs
-from tiling.program import Program
 
 
 @settings(max_examples=150, deadline=None)
-@given(programs(), machines(), st.sampled_from([1, 4, 64]))
+@given(st.data(), machines(), st.sampled_from([1, 4, 64]))
 def test_a_simulation_is_what_following_every_command_gives(
-    program: Program, machine: Machine, points: int
+    data: st.DataObject, machine: Machine, points: int
 ) -> None:
+    program = data.draw(programs(levels=machine.level2 is not None))
     costs = SimpleCosts(points, 0)
     assert Simulator(machine, costs).simulate(program).cycles == Follower(program, machine, costs).cycles()

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from tiling.fuse import fuse as fused
+from tiling.program import Operand, Program
 from tiling.target import HOST
 from tiling.text import members_text
 from tosajit.arrays import Array
@@ -167,18 +168,24 @@ def link(written: Written, options: Options) -> Linked:
         name=written.name,
         program=program,
         image=linked(program, slots_of(program), codes, options.progress),
-        slots=tuple(Slot(o.name, o.kind, o.bytes, o.offset, o.place == "scratchpad") for o in operands),
+        slots=tuple(_slot(operand, program) for operand in operands),
         written=frozenset(write.access.operand for section in sections for write in section.nest.writes),
         members=tuple(Members(one.nest.members, tuple(a.name for a in one.nest.axes)) for one in sections),
         constants=groups.constants,
         inputs=segment.inputs,
         outputs=segment.outputs,
         results=tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results),
-        arena_bytes=program.arena_bytes,
+        arena_bytes=program.arena_bytes + program.level2_bytes,
         threads=program.target.cores if any(section.shared for section in sections) else 1,
         checked=options.checked,
         own=_own(written, codes, options),
     )
+
+
+def _slot(operand: Operand, program: Program) -> Slot:
+    """Where a tensor is when the program runs: level 2 is behind the arena."""
+    offset = operand.offset + (program.arena_bytes if operand.place == "level2" else 0)
+    return Slot(operand.name, operand.kind, operand.bytes, offset, operand.place == "scratchpad")
 
 
 def _own(written: Written, codes: tuple[Code, ...], options: Options) -> Callable[[], Written] | None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Model = Graph | Executable | str | Path
 
 Numbers = NDArray[np.float64]
-UNKNOWN = "the closed form knows no cores with a topology; mode='events' does"
+UNKNOWN = "the closed form knows no {}; mode='events' does"
 SMALL = 1000
 """So few points are sooner done here than workers are ready."""
 
@@ -83,12 +83,13 @@ class GraphWork:
     def analytic(self, machines: Sequence[Machine]) -> Figures:
         """What the closed form says, of all machines at once."""
         found = self._closed(machines)
-        spread = np.array([machine.topology is not None for machine in machines], np.bool_)
-        if not spread.any():
+        reasons = [_unknown(machine) for machine in machines]
+        if not any(reasons):
             return found
+        unknown = np.array([bool(reason) for reason in reasons])
         columns = (found.cycles, found.seconds, found.joules, found.offchip_bytes)
-        cycles, seconds, joules, offchip = (np.where(spread, np.nan, column) for column in columns)
-        reasons = [UNKNOWN if one else reason for one, reason in zip(spread, found.reasons, strict=True)]
+        cycles, seconds, joules, offchip = (np.where(unknown, np.nan, column) for column in columns)
+        reasons = [one or reason for one, reason in zip(reasons, found.reasons, strict=True)]
         return Figures(cycles, seconds, joules, offchip, tuple(reasons))
 
     def _closed(self, machines: Sequence[Machine]) -> Figures:
@@ -132,6 +133,13 @@ class GraphWork:
                 case _:
                     total += _Sums.of(evaluate(step, machines))
         return total
+
+
+def _unknown(machine: Machine) -> str:
+    """Why the closed form says nothing of a machine; empty where it does."""
+    if machine.topology is not None:
+        return UNKNOWN.format("cores with a topology")
+    return UNKNOWN.format("level 2") if machine.level2 is not None else ""
 
 
 def _table(part: Groups | Copy, machine: Machine) -> Workload:

@@ -209,14 +209,14 @@ def _by_time(
     parts: Sequence[float],
     labels: dict[str, str],
 ) -> tuple[Report, list[int]]:
-    """Groups in turns, each network with its part of the scratchpad."""
+    """Groups in turns, each network with its part of the scratchpad, and of level 2."""
     from sim.events import simulate
 
     alignment = machine.scratchpad.alignment_bytes
     programs, times = [], []
     for one, part in zip(groups, parts, strict=True):
         room = int(machine.scratchpad.bytes * part) // alignment * alignment
-        smaller = machine.replace({"scratchpad.bytes": room})
+        smaller = machine.replace({"scratchpad.bytes": room, **_part_of_level2(machine, part)})
         program = planned_for(one, smaller).program
         taken = [0.0] * len(program.sections)
         for operator in simulate(program, smaller).operators:
@@ -231,6 +231,14 @@ def _by_time(
         own = {f"{name}: {member}" for section in program.sections for member in section.nest.members}
         found.append(max((one.end for one in report.operators if not own.isdisjoint(one.members)), default=0))
     return report, found
+
+
+def _part_of_level2(machine: Machine, part: float) -> dict[str, int]:
+    """A network's part of level 2, if there is one."""
+    if machine.level2 is None:
+        return {}
+    alignment = machine.scratchpad.alignment_bytes
+    return {"level2.bytes": int(machine.level2.bytes * part) // alignment * alignment}
 
 
 def _turns(times: Sequence[Sequence[float]], parts: Sequence[float]) -> list[int]:

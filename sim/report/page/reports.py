@@ -89,6 +89,10 @@ def _figures(report: Account) -> Iterable[tuple[str, str, str]]:
         yield "of the array's peak", percent(report.mac_utilisation), used
     read, write = (moved(report.traffic, "offchip", direction) for direction in ("read", "write"))
     yield "off-chip", size(report.offchip_bytes), f"{size(read)} read, {size(write)} written"
+    if report.level2_bytes:
+        through = moved(report.traffic, "level2")
+        used = f"{size(report.peak_level2_bytes)} of {size(report.level2_bytes)} in use"
+        yield "level 2", size(through), used
     there = f"of {size(report.scratchpad_bytes)} at the peak" if report.scratchpad_bytes else "at the peak"
     yield "scratchpad", size(report.peak_scratchpad_bytes), there
     if report.joules:
