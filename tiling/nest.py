@@ -128,6 +128,8 @@ class Reduction:
     initial: int | float
     type: str
     value: Expr
+    by_transforms: bool = False
+    """Whether sums may be those of transformed operands: errors are in proportion to the greatest operand."""
 
     def __post_init__(self) -> None:
         self.scalar.check((self.type, self.value.type), self.type)

@@ -19,6 +19,7 @@ from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.reasons import Reason
 from tosajit.host.spread import spread
+from tosajit.host.squares import squares
 from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
@@ -77,7 +78,7 @@ def _contraction(
         return request
     if request.match.depthwise:
         return depthwise(request, made)
-    fewer = winograd(request, made)
+    fewer = winograd(request, made) or squares(request, made)
     return convolution(request, made) if fewer is None else [fewer]
 
 

@@ -151,8 +151,8 @@ def out_strides(group: Nest, found: Match) -> tuple[int, int, int, int]:
     return n, d, h, w
 
 
-def grain_of(group: Nest, found: Match, columns: int) -> tuple[int, ...]:
-    """How tiles may be cut: the first axis of positions anywhere, columns in blocks, batches one by one."""
+def grain_of(group: Nest, found: Match, columns: int, rows: int = 1) -> tuple[int, ...]:
+    """How tiles may be cut: the first axis of positions by `rows`, columns in blocks, batches one by one."""
     grain = []
     for number, axis in enumerate(group.axes[: group.outer]):
         if number in found.batch:
@@ -160,7 +160,7 @@ def grain_of(group: Nest, found: Match, columns: int) -> tuple[int, ...]:
         elif number == found.column:
             grain.append(columns)
         else:
-            grain.append(1 if number in found.positions[:1] else axis.extent)
+            grain.append(rows if number in found.positions[:1] else axis.extent)
     return tuple(grain)
 
 

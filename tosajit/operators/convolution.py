@@ -97,6 +97,7 @@ class DirectConvolution(Convolution):
         pad: tuple[int, ...]
         stride: tuple[int, ...]
         dilation: tuple[int, ...]
+        local_bound: bool
 
     @error_if("pad")
     def negative_pad(self) -> bool:
@@ -151,7 +152,8 @@ class DirectConvolution(Convolution):
         places = [self._place(at, d, out_names[d], kernel_names[d]) for d in range(len(axes))]
         source = padded(value, [at(n=1), *places, at(ic=1)], at, zero_of(use, 3, 3))
         factor = access(weight, [at(oc=1), *(at(**{name: 1}) for name in kernel_names), at(ic=1)])
-        return [contract_nest(use, at, [source, factor], self._bias(use, at, oc=OC))]
+        bias = self._bias(use, at, oc=OC)
+        return [contract_nest(use, at, [source, factor], bias, by_transforms=not self.local_bound)]
 
 
 class CONV2D(DirectConvolution):

@@ -210,6 +210,8 @@ def contract_nest(
     factors: Sequence[Access],
     bias: Access | None = None,
     target: Access | None = None,
+    *,
+    by_transforms: bool = False,
 ) -> Nest:
     """A nest that adds up the products of two operands less their zero points.
 
@@ -235,7 +237,7 @@ def contract_nest(
         value = convert(left * right, sums)
     total = acc(sums)
     result = total if bias is None else total + convert(element(2, bias), sums)
-    reduction = Reduction("add", 0.0 if floating else 0, sums, value)
+    reduction = Reduction("add", 0.0 if floating else 0, sums, value, floating and by_transforms)
     return reduce_nest(use, "contract", at, reads, reduction, convert(result, kind), target)
 
 

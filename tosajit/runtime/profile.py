@@ -19,6 +19,7 @@ from tosajit.display.columns import aligned
 from tosajit.graph import Graph, Node
 from tosajit.host.match import Match, match
 from tosajit.kernels.contract.pack import OUTPUTS, POINTS, TAPS
+from tosajit.kernels.contract.slots import SQUARE
 from tosajit.kernels.peaks import Peaks, core_peaks
 
 HEAD = (
@@ -242,11 +243,17 @@ def _bound(
         times[level.name] = times.get(level.name, 0.0) + size / level.bytes_per_second
     found = match(nest) if nest.verb == "contract" else None
     peak = None if found is None else peaks.macs_per_second(*_types(nest, found))
-    share = POINTS / (OUTPUTS * TAPS) if kernel.kernel.startswith("winograd") else 1.0
-    products = share * nest.points / peak if peak else 0.0
+    products = _share(kernel.kernel) * nest.points / peak if peak else 0.0
     if products >= sum(times.values()):
         return Bound(PRODUCTS, products)
     return Bound(max(times, key=lambda name: times[name]), sum(times.values()))
+
+
+def _share(kernel: str) -> float:
+    """The part of all products that a kernel takes."""
+    if not kernel.startswith("winograd"):
+        return 1.0
+    return (SQUARE / (2 * TAPS)) ** 2 if "f32" in kernel else POINTS / (OUTPUTS * TAPS)
 
 
 def _types(nest: Nest, found: Match) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Packing what does not change between runs: weights, start values of columns, parameters of a rescale."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,20 @@ def pack_points(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16]:
     """Return a packed matrix for each point of weights [columns][KH][TAPS][channels]."""
     points = np.einsum("pk,cykd->pcyd", OF_WEIGHTS, weights).astype(np.int16)
     return np.stack([pack_weights(lanes, matrix.reshape(len(weights), -1), 2) for matrix in points])
+
+
+def pack_squares(lanes: int, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a packed matrix for each point of weights [columns][3][3][channels], rounded once."""
+    lines = square_taps(list(np.moveaxis(weights.astype(np.float64), 1, 0)))
+    points = [point for line in lines for point in square_taps(list(np.moveaxis(line, 1, 0)))]
+    return np.stack([pack_weights(lanes, point.astype(np.float32), 1) for point in points])
+
+
+def square_taps(taps: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Return the four points of three taps along an axis, for F(2 × 2, 3 × 3)."""
+    first, middle, last = taps
+    outer, inner = (first + last) / 2, middle / 2
+    return [first, outer + inner, outer - inner, last]
 
 
 def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:

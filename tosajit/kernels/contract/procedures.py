@@ -68,6 +68,8 @@ PROCEDURES: Mapping[str, Procedure] = {
     "pack_halves": Procedure(packing.pack_halves),
     "transform_inputs": Procedure(transforms.transform_inputs),
     "transform_sums": Procedure(transforms.transform_sums),
+    "transform_squares": Procedure(transforms.transform_squares),
+    "transform_square_sums": Procedure(transforms.transform_square_sums),
     "transpose_8": Procedure(partial(transposing.transpose, "i8")),
     "transpose_16": Procedure(partial(transposing.transpose, "i16")),
     "transpose_32": Procedure(partial(transposing.transpose, "i32")),

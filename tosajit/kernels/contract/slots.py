@@ -108,12 +108,16 @@ class Slot(Numbered):
 
 
 class WinogradSlot(Numbered):
-    """The arguments of a convolution by Winograd's F(4, 3); names that Slot has too mean the same."""
+    """The arguments of a convolution by Winograd's F(4, 3), or of float32 by F(2 × 2, 3 × 3).
+
+    Names that Slot has too mean the same.
+    """
 
     SOURCE = auto()
     WEIGHT = auto()
     """Address of the packed weights of each point, WEIGHT_POINT bytes apart."""
     INITIAL = auto()
+    """float32: address of the packed weights as they are."""
     OUTPUT = auto()
     SCRATCH = auto()
     M_LO = auto()
@@ -151,6 +155,11 @@ class WinogradSlot(Numbered):
     NARROW = auto()
     OFFSETS = auto()
     """Bytes from SCRATCH to where `rescale_i8` has its results go."""
+    ROW_BYTES = auto()
+    """float32: bytes from tile to tile of transformed rows."""
+    BLANK = auto()
+    """float32: bytes from SCRATCH to a row of zeros, BLANK_BYTES; behind it is room for copies of pixels."""
+    BLANK_BYTES = auto()
     PARAMETERS = auto()
     SIGN = auto()
     LOW = auto()
@@ -234,6 +243,26 @@ class TileJob(Numbered):
     """1: it is the first tile for its columns, and their weights could be in memory alone."""
     CONTINUED = auto()
     """Floating-point numbers: 1 if WORDS are the sums of the steps so far."""
+
+
+class SquareJob(Numbered):
+    """The arguments of `transform_squares`: tiles of four rows and columns, two columns apart."""
+
+    LINE = auto()
+    """Address of the first pixel of the first tile; of those in the rows below."""
+    LINE_1 = auto()
+    LINE_2 = auto()
+    LINE_3 = auto()
+    CHANNELS = auto()
+    TILES = auto()
+    TARGET = auto()
+    ROW_BYTES = auto()
+    """From tile to tile, of points PLANE bytes apart."""
+    PLANE = auto()
+
+
+SQUARE = 4
+"""Rows and columns of a tile of F(2 × 2, 3 × 3), and of its points."""
 
 
 class RescaleJob(Numbered):

@@ -1,10 +1,13 @@
-"""What Winograd's F(4, 3) does before and after products: transforms of inputs and of sums.
+"""What Winograd's algorithms do before and after products: transforms of inputs and of sums.
 
-Four outputs along x depend on six inputs, and take six products for each channel in place of twelve (Lavin
-and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.3; points 0, 1, -1, 2, -2).
-Weights are multiplied by 24 ahead, so that they are integers. So are sums, and in the end they are divided:
-that is exact as long as 24 times a sum has 32 bits. Inputs grow to at most ten times an int8, and weights to
-24 times one: products are of int16.
+F(4, 3) is for integers. Four outputs along x depend on six inputs, and take six products for each channel
+in place of twelve (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.3;
+points 0, 1, -1, 2, -2). Weights are multiplied by 24 ahead, so that they are integers. So are sums, and in
+the end they are divided: that is exact as long as 24 times a sum has 32 bits. Inputs grow to at most ten
+times an int8, and weights to 24 times one: products are of int16.
+
+F(2 × 2, 3 × 3) is for float32. Four outputs in a square depend on 16 inputs, and take as many products in
+place of 36 (points 0, 1, -1, along both axes).
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tosajit.kernels.contract.pack import OUTPUTS, POINTS
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.slots import SQUARE, SquareJob
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -83,3 +88,71 @@ def sums_of(points: Sequence[Register]) -> list[Register]:
     near, far = m1 + m2, m3 + m4
     across, twice = m1 - m2, (m3 - m4) << 1
     return [m0 + near + far, across + twice, near + (far << 2), across + (twice << 2) + m5]
+
+
+def transform_squares(v: Vectors, address: Value) -> None:
+    """Transform tiles of pixels of float32 (`SquareJob`), whose channels are whole registers."""
+    job, count, step = Record(v, address), v.isa.lanes, v.isa.register_bytes
+    lines = [job[SquareJob.LINE + line] for line in range(SQUARE)]
+    pixel, plane = job[SquareJob.CHANNELS] * 4, job[SquareJob.PLANE]
+
+    def tile(index: Value) -> None:
+        first, to = index * (pixel * 2), job[SquareJob.TARGET] + index * job[SquareJob.ROW_BYTES]
+
+        def some(part: Value) -> None:
+            places = [first + pixel * column + part * step for column in range(SQUARE)]
+            columns = [square_points([v.load(line + place, "f32") for line in lines]) for place in places]
+            points = [point for row in zip(*columns, strict=True) for point in square_points(row)]
+            for number, register in enumerate(points):
+                v.store(register, to + part * step + plane * number)
+
+        v.each(job[SquareJob.CHANNELS] // count, some)
+
+    v.each(job[SquareJob.TILES], tile)
+
+
+def square_points(pixels: Sequence[Register]) -> list[Register]:
+    """The four points of four pixels in a row."""
+    d0, d1, d2, d3 = pixels
+    return [d0 - d2, d1 + d2, d2 - d1, d1 - d3]
+
+
+def transform_square_sums(
+    v: Vectors,
+    source: Value,
+    plane: Value,
+    tiles: Value,
+    panels: Value,
+    words: Value,
+    line: Value,
+    most: Value,
+) -> None:
+    """Make two rows of two panels of sums, `line` bytes apart, of those of the points of tiles.
+
+    At `most` is a register of the greatest bits of any magnitude so far, also of sums that nobody needs.
+    """
+    step = v.isa.register_bytes
+
+    def panel(number: Value) -> None:
+        def tile(index: Value, known: Sequence[Value]) -> Sequence[Value]:
+            first = source + index * (2 * step) + number * step
+            points = [v.load(first + plane * point, "f32") for point in range(SQUARE * SQUARE)]
+            columns = [square_sums(points[column::SQUARE]) for column in range(SQUARE)]
+            greatest = known[0]
+            for row, across in enumerate(zip(*columns, strict=True)):
+                for column, total in enumerate(square_sums(across)):
+                    v.store(total, words + line * row + (index * 2 + column) * (2 * step) + number * step)
+                    size = v.view(total, "i32") & 0x7FFFFFFF
+                    greatest = v.choose(size > greatest, size, greatest)
+            return [greatest]
+
+        (greatest,) = v.loop(tiles, [v.load(most, "i32")], tile)
+        v.store(greatest, most)
+
+    v.each(panels, panel)
+
+
+def square_sums(points: Sequence[Register]) -> list[Register]:
+    """The two sums of four points."""
+    m0, m1, m2, m3 = points
+    return [m0 + m1 + m2, m1 - m2 - m3]

@@ -1,22 +1,24 @@
-"""The kernel of convolutions by Winograd's F(4, 3): three taps along x, four outputs at a time.
+"""The kernels of convolutions by Winograd's F(4, 3), and of float32 by F(2 × 2, 3 × 3).
 
-Input rows are transformed once for the output rows that share them. Then products are those of six matrices
-with tiles as rows, `transforms` makes sums of them, and what follows is as everywhere. See `structure` for
-the names.
+F(4, 3) takes three taps along x, and four outputs at a time. Input rows are transformed once for the output
+rows that share them. Then products are those of six matrices with tiles as rows, `transforms` makes sums of
+them, and what follows is as everywhere. F(2 × 2, 3 × 3) takes nine taps, and two outputs of two rows at a
+time: products are those of 16 matrices. See `structure` for the names.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tosajit.kernels.contract.slots import RescaleJob, TileJob, WinogradSlot
+from tosajit.kernels.contract.slots import RescaleJob, SquareJob, TileJob, WinogradSlot
 from tosajit.kernels.contract.structure import (
+    BLOCK,
     COLUMNS,
+    FLOAT,
     FUSED,
     LANES,
     REGISTER,
     RESCALE,
-    ROWS,
     call,
     copy_run,
     epilogue,
@@ -25,11 +27,14 @@ from tosajit.kernels.contract.structure import (
     load_i64,
     local,
     lowest,
+    reload_i32,
     reload_sum,
     rescale_i8,
     setup,
     store_i64,
     transform_inputs,
+    transform_square_sums,
+    transform_squares,
     transform_sums,
 )
 
@@ -115,21 +120,33 @@ def multiply(args: int, tiling: int, scratch: int, column: int, tiles: int, line
         sums = scratch + load_i64(args, WinogradSlot.SUMS) + point * load_i64(args, WinogradSlot.SUM_PLANE)
         b = load_i64(args, WinogradSlot.WEIGHT) + point * load_i64(args, WinogradSlot.WEIGHT_POINT)
         store_i64(tiling, TileJob.B, b + column // LANES * steps * REGISTER)
-        row = 0
-        while row < rows:
-            height = height_of(rows - row, rows)
-            first = min(row, rows - height)
-            store_i64(tiling, TileJob.A, a + first * a_row)
-            store_i64(tiling, TileJob.HEIGHT, height)
-            store_i64(tiling, TileJob.WORDS, sums + first * (2 * REGISTER))
-            call(load_i64(args, WinogradSlot.TILE), tiling)
-            row = first + height
+        multiply_rows(args, tiling, a, a_row, sums, rows, 0, 0)
+
+
+def multiply_rows(
+    args: int, tiling: int, a: int, a_row: int, sums: int, rows: int, following: int, size: int
+) -> None:
+    """Sum the products of rows; float32 fetch that many bytes of columns meanwhile."""
+    row = 0
+    while row < rows:
+        height = height_of(rows - row, rows)
+        first = min(row, rows - height)
+        store_i64(tiling, TileJob.A, a + first * a_row)
+        store_i64(tiling, TileJob.HEIGHT, height)
+        store_i64(tiling, TileJob.WORDS, sums + first * (2 * REGISTER))
+        if FLOAT:
+            store_i64(tiling, TileJob.FOLLOWING, following + size * first // rows)
+            store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
+        call(load_i64(args, WinogradSlot.TILE), tiling)
+        row = first + height
 
 
 def height_of(left: int, rows: int) -> Any:
-    """The height of the next register tile; it may begin early, in rows that are done."""
-    height = lowest(min(left, ROWS))
-    return height if height <= rows else highest(rows)
+    """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
+    tiles = (left + BLOCK - 1) // BLOCK
+    even = (left + tiles - 1) // tiles
+    height = lowest(even)
+    return height if height <= rows else highest(even)
 
 
 def start_rescaling(args: int, rescaling: int, scratch: int) -> None:
@@ -173,3 +190,176 @@ def finish_pixel(sums: int, base: int, place: int, column: int, columns: int) ->
     """Run the epilogue for each sum of a pixel."""
     for j in range(columns):
         epilogue(reload_sum(sums, base + j), column + j, place + j)
+
+
+def kernel_floats(args: int) -> None:
+    """The same of float32, by squares of four outputs; rows begin at pairs of them."""
+    O_h, O_w, n_hi = (
+        load_i64(args, WinogradSlot.O_H),
+        load_i64(args, WinogradSlot.O_W),
+        load_i64(args, WinogradSlot.N_HI),
+    )
+    scratch, tiles = (load_i64(args, WinogradSlot.SCRATCH) + 63) & ~63, (O_w + 1) // 2
+    tiling, plainly, transforming, most = local(208), local(208), local(72), local(2 * REGISTER)
+    start_squares(args, tiling, plainly, transforming, scratch)
+    setup(args)
+    m, last = load_i64(args, WinogradSlot.M_LO) // O_w, load_i64(args, WinogradSlot.M_HI) // O_w
+    while m < last:
+        y = m % O_h
+        image = load_i64(args, WinogradSlot.SOURCE) + m // O_h * load_i64(args, WinogradSlot.IN_N)
+        lines = min(min(load_i64(args, WinogradSlot.LINES), O_h - y), last - m)
+        for line in range(0, lines, 2):
+            transform_pair(args, transforming, scratch, image, tiles, y + line, line // 2)
+        for column in range(load_i64(args, WinogradSlot.N_LO), n_hi, COLUMNS):
+            columns = min(COLUMNS, n_hi - column)
+            store_i64(tiling, TileJob.PANELS, (columns + LANES - 1) // LANES)
+            store_i64(plainly, TileJob.PANELS, (columns + LANES - 1) // LANES)
+            for line in range(0, lines, load_i64(args, WinogradSlot.CHUNK)):
+                count = min(load_i64(args, WinogradSlot.CHUNK), lines - line)
+                multiply_squares(args, tiling, scratch, column, tiles, line // 2, (count + 1) // 2)
+                for i in range(0, count, 2):
+                    row, pair = y + line + i, i // 2
+                    make_pair(args, plainly, scratch, most, image, tiles, row, pair, column, columns)
+                    for k in range(min(2, count - i)):
+                        place = place_of(args, m // O_h, row + k) + column
+                        finish_pixels(args, scratch, tiles, k, place, column, columns)
+        m += lines
+
+
+def start_squares(args: int, tiling: int, plainly: int, transforming: int, scratch: int) -> None:
+    """Set what all tiles have in common: of points, and of pixels as they are."""
+    channels, pixels = load_i64(args, WinogradSlot.CHANNELS), load_i64(args, WinogradSlot.O_W) + 2
+    store_i64(tiling, TileJob.A_ROW, load_i64(args, WinogradSlot.ROW_BYTES))
+    store_i64(tiling, TileJob.SEGMENTS, 1)
+    store_i64(tiling, TileJob.SEGMENT, 0)
+    store_i64(tiling, TileJob.STEPS, channels)
+    store_i64(tiling, TileJob.B_PANEL, channels * REGISTER)
+    store_i64(tiling, TileJob.CONTINUED, 0)
+    store_i64(plainly, TileJob.A_ROW, channels * 4)
+    store_i64(plainly, TileJob.SEGMENTS, 3)
+    store_i64(plainly, TileJob.SEGMENT, pixels * channels * 4)
+    store_i64(plainly, TileJob.STEPS, 3 * channels)
+    store_i64(plainly, TileJob.B_PANEL, 9 * channels * REGISTER)
+    store_i64(plainly, TileJob.CONTINUED, 0)
+    store_i64(transforming, SquareJob.CHANNELS, channels)
+    store_i64(transforming, SquareJob.ROW_BYTES, load_i64(args, WinogradSlot.ROW_BYTES))
+    store_i64(transforming, SquareJob.PLANE, load_i64(args, WinogradSlot.PLANE))
+    fill_run(scratch + load_i64(args, WinogradSlot.BLANK), 0, load_i64(args, WinogradSlot.BLANK_BYTES))
+
+
+def transform_pair(
+    args: int, transforming: int, scratch: int, image: int, tiles: int, y: int, pair: int
+) -> None:
+    """Transform the input of two rows of the output: tiles that reach outside one by one, from a copy."""
+    I_w, pad = load_i64(args, WinogradSlot.I_W), load_i64(args, WinogradSlot.PAD_LEFT)
+    top, blank = y - load_i64(args, WinogradSlot.PAD_TOP), scratch + load_i64(args, WinogradSlot.BLANK)
+    begin = min(tiles, (max(pad, 0) + 1) // 2)
+    end = max(begin, min(tiles, max(I_w + pad - 2, 0) // 2))
+    row_bytes = load_i64(args, WinogradSlot.ROW_BYTES)
+    target = scratch + load_i64(args, WinogradSlot.POINTS) + pair * tiles * row_bytes
+    for line in range(4):
+        inside = top + line >= 0 and top + line < load_i64(args, WinogradSlot.I_H)
+        row = image + (top + line) * load_i64(args, WinogradSlot.IN_Y)
+        row += (2 * begin - pad) * load_i64(args, WinogradSlot.CHANNELS) * 4
+        store_i64(transforming, SquareJob.LINE + line, row if inside else blank)
+    store_i64(transforming, SquareJob.TILES, end - begin)
+    store_i64(transforming, SquareJob.TARGET, target + begin * row_bytes)
+    transform_squares(transforming)
+    store_i64(transforming, SquareJob.TILES, 1)
+    for k in range(tiles - (end - begin)):
+        tile = k if k < begin else k + end - begin
+        copy_pixels(args, scratch, image, top, 2 * tile - pad, 4)
+        copy = blank + load_i64(args, WinogradSlot.BLANK_BYTES)
+        for line in range(4):
+            row = copy + line * 16 * load_i64(args, WinogradSlot.CHANNELS)
+            store_i64(transforming, SquareJob.LINE + line, row)
+        store_i64(transforming, SquareJob.TARGET, target + tile * row_bytes)
+        transform_squares(transforming)
+
+
+def copy_pixels(args: int, scratch: int, image: int, top: int, left: int, count: int) -> None:
+    """Copy some pixels of four rows, with zeros for those outside."""
+    I_w, pixel = load_i64(args, WinogradSlot.I_W), 4 * load_i64(args, WinogradSlot.CHANNELS)
+    before = min(max(0 - left, 0), count)
+    known = max(before, min(count, I_w - left))
+    target = scratch + load_i64(args, WinogradSlot.BLANK) + load_i64(args, WinogradSlot.BLANK_BYTES)
+    for jy in range(top, top + 4):
+        if jy >= 0 and jy < load_i64(args, WinogradSlot.I_H):
+            row = image + jy * load_i64(args, WinogradSlot.IN_Y) + (left + before) * pixel
+            fill_run(target, 0, before * pixel)
+            copy_run(target + before * pixel, row, (known - before) * pixel)
+            fill_run(target + known * pixel, 0, (count - known) * pixel)
+        else:
+            fill_run(target, 0, count * pixel)
+        target += count * pixel
+
+
+def multiply_squares(
+    args: int, tiling: int, scratch: int, column: int, tiles: int, pair: int, pairs: int
+) -> None:
+    """Sum the products of each point, for the tiles of some pairs of rows."""
+    row_bytes, point_bytes = load_i64(args, WinogradSlot.ROW_BYTES), load_i64(args, WinogradSlot.WEIGHT_POINT)
+    size = load_i64(args, WinogradSlot.CHANNELS) * REGISTER
+    first, more = load_i64(args, WinogradSlot.N_LO), column + COLUMNS < load_i64(args, WinogradSlot.N_HI)
+    then = load_i64(args, WinogradSlot.WEIGHT) + (column + COLUMNS if more else first) // LANES * size
+    for point in range(16):
+        a = scratch + load_i64(args, WinogradSlot.POINTS) + point * load_i64(args, WinogradSlot.PLANE)
+        a += pair * tiles * row_bytes
+        sums = scratch + load_i64(args, WinogradSlot.SUMS) + point * load_i64(args, WinogradSlot.SUM_PLANE)
+        b = load_i64(args, WinogradSlot.WEIGHT) + point * point_bytes + column // LANES * size
+        store_i64(tiling, TileJob.B, b)
+        following = b + point_bytes if point < 15 else then
+        multiply_rows(args, tiling, a, row_bytes, sums, pairs * tiles, following, size)
+
+
+def make_pair(
+    args: int,
+    plainly: int,
+    scratch: int,
+    most: int,
+    image: int,
+    tiles: int,
+    y: int,
+    pair: int,
+    column: int,
+    columns: int,
+) -> None:
+    """Make the sums of two rows; all products of them where a sum of the points is not finite."""
+    words, panels = scratch + load_i64(args, WinogradSlot.WORDS), (columns + LANES - 1) // LANES
+    sums = scratch + load_i64(args, WinogradSlot.SUMS) + pair * tiles * (2 * REGISTER)
+    line_bytes, finite = tiles * (4 * REGISTER), 1
+    fill_run(most, 0, REGISTER)
+    transform_square_sums(
+        sums, load_i64(args, WinogradSlot.SUM_PLANE), tiles, panels, words, line_bytes, most
+    )
+    for lane in range(LANES):
+        if reload_i32(most, lane) >= 0x7F800000:
+            finite = 0
+    if finite == 0:
+        size = 9 * load_i64(args, WinogradSlot.CHANNELS) * REGISTER
+        b, O_w = (
+            load_i64(args, WinogradSlot.INITIAL) + column // LANES * size,
+            load_i64(args, WinogradSlot.O_W),
+        )
+        top, left = y - load_i64(args, WinogradSlot.PAD_TOP), 0 - load_i64(args, WinogradSlot.PAD_LEFT)
+        copy_pixels(args, scratch, image, top, left, O_w + 2)
+        store_i64(plainly, TileJob.B, b)
+        pixel = 4 * load_i64(args, WinogradSlot.CHANNELS)
+        for line in range(2):
+            a = scratch + load_i64(args, WinogradSlot.BLANK) + load_i64(args, WinogradSlot.BLANK_BYTES)
+            a += line * (O_w + 2) * pixel
+            multiply_rows(args, plainly, a, pixel, words + line * line_bytes, O_w, b, size)
+
+
+def finish_pixels(
+    args: int, scratch: int, tiles: int, line: int, place: int, column: int, columns: int
+) -> None:
+    """Run the epilogue for a row; a known number of sums is as many vectors."""
+    words = scratch + load_i64(args, WinogradSlot.WORDS) + line * tiles * (4 * REGISTER)
+    O_w, out_x = load_i64(args, WinogradSlot.O_W), load_i64(args, WinogradSlot.OUT_X)
+    if columns == COLUMNS:
+        for i in range(O_w):
+            finish_pixel(words, i * 2 * LANES, place + i * out_x, column, COLUMNS)
+    else:
+        for i in range(O_w):
+            finish_pixel(words, i * 2 * LANES, place + i * out_x, column, columns)

@@ -82,7 +82,8 @@ class Value:
     __radd__, __rmul__ = __add__, __mul__
 
     def __sub__(self, other: Number) -> Value:
-        return self._of(self.b.sub(self.raw, self._raw(other)))
+        subtract = self.b.fsub if self._floats() else self.b.sub
+        return self._of(subtract(self.raw, self._raw(other)))
 
     def __rsub__(self, other: int) -> Value:
         return self._of(self.b.sub(self._raw(other), self.raw))
