@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import tosajit as tj
 from tiling.plan import plan
+from tosajit import garbage
 from tosajit.checks import validation
-from tosajit.garbage import keeps_garbage
+from tosajit.garbage import MANY, keeps_garbage
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +22,16 @@ def _on() -> Iterator[None]:
     gc.enable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as in most programs."""
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    yield
+    if frozen:
+        gc.freeze()
 
 
 @keeps_garbage
@@ -65,6 +77,54 @@ def test_garbage_waits_for_the_calls_of_all_threads() -> None:
     done.set()
     thread.join()
     assert gc.isenabled()
+
+
+@keeps_garbage
+def making(count: int) -> list[Any]:
+    """Lists in a ring, so that only a search finds them."""
+    made: list[Any] = [[] for _ in range(count)]
+    made.append(made)
+    return made
+
+
+def is_old(thing: object) -> bool:
+    return any(found is thing for found in gc.get_objects(generation=2))
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_such_a_call_has_made_is_old_at_once() -> None:
+    assert is_old(making(2 * MANY))
+
+
+@pytest.mark.usefixtures("thawed")
+def test_few_objects_are_left_where_they_are() -> None:
+    gc.collect(0)
+    assert not is_old(making(10))
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_a_program_has_frozen_stays_frozen() -> None:
+    frozen = making(MANY)
+    gc.freeze()
+    assert len(making(2 * MANY)) > len(frozen)
+    assert gc.get_freeze_count() > len(frozen)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_garbage_of_many_calls_is_found_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ring(list[Any]):
+        pass
+
+    @keeps_garbage
+    def leaving() -> weakref.ref[Ring]:
+        ring = Ring(making(MANY))
+        ring.append(ring)
+        return weakref.ref(ring)
+
+    monkeypatch.setattr(garbage, "MOST", 3 * MANY)
+    left = [leaving() for _ in range(4)]
+    assert left[0]() is None
 
 
 def test_compiling_makes_garbage_wait(monkeypatch: pytest.MonkeyPatch) -> None:

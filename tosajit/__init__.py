@@ -12,6 +12,7 @@ outputs = model(*inputs)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tosajit.garbage import keeps_garbage
 from tosajit.version import VERSION
 
 if TYPE_CHECKING:
@@ -125,11 +126,14 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import tosajit` is quick."""
     if name in ("accuracy", "nn", "nnef", "ops", "samples"):
-        return import_module(f"tosajit.{name}")
+        return _imported(f"tosajit.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tosajit' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    found = globals()[name] = getattr(_imported(_MODULE_OF[name]), name)
     return found
+
+
+_imported = keeps_garbage(import_module)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Python's search for cyclic garbage waits while much is made that stays.
 
-Reading and compiling a model make hundreds of thousands of objects, among which a sixth of the time would be
-spent on looking for garbage that is not there.
+Importing, reading and compiling make hundreds of thousands of objects, among which a sixth of the time would
+be spent on looking for garbage that is not there. When that is over they are old at once: the next search
+looks at what is made from then on, and at these when it is the turn of all objects.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+MANY, MOST = 10_000, 1_000_000
+"""Objects that take long to look at, and as many as are made old before a search among all is due."""
 _lock = threading.Lock()
 _calls = 0
 """How many calls are under way, in all threads."""
 _again = False
 """Whether the last of them has the search go on: it does not if it was off before."""
+_aged = 0, 0
+"""How often there was a search among all objects, and how many were made old since."""
 
 
 def keeps_garbage(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -49,4 +54,20 @@ def _end() -> None:
     with _lock:
         _calls -= 1
         if not _calls and _again:
+            _age()
             gc.enable()
+
+
+def _age() -> None:
+    """Move all objects to the oldest generation, unless the program has frozen some, which must stay so."""
+    global _aged
+    young, searches = gc.get_count()[0], gc.get_stats()[-1]["collections"]
+    if young < MANY or gc.get_freeze_count():
+        return
+    aged = young + (_aged[1] if _aged[0] == searches else 0)
+    if aged > MOST:
+        gc.collect()
+    else:
+        gc.freeze()
+        gc.unfreeze()
+        _aged = searches, aged

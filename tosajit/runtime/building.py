@@ -6,7 +6,6 @@ from time import perf_counter
 
 from tosajit.compiler.options import Options
 from tosajit.compiler.stages import WHOLE, new_journal, through
-from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
 from tosajit.kernels.objects import prepare
 from tosajit.kernels.workspace import driver_text
@@ -17,7 +16,6 @@ from tosajit.runtime.interface import Interface
 from tosajit.runtime.meanwhile import Meanwhile
 
 
-@keeps_garbage
 def built(graph: Graph, options: Options) -> Executable:
     """What the stages make of a graph."""
     began = perf_counter()

@@ -12,6 +12,7 @@ import numpy as np
 from tiling.words import listed
 from tosajit.arrays import Array
 from tosajit.errors import CompileError, InputError
+from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph, Value
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tosajit.runtime.profile import Profile
 
 
+@keeps_garbage
 def load_executable(path: str | Path) -> Executable:
     """Load an executable that `executable.save` or `tosajit build` has written; it runs at once.
 

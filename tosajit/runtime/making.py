@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from tiling.target import HOST, Target
 from tosajit.compiler.options import INTERPRETED, Custom, Generic, Options
 from tosajit.errors import CompileError
+from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
 from tosajit.plans.checks import check_parts
 from tosajit.runtime import kept
@@ -26,6 +27,7 @@ DEFAULT: Generic = "meanwhile"
 """When the generic kernel runs if nobody says."""
 
 
+@keeps_garbage
 def executable_of(
     graph: Graph,
     *,
