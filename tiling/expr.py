@@ -23,7 +23,7 @@ class Expr:
     vocabulary allows cannot be made.
     """
 
-    __slots__ = ("__weakref__", "_inner_leaves", "args", "op", "operands", "scalar", "type")
+    __slots__ = ("__weakref__", "_inner_leaves", "_order", "args", "op", "operands", "scalar", "type")
     scalar: Scalar
     op: str
     """The name of the scalar."""
@@ -32,6 +32,8 @@ class Expr:
     operands: tuple[Expr, ...]
     """The expressions that this one is a function of."""
     _inner_leaves: tuple[Expr, ...]
+    _order: tuple[Expr, ...]
+    """What `walk` gives, once it has been asked; empty before."""
     _known: ClassVar[WeakValueDictionary[Hashable, Expr]] = WeakValueDictionary()
 
     def __new__(cls, op: str, args: tuple[Expr | int | float, ...], type: str) -> Expr:
@@ -47,7 +49,7 @@ class Expr:
             declared = _declared(op, tuple([operand.type for operand in operands]), type)
             if operands and len(operands) != len(args):
                 raise ScalarError(f"{op} takes expressions alone, not {args}")
-            values = (declared, op, args, type, operands, tuple(leaves))
+            values = (declared, op, args, type, operands, tuple(leaves), ())
             for name, value in zip(_FIELDS, values, strict=True):
                 object.__setattr__(found, name, value)
             found = cls._known.setdefault(key, found)
@@ -110,7 +112,7 @@ class Expr:
         return number
 
 
-_FIELDS = ("scalar", "op", "args", "type", "operands", "_inner_leaves")
+_FIELDS = ("scalar", "op", "args", "type", "operands", "_inner_leaves", "_order")
 
 
 @lru_cache(maxsize=1 << 12)
@@ -156,8 +158,25 @@ def axis(number: int) -> Expr:
     return Expr("axis", (number,), "i64")
 
 
-def walk(*roots: Expr, parts: Callable[[Expr], Sequence[Expr]] = attrgetter("operands")) -> Iterator[Expr]:
-    """Every distinct expression that the roots need, and they themselves, parts first."""
+Parts = Callable[[Expr], Sequence[Expr]]
+
+
+def walk(*roots: Expr, parts: Parts | None = None) -> Iterator[Expr]:
+    """Every distinct expression that the roots need, and they themselves, parts first: operands if unsaid."""
+    if parts is not None:
+        return _walked(roots, parts)
+    if len(roots) == 1:
+        return iter(_ordered(roots[0]))
+    return iter(dict.fromkeys([node for root in roots for node in _ordered(root)]))
+
+
+def _ordered(root: Expr) -> tuple[Expr, ...]:
+    if not root._order:
+        object.__setattr__(root, "_order", tuple(_walked((root,), attrgetter("operands"))))
+    return root._order
+
+
+def _walked(roots: Sequence[Expr], parts: Parts) -> Iterator[Expr]:
     seen: set[Expr] = set()
     stack = list(reversed(roots))
     while stack:
