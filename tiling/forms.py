@@ -3,16 +3,26 @@
 The steps of a recurrent network are the same nests on other operands. A `Form` is such a nest, its operands
 numbered in the order of their first use; equal forms of a `Forms` are one object, which makes them cheap to
 compare. A `Piece` is a form with names: a nest.
+
+Some of a step's constants may happen to be equal, and thus one operand, where those of another step are not.
+So each read of a constant is an operand of its own until a piece becomes a nest again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from tiling.expr import walk
 from tiling.nest import Access, Nest, Write, nest_exprs
 from tiling.normal import normalise
+
+
+class Use(str):
+    """A constant as one read's operand: equal to itself alone, whatever it is called."""
+
+    __slots__ = ()
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +59,7 @@ class Piece:
         return frozenset([self.operands[number] for number in self.form.writes])
 
     def nest(self) -> Nest:
-        """The nest itself."""
+        """The nest, whose constants are called by their uses."""
         return replace(_called(self.form.nest, self.operands), members=self.members)
 
 
@@ -60,15 +70,40 @@ Made = tuple[Form, tuple[int, ...]]
 class Forms:
     """All forms so far, and what has been made of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, constants: Collection[str] = ()) -> None:
+        self._constants = frozenset(constants)
         self._forms: dict[Hashable, Form] = {}
         self._made: dict[Hashable, Made | None] = {}
         self._facts: dict[Hashable, bool] = {}
 
     def piece(self, nest: Nest) -> Piece:
-        """A nest as it is."""
-        form, operands = self._form(nest)
+        """A nest as it is, but for its constants."""
+        names = [access.operand for access in nest.accesses]
+        if not self._constants.isdisjoint(names):
+            names = [Use(name) if name in self._constants else name for name in names]
+        form, operands = self._form(nest, names)
         return Piece(form, operands, nest.members)
+
+    def whole(self, piece: Piece) -> Nest:
+        """The nest of a piece, whose equal constants are one operand."""
+        names = list(map(str, piece.operands))
+        every = list(dict.fromkeys(names))
+        if len(every) == len(names):
+            return replace(piece, operands=tuple(names)).nest()
+        form, pattern = piece.form, tuple([every.index(name) for name in names])
+
+        def shared() -> Nest:
+            return normalise(_called(form.nest, tuple(map(str, pattern))))
+
+        found = self._once(_called, form, (), pattern, shared)
+        assert found is not None
+        form, places = found
+        return Piece(form, tuple([every[place] for place in places]), piece.members).nest()
+
+    def repeated(self, piece: Piece) -> int:
+        """How many of its operands are constants that others of them are, too."""
+        constants = [str(name) for name in piece.operands if isinstance(name, Use)]
+        return len(constants) - len(set(constants))
 
     def normal(self, piece: Piece) -> Piece:
         """The normal form of a piece."""
@@ -119,16 +154,16 @@ class Forms:
             if nest is None:
                 self._made[key] = None
             else:
-                form, operands = self._form(nest)
+                form, operands = self._form(nest, [access.operand for access in nest.accesses])
                 self._made[key] = form, tuple(map(int, operands))
         return self._made[key]
 
-    def _form(self, nest: Nest) -> tuple[Form, tuple[str, ...]]:
-        accesses = nest.accesses
-        operands = tuple(dict.fromkeys([access.operand for access in accesses]))
+    def _form(self, nest: Nest, names: Sequence[str]) -> tuple[Form, tuple[str, ...]]:
+        """The form of a nest whose accesses are to operands of these names."""
+        operands = tuple(dict.fromkeys(names))
         number = {name: place for place, name in enumerate(operands)}
-        numbers = tuple([number[access.operand] for access in accesses])
-        seen = tuple([(access.type, access.shape, access.index, access.fill) for access in accesses])
+        numbers = tuple([number[name] for name in names])
+        seen = tuple([(one.type, one.shape, one.index, one.fill) for one in nest.accesses])
         values = tuple([write.value for write in nest.writes])
         reduction = nest.reduction
         initial = repr(reduction.initial) if reduction is not None else ""  # 0.0 and -0.0 are equal
@@ -141,9 +176,8 @@ class Forms:
 
 def _formed(nest: Nest, numbers: Sequence[int]) -> Form:
     first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
-    names = dict(zip((access.operand for access in nest.accesses), map(str, numbers), strict=True))
     return Form(
-        replace(_renamed(nest, names.__getitem__), members=()),
+        replace(_renamed(nest, tuple(map(str, numbers))), members=()),
         tuple(numbers[:first]),
         tuple(numbers[first:last]),
         frozenset((*numbers[:first], *numbers[last:])),
@@ -153,20 +187,19 @@ def _formed(nest: Nest, numbers: Sequence[int]) -> Form:
 
 def _called(nest: Nest, operands: Sequence[str]) -> Nest:
     """A form's nest on operands of these names."""
-    return _renamed(nest, lambda number: operands[int(number)])
+    return _renamed(nest, [operands[int(access.operand)] for access in nest.accesses])
 
 
-def _renamed(nest: Nest, name: Callable[[str], str]) -> Nest:
-    """The nest with other names of its operands."""
-
-    def called(access: Access) -> Access:
-        return Access(
-            name(access.operand), access.type, access.shape, access.index, access.fill, access.pruned
-        )
-
+def _renamed(nest: Nest, names: Sequence[str]) -> Nest:
+    """The nest with other names of its operands, one for each access."""
+    accesses = [
+        Access(name, access.type, access.shape, access.index, access.fill, access.pruned)
+        for name, access in zip(names, nest.accesses, strict=True)
+    ]
+    first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
     return replace(
         nest,
-        reads=tuple([called(access) for access in nest.reads]),
-        writes=tuple([Write(called(write.access), write.value) for write in nest.writes]),
-        prepared=tuple([called(access) for access in nest.prepared]),
+        reads=tuple(accesses[:first]),
+        writes=tuple([Write(a, w.value) for a, w in zip(accesses[first:last], nest.writes, strict=True)]),
+        prepared=tuple(accesses[last:]),
     )

@@ -30,13 +30,16 @@ def fuse(
     kept: Collection[str],
     supports: Callable[[Nest], bool] = lambda group: True,
     frugal: bool = False,
+    constants: Collection[str] = (),
 ) -> tuple[Nest, ...]:
     """Groups that compute the same; values in `kept` stay, groups grow as far as a target `supports` them.
+
+    Operands that are `constants` are never written; which of them are one makes no difference to groups.
 
     `frugal` is for targets whose memory is dearer than their scalar work: each reader widens narrow values
     for itself, padding goes into contractions, and reductions along several axes become one.
     """
-    state = _Fusion(nests, kept, supports, frugal)
+    state = _Fusion(nests, kept, supports, frugal, constants)
     if frugal:
         state.rename()
     # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
@@ -54,10 +57,15 @@ class _Fusion:
     """The nests so far (None: gone into others), and who writes and who reads each value."""
 
     def __init__(
-        self, nests: Sequence[Nest], kept: Collection[str], supports: Callable[[Nest], bool], frugal: bool
+        self,
+        nests: Sequence[Nest],
+        kept: Collection[str],
+        supports: Callable[[Nest], bool],
+        frugal: bool,
+        constants: Collection[str],
     ) -> None:
         self.kept, self.supports, self.frugal = frozenset(kept), supports, frugal
-        self.forms = Forms()
+        self.forms = Forms(constants)
         self.nests: list[Piece | None] = [None] * len(nests)
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
@@ -66,7 +74,7 @@ class _Fusion:
 
     def live(self) -> Iterator[Nest]:
         """Nests that are still there, in order."""
-        return (piece.nest() for piece in self.nests if piece is not None)
+        return (self.forms.whole(piece) for piece in self.nests if piece is not None)
 
     def _put(self, number: int, piece: Piece | None) -> None:
         """Let a nest stand at `number` from now on."""
@@ -89,15 +97,20 @@ class _Fusion:
 
     def _pull_once(self, number: int, into_reductions: bool) -> bool:
         consumer = self.nests[number]
-        for position, place in enumerate(consumer.form.reads if consumer is not None else ()):
-            assert consumer is not None
-            operand = consumer.operands[place]
+        if consumer is None:
+            return False
+        for position, operand in self._computed(consumer):
             merged = self._inlined(number, consumer, position, operand, into_reductions)
             if merged is not None:
                 self._put(number, merged)
                 self._drop_unread(operand)
                 return True
         return False
+
+    def _computed(self, consumer: Piece) -> list[tuple[int, str]]:
+        """The reads of what other nests write, and their operands."""
+        operands = [consumer.operands[place] for place in consumer.form.reads]
+        return [(position, name) for position, name in enumerate(operands) if name in self.writers]
 
     def _inlined(
         self, number: int, consumer: Piece, position: int, operand: str, into_reductions: bool
@@ -124,11 +137,14 @@ class _Fusion:
     def _small(self, operand: str, consumer: int) -> bool:
         """Whether the writer of an operand and its consumer are small enough for one group."""
         numbers = (*self.writers[operand], consumer)
-        forms = [piece.form for number in numbers if (piece := self.nests[number]) is not None]
-        operands = sum([len(form.reads) + len(form.writes) for form in forms])
+        pieces = [piece for number in numbers if (piece := self.nests[number]) is not None]
+        forms = [piece.form for piece in pieces]
         axes = max([len(form.nest.axes) for form in forms])
-        steps = sum([form.steps for form in forms])
-        return operands <= MAX_OPERANDS and operands * axes <= MAX_STRIDES and steps <= MAX_STEPS
+        most = min(MAX_OPERANDS, MAX_STRIDES // axes if axes else MAX_OPERANDS)
+        operands = sum([len(form.reads) + len(form.writes) for form in forms])
+        if operands > most:
+            operands -= sum([self.forms.repeated(piece) for piece in pieces])
+        return operands <= most and sum([form.steps for form in forms]) <= MAX_STEPS
 
     def _repeats_work(self, number: int, consumer: Piece, position: int, operand: str) -> bool:
         """Whether a computed value is better kept in memory than computed where it is read."""
@@ -170,9 +186,8 @@ class _Fusion:
         for number, consumer in enumerate(self.nests):
             if consumer is None or consumer.form.nest.reduction is not None or consumer.form.nest.scatters:
                 continue
-            for position, place in enumerate(consumer.form.reads):
-                operand = consumer.operands[place]
-                origin = next(iter(self.writers.get(operand, ())), -1)
+            for position, operand in self._computed(consumer):
+                origin = next(iter(self.writers[operand]), -1)
                 group = self._attached(origin, number, consumer, position, operand)
                 if group is not None:
                     self._put(origin, None)
@@ -232,8 +247,7 @@ class _Fusion:
         for number, consumer in enumerate(self.nests):
             if consumer is None or consumer.form.nest.verb != "reduce":
                 continue
-            for position, place in enumerate(consumer.form.reads):
-                operand = consumer.operands[place]
+            for position, operand in self._computed(consumer):
                 producer = self._single_writer(operand)
                 alone = operand not in self.kept and self.readers[operand] == {number}
                 if producer is None or not alone or not self._small(operand, number):

@@ -86,7 +86,9 @@ def fuse(segment: Segment, options: Options) -> Groups:
         return Groups(segment, segment.nests)
     if options.target.scratch_bytes is not None:
         return groups_for(segment, options.target if options.machine is None else ROOMY)
-    return Groups(segment, tuple(fused(segment.nests, set(segment.outputs), supports)))
+    return Groups(
+        segment, tuple(fused(segment.nests, set(segment.outputs), supports, constants=segment.constants))
+    )
 
 
 def simplify(groups: Groups, options: Options) -> Groups:
