@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim.machine.machine import Machine
+from sim.machine.weighting import MEASURES, weights_of
 
 BREAK = 1e-3
-"""What a cycle costs, in picojoules or bytes, where time is not the objective: of equal plans, the faster."""
+"""What a cycle costs of what other measures do, where time has no weight: of equal plans, the faster."""
+LATER = 0.3
+"""Cycles that one of the off-chip memory costs beside a section's own, as nothing else comes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +24,22 @@ class Prices:
 
     @staticmethod
     def of(machine: Machine) -> Prices:
-        """Those of a machine's objective: in cycles, picojoules or bytes."""
-        energy, planner = machine.energy, machine.planner
-        match planner.objective:
-            case "time":
-                rate = machine.offchip_bytes_per_cycle
-                return Prices(1.0, 0.0 if rate is None else planner.traffic_weight / rate, 0.0, 0.0)
-            case "energy":
-                leakage = 1e12 * energy.leakage_watts / machine.clock_hz
-                offchip, pad = energy.picojoules_per_offchip_byte, energy.picojoules_per_scratchpad_byte
-                level2 = 0.0 if machine.level2 is None else machine.level2.picojoules_per_byte
-                return Prices(leakage + BREAK, offchip, level2, pad)
-            case "traffic":
-                return Prices(BREAK, 1.0, 0.0, 0.0)
+        """Those of a machine's objective, in its cycles.
+
+        Traffic is as many as the off-chip memory takes for it, at one byte a cycle if it has no limit; energy
+        as many as that memory takes for as much, at a picojoule a cycle if it takes none.
+        """
+        energy, rate = machine.energy, machine.offchip_bytes_per_cycle
+        time, joules, traffic = map(weights_of(machine.planner.objective).get, MEASURES, (0.0,) * 3)
+        leakage = 1e12 * energy.leakage_watts / machine.clock_hz
+        offchip, pad = energy.picojoules_per_offchip_byte, energy.picojoules_per_scratchpad_byte
+        level2 = 0.0 if machine.level2 is None else machine.level2.picojoules_per_byte
+        joules /= ((rate or 1.0) * offchip + leakage) or 1.0
+        traffic /= rate or 1.0
+        later = LATER * time / rate if rate else 0.0
+        least = 0.0 if time else BREAK * (traffic + joules)
+        cycle, byte = time + joules * leakage + least, later + traffic + joules * offchip
+        return Prices(cycle, byte, joules * level2, joules * pad)
 
     def cost(self, cycles: float, offchip: float, level2: float, scratchpad: float) -> float:
         """What so many cycles, and bytes of the memories, cost."""

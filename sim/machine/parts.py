@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from sim.machine.errors import Fault, MachineError
 from sim.machine.faults import faults_of, nameless
 from sim.machine.figures import Figure, Table, count, cycles, table
+from sim.machine.weighting import weighting
 from tiling.scalars import TABLE, Cost
 
 Place = Literal["scratchpad", "offchip"]
@@ -195,12 +196,12 @@ class Planner(Part):
     """Whether chains of operators may run in stripes, so that what they pass on stays in the scratchpad."""
     split: Split = "best"
     """How cores with a topology share a network: by rows or channels of each result, or by layers."""
-    objective: Literal["time", "energy", "traffic"] = "time"
-    """What plans make least: cycles, joules, or bytes of the off-chip memory."""
-    traffic_weight: Annotated[
-        float, Figure("a weight", "a cycle of the off-chip memory costs", 0, 1e3, 1.5, "cycles", False)
-    ] = 0.3
-    """For the least time: how many cycles it may take to spare the off-chip memory one."""
+    objective: Annotated[str, BeforeValidator(weighting)] = "time"
+    """What plans make least: time, energy, traffic of the off-chip memory, or a weighting of these.
+
+    A weighting is a text, `time + 0.2 traffic`, or weights by name. Traffic counts in cycles that the
+    off-chip memory takes for it, energy in those in which that memory takes as much.
+    """
 
 
 class VectorUnit(Part):

@@ -12,6 +12,7 @@ from sim.machine.arrays import ARRAYS
 from sim.machine.figures import Figure, plain
 from sim.machine.machine import Machine
 from sim.machine.parts import LANES, RATES
+from sim.machine.weighting import EXAMPLE, MEASURES
 
 
 def reference() -> str:
@@ -67,9 +68,12 @@ def _sensible(name: str, field: FieldInfo) -> str:
         return " or ".join(map(str, get_args(field.annotation)))
     if field.annotation is bool:
         return "true or false"
-    return {"sources": "text by the path of a field", "cycles": "cycles by kind of operation"}.get(
-        name, "text"
-    )
+    known = {
+        "sources": "text by the path of a field",
+        "cycles": "cycles by kind of operation",
+        "objective": f"{', '.join(MEASURES)}, or a weighting of these, e.g. {EXAMPLE}",
+    }
+    return known.get(name, "text")
 
 
 def _inside(annotation: object, metadata: list[Any]) -> Iterator[object]:

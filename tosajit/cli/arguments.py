@@ -414,8 +414,9 @@ def _simulate(parser: ArgumentParser) -> None:
                         help=f"how cores share a model: {', '.join(SPLITS)}")  # fmt: skip
     parser.add_argument(
         "--objective",
-        choices=("time", "energy", "traffic"),
-        help="what plans make least (default: as the machine says, time)",
+        metavar="WHAT",
+        help="what plans make least: time, energy, traffic, or a weighting such as 'time + 0.2 traffic' "
+        "(default: as the machine says, time)",
     )
     _loop_trips(parser)
     _level(parser)

@@ -54,7 +54,7 @@ def _refused(text: str, options: Namespace) -> int:
 
 
 def _shared(machine: Machine, options: Namespace) -> Machine:
-    """The machine with as many cores as were asked for, which share networks as was asked for."""
+    """The machine with the cores, the way to share networks and the objective that were asked for."""
     from sim import MachineError
 
     changes: dict[str, object] = {}
@@ -67,6 +67,8 @@ def _shared(machine: Machine, options: Namespace) -> Machine:
         }
     if options.split is not None:
         changes["planner.split"] = options.split
+    if options.objective is not None:
+        changes["planner.objective"] = options.objective
     try:
         return machine.replace(changes) if changes else machine
     except MachineError as error:
@@ -112,7 +114,6 @@ def _on_machines(
                 loop_trips=options.loop_trips,
                 level=options.level,
                 plan=_plan(graph, machine, options),
-                objective=options.objective,
             )
             reports.append(replace(timed, program=name))
         except TosaError as error:

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 Model = Graph | Executable | Jitted[Any] | str | Path
 Mode = Literal["events", "analytic"]
-Objective = Literal["time", "energy", "traffic"]
+Objective = str | Mapping[str, float]
+"""What plans make least: `time`, `energy`, `traffic`, or a weighting of these."""
 Timed = tuple["Report", int]
 """A report, and how often it happens."""
 
@@ -74,8 +75,9 @@ def simulate(
     * `level` sets the limits that the graph must keep.
     * `plan`, a value that `tj.plan` has made or its file, says how groups run.
     * `example_inputs` are arguments of a jitted function; without them, it is the graph of its only call.
-    * `objective` is what plans make least, `time`, `energy` or `traffic`; the machine's `planner.objective`
-      if it is not given.
+    * `objective` is what plans make least: `time`, `energy`, `traffic`, or a weighting of these, such as
+      `time + 0.2 traffic` or `{"time": 1, "traffic": 0.2}`; the machine's `planner.objective` if it is not
+      given.
 
     Raises `GraphError` if the graph violates the specification, `PlanError` if a group does not fit the
     scratchpad or the plan is not one for this graph and machine, `CompileError` if an operator has no time,
