@@ -46,9 +46,7 @@ def test_a_model_on_a_machine_gives_its_report(calls: list[Any], capsys: pytest.
     text = said(capsys, MODEL, "--machine", "ethos-u55-32")
     assert text.startswith("ds_cnn on ethos-u55-32 at 500 MHz: ")
     assert "CONV2D conv5" in text
-    assert calls == [
-        ("ethos-u55-32", {"mode": "events", "loop_trips": 1, "level": "8K", "plan": None, "objective": None})
-    ]
+    assert calls == [("ethos-u55-32", {"mode": "events", "loop_trips": 1, "level": "8K", "plan": None})]
 
 
 def test_options_reach_the_simulator(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,10 +54,27 @@ def test_options_reach_the_simulator(calls: list[Any], capsys: pytest.CaptureFix
     assert calls == [
         (
             "ethos-u55-128",
-            {"mode": "analytic", "loop_trips": 0, "level": "none", "plan": None, "objective": None},
+            {"mode": "analytic", "loop_trips": 0, "level": "none", "plan": None},
         )
     ]
     assert "4 others" in text
+
+
+def test_an_objective_goes_to_the_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: list[str] = []
+
+    def fake(graph: tj.Graph, machine: tj.Machine, **options: Any) -> tj.Report:
+        found.append(machine.planner.objective)
+        return report(6)
+
+    monkeypatch.setattr(command, "simulate", fake)
+    said(capsys, MODEL, "--objective", "0.2*traffic + time")
+    assert found == ["time + 0.2 traffic"]
+    assert "objective: 'beauty' is not one of time, energy, traffic" in said(
+        capsys, MODEL, "--objective", "beauty", code=1
+    )
 
 
 def test_several_machines_give_one_table(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
