@@ -606,17 +606,43 @@ def test_vector_rescaling_is_exact_or_declined(
 ) -> None:
     rng = np.random.default_rng(seed)
     rows, columns = size
-    # A depth of 0 leaves the bias alone: any 32-bit number can be rescaled.
-    bias = integers(rng, np.int32, columns) >> rng.integers(0, 31)
+    numbers = integers(rng, np.int32, columns) >> rng.integers(0, 31)
     multiplier = rng.integers(0, 1 << 31, columns)
     shift = rng.integers(min(shifts), max(shifts), columns, endpoint=True)
-    weights, x = np.zeros((columns, 4), np.int8), integers(rng, np.int8, (rows, 4))
+    check_rescaling(library, rows, numbers, multiplier, shift, double_round, (output_zp, low, high))
+
+
+@libraries
+@pytest.mark.parametrize("double_round", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 10, 25])
+def test_sums_on_both_sides_of_a_step_are_rescaled_exactly(
+    library: str, double_round: bool, rows: int
+) -> None:
+    steps = [((2 * number + 1) << 39) // 0x5A827999 for number in range(-150, 150)]
+    numbers = np.array([step + side for step in steps for side in (-1, 0, 1)], np.int32)
+    multiplier, shift = np.full(len(numbers), 0x5A827999), np.full(len(numbers), 40)
+    assert check_rescaling(library, rows, numbers, multiplier, shift, double_round, (3, -128, 127))
+
+
+def check_rescaling(
+    library: str,
+    rows: int,
+    bias: Array,
+    multiplier: Array,
+    shift: Array,
+    double_round: bool,
+    results: tuple[int, int, int],
+) -> bool:
+    """Compare rows of sums, which are the bias, with the specification; tell whether there is a table."""
+    (output_zp, low, high), columns = results, len(bias)
+    x = integers(np.random.default_rng(rows), np.int8, (rows, 4))
+    weights = np.zeros((columns, 4), np.int8)
     bound = pack.sum_bound(weights, bias, 0, 0)
     table = pack.rescale_table(
         multiplier.astype(np.int32), shift.astype(np.int8), double_round, output_zp, columns, bound
     )
     if table is None:
-        return
+        return False
     g = Geometry((1, 1, rows, 1), (1, 1, rows, 1), 4, columns)
     initial = guarded(pack.start_values(named_set(library), weights, bias, 0, 0, rescale=True))
     out, data, source = (
@@ -652,6 +678,7 @@ def test_vector_rescaling_is_exact_or_declined(
     numbers = zip(bias.tolist(), multiplier.tolist(), shift.tolist(), strict=True)
     expected = [min(high, max(low, apply_scale_32(v, m, s, double_round) + output_zp)) for v, m, s in numbers]
     np.testing.assert_array_equal(out.array, np.broadcast_to(expected, (rows, columns)))
+    return True
 
 
 @libraries

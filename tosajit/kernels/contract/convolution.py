@@ -29,6 +29,7 @@ from tosajit.kernels.contract.structure import (
     REGISTER,
     RESCALE,
     ROWS,
+    SIGNED,
     SPLIT,
     STEP,
     WIDE,
@@ -223,7 +224,9 @@ def kernel(args: int) -> None:
     start_tiling(args, tiling, words, offsets)
     if RESCALE:
         start_rescaling(args, rescaling, words, narrow, places)
-    fused = IN_REGISTERS and load_i64(args, Slot.SIGN) == 32 and load_i64(args, Slot.WEIGHT_ZP) == 0
+    fused = IN_REGISTERS and load_i64(args, Slot.WEIGHT_ZP) == 0
+    if not SIGNED:
+        fused = fused and load_i64(args, Slot.SIGN) == 32
     setup(args)
     while m < m_hi:
         rows = rows_at(args, m, m_hi)
@@ -449,7 +452,7 @@ def rescale_in_registers(
     if fused:
         store_i64(tiling, TileJob.A, a)
         store_i64(tiling, TileJob.HEIGHT, rows)
-        store_i64(tiling, TileJob.FUSED, 1)
+        store_i64(tiling, TileJob.FUSED, load_i64(args, Slot.SIGN))
         store_i64(tiling, TileJob.PARAMETERS, load_i64(args, Slot.PARAMETERS) + column * 16)
         store_i64(tiling, TileJob.OUT, out)
         call(load_i64(args, Slot.TILE), tiling)

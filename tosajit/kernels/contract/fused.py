@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, scaled
+from tosajit.kernels.contract.requant import Panel, Rescaling, scaled, switched
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.tile import TileLoops, loops
 from tosajit.kernels.sets.values import Register, Value
@@ -21,7 +21,7 @@ LOW = 4
 
 
 def tile_rescale_i8(v: Vectors, address: Value) -> None:
-    """Store rows of A times panels of B as int8 where no sum's sign matters to its rounding (`TileJob`)."""
+    """Store rows of A times panels of B as int8, by a rescale that the set does in registers (`TileJob`)."""
     job = Record(v, address)
 
     def case(rows: int, columns: int) -> None:
@@ -56,14 +56,30 @@ def _column(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     def tile(index: Value) -> None:
         start = v.least(index * height, rows - height)
         totals = body.sums(v, replace(operands, a=operands.a + start * operands.a_row), initial)
-        Finish.of(v, job, body.panels).rows(totals, start)
+
+        def finish(limits: Rescaling) -> None:
+            # LLVM would otherwise first do what both rescales begin with, and run out of registers.
+            hidden = v.opaque if limits.signed else lambda same: same
+            found = Finish.of(v, Record(v, hidden(address)), body.panels, limits)
+            found.rows([hidden(total) for total in totals], start)
+
+        rescaled(v, job, finish)
 
     v.each((rows + (height - 1)) // height, tile)
 
 
+def rescaled(v: Vectors, job: Record, run: Callable[[Rescaling], None]) -> None:
+    """Run code for the rescale of a tile."""
+    limits = job[TileJob.LOW], job[TileJob.HIGH]
+    if v.isa.signed:
+        switched(v, job[TileJob.FUSED], *limits, run)
+    else:
+        run(Rescaling(False, *limits))
+
+
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What makes bytes of rows of sums where no sign matters, and stores the columns of a mask."""
+    """What makes bytes of rows of sums, and stores the columns of a mask."""
 
     v: Vectors
     limits: Rescaling
@@ -73,9 +89,8 @@ class Finish:
     mask: Value
 
     @classmethod
-    def of(cls, v: Vectors, job: Record, panels: int) -> Finish:
+    def of(cls, v: Vectors, job: Record, panels: int, limits: Rescaling) -> Finish:
         """Load what is known from the arguments."""
-        limits = Rescaling(False, job[TileJob.LOW], job[TileJob.HIGH])
         loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
         mask = v.below(job[TileJob.COLUMNS])
         return cls(v, limits, loaded, job[TileJob.OUT], job[TileJob.OFFSETS], mask)

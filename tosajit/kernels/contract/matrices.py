@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tosajit.kernels.contract.fused import Finish
+from tosajit.kernels.contract.fused import Finish, rescaled
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.requant import Rescaling
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -46,7 +47,7 @@ def tile_matrices(v: Vectors, address: Value) -> None:
 
 
 def tile_rescale_matrices(v: Vectors, address: Value) -> None:
-    """Store rows of A times panels of B as int8 where no sum's sign matters to its rounding (`TileJob`)."""
+    """Store rows of A times panels of B as int8, by a rescale that the set does in registers (`TileJob`)."""
     job = Record(v, address)
     panels = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
 
@@ -59,12 +60,12 @@ def tile_rescale_matrices(v: Vectors, address: Value) -> None:
 def _column(panels: int, v: Vectors, address: Value) -> None:
     """All tiles down a column; the last may begin early: some rows are then stored twice."""
     job = Record(v, address)
-    tile, finish, rows = _Tile.of(v, job, panels), Finish.of(v, job, panels), job[TileJob.HEIGHT]
+    tile, rows = _Tile.of(v, job, panels), job[TileJob.HEIGHT]
     height = _height(v, rows)
     lefts = (rows + (height - 1)) // height
     fetched = v.choose(job[TileJob.FETCH] > 0, v.number(PAIR), 0)
 
-    def several(first: Value, count: int) -> None:
+    def several(finish: Finish, first: Value, count: int) -> None:
         starts = [v.least((first + one) * height, rows - height) for one in range(count)]
         v.when(
             first < fetched,
@@ -77,11 +78,12 @@ def _column(panels: int, v: Vectors, address: Value) -> None:
         for start, words in zip(starts, places, strict=True):
             _finish(v, finish, words, start, height)
 
-    def every() -> None:
-        v.each(lefts // PAIR, lambda index: several(index * PAIR, PAIR))
-        v.when(lefts % PAIR > 0, lambda: several(lefts - 1, 1))
+    def every(limits: Rescaling) -> None:
+        finish = Finish.of(v, job, panels, limits)
+        v.each(lefts // PAIR, lambda index: several(finish, index * PAIR, PAIR))
+        v.when(lefts % PAIR > 0, lambda: several(finish, lefts - 1, 1))
 
-    _within(v, height, every)
+    _within(v, height, lambda: rescaled(v, job, every))
 
 
 def _height(v: Vectors, rows: Value) -> Value:

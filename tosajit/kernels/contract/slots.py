@@ -224,7 +224,7 @@ class TileJob(Numbered):
     FACTOR = auto()
     """int8: what the sum of a row counts for each column, minus the zero point of B; int16: 1 for halves."""
     FUSED = auto()
-    """1: sums are rescaled in registers."""
+    """Not 0: sums are rescaled in registers, and this is SIGN."""
     COLUMNS = auto()
     PARAMETERS = auto()
     LOW = auto()

@@ -40,7 +40,7 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     module = MODULES[spec.kind]
     name = "kernel_floats" if spec.accumulator == "f32" else "kernel"
     if module is convolution:
-        # Only sums of int8 whose sign does not matter to their rescale stay in the registers.
+        # Only sums of int8 are rescaled in the registers.
         values["IN_REGISTERS"] = fused and spec.left == "i8"
     return _module(title, spec, module, name, values, epilogue)
 
@@ -149,6 +149,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "RESCALE": False,
         "FUSED": False,
         "IN_REGISTERS": False,
+        "SIGNED": isa.signed,
         "reload_sum": SUMS.get(left, "load_f32"),
         "load_a": f"load_{left}",
         "store_a": f"store_{left}",

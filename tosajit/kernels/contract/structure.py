@@ -46,8 +46,9 @@ FLIPPED = True
 """Whether they count from -BIAS in products."""
 NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
 """Whether A is int8; B int16, as two halves; sums are float32; operands bf16, with care for small ones."""
-RESCALE, FUSED, IN_REGISTERS = True, True, True
-"""Whether vector code rescales sums; whether that is what is stored; whether it can be without memory."""
+RESCALE, FUSED, IN_REGISTERS, SIGNED = True, True, True, True
+"""Whether vector code rescales sums; whether that is what is stored; whether it can be without memory, even
+if the sign of a sum matters to its rounding."""
 
 INTRINSIC: Any = object()
 """Stands for what `kernels.intrinsics` has; to import that would take most of a second, and Numba."""

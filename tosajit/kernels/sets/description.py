@@ -59,6 +59,8 @@ class InstructionSet:
     """Whether it multiplies two rows of int8 by two columns at once, eight of each."""
     narrowed: int = 1
     """Registers of words that are best made bytes together."""
+    signed: bool = False
+    """Whether sums whose sign matters to their rounding are rescaled in registers, as others are."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
     matrices: Matrices | None = None

@@ -200,7 +200,7 @@ class Vectors:
         return self._value(self.b.sext(register.raw, self._type(kind, register.lanes)))
 
     def opaque(self, register: Register) -> Register:
-        """Hide from LLVM what a register holds, where it would combine it ahead of each use."""
+        """Hide from LLVM what a register or a number is, where it would combine it ahead of each use."""
         return register
 
     def fetch(self, where: Value) -> None:

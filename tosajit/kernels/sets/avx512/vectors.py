@@ -23,13 +23,14 @@ class Avx512(X86):
         return avx512(features)
 
     def opaque(self, register: Register) -> Register:
-        """Hide from LLVM what a register holds.
+        """Hide from LLVM what a register or a number is.
 
         A splat constant is otherwise combined ahead of each broadcast, and a constant that flips the sign of
         vpdpbusd's operand keeps LLVM 22 combining forever.
         """
         type = ir.FunctionType(register.raw.type, [register.raw.type])
-        return self._value(self.b.asm(type, "", "=v,0", [register.raw], False))
+        place = "v" if isinstance(register.raw.type, ir.VectorType) else "r"
+        return self._value(self.b.asm(type, "", f"={place},0", [register.raw], False))
 
     def steps_at_once(self, kind: str, panels: int) -> int:
         """Return more than one of float32: loads are what bounds a tile of one panel."""
