@@ -77,6 +77,8 @@ class Area(Part):
     per_sum: Annotated[dict[str, Square], table(LANES, "a type of elements")] = Table(_SUMS)
     """Of a lane of the reduction unit, which adds."""
     per_scratchpad_kib: Square = round(CELL / CELLS * 8 * 1024, 1)
+    per_level2_kib: Square = round(CELL / CELLS * 8 * 1024, 1)
+    """Of the level 2, if there is one, whatever its kind."""
     fixed: Square = 0.0
 
     def of(self, machines: Sequence[Machine]) -> Numbers:
@@ -93,6 +95,7 @@ class Area(Part):
         products = _most(self.per_mac, "array.rates", look) * macs(look)
         lanes = _most(self.per_lane, "vector.lanes", look) + _most(self.per_sum, "reduction.lanes", look)
         memory = look("scratchpad.bytes") / 1024 * self.per_scratchpad_kib
+        memory = memory + np.nan_to_num(look("level2.bytes")) / 1024 * self.per_level2_kib
         return (products + lanes * look("cores") + memory + self.fixed) * 1e-6
 
 

@@ -14,7 +14,7 @@ _U85 = ("ethos-u85-128", "ethos-u85-256", "ethos-u85-512", "ethos-u85-1024", "et
 _OTHERS = (
     *("systolic-16", "systolic-32", "systolic-128", "dot-256", "dot-1024"),
     *("nvdla-small", "nvdla-large", "tpu-v1", "eyeriss-v1", "gemmini-16", "tiny"),
-    *("imx93", "simba-4"),
+    *("imx93", "simba-4", "alif-e7"),
 )
 
 

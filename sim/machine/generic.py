@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from sim.machine.arrays import DotProduct, RowStationary, Systolic
-from sim.machine.boards import imx93
+from sim.machine.boards import alif_e7, imx93
 from sim.machine.energies import MAC_16, scaled
 from sim.machine.machine import Machine
 from sim.machine.nvdla import nvdla
@@ -299,6 +299,7 @@ _MAKERS: dict[str, Callable[[], Machine]] = {
     "gemmini-16": _gemmini,
     "tiny": _tiny,
     "imx93": imx93,
+    "alif-e7": alif_e7,
     "simba-4": simba,
 }
 NAMES = tuple(_MAKERS)

@@ -21,8 +21,8 @@ TARGETS = (
     Target("6 KiB in place", 6 << 10, direct=True, strided=True, double_buffering=False),
 )
 """Targets that are planned for without times, so that only bytes count."""
-SYSTEMS = ("imx93", "simba-4")
-"""An Ethos-U65 with a host, and several cores, which have no closed form."""
+SYSTEMS = ("imx93", "simba-4", "alif-e7")
+"""An Ethos-U65 with a host, several cores, which have no closed form, and an Ethos-U55 with a level 2."""
 
 
 @pytest.mark.parametrize("name", networks())

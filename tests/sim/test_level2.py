@@ -13,6 +13,7 @@ import sim
 import tosajit as tj
 from sim.analytic import estimate as closed_form
 from sim.events import Simulator, simulate
+from sim.explore.area import AREA
 from sim.planning import estimator
 from tests import models
 from tests.sim.drawing import Layers, layers, machines
@@ -262,6 +263,23 @@ def test_spaces_can_vary_it() -> None:
     space = tj.Space(machine(), {"level2.bytes": [1 << 14, 1 << 18], "level2.holds": ["constants", "both"]})
     found = tj.explore(tj.samples.load("ds_cnn"), space, mode="events", workers=0)
     assert len(found) == 4
+
+
+def test_spaces_can_leave_it_out_and_its_area_counts() -> None:
+    space = tj.Space("systolic-16", {"level2": [None, {"bytes": 1 << 20}]})
+    found = tj.explore(
+        tj.samples.load("ds_cnn"), space, mode="events", workers=0, objectives=["latency", "area"]
+    )
+    assert len(found) == len(found.front()) == 2
+    without, with_it = AREA.of([sim.machine("systolic-16"), machine(bytes=1 << 20)])
+    assert with_it - without == pytest.approx(1024 * AREA.per_level2_kib * 1e-6)
+
+
+def test_a_named_machine_has_its_weights_in_it() -> None:
+    made, graph = sim.machine("alif-e7"), tj.samples.load("resnet8")
+    report, without = tj.simulate(graph, made), tj.simulate(graph, made.replace({"level2": None}))
+    assert report.offchip_bytes == 0
+    assert report.cycles < 0.8 * without.cycles
 
 
 # Bits.
