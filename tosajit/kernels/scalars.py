@@ -7,6 +7,7 @@ they take from `coefficients.py` by name are literals in the text of kernels.
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from tosajit.kernels import coefficients, plain
-from tosajit.kernels.syntax import copied
 
 FILES = ("arithmetic.py", "floating.py", "transcendental.py", "requires.py")
 ROUND = {"f16": "round_f16", "bf16": "round_bf16", "f32": "np.float32"}
@@ -92,47 +92,52 @@ def definition(name: str) -> Definition:
     if name not in _declared():
         raise KeyError(f"no scalar is named {name}")
     declared, type = _declared()[name]
-    node = copied(declared)
-    node.name, node.returns, node.decorator_list = name, None, []
-    summary = ast.get_docstring(node) or ""
-    node.body = node.body[1:]
-    for argument in node.args.args:
-        argument.annotation = None
-    node = _Numbers().visit(node)
-    if type is not None:
-        node = _Instance(type).visit(node)
-    named = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    calls = tuple(dict.fromkeys(name for name in named if name in _declared()))
-    return Definition(ast.unparse(node), calls, summary)
+    form, values = _form(declared), _values(type)
+    text = _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), form.text)
+    named = dict.fromkeys(values.get(callee, callee) for callee in form.calls)
+    calls = tuple(callee for callee in named if callee in _declared())
+    return Definition(_NAME.sub(name, text, count=1), calls, form.summary)
+
+
+_DECLARED = re.compile(r"^(?:@of\((.*)\)\n)?(def (\w+)\(.*(?:\n(?:[ )].*)?)*)", re.MULTILINE)
+"""A function of a file: the types it is for, its text, its name."""
+_TYPES = re.compile(r'"(\w+)"|\*(\w+)')
+_PLACEHOLDER = re.compile(r"(?<!\.)\b(?:T|U|BITS|LOW|HIGH)\b")
+_NAME = re.compile(r"(?<=def )\w+")
 
 
 @functools.cache
-def _declared() -> dict[str, tuple[ast.FunctionDef, str | None]]:
-    """Return, by name, what a scalar is an instance of, and the type that it is for."""
-    found: dict[str, tuple[ast.FunctionDef, str | None]] = {}
+def _declared() -> dict[str, tuple[str, str]]:
+    """Return, by name, the text that a scalar is an instance of, and the type that it is for, if any."""
+    found: dict[str, tuple[str, str]] = {}
     for file in FILES:
-        for node in ast.parse(Path(__file__).with_name(file).read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name != "of":
-                types = _types(node)
-                base = node.name.removesuffix("_ok")
-                for type in types:
-                    found[f"{base.rstrip('_')}_{type}{node.name[len(base) :]}"] = node, type
-                if not types:
-                    found[node.name] = node, None
+        for given, text, name in _DECLARED.findall(Path(__file__).with_name(file).read_text(encoding="utf-8")):
+            base = name.removesuffix("_ok")
+            for type in _types(given):
+                found[f"{base.rstrip('_')}_{type}{name[len(base) :]}"] = text, type
+            if not given and name != "of":
+                found[name] = text, ""
     return found
 
 
-def _types(node: ast.FunctionDef) -> list[str]:
+def _types(given: str) -> list[str]:
     """Return the types of `@of`; a starred argument stands for all integers or floating-point numbers."""
-    types: list[str] = []
-    for decorator in node.decorator_list:
-        for argument in decorator.args if isinstance(decorator, ast.Call) else ():
-            if isinstance(argument, ast.Constant):
-                types.append(str(argument.value))
-            elif isinstance(argument, ast.Starred) and isinstance(argument.value, ast.Name):
-                integers = argument.value.id == "INTEGERS"
-                types += [type for type in BITS if type != "bool"] if integers else list(ROUND)
-    return types
+    several = {"INTEGERS": [type for type in BITS if type != "bool"], "FLOATS": list(ROUND)}
+    return [type for one, many in _TYPES.findall(given) for type in (several[many] if many else [one])]
+
+
+@functools.cache
+def _form(declared: str) -> Definition:
+    """Return a function as it is for all types, and all names that it calls."""
+    (node,) = ast.parse(declared).body
+    assert isinstance(node, ast.FunctionDef)
+    summary = ast.get_docstring(node) or ""
+    node.body, node.returns = node.body[1:], None
+    for argument in node.args.args:
+        argument.annotation = None
+    node = _Numbers().visit(node)
+    calls = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    return Definition(ast.unparse(node), tuple(calls), summary)
 
 
 class _Numbers(ast.NodeTransformer):
@@ -148,21 +153,12 @@ class _Numbers(ast.NodeTransformer):
         return ast.Constant(NUMBERS[node.id]) if node.id in NUMBERS else node
 
 
-class _Instance(ast.NodeTransformer):
-    """Puts a type for the placeholders of a definition."""
-
-    def __init__(self, type: str) -> None:
-        self.values = {name: ast.parse(text, mode="eval").body for name, text in self._texts(type).items()}
-
-    @staticmethod
-    def _texts(type: str) -> dict[str, str]:
-        if type in ROUND:
-            return {"T": ROUND[type]}
-        bits = BITS[type]
-        number = "64" if type == "i64" else str(bits)
-        signed = "np.bool_" if type == "bool" else f"np.int{number}"
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        return {"T": signed, "U": f"np.uint{number}", "BITS": str(bits), "LOW": str(low), "HIGH": str(high)}
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copied(self.values.get(node.id, node))
+def _values(type: str) -> dict[str, str]:
+    """Return what a type puts for the placeholders of a definition."""
+    if type not in BITS:
+        return {"T": ROUND[type]} if type else {}
+    bits = BITS[type]
+    number = "64" if type == "i64" else str(bits)
+    signed = "np.bool_" if type == "bool" else f"np.int{number}"
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return {"T": signed, "U": f"np.uint{number}", "BITS": str(bits), "LOW": str(low), "HIGH": str(high)}
