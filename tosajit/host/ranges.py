@@ -81,7 +81,7 @@ class Ranges:
         elif array.size == 0 or array.dtype.kind not in "biu":
             return full
         else:
-            low, high = int(array.min()), int(array.max())
+            low, high = (int(array.item()),) * 2 if array.size == 1 else (int(array.min()), int(array.max()))
         if access.fill is not None:
             outside = self.of(access.fill)
             low, high = min(low, outside[0]), max(high, outside[1])
