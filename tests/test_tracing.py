@@ -17,7 +17,9 @@ import tosajit as tj
 from tiling.target import TINY
 from tosajit import ops
 from tosajit.checks.validation import validate
+from tosajit.dtypes import dtype_of
 from tosajit.tracing import Tensor, TraceError
+from tosajit.tracing.recorder import Trace
 
 X = np.arange(6, dtype=np.int32).reshape(2, 3)
 ONE = np.array([1], np.int32)
@@ -173,6 +175,16 @@ def test_equal_constants_are_stored_once() -> None:
         1,
         300,
     ]
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_constants_are_equal_if_their_bits_type_and_shape_are(size: int) -> None:
+    zeros = np.zeros(size, np.float32)
+    others = -zeros, zeros.astype(np.float16), zeros.astype(np.int32), zeros.reshape(1, size)
+    trace = Trace()
+    names = [trace.constant(array, dtype_of(array.dtype)).name for array in (zeros, *others)]
+    assert trace.constant(zeros[::-1], tj.FP32).name == names[0]
+    assert len(set(names)) == len(names)
 
 
 def test_the_settings_reach_the_executable() -> None:

@@ -111,7 +111,9 @@ def _declared() -> dict[str, tuple[str, str]]:
     """Return, by name, the text that a scalar is an instance of, and the type that it is for, if any."""
     found: dict[str, tuple[str, str]] = {}
     for file in FILES:
-        for given, text, name in _DECLARED.findall(Path(__file__).with_name(file).read_text(encoding="utf-8")):
+        for given, text, name in _DECLARED.findall(
+            Path(__file__).with_name(file).read_text(encoding="utf-8")
+        ):
             base = name.removesuffix("_ok")
             for type in _types(given):
                 found[f"{base.rstrip('_')}_{type}{name[len(base) :]}"] = text, type

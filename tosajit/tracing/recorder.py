@@ -19,8 +19,9 @@ from tosajit.tracing.traced import current
 
 Shape = tuple[int, ...]
 
-_SAMPLED, _ALIKE = 1 << 10, 4
-"""Constants are told apart by up to as many of their bytes; where as many have these in common, by all."""
+_SMALL, _SAMPLED, _ALIKE = 1 << 8, 1 << 10, 4
+"""Constants of so many bytes are told apart by these, larger ones by up to as many of theirs; where as many
+have these in common, by all."""
 
 
 class Trace:
@@ -43,6 +44,11 @@ class Trace:
 
     def constant(self, array: Array, dtype: DType, name: str = "") -> Tensor:
         """A constant; equal ones are stored once."""
+        if array.nbytes <= _SMALL:
+            known = self._constants.setdefault((dtype, array.shape, array.tobytes()), [])
+            if not known:
+                known.append(self._stored(np.ascontiguousarray(array).reshape(array.shape), dtype, name))
+            return known[0]
         dense = np.ascontiguousarray(array).reshape(array.shape)
         bits = dense.reshape(-1).view(np.uint8)
         key = dtype, array.shape, zlib.crc32(bits[:: bits.size // _SAMPLED | 1].tobytes())
@@ -55,9 +61,11 @@ class Trace:
             for tensor in found:
                 if _has(tensor, bits):
                     return tensor
-        free = self._unused(name) if name else ""
-        found.append(self._tensor(self.builder.const(dense, dtype, free)))
+        found.append(self._stored(dense, dtype, name))
         return found[-1]
+
+    def _stored(self, dense: Array, dtype: DType, name: str) -> Tensor:
+        return self._tensor(self.builder.const(dense, dtype, self._unused(name) if name else ""))
 
     def shape(self, extents: Sequence[int]) -> Tensor:
         """A constant shape."""
