@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from inspect import get_annotations
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
@@ -68,12 +69,17 @@ class Attribute:
 
 def declared(cls: type) -> Mapping[str, Attribute]:
     """Return the attributes that a class and its bases declare, those of the bases first."""
+    return {name: one for base in reversed(cls.__mro__) for name, one in _own(base).items()}
+
+
+@cache
+def _own(base: type) -> Mapping[str, Attribute]:
+    """Return the attributes that a class declares itself; most classes share their bases."""
     found = {}
-    for base in reversed(cls.__mro__):
-        for name, annotation in get_annotations(base, eval_str=True).items():
-            origin: object = get_origin(annotation)
-            if origin is not ClassVar:
-                found[name] = _attribute(name, annotation, vars(base).get(name, REQUIRED))
+    for name, annotation in get_annotations(base, eval_str=True).items():
+        origin: object = get_origin(annotation)
+        if origin is not ClassVar:
+            found[name] = _attribute(name, annotation, vars(base).get(name, REQUIRED))
     return found
 
 
