@@ -8,7 +8,7 @@ and runs of zeros apart where zeros are frequent. Here sections of a fixed lengt
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from sim.arrays import Array
 from sim.cost.geometry import contracts_constant, geometry, kept, roles_of
 from sim.machine.machine import Machine
+from tiling.expr import BYTES
 from tiling.nest import Nest
 
 SECTION = 4096
@@ -23,6 +24,8 @@ SECTION = 4096
 HEADER_BITS = 40
 SCALE_BYTES = 10
 """Bias, multiplier and shift of a channel."""
+LONG_BIAS_BYTES = 7
+"""A bias of 48 bits: beside a multiplier of 16, what is left of the 40 and 32 bits that both have there."""
 PALETTE = 32
 ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
@@ -31,7 +34,7 @@ IMPOSSIBLE = 1 << 20
 PHASES = "phases"
 
 
-_sizes: dict[tuple[int, bool, str], int] = {}
+_sizes: dict[tuple[int, bool, str, int], int] = {}
 
 
 def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
@@ -46,12 +49,20 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
         roles = roles_of(nest) if nest.verb == "contract" else None
         if roles is None or roles.weights is None or not contracts_constant(nest):
             continue
-        access = nest.reads[roles.weights]
+        access, bits = nest.reads[roles.weights], 8 * BYTES[nest.reads[roles.data].type]
         array = constants.get(access.operand)
         if array is not None and array.dtype == np.int8:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
-            found[access.operand] = _size(array, shape, roles.depthwise, family)
+            found[access.operand] = _size(array, shape, roles.depthwise, family, bits)
+            found.update(_long_biases(nest, constants))
     return found
+
+
+def _long_biases(nest: Nest, constants: Mapping[str, Array]) -> Iterator[tuple[str, int]]:
+    """Sizes of biases of 48 bits."""
+    for access in nest.reads:
+        if access.type == "i64" and access.operand in constants:
+            yield access.operand, LONG_BIAS_BYTES * prod(access.shape)
 
 
 def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
@@ -96,22 +107,29 @@ def _columns(nest: Nest) -> int:
     return prod(nest.axes[axis].extent for axis in roles.filters)
 
 
-def _size(array: Array, shape: tuple[int, ...], depthwise: bool, family: str) -> int:
+def _size(array: Array, shape: tuple[int, ...], depthwise: bool, family: str, bits: int) -> int:
     """The coded size of an array, computed once as long as it lives."""
-    key = (id(array), depthwise, family)
+    key = (id(array), depthwise, family, bits)
     if key not in _sizes:
-        _sizes[key] = coded_bytes(array.reshape(shape), depthwise, family)
+        _sizes[key] = coded_bytes(array.reshape(shape), depthwise, family, bits=bits)
         weakref.finalize(array, _sizes.pop, key, None)
     return _sizes[key]
 
 
 def coded_bytes(
-    values: Array, depthwise: bool = False, family: str = "u55", kernel_first: bool | None = None
+    values: Array,
+    depthwise: bool = False,
+    family: str = "u55",
+    kernel_first: bool | None = None,
+    bits: int = 8,
 ) -> int:
-    """Bytes of a coded weight tensor, O × KH × KW × I (or O × I), or KH × KW × C × M if depthwise."""
+    """Bytes of a coded weight tensor, O × KH × KW × I (or O × I), or KH × KW × C × M if depthwise.
+
+    What they are multiplied with has so many `bits`.
+    """
     if values.size == 0:
         return 0
-    stream = ordered(values, depthwise, family, kernel_first)
+    stream = ordered(values, depthwise, family, kernel_first, bits)
     whole = -(-stream.size // SECTION) * SECTION
     counts = _histograms(stream, whole // SECTION)
     bits = _section_bits(counts).sum() + HEADER_BITS * len(counts)
@@ -123,43 +141,48 @@ def scale_bytes(channels: int) -> int:
     return -(-SCALE_BYTES * channels // 16) * 16
 
 
-def ordered(values: Array, depthwise: bool, family: str, kernel_first: bool | None = None) -> Array:
+def ordered(
+    values: Array, depthwise: bool, family: str, kernel_first: bool | None = None, bits: int = 8
+) -> Array:
     """The weights in about the order of the stream, with the zeros that fill up microblocks."""
     array = np.asarray(values).astype(np.int16, copy=False)
     if depthwise:
         rows, columns = array.shape[0], array.shape[1]
         taps = array.reshape(rows * columns, -1)
-        return _padded(taps, _taps(rows * columns, family, True), 16 if family == "u85" else 8).ravel()
+        return _padded(taps, _taps(rows * columns, family, True, bits), 16 if family == "u85" else 8).ravel()
     window = array.reshape(array.shape[0], -1, array.shape[-1])
     count, elements, channels = window.shape
-    first = _kernel_first(elements, channels, family) if kernel_first is None else kernel_first
-    deep = _depth(channels, first, family)
-    wide = np.zeros((_up(count, 8), _taps(elements, family, False) if first else elements, deep), np.int16)
+    first = _kernel_first(elements, channels, family, bits) if kernel_first is None else kernel_first
+    deep = _depth(channels, first, family, bits)
+    wide = np.zeros(
+        (_up(count, 8), _taps(elements, family, False, bits) if first else elements, deep), np.int16
+    )
     wide[:count, :elements, :channels] = window
     # Eights of results, then the kernel or the channels, so that sections see neighbours.
     return wide.reshape(len(wide) // 8, 8, wide.shape[1], deep).transpose(0, 2, 3, 1).ravel()
 
 
-def _kernel_first(elements: int, channels: int, family: str) -> bool:
+def _kernel_first(elements: int, channels: int, family: str, bits: int) -> bool:
     """Whether the elements of the kernel come before channels: where that fills the array better."""
     if family == "u85":
         taps = elements // 5 * 5 + max(elements % 5, 2)
         return channels / _up(channels, 16) * (elements / taps) >= channels / _up(channels, 64)
     if channels <= 8:
         return True
-    return channels / _up(channels, 8) * (elements / _up(elements, 4)) >= channels / _up(channels, 32)
+    taps = _taps(elements, family, False, bits)
+    return channels / _up(channels, 8) * (elements / taps) >= channels / _depth(channels, False, family, bits)
 
 
-def _taps(elements: int, family: str, depthwise: bool) -> int:
+def _taps(elements: int, family: str, depthwise: bool, bits: int) -> int:
     if family == "u85":
         return _up(elements, 10 if depthwise else 5) if elements > 1 or depthwise else elements
-    return _up(elements, 4)
+    return _up(elements, 4 if bits == 8 else 2)
 
 
-def _depth(channels: int, kernel_first: bool, family: str) -> int:
+def _depth(channels: int, kernel_first: bool, family: str, bits: int) -> int:
     if family == "u85":
         return _up(channels, 16)
-    return _up(channels, 8 if kernel_first else 32)
+    return _up(channels, 8 if kernel_first else 32 if bits == 8 else 16)
 
 
 def _padded(array: Array, rows: int, columns: int) -> Array:

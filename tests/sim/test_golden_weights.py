@@ -61,3 +61,22 @@ def test_weights_have_the_order_and_the_size_that_they_had(family: str, golden: 
 def test_nothing_takes_nothing_and_scales_ten_bytes_each() -> None:
     assert coded_bytes(np.zeros((0, 1, 1, 8), np.int8)) == 0
     assert [scale_bytes(channels) for channels in (0, 1, 2, 8, 9)] == [0, 16, 32, 80, 96]
+
+
+VELA = {
+    (24, 1, 1, 40): (1040, 992),
+    (36, 1, 1, 10): (480, 432),
+    (36, 1, 1, 12): (576, 464),
+    (16, 3, 3, 12): (1920, 1840),
+    (40, 3, 3, 20): (7808, 7456),
+    (30, 1, 1, 70): (2224, 2144),
+}
+"""Bytes that Vela 5.2.0 codes drawn weights in for an U55, where what they meet has 8 bits and 16."""
+
+
+def test_weights_take_what_vela_codes_them_in() -> None:
+    random = np.random.default_rng(5)
+    for shape, known in VELA.items():
+        values = np.clip(np.rint(random.standard_normal(shape) * 30), -127, 127).astype(np.int8)
+        found = [coded_bytes(values, bits=bits) for bits in (8, 16)]
+        assert found == pytest.approx(known, rel=0.08)
