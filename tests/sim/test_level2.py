@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from sim.analytic import estimate as closed_form
 from sim.events import Simulator, simulate
 from sim.explore.area import AREA
 from sim.planning import estimator
+from sim.report.page import reports_page
+from sim.report.values import moved
+from sim.report.why import Remedy
 from tests import models
 from tests.sim.drawing import Layers, layers, machines
 from tests.sim.programs import map_nest
@@ -239,6 +243,26 @@ def test_reports_say_what_goes_through_it() -> None:
     assert "level2" not in plain.to_json()
     assert "level2" not in plain.to_csv()
     assert "level 2" not in str(plain)
+
+
+def test_pages_have_its_traffic_and_no_sliders_that_do_not_know_it() -> None:
+    report = tj.simulate(tj.samples.load("ds_cnn"), machine())
+    page = reports_page([report])
+    sizes = ",".join(str(moved(one.traffic, "level2")) for one in report.operators)
+    assert f'"level2":[{sizes}]' in page.replace(" ", "")
+    assert '"whatif":null' in page.replace(" ", "")
+    assert '"level2":' not in reports_page([tj.simulate(tj.samples.load("ds_cnn"), "tiny")]).replace(" ", "")
+
+
+def test_what_would_help_is_tried_on_it() -> None:
+    report = tj.simulate(tj.samples.load("autoencoder"), "alif-e7")
+    assert any("level 2" in remedy.text for number in range(3) for remedy in remedies(report, number))
+
+
+def remedies(report: tj.Report, number: int) -> Sequence[Remedy]:
+    assert report.origin is not None
+    found: Sequence[Remedy] = report.origin.remedies(report, number, ["weights"])
+    return found
 
 
 def test_programs_say_where_tensors_are() -> None:

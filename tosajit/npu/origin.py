@@ -69,8 +69,8 @@ class Origin:
         return ["\n".join(section_lines(number, section)) for number, section in enumerate(sections)]
 
     def grid(self) -> Mapping[str, object] | None:
-        """Estimates of machines around this one, for the sliders of a page."""
-        groups = self.groups()
+        """Estimates of machines around this one, for the sliders of a page; none with a level 2."""
+        groups = self.groups() if self.machine.level2 is None else ()
         return grid(self.machine, groups) if groups else None
 
     def _changes(self, reasons: Sequence[str]) -> Iterator[Change]:
@@ -100,6 +100,11 @@ class Origin:
         latency = machine.offchip.read_latency_cycles
         if latency > 1:
             found.append(("half the latency of reads", {"offchip.read_latency_cycles": latency // 2}))
+        if (level2 := machine.level2) is not None:
+            found.append((f"{size(level2.bytes)} more level 2", {"level2.bytes": 2 * level2.bytes}))
+            if (rate := level2.bandwidth_bytes_per_second) is not None:
+                wider = {"level2.bandwidth_bytes_per_second": 2 * rate}
+                found.append(("twice the bandwidth of level 2 and requests", wider | requests))
         if machine.dma.channels == 1:
             found.append(("a second DMA channel", {"dma.channels": 2}))
         return found

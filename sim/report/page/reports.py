@@ -126,6 +126,7 @@ def _operators(report: Account) -> dict[str, object]:
         "read": [_offchip(one, "read") for one in all_],
         "write": [_offchip(one, "write") for one in all_],
         "joules": [float(f"{one.joules:.4g}") for one in all_],
+        **({"level2": [moved(one.traffic, "level2") for one in all_]} if report.level2_bytes else {}),
     }
 
 

@@ -70,6 +70,7 @@ class ReportView {
     if (operators.macs[number]) rows.push(["MACs", `${quantity(operators.macs[number])}${peak ? `, ${percent(this.attained(number) / peak)} of the peak` : ""}`]);
     if (operators.macs[number] && this.intensity(number) !== null) rows.push(["MACs/byte", digits(this.intensity(number))]);
     if (this.bytes(number)) rows.push(["off-chip", `${quantity(operators.read[number], "B")} read, ${quantity(operators.write[number], "B")} written`]);
+    if (operators.level2?.[number]) rows.push(["level 2", quantity(operators.level2[number], "B")]);
     if (operators.joules[number]) rows.push(["energy", quantity(operators.joules[number], "J")]);
     STYLE.causes.forEach(([name, colour], cause) => {
       const spent = operators.causes[number][cause];
