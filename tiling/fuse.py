@@ -9,7 +9,7 @@ from math import prod
 
 from tiling.expr import BYTES, walk
 from tiling.forms import Forms, Piece
-from tiling.nest import Access, Nest, map_accesses, nest_exprs
+from tiling.nest import Access, Indirect, Nest, map_accesses, nest_exprs
 from tiling.normal import split_dimensions
 from tiling.substitute import attach, inline, is_permutation, merge_reductions, pure_move, renamed
 
@@ -42,6 +42,7 @@ def fuse(
     state = _Fusion(nests, kept, supports, frugal, constants)
     if frugal:
         state.rename()
+        state.pull(False, widening=True)
     # Work on the results of a reduction or contraction goes behind it rather than into the next reduction.
     for into_reductions in (False, True):
         state.pull(into_reductions)
@@ -89,17 +90,22 @@ class _Fusion:
                 index.setdefault(name, set()).add(number)
         self.nests[number] = piece
 
-    def pull(self, into_reductions: bool) -> None:
-        """Inline producers without reductions into their consumers where that repeats no work."""
+    def pull(self, into_reductions: bool, widening: bool = False) -> None:
+        """Inline producers without reductions into their consumers where that repeats no work.
+
+        `widening`: only moves and those whose readers widen for themselves, before these take in more.
+        """
         for number in range(len(self.nests)):
-            while self._pull_once(number, into_reductions):
+            while self._pull_once(number, into_reductions, widening):
                 pass
 
-    def _pull_once(self, number: int, into_reductions: bool) -> bool:
+    def _pull_once(self, number: int, into_reductions: bool, widening: bool) -> bool:
         consumer = self.nests[number]
         if consumer is None:
             return False
         for position, operand in self._computed(consumer):
+            if widening and not self._moves_or_widens(operand):
+                continue
             merged = self._inlined(number, consumer, position, operand, into_reductions)
             if merged is not None:
                 self._put(number, merged)
@@ -112,6 +118,12 @@ class _Fusion:
         operands = [consumer.operands[place] for place in consumer.form.reads]
         return [(position, name) for position, name in enumerate(operands) if name in self.writers]
 
+    def _moves_or_widens(self, operand: str) -> bool:
+        producer, holds = self._single_writer(operand), self.forms.holds
+        if producer is None or holds(_looks_up, producer):
+            return False
+        return holds(pure_move, producer) or holds(_widens, producer)
+
     def _inlined(
         self, number: int, consumer: Piece, position: int, operand: str, into_reductions: bool
     ) -> Piece | None:
@@ -119,7 +131,7 @@ class _Fusion:
         if producer is None or not holds(_is_map, producer) or not self._small(operand, number):
             return None
         nest = consumer.form.nest
-        if holds(pure_move, producer):
+        if holds(pure_move, producer) and not (self.frugal and holds(_looks_up, producer)):
             if nest.verb == "contract" and not holds(_rows_stay_dense, producer, self.frugal):
                 return None
         elif self.frugal and holds(_widens, producer) and holds(_reads_once, consumer, position):
@@ -279,6 +291,15 @@ def _read(piece: Piece | None) -> frozenset[str]:
 def _is_map(nest: Nest) -> bool:
     """Whether a nest computes one result, and sums nothing."""
     return nest.reduction is None and len(nest.writes) == 1
+
+
+def _looks_up(nest: Nest) -> bool:
+    """Whether a nest is a table's: what it reads is found by a value, and not by an index."""
+    return any(
+        isinstance(index, Indirect) and index.value.scalar.family == "index"
+        for access in nest.reads
+        for index in access.index
+    )
 
 
 def _widens(nest: Nest) -> bool:
