@@ -26,4 +26,6 @@ class Work:
     detail: tuple[tuple[str, int], ...] = ()
     """Parts of the estimate worth showing, such as `mac_cycles` and `output_cycles`."""
     ahead: int = 0
-    """Cycles that a table takes to come, while the section in front is at work."""
+    """Cycles that a table takes to come, while the last pass of the section in front is at work."""
+    last: int = 0
+    """Cycles of the last pass, if there are several."""

@@ -199,7 +199,7 @@ class SectionModel:
         self._places()
         self.computes: dict[Classes, Computed] = {}
         first = costs.work(nest, self.tiles.extents(self.tiles.first))
-        self.unit_name, self.ahead = first.unit, first.ahead
+        self.unit_name, self.ahead, self.last = first.unit, first.ahead, first.last
         self.unit = UNITS[self.unit_name]
         channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
         self.tracks = (channels[0] if self.unit == LOAD else self.unit_name, *channels)

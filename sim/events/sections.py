@@ -39,6 +39,12 @@ class Last:
     computed: int
     """When its first tile started."""
 
+    @property
+    def began(self) -> int:
+        """When its last pass started: tables of what follows come from then on."""
+        last = self.model.last
+        return max(self.computed, self.body.ended - last) if last else self.computed
+
 
 @dataclass(slots=True)
 class First:
@@ -131,7 +137,7 @@ class Run:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
         issued = self.launch if self.last is None else self.last.body.started
-        began = self.launch if self.last is None else self.last.computed
+        began = self.launch if self.last is None else self.last.began
         state[SINCE] = first.since
         state[DEPEND] = max(self._depends(model), issued, began + model.ahead)
         for number, slot in enumerate(model.loads):

@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from sim.cost.ethos.stages import stages_of
+from tests.sim.nests import groups
+from tosajit import ops
 from tosajit.operators import ADD, LOGICAL_LEFT_SHIFT, RESCALE, TABLE
 from tosajit.tracing.builder import GraphBuilder
+from tosajit.tracing.tensor import Tensor
 
 U55 = "ethos-u55-128/high-end-embedded/shared-sram"
 LARGER = "ethos-u55-256/high-end-embedded/sram-only"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
+ENTRIES = np.arange(-128, 128, dtype=np.int8)
 SMALL, LARGE = (1, 16, 16, 16), (1, 32, 32, 16)
 
 
@@ -87,3 +92,43 @@ def test_a_sum_of_words_is_one_pass_like_one_of_bytes(machine: str, cycles: int)
     total = builder.add(ADD(), [rescaled(builder, one, tj.INT16, tj.INT32), shifted])
     builder.output(rescaled(builder, str(total), tj.INT32, tj.INT16))
     assert tj.simulate(builder.build(), machine).busy["vector"] == cycles
+
+
+def test_a_table_that_two_operators_read_is_looked_up_once() -> None:
+    def network(x: Tensor) -> tuple[Tensor, Tensor]:
+        found = ops.table(x, ENTRIES)
+        return ops.reduce_max(found, axis=0), ops.rescale(found, multiplier=1 << 30, shift=29, dtype=tj.INT8)
+
+    found = groups(tj.trace(network, tj.Value("x", tj.INT8, (64, 16))))
+    assert [any("table" in name for name in nest.members) for nest in found].count(True) == 1
+
+
+def test_a_function_of_a_table_that_is_kept_is_an_operation_behind_it() -> None:
+    def wide(x: Tensor) -> Tensor:
+        return ops.rescale(x, multiplier=1 << 30, shift=30, dtype=tj.INT32)
+
+    def narrow(x: Tensor) -> Tensor:
+        return ops.rescale(x, multiplier=1 << 30, shift=31, dtype=tj.INT8)
+
+    def cell(x: Tensor, y: Tensor) -> Tensor:
+        gate = ops.table(x, ENTRIES)
+        rest = narrow(ops.sub(np.array([255], np.int32), wide(gate)))
+        return narrow(ops.add(wide(rest), wide(narrow(ops.mul(wide(gate), wide(y))))))
+
+    x, y = (tj.Value(name, tj.INT8, (64,)) for name in "xy")
+    (nest,) = groups(tj.trace(cell, x, y))
+    assert [stage.table for stage in stages_of(nest).after].count(True) == 1
+
+
+def test_a_table_comes_behind_the_last_pass_of_the_operator_in_front() -> None:
+    """What sums up takes long, but what is behind it does not, and hides less of a table's coming."""
+
+    def network(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        wide = ops.rescale(x, multiplier=1 << 30, shift=30, dtype=tj.INT32)
+        total = ops.sub(ops.reduce_sum(wide, axis=0), np.array([[9]], np.int32))
+        return ops.rescale(total, multiplier=1 << 30, shift=36, dtype=tj.INT8), ops.table(y, ENTRIES)
+
+    graph = tj.trace(network, tj.Value("x", tj.INT8, (4096, 16)), tj.Value("y", tj.INT8, (64,)))
+    first, second = tj.simulate(graph, U55).operators
+    assert first.busy["array"] > 1000
+    assert 200 <= second.cycles.get("dependency", 0) <= 320

@@ -153,6 +153,20 @@ def test_a_sum_over_rows_and_columns_is_a_product_with_ones(machine: str, cycles
     assert cost(machine, nest).cycles == pytest.approx(cycles, rel=0.02)
 
 
+def test_what_a_sum_widens_is_stored_narrow_whatever_makes_it() -> None:
+    def wide(x: Tensor) -> Tensor:
+        return ops.rescale(x, multiplier=1 << 30, shift=30, dtype=INT32)
+
+    def network(x: Tensor) -> Tensor:
+        weights, bias = np.ones((16, 1, 1, 16), np.int8), np.zeros(16, np.int32)
+        found = ops.rescale(ops.conv2d(x, weights, bias), multiplier=1 << 30, shift=34, dtype=INT8)
+        added = ops.rescale(ops.add(wide(x), wide(found)), multiplier=1 << 30, shift=31, dtype=INT8)
+        return ops.reduce_sum(ops.reshape(wide(added), (100, 16)), axis=0)
+
+    found = groups(trace(network, Value("x", INT8, (1, 10, 10, 16))))
+    assert [[write.access.type for write in nest.writes] for nest in found] == [["i8"], ["i32"]]
+
+
 @pytest.mark.parametrize(
     ("machine", "dtype", "cycles"), [(U55, INT8, 256), (U85, INT8, 256), (U55, INT16, 0), (U85, INT16, 2048)]
 )

@@ -39,8 +39,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         return pass_work(core, nest, tile)
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape)
-    before, _ = chains(core, stages.before, tile)
-    after, _ = chains(core, stages.after, tile, behind, cycles.total * repeats)
+    before, _, _ = chains(core, stages.before, tile)
+    after, _, last = chains(core, stages.after, tile, behind, cycles.total * repeats)
     passes = before + after + transposed(hardware, memory, nest, tile)
     macs = shape.macs if nest.verb == "contract" else 0
     skipped = skipped_macs(shape) if layer.pruned and layer.sparse else 0
@@ -63,6 +63,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
             *((("skipped_macs", skipped),) if skipped else ()),
         ),
         table_cycles(core, stages.before[0]) if stages.before else 0,
+        last if before or after else 0,
     )
 
 

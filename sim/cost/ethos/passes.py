@@ -61,7 +61,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         return None
     hardware, memory = core.hardware, core.memory
     stages = stages_of(nest).after
-    cycles, counts = chains(core, stages, tile)
+    cycles, counts, last = chains(core, stages, tile)
     cycles += transposed(hardware, memory, nest, tile)
     operations = sum(points(stage, tile) * stage.times for stage in stages)
     return Work(
@@ -76,6 +76,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         ),
         (("passes", counts),),
         table_cycles(core, stages[0]) if stages else 0,
+        last if counts > 1 else 0,
     )
 
 
@@ -138,8 +139,8 @@ def table_cycles(core: Core, stage: Stage) -> int:
 
 def chains(
     core: Core, stages: Sequence[Stage], tile: Sequence[int], chained: int = 0, before: int | None = None
-) -> tuple[int, int]:
-    """Cycles of stages one after the other, and passes; the first `chained` are another pass's.
+) -> tuple[int, int, int]:
+    """Cycles of stages one after the other, passes, and cycles of the last; `chained` are another pass's.
 
     A table is loaded while the pass in front works, which takes `before`; None: that is another nest's.
     """
@@ -154,7 +155,7 @@ def chains(
         else:
             before = _chained(hardware, memory, stages[place : place + length], tile)
         total, place, count = total + before, place + length, count + 1
-    return total, count
+    return total, count, before or 0
 
 
 def chain_length(stages: Sequence[Stage], limit: int) -> int:

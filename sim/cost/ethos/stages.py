@@ -275,7 +275,7 @@ class _Finder:
         table, wide = False, False
         for operand in expr.operands:
             inner, looked_up = self._narrow(operand)
-            if operand.type in NARROW and _is_root(operand, inner, looked_up):
+            if operand.type in NARROW and (self._is_kept(operand) or _is_root(operand, inner, looked_up)):
                 inner, looked_up = frozenset({operand}), False
             table = table or looked_up
             wide = wide or inner is None
@@ -286,6 +286,19 @@ class _Finder:
         if expr.type[0] == "f" and all(BYTES[root.type] == 1 for root in roots):
             table = table or bool(roots)
         return (None if wide else roots), table
+
+    def _is_kept(self, expr: Expr) -> bool:
+        """Whether a value is a table's, and several functions read it: these are operations behind it."""
+        if expr.op != "read" or not self.nest.reads[expr.number].indirect:
+            return False
+        parts = _parts([write.value for write in self.nest.writes], self.nest)
+        values = [
+            _unscaled(operand)
+            for part in parts
+            if not _widened(part)
+            for operand in _operands(part, self.nest)
+        ]
+        return values.count(expr) > 1
 
     def _narrow_read(self, expr: Expr) -> tuple[frozenset[Expr] | None, bool]:
         access = self.nest.reads[expr.number]
