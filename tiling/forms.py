@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from tiling.expr import walk
-from tiling.nest import Access, Nest, Write, nest_exprs
+from tiling.nest import Nest, Write, nest_exprs
 from tiling.normal import normalise
 
 
@@ -192,10 +192,7 @@ def _called(nest: Nest, operands: Sequence[str]) -> Nest:
 
 def _renamed(nest: Nest, names: Sequence[str]) -> Nest:
     """The nest with other names of its operands, one for each access."""
-    accesses = [
-        Access(name, access.type, access.shape, access.index, access.fill, access.pruned)
-        for name, access in zip(names, nest.accesses, strict=True)
-    ]
+    accesses = [replace(access, operand=name) for name, access in zip(names, nest.accesses, strict=True)]
     first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
     return replace(
         nest,

@@ -77,6 +77,8 @@ class Access:
     fill: Expr | None = None
     pruned: bool = False
     """Of weights: whether of each four along the channels at most two are other than zero."""
+    bits: int = 0
+    """Of a wide constant whose values are narrow numbers but for one scale: the bits of these."""
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -269,7 +271,7 @@ def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest
 
     def moved(access: Access) -> Access:
         index = tuple([i.compose(old, count) if isinstance(i, Affine) else i for i in access.index])
-        return Access(access.operand, access.type, access.shape, index, access.fill, access.pruned)
+        return replace(access, index=index)
 
     def leaf(expr: Expr) -> Expr:
         return affine_expr(old[expr.number]) if expr.op == "axis" else expr

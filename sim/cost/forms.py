@@ -253,8 +253,8 @@ def _signature(nest: Nest) -> tuple[object, ...]:
         nest.verb,
         tuple((axis.extent, axis.reduced) for axis in nest.axes),
         tuple(
-            (numbers[access.operand], access.type, access.shape, access.index, access.fill, access.pruned)
-            for access in nest.accesses
+            (numbers[one.operand], one.type, one.shape, one.index, one.fill, one.pruned, one.bits)
+            for one in nest.accesses
         ),
         tuple(write.value for write in nest.writes),
         nest.reduction,

@@ -16,6 +16,7 @@ from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.spread import SpreadProgram
 from tiling.target import Target
+from tosajit.compiler.multiples import with_bits
 from tosajit.compiler.pruning import with_pruned
 from tosajit.compiler.segment import Groups, Planned, Segment
 from tosajit.errors import PlanError
@@ -39,7 +40,8 @@ def groups_for(segment: Segment, target: Target) -> Groups:
     nests, kept = with_constants_once(segment), set(segment.outputs)
     groups = fuse(nests, kept, lambda group: fits(group, target), frugal=True)
     named = _named(nests, groups)
-    return Groups(segment, tuple(with_pruned(nest, segment.constants) for nest in named))
+    known = segment.constants
+    return Groups(segment, tuple(with_bits(with_pruned(nest, known), known) for nest in named))
 
 
 def with_constants_once(segment: Segment) -> list[Nest]:

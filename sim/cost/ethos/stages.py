@@ -143,6 +143,8 @@ class _Finder:
             if isinstance(index, Indirect):
                 inner = self.visit(index.value)
                 axes |= inner.axes if inner is not None else set()
+        if access.bits:
+            return Source(expr.number, None, frozenset(axes), f"i{access.bits}", scaled=True)
         return Source(expr.number, None, frozenset(axes), access.type)
 
     def _operation(self, expr: Expr) -> Source | None:
