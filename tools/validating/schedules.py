@@ -143,7 +143,13 @@ def _cascades(found: Sequence[Operation], writers: Mapping[str, str]) -> Iterato
 
 
 def _group(operation: Operation, writers: Mapping[str, str]) -> str | None:
-    return next((writers[name] for name in reversed(operation.names) if name in writers), None)
+    """The group of what is made last: parts of an operator are called after it, and the first does its work."""
+    for name in reversed(operation.names):
+        parts = (group for operator, group in writers.items() if operator.startswith(f"{name}/"))
+        group = next(parts, None) or writers.get(name)
+        if group is not None:
+            return group
+    return None
 
 
 def _choices(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Plan) -> dict[str, Choice]:
