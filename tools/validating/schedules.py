@@ -143,7 +143,7 @@ def _cascades(found: Sequence[Operation], writers: Mapping[str, str]) -> Iterato
 
 
 def _group(operation: Operation, writers: Mapping[str, str]) -> str | None:
-    """The group of what is made last: parts of an operator are called after it, and the first does its work."""
+    """The group of the last result: parts of an operator are called after it, and the first does its work."""
     for name in reversed(operation.names):
         parts = (group for operator, group in writers.items() if operator.startswith(f"{name}/"))
         group = next(parts, None) or writers.get(name)

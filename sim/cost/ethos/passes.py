@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Memory, layer_cycles
 from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part, up
-from sim.cost.ethos.stages import Stage, stages_of
+from sim.cost.ethos.stages import NARROW, Stage, stages_of
 from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
 from sim.cost.work import Work
@@ -170,7 +170,7 @@ def chain_length(stages: Sequence[Stage], limit: int) -> int:
 
 def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int]) -> int:
     """Cycles of one pass on its own."""
-    if pooled(stage):
+    if copied(stage):
         return pool_cycles(hardware, memory, stage, tile)
     results = stored(stage, tile)
     # Operands that are repeated are read for every result.
@@ -182,7 +182,7 @@ def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int])
 def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
     """Cycles of a chain: the output stage takes each operation in turn, only its ends touch memory."""
     results = stored(stages[0], tile)
-    if pooled(stages[0]):
+    if copied(stages[0]):
         behind = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages[1:])
         return pool_cycles(hardware, memory, stages[0], tile, behind)
     rate = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages)
@@ -198,6 +198,12 @@ def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Se
 def pooled(stage: Stage) -> bool:
     """Whether a stage sends what it reads through a table and does nothing else."""
     return stage.kind == "copy" and stage.table and bool(stage.operands)
+
+
+def copied(stage: Stage) -> bool:
+    """Whether a stage is a pooling: a copy of narrow numbers, a new scale for them, or a table."""
+    narrow = all(type in NARROW for type in (stage.type, *(source.type for source in stage.operands)))
+    return pooled(stage) or (stage.kind == "copy" and bool(stage.operands) and narrow)
 
 
 def pool_cycles(
