@@ -137,7 +137,7 @@ roofline: $(READY)  ## Where the time of models goes, against what bounds it: AR
 rank: $(READY)      ## Compare how closed form and event simulator rank 3,200 machines
 	$(RUN) -m pytest -m long tests/sim/test_ranking.py -rP $(ARGS)
 
-vela: $(READY) $(VELA)  ## Compare cycles with Vela's, live, with our planner and with Vela's schedule: ARGS='--only gru'
+vela: $(READY) $(VELA)  ## Compare cycles and traffic with Vela's, live, with our planner and with Vela's schedule: ARGS='--only gru --objective traffic'
 	$(RUN) tools/vela_live.py $(ARGS)
 
 laws: $(READY)      ## Check on drawn layers and networks that better machines are never slower: ARGS='--layers 300 --held-out'

@@ -92,10 +92,14 @@ def test_what_is_not_in_the_graph_is_passed_over() -> None:
 @pytest.mark.parametrize("name", ["gru_i8", "cnn_i16x8", "transformer_i8"])
 def test_kinds_and_medians(name: str) -> None:
     configuration = Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
-    pairs = [vela_live.Pair(name, configuration, ours, 100, 102) for ours in (90, 104, 120)]
+    pairs = [
+        vela_live.Pair(name, configuration, ours, 100, 102, moved, 1000)
+        for ours, moved in ((90, 1020), (104, 1021), (120, 0))
+    ]
     kind = {"gru_i8": "recurrent i8", "cnn_i16x8": "CNN i16x8", "transformer_i8": "other i8"}[name]
     assert {pair.kind for pair in pairs} == {kind}
     lines = list(vela_live.summary(pairs))
     assert len(lines) == 3
     assert all("3 pairs" in line and "median  10.0 % off, 1 within 5 %" in line for line in lines)
     assert all("with Vela's schedule   2.0 % off, 3 within 5 %" in line for line in lines)
+    assert all(line.endswith("; 2 move at most 2% more than Vela") for line in lines)
