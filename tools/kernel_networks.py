@@ -102,7 +102,7 @@ def resnet(layers: Any, x: Any) -> Any:
         y = _convolved(layers, y, channels, then="linear")
         near = x if stride == 1 else _convolved(layers, x, channels, 1, stride, "linear")
         x = layers.Activation("relu")(layers.Add()([y, near]))
-    y = _convolved(layers, _convolved(layers, x, 8, 1), 8)
+    y = _convolved(layers, _convolved(layers, x, 16, 1), 16)
     y = _convolved(layers, y, 16, 1, then="linear")
     return _classified(layers, layers.ReLU()(layers.Add()([x, y])))
 

@@ -32,18 +32,13 @@ CAUSES: Mapping[str, str] = {
         "4 gains nothing"
     ),
     "resnet50_f32": (
-        "the peer is at the peak of FMA, so only fewer products make a tenth less (docs/numerics.md: what "
-        "Winograd's cost). On a Xeon, ours is at 85% to 97% of it in 3 × 3 layers, save those of 512 "
-        "channels: 95% alone, 65% in a run, where their 9 MB of weights come from memory. Pointwise layers "
-        "from 64 channels are at 65% to 75%. Sums of two maps are 4% of a run: as part of the "
-        "convolution before them they took 1% less on AVX-512, 2% more on AVX2"
+        "3 × 3 layers, now a quarter of a run, take four ninths of their products by Winograd's algorithm, "
+        "at 73% to 89% of the peak of FMA. The pointwise layers of the peer are as fast as ours: those "
+        "from 64 to 256 channels are at 64% to 72%, others at 80% to 99%. Sums of two maps are 4% of a run: "
+        "as part of the convolution before them they took 1% less on AVX-512 at first, nothing less on a "
+        "loaded Zen 5 (21 rounds in turns), 2% more on AVX2"
     ),
     "onnx_resnet18_f32": "as in ResNet-50, 3 × 3 layers of 512 channels wait for their weights",
-    "unet_f32": (
-        "most 3 × 3 layers are at 80% to 95% of the peak of FMA, those of 16 channels at 60%: a tile of one "
-        "panel alone reaches 85%, as each product needs a load of its own, and rows of 256 elements with "
-        "those above and below them leave the first-level cache"
-    ),
     "unet_i8": (
         "3 × 3 layers of 16 channels, a quarter of a run, are at 67% to 76% of the peak, others at "
         "82% to 96%; pooling, concatenating and repeating are 7% of a run"
@@ -55,7 +50,8 @@ CAUSES: Mapping[str, str] = {
     "mobilenet_v2_f32": (
         "pointwise layers of 16 to 32 channels reach 43% to 75% of the peak of FMA: what surrounds so few "
         "steps takes as long, and their results of up to 5 MB leave the second-level cache. Depthwise layers "
-        "wait for that cache too: pointwise and depthwise are not one pass"
+        "wait for that cache too: pointwise and depthwise are not one pass. The four layers of 112 × 112 are "
+        "a quarter of a run, at 17% to 45% of their bounds, where layers of 14 × 14 are at 84% to 101%"
     ),
 }
 """By the case of the row, without its threads."""
