@@ -31,6 +31,7 @@ from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
+from tosajit.host.unrolled import unrolled
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import Code, Unit, emit_program, sources_of
@@ -92,12 +93,13 @@ def fuse(segment: Segment, options: Options) -> Groups:
 
 
 def simplify(groups: Groups, options: Options) -> Groups:
-    """On the host: cheaper expressions, by what is known of values."""
+    """On the host: short reductions as maps, and cheaper expressions, by what is known of values."""
     if not options.on_host or options.once:
         return groups
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
-    made = simplified(groups.nests, segment.constants, set(segment.outputs), tables)
+    nests = tuple(map(unrolled, groups.nests))
+    made = simplified(nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
     return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
 
