@@ -1,4 +1,4 @@
-"""Check that a better machine is never slower: more scratchpad, bandwidth, clock, DMA channels or requests.
+"""Check that a better machine is never slower: scratchpad, bandwidth, clock, DMA channels, requests, level 2.
 
 Layers, networks and machines are drawn from seeds; every fifth seed is held out, and checked with
 `--held-out` alone. Prints a table of laws: how many checks, how many exceptions, the worst with their seeds.
