@@ -10,7 +10,7 @@ from sim.machine.weighting import MEASURES, weights_of
 BREAK = 1e-3
 """What a cycle costs of what other measures do, where time has no weight: of equal plans, the faster."""
 LATER = 0.3
-"""Cycles that one of the off-chip memory costs beside a section's own, as nothing else comes meanwhile."""
+"""Cycles that one of a far memory costs beside a section's own, as nothing else comes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,16 @@ class Prices:
         time, joules, traffic = map(weights_of(machine.planner.objective).get, MEASURES, (0.0,) * 3)
         leakage = 1e12 * energy.leakage_watts / machine.clock_hz
         offchip, pad = energy.picojoules_per_offchip_byte, energy.picojoules_per_scratchpad_byte
-        level2 = 0.0 if machine.level2 is None else machine.level2.picojoules_per_byte
         joules /= ((rate or 1.0) * offchip + leakage) or 1.0
         traffic /= rate or 1.0
-        later = LATER * time / rate if rate else 0.0
+        later, between = LATER * time / rate if rate else 0.0, 0.0
+        if (level2 := machine.level2) is not None:
+            between = joules * level2.picojoules_per_byte
+            if level2.bandwidth_bytes_per_second is not None:
+                between += LATER * time * machine.clock_hz / level2.bandwidth_bytes_per_second
         least = 0.0 if time else BREAK * (traffic + joules)
         cycle, byte = time + joules * leakage + least, later + traffic + joules * offchip
-        return Prices(cycle, byte, joules * level2, joules * pad)
+        return Prices(cycle, byte, between, joules * pad)
 
     def cost(self, cycles: float, offchip: float, level2: float, scratchpad: float) -> float:
         """What so many cycles, and bytes of the memories, cost."""
