@@ -66,6 +66,13 @@ def test_the_last_schedule_counts() -> None:
     assert (three.names, three.copies, three.slices, three.stripes) == (("rescale_19",), 2, (0, 8, 16), 1)
 
 
+def test_what_vela_leaves_to_the_cpu_is_known_by_its_names() -> None:
+    report = tj.simulate(networks()["residual"](), tj.machine(MACHINE))
+    first = report.operators[0]
+    assert schedules.uncounted(report, ()) == 0
+    assert schedules.uncounted(report, (first.members[0],)) == sum(first.cycles.values())
+
+
 def test_what_it_says_is_in_the_plan() -> None:
     graph, machine = networks()["residual"](), tj.machine(MACHINE)
     plan = schedules.plan_after(found(), graph, machine)

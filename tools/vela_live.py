@@ -112,7 +112,7 @@ def extracted(folder: Path, only: str) -> Iterator[Path]:
 
 def compared(file: Path, configuration: Configuration, objective: str | None = None) -> Pair | str:
     """Both sides, or why there is one only."""
-    totals, found, fault = schedules.run(file, configuration)
+    totals, found, left, fault = schedules.run(file, configuration)
     if totals is None:
         return fault
     graph, machine = tj.load(file), tj.machine(configuration.machine)
@@ -120,6 +120,10 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         report = tj.simulate(graph, machine, objective=objective)
     except tj.TosaError as error:
         return f"{type(error).__name__}: {error}"[:100]
+    if 2 * (cycles := schedules.uncounted(report, left)) > report.cycles:
+        return (
+            f"of {report.cycles:,} cycles, {cycles:,} are of what Vela leaves to the CPU and does not count"
+        )
     scheduled = None
     try:
         plan = schedules.plan_after(found, graph, machine)

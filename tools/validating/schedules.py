@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tosajit as tj
+from sim import Report
 from tiling.schedule import Cascade, Choice, Schedule
 from validating import vela
 from validating.facts import Configuration, Facts, Network, network
@@ -96,18 +97,28 @@ def named(found: Sequence[Operation], rows: Sequence[Facts]) -> list[Operation]:
     return result
 
 
-def run(file: Path, configuration: Configuration) -> tuple[Network | None, list[Operation], str]:
-    """Vela's totals and its schedule of a network; why not, if there are none."""
+def run(
+    file: Path, configuration: Configuration
+) -> tuple[Network | None, list[Operation], tuple[str, ...], str]:
+    """Vela's totals, its schedule, and what it leaves to the CPU; why not, if there are none."""
     with tempfile.TemporaryDirectory() as folder:
         command = vela.arguments(file, configuration, Path(folder))
         more = ("--verbose-schedule", "--verbose-performance")
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         tables = [next(iter(Path(folder).glob(f"*_{part}*.csv")), None) for part in ("summary", "per-layer")]
         if None in tables:
-            return None, [], vela.fault_of(done.stdout + done.stderr)
+            return None, [], (), vela.fault_of(done.stdout + done.stderr)
         summary, layers = (list(csv.DictReader(table.open(newline=""))) for table in tables if table)
     totals = network({**summary[0], "network": f"{file.stem}{file.suffix}"})
-    return totals, named(operations(done.stdout), layers), ""
+    left = tuple(row["Name"].split(";")[0] for row in layers if row["Target"] == "CPU")
+    return totals, named(operations(done.stdout), layers), left, ""
+
+
+def uncounted(report: Report, left: Sequence[str]) -> int:
+    """Cycles of ours for operators that Vela leaves to the CPU, for which it counts nothing."""
+    parts = tuple(f"{name}/" for name in left)
+    found = [one for one in report.operators if one.members[0] in left or one.members[0].startswith(parts)]
+    return sum(sum(one.cycles.values()) for one in found)
 
 
 # As a plan.
