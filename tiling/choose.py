@@ -355,7 +355,9 @@ class Maker:
     def __init__(self, at: Setting, target: Target) -> None:
         self.at, self.target = at, target
         nest = at.nest
+        self.extents = nest.extents
         self.images: dict[object, Image] = {}
+        self.loops: dict[tuple[int, int], Loop] = {}
         self.steps = [box_steps(a, nest.extents) if target.strided else () for a in nest.accesses]
         self.moving = [
             tuple(
@@ -370,16 +372,15 @@ class Maker:
         """A row of the menu as loops and images."""
         at, target, nest, menu = self.at, self.target, self.at.nest, self.at.menu
         tile = tuple(map(int, menu.tiles[row].tolist()))
-        loops = tuple(
-            Loop(axis, tile[axis], -(-nest.axes[axis].extent // tile[axis]))
-            for axis in menu.orders[menu.order[row]]
-            if tile[axis] < nest.axes[axis].extent
-        )
+        order = menu.orders[menu.order[row]]
+        loops = tuple([self._loop(axis, tile[axis]) for axis in order if tile[axis] < self.extents[axis]])
         depths = {loop.axis: depth for depth, loop in enumerate(loops, 1)}
-        rooms = menu.rooms[row].tolist()
+        pairs = zip(boxed.tolist(), menu.rooms[row].tolist(), strict=True)
         images = tuple(
-            self._image(number, tile, depths, copies) if box and rooms[number] else None
-            for number, box in enumerate(boxed.tolist())
+            [
+                self._image(number, tile, depths, copies) if box and room else None
+                for number, (box, room) in enumerate(pairs)
+            ]
         )
         accumulator = None
         if nest.reduction is not None and menu.accumulators[row]:
@@ -389,10 +390,17 @@ class Maker:
         shared = target.cores > 1 and several and not nest.scatters
         return Section(at.nest, loops, images, accumulator, shared)
 
+    def _loop(self, axis: int, step: int) -> Loop:
+        found = self.loops.get((axis, step))
+        if found is None:
+            found = self.loops[axis, step] = Loop(axis, step, -(-self.extents[axis] // step))
+        return found
+
     def _image(self, number: int, tile: tuple[int, ...], depths: Mapping[int, int], copies: int) -> Image:
-        level = max((depths.get(axis, 0) for axis in self.moving[number]), default=0)
+        moving = self.moving[number]
+        level = max([depths.get(axis, 0) for axis in moving], default=0)
         copies = copies if level else 1
-        key = number, level, copies, tuple(tile[axis] for axis in self.moving[number])
+        key = number, level, copies, *[tile[axis] for axis in moving]
         if key not in self.images:
             access, steps = self.at.nest.accesses[number], self.steps[number]
             steps = () if all(step == 1 for step in steps) else steps
