@@ -11,16 +11,14 @@ from operator import itemgetter
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
 from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_boxes, least_room, placed
+from tiling.in_place import in_place, known_operands, place, worth_sharing
 from tiling.level2 import used_bytes
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
-from tiling.share import shared_loops, work
 from tiling.target import Target
 from tiling.words import listed, plain
 
-WORTH_THREADS = 8
-"""How many tiles of work that can be shared are worth the start of a thread."""
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
 SMALLER, LEAST_SIZE = 56, 256
@@ -64,7 +62,7 @@ def plan(
     best; without one, those that move the fewest bytes.
     """
     if target.scratch_bytes is None:
-        return _in_place(nests, known_operands(nests, operands), target)
+        return in_place(nests, operands, target)
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
         return _planned(nests, operands, target, estimate)[0]
@@ -109,52 +107,9 @@ def _sizes(capacity: int) -> Iterator[int]:
         yield from (size for size in (power * 3 // 2, power) if size < capacity)
 
 
-def known_operands(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> dict[str, Operand]:
-    """The operands of the program: those that nests use, and inputs and outputs in any case."""
-    used = {name for nest in nests for name in nest.operands}
-    return {name: o for name, o in operands.items() if name in used or o.kind in ("input", "output")}
-
-
 def fits(nest: Nest, target: Target) -> bool:
     """Whether the target has room for a tile of the nest."""
     return target.scratch_bytes is None or least_room(nest, target) <= target.scratch_bytes
-
-
-def _in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:
-    """The program of a machine whose memory is its scratchpad."""
-    sections = []
-    for nest in nests:
-        loops, shared = shared_loops(nest, target)
-        sections.append(Section(nest, loops, (None,) * len(nest.accesses), shared=shared))
-    sections = worth_sharing(sections, target)
-    arranged, arena = place(nests, operands, target.alignment)
-    return Program(target, arranged, tuple(sections), arena, 0)
-
-
-def worth_sharing(sections: list[Section], target: Target) -> list[Section]:
-    """The sections, shared among cores only if there is enough to do in all."""
-    if sum(work(section.nest) for section in sections if section.shared) < WORTH_THREADS * target.tile_points:
-        return [replace(section, shared=False) for section in sections]
-    return sections
-
-
-def place(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], alignment: int
-) -> tuple[dict[str, Operand], int]:
-    """Offsets in the arena for off-chip temporaries, by their lifetimes over the nests; and its size."""
-    lives: dict[str, Lifetime] = {}
-    for step, nest in enumerate(nests):
-        for name in nest.operands:
-            operand = operands[name]
-            if operand.kind == "temporary" and operand.place == "offchip":
-                first = lives[name].first if name in lives else step
-                lives[name] = Lifetime(operand.bytes, first, step)
-    offsets, arena = allocate(lives, alignment)
-    arranged = {
-        name: replace(o, offset=offsets[name]) if offsets.get(name, o.offset) != o.offset else o
-        for name, o in operands.items()
-    }
-    return arranged, arena
 
 
 def too_large(nest: Nest, target: Target) -> Infeasible:

@@ -12,9 +12,10 @@ from tiling import cascade
 from tiling.cascade import held_constants
 from tiling.cascade_stripes import cascade_of, striped
 from tiling.choose import Candidate, Estimate, aligned, placed
+from tiling.in_place import known_operands, place, worth_sharing
 from tiling.level2 import settled, used_bytes
 from tiling.nest import Nest
-from tiling.plan import Infeasible, Planner, known_operands, place, worth_sharing
+from tiling.plan import Infeasible, Planner
 from tiling.program import Operand, Program, Section
 from tiling.residence import Residence, stays
 from tiling.schedule import Cascade, Choice, Schedule, group_names, helps, section_names

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from tiling.fuse import fuse as fused
+from tiling.in_place import in_place
 from tiling.program import Operand, Program
 from tiling.target import HOST
 from tiling.text import members_text
@@ -24,7 +25,6 @@ from tosajit.compiler.dump import dump_of
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.lower import lower
 from tosajit.compiler.options import Options
-from tosajit.compiler.planning import ROOMY, groups_for, planned, planned_for
 from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
@@ -86,6 +86,8 @@ def fuse(segment: Segment, options: Options) -> Groups:
     if options.checked:
         return Groups(segment, segment.nests)
     if options.target.scratch_bytes is not None:
+        from tosajit.compiler.planning import ROOMY, groups_for
+
         return groups_for(segment, options.target if options.machine is None else ROOMY)
     return Groups(
         segment, tuple(fused(segment.nests, set(segment.outputs), supports, constants=segment.constants))
@@ -150,12 +152,21 @@ def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit],
 
 def plan(groups: Groups, options: Options) -> Planned:
     """The program: tiles, order, buffers and addresses."""
-    if options.machine is not None:
-        made = planned_for(groups, options.machine, options.plan)
+    if options.machine is None and options.target.scratch_bytes is None:
+        made = Planned(groups, in_place(groups.nests, groups.operands, options.target))
     else:
-        made = planned(groups, options.target)
+        made = _planned(groups, options)
     check_memory(made.program)
     return made
+
+
+def _planned(groups: Groups, options: Options) -> Planned:
+    """The program for a scratchpad; nothing of its search is imported before."""
+    from tosajit.compiler.planning import planned, planned_for
+
+    if options.machine is None:
+        return planned(groups, options.target)
+    return planned_for(groups, options.machine, options.plan)
 
 
 def emit(made: Planned, options: Options) -> Written:

@@ -7,9 +7,6 @@ from collections import Counter
 from typing import TypeVar
 
 from tiling.nest import Nest
-from tiling.spread import SpreadProgram
-from tiling.verify import verify_nests
-from tiling.verify_program import verify_program
 from tosajit.compiler.segment import Groups, Planned, Segment
 
 Made = TypeVar("Made")
@@ -25,6 +22,9 @@ class VerifyError(AssertionError):
 
 def verify(value: object) -> list[str]:
     """The faults of what a stage has made; of what is no nests, groups or program, none."""
+    from tiling.verify import verify_nests
+    from tiling.verify_program import verify_program
+
     match value:
         case Segment():
             return verify_nests(value.nests, Groups(value, value.nests).operands)
@@ -37,6 +37,8 @@ def verify(value: object) -> list[str]:
 
 def _buffers(planned: Planned) -> set[str]:
     """Operands that are written again: those of the program alone, and what cores write over a ground."""
+    from tiling.spread import SpreadProgram
+
     found = set(planned.program.operands.keys() - planned.groups.operands.keys())
     if isinstance(planned.program, SpreadProgram):
         nests = planned.groups.nests

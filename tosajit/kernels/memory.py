@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from functools import cache
 
-from tiling.plan import Infeasible
 from tiling.program import Operand, Program
 from tosajit.errors import PlanError
 from tosajit.kernels.runnable import Slot
@@ -24,6 +23,8 @@ def too_large(
     operands: Iterable[Operand | Slot], arena_bytes: int, demand: int | None = None, bound: int | None = None
 ) -> PlanError:
     """Why a run has no memory; without numbers, because the system gives no more at the moment."""
+    from tiling.plan import Infeasible
+
     made = [operand for operand in operands if operand.kind in ("output", "temporary")]
     largest = max(made, key=lambda operand: operand.bytes, default=None)
     names = () if largest is None else (largest.name,)
