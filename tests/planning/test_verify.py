@@ -339,7 +339,7 @@ def test_a_stored_box_is_written_in_full() -> None:
 
 
 def test_a_stage_that_errs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(nests: Any, *_: Any) -> list[Nest]:
+    def twice(nests: Any, *_: Any, **__: Any) -> list[Nest]:
         return [*nests, *nests]
 
     monkeypatch.setattr(stages, "fused", twice)
