@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sim.cost.prices import Prices
 from sim.cost.reach import scales
+from sim.cost.sites import sites_of
 from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.sections import Run
@@ -233,7 +234,7 @@ class _Group:
     def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> _Work:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""
         rates = self.figures.rates
-        work = self.figures.costs.work(self.nest, tile)
+        work = self.figures.costs.work(self.nest, tile, sites_of(self.found, boxed))
         near = stream = 0
         outside: dict[Home, list[tuple[int, int]]] = {}
         for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
@@ -243,10 +244,11 @@ class _Group:
             elif size:
                 outside.setdefault(operand.place, []).append((size, number))
         by_near = cycles_of(near, rates.pad)
-        alone = max(by_near, cycles_of(stream, rates.port)) + rates.pad_latency if near else 0
+        latency = 0 if work.has_latencies else rates.pad_latency
+        alone = max(by_near, cycles_of(stream, rates.port)) + latency if near else 0
         alone, busy, sizes = max(work.cycles, alone), dict[Home, int](), dict[Home, int]()
         for home, some in outside.items():
-            time, busy[home] = rates.far[home].reached(some, self.of_channels)
+            time, busy[home] = rates.far[home].reached(some, self.of_channels, work.has_latencies)
             alone, sizes[home] = max(alone, time), sum(size for size, _ in some)
         return _Work(
             work.unit,

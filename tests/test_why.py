@@ -28,7 +28,7 @@ from tosajit.tracing.builder import GraphBuilder
 
 MODEL = samples.path("ds_cnn")
 RUNS = [
-    ("ds_cnn", "ethos-u55-128", "events"),
+    ("resnet8", "ethos-u55-128", "events"),
     ("resnet8", "systolic-16", "events"),
     ("resnet8", "nvdla-small", "events"),
     ("resnet8", "eyeriss-v1", "analytic"),

@@ -222,11 +222,14 @@ def ways(at: Setting, target: Target) -> Sequence[Flags]:
     """Which accesses have boxes: all that are not inside, or if units reach out, some or none.
 
     Weights, other large constants, values that are read and results are in boxes, or not; small constants
-    only if everything is.
+    only if everything is. Where weights alone are copied, they are in boxes or not, and nothing else is.
     """
     outside = ~np.array(at.inside, bool)
     if not target.direct:
         return [outside]
+    if target.copied == "weights":
+        boxed = outside & np.array(at.weights, bool)
+        return [boxed, boxed & False] if boxed.any() else [boxed]
     nest = at.nest
     large = tuple([access.bytes >= LARGE for access in nest.accesses])
     return _ways(at.inside, at.weights, at.constant, large, len(nest.reads))

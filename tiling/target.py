@@ -10,6 +10,7 @@ Place = Literal["scratchpad", "offchip"]
 Home = Literal["scratchpad", "level2", "offchip"]
 """Where an operand lives."""
 Holds = Literal["constants", "values", "both"]
+Copied = Literal["all", "weights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Target:
     """Whether they may be: otherwise each group reads and writes where `values` says."""
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory."""
+    copied: Copied = "all"
+    """What gets boxes in the scratchpad if units can do without: all operands, or weights alone."""
     strided: bool = False
     """Whether transfers can leave gaps between elements."""
     double_buffering: bool = True

@@ -10,6 +10,7 @@ from sim.cost.arrays import Task, costs_of, hardware_of
 from sim.cost.datapath import Datapath
 from sim.cost.forms import Form, form_of
 from sim.cost.lanes import Ladder, Lanes
+from sim.cost.sites import Sites
 from sim.cost.support import UnsupportedError, array_rate, operand_types
 from sim.cost.vector import (
     each_looked_up,
@@ -25,6 +26,7 @@ from sim.machine.machine import Machine
 from tiling.nest import Nest
 
 Tile = tuple[int, ...]
+Known = dict[tuple[Tile, Sites], Work]
 REMEMBERED = 1 << 15
 """Nests that are known by identity; they are kept alive as long."""
 
@@ -34,30 +36,30 @@ class Costs:
 
     def __init__(self, path: Datapath) -> None:
         self.path = path
-        self._nests: dict[int, tuple[Nest, dict[Tile, Work]]] = {}
-        self._forms: dict[int, tuple[Form, dict[Tile, Work]]] = {}
+        self._nests: dict[int, tuple[Nest, Known]] = {}
+        self._forms: dict[int, tuple[Form, Known]] = {}
+        self._looks = path.array is not None and costs_of(path.array).looks_at_sites
 
     @staticmethod
     def of(machine: Machine) -> Costs:
         """The costs of a machine, with all that has been computed for it before."""
         return _costs(machine)
 
-    def work(self, nest: Nest, tile: Sequence[int]) -> Work:
-        """What a tile takes, given as extents along the axes of the nest."""
+    def work(self, nest: Nest, tile: Sequence[int], sites: Sites = ()) -> Work:
+        """What a tile takes, given as extents along the axes of the nest; without sites, all is near."""
         known = self._nests.get(id(nest))
         works = known[1] if known is not None else self._works(nest)
-        key = tuple(tile)
+        key = tuple(tile), sites if self._looks else ()
         found = works.get(key)
         if found is None:
-            found = works[key] = work(self.path, nest, key)
+            found = works[key] = work(self.path, nest, *key)
         return found
 
-    def lanes(self, nest: Nest, tile: Sequence[int]) -> Lanes:
+    def lanes(self, nest: Nest, tile: Sequence[int], sites: Sites = ()) -> Lanes:
         """What the lanes do in the cycles of a tile: the sum is its cycles but for those of filling."""
-        key = tuple(tile)
-        return lanes(self.path, nest, key, self.work(nest, key))
+        return lanes(self.path, nest, tuple(tile), sites, self.work(nest, tile, sites))
 
-    def _works(self, nest: Nest) -> dict[Tile, Work]:
+    def _works(self, nest: Nest) -> Known:
         if len(self._nests) >= REMEMBERED:
             self._nests.clear()
             self._forms.clear()
@@ -89,24 +91,24 @@ def datapath_of(machine: Machine, name: str | None = None) -> Datapath:
     )
 
 
-def work(path: Datapath, nest: Nest, tile: Tile) -> Work:
+def work(path: Datapath, nest: Nest, tile: Tile, sites: Sites = ()) -> Work:
     """What a tile takes, by the verb of its nest and what the machine has."""
     form = form_of(nest)
     if prod(tile) == 0:
         return Work("dma" if form.pure_move else "vector", 1, 0, 0, 0, (0,) * len(form.streams))
     match nest.verb:
         case "contract":
-            return contract_work(path, form, tile)
+            return contract_work(path, form, tile, sites)
         case _ if form.pure_move:
             spread = move_runs(form, tile)[0] > 1 or each_looked_up(form, tile)
-            return (_array_work(path, form, tile) if spread else None) or move_work(path, form, tile)
+            return (_array_work(path, form, tile, sites) if spread else None) or move_work(path, form, tile)
         case "reduce":
-            return _array_work(path, form, tile) or reduce_work(path, form, tile)
+            return _array_work(path, form, tile, sites) or reduce_work(path, form, tile)
         case _:
-            return _array_work(path, form, tile) or map_work(path, form, tile)
+            return _array_work(path, form, tile, sites) or map_work(path, form, tile)
 
 
-def lanes(path: Datapath, nest: Nest, tile: Tile, work: Work) -> Lanes:
+def lanes(path: Datapath, nest: Nest, tile: Tile, sites: Sites, work: Work) -> Lanes:
     """What the lanes do in the cycles of such work, by the names of `sim.report.LANES`."""
     form, array = form_of(nest), path.array
     if prod(tile) == 0:
@@ -114,13 +116,13 @@ def lanes(path: Datapath, nest: Nest, tile: Tile, work: Work) -> Lanes:
     if nest.verb == "contract" and array is not None and work.unit == "array":
         rate = array_rate(array.rates, *form.types)
         assert rate is not None
-        return costs_of(array).lanes(path.hardware, Task(path, form, tile, rate), work)
-    if nest.verb != "contract" and array is not None and _array_work(path, form, tile) == work:
-        return costs_of(array).other_lanes(path.hardware, nest, tile, work)
+        return costs_of(array).lanes(path.hardware, Task(path, form, tile, rate, sites), work)
+    if nest.verb != "contract" and array is not None and _array_work(path, form, tile, sites) == work:
+        return costs_of(array).other_lanes(path.hardware, nest, tile, sites, work)
     return vector_lanes(path, form, tile, work)
 
 
-def contract_work(path: Datapath, form: Form, tile: Tile) -> Work:
+def contract_work(path: Datapath, form: Form, tile: Tile, sites: Sites = ()) -> Work:
     """A contraction: on the array if it can multiply the types, else on the vector unit."""
     array = path.array
     if array is None or form.product_axes is None:
@@ -129,10 +131,12 @@ def contract_work(path: Datapath, form: Form, tile: Tile) -> Work:
     rate = array_rate(array.rates, *form.types)
     if name not in array.rates and path.missing_types == "refuse":
         raise UnsupportedError(form.nest.members, name, "array", path.name, ", ".join(array.rates))
-    found = None if rate is None else costs_of(array).product(path.hardware, Task(path, form, tile, rate))
+    found = (
+        None if rate is None else costs_of(array).product(path.hardware, Task(path, form, tile, rate, sites))
+    )
     return product_work(path, form, tile) if found is None else found
 
 
-def _array_work(path: Datapath, form: Form, tile: Tile) -> Work | None:
+def _array_work(path: Datapath, form: Form, tile: Tile, sites: Sites) -> Work | None:
     """What the array takes for something else than a contraction, if it does such work."""
-    return None if path.array is None else costs_of(path.array).other(path.hardware, form.nest, tile)
+    return None if path.array is None else costs_of(path.array).other(path.hardware, form.nest, tile, sites)

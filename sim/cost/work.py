@@ -29,3 +29,5 @@ class Work:
     """Cycles that a table takes to come, while the last pass of the section in front is at work."""
     last: int = 0
     """Cycles of the last pass, if there are several."""
+    has_latencies: bool = False
+    """Whether the cycles have the latencies of the memories in them."""

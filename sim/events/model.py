@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sim.cost.pages import streamed_rate
 from sim.cost.reach import scales
+from sim.cost.sites import Sites, sites_of
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
@@ -45,8 +46,8 @@ Order = tuple[list[int], list[int], list[int]]
 class CostModel(Protocol):
     """What says how long a unit works on a tile."""
 
-    def work(self, nest: Nest, tile: tuple[int, ...]) -> Work:
-        """Cycles and bytes of a tile of these extents."""
+    def work(self, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work:
+        """Cycles and bytes of a tile of these extents, with operands where sites say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,18 @@ class Far:
             far_rate(machine, scales=True),
         )
 
-    def reached(self, sizes: Sizes, scales: Container[int]) -> tuple[int, int]:
-        """Cycles of a tile that uses so much where it is, and of the memory; `scales` come by themselves."""
+    def reached(self, sizes: Sizes, scales: Container[int], has_latencies: bool) -> tuple[int, int]:
+        """Cycles of a tile that uses so much where it is, and of the memory; `scales` come by themselves.
+
+        The work may have the latencies of the off-chip memory in it.
+        """
         data = cycles_of(sum(size for size, _ in sizes), self.rate)
         slow = max(
             (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
         )
         factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
-        return max(data, slow, factors) + self.transfers.read_latency, data
+        latency = 0 if has_latencies and self.state == OFFCHIP else self.transfers.read_latency
+        return max(data, slow, factors) + latency, data
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +198,14 @@ class SectionModel:
         self.writes_from = len(nest.reads)
         self.accesses = self.writes_from + len(nest.writes)
         self.kinds = data_kinds(nest, operands)
+        copied = [image is not None for image in section.images]
+        self.sites = sites_of(self.operands[: self.accesses], copied)
         self.scales = scales(nest)
         self.loads, self.stores, self.size = self._slots()
         self.slots = (*self.loads, *self.stores)
         self._places()
         self.computes: dict[Classes, Computed] = {}
-        first = costs.work(nest, self.tiles.extents(self.tiles.first))
+        first = costs.work(nest, self.tiles.extents(self.tiles.first), self.sites)
         self.unit_name, self.ahead, self.last = first.unit, first.ahead, first.last
         self.unit = UNITS[self.unit_name]
         channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
@@ -342,25 +349,34 @@ class SectionModel:
         return known
 
     def _computed(self, tile: tuple[int, ...]) -> Computed:
-        work, rates = self.costs.work(self.nest, tile), self.rates
+        work, rates = self.costs.work(self.nest, tile, self.sites), self.rates
         sizes: dict[Home, Sizes] = {}
         for number, size in enumerate(work.traffic[: self.accesses]):
             if size:
                 there = sizes.setdefault(self.place(number), [])
                 there.append((self.operands[number].stored(size), number))
-        reached = [self._reached(far, sizes[place]) for place, far in rates.far.items() if place in sizes]
+        reached = [
+            self._reached(far, sizes[place], work.has_latencies)
+            for place, far in rates.far.items()
+            if place in sizes
+        ]
         if near := sizes.get("scratchpad"):
             pad = cycles_of(sum(size for size, _ in near), rates.pad)
             stream = max(cycles_of(size, rates.port) for size, _ in near)
-            reached.append((max(pad, stream) + rates.pad_latency, Asked(PAD, pad, self._cause(near))))
+            reached.append(
+                (
+                    max(pad, stream) + (0 if work.has_latencies else rates.pad_latency),
+                    Asked(PAD, pad, self._cause(near)),
+                )
+            )
         slowest = max((time for time, _ in reached), default=0)
         cause = next((asked.cause for time, asked in reached if time == slowest), FILL)
         asked = tuple(asked for _, asked in reached if asked.cycles)
         return Computed(work.cycles, work.fill, max(work.cycles, slowest), cause, asked)
 
-    def _reached(self, far: Far, sizes: Sizes) -> tuple[int, Asked]:
+    def _reached(self, far: Far, sizes: Sizes, has_latencies: bool) -> tuple[int, Asked]:
         """What a tile takes for what it uses where it is: if it is alone, and of the memory."""
-        alone, data = far.reached(sizes, self.scales)
+        alone, data = far.reached(sizes, self.scales, has_latencies)
         return alone, Asked(far.state, data, self._cause(sizes))
 
     def _cause(self, sizes: Sizes) -> int:

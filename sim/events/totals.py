@@ -38,7 +38,7 @@ class Totals:
         for classes, count in model.tiles.combinations(model.depth):
             extents[model.tiles.extents(classes)] += count
         for tile, count in extents.items():
-            work = model.costs.work(model.nest, tile)
+            work = model.costs.work(model.nest, tile, model.sites)
             busy[model.tracks[0]] += work.cycles * count
             macs, operations = macs + work.macs * count, operations + work.operations * count
             for name, value in work.detail:
@@ -93,4 +93,4 @@ class Totals:
 
 
 def _lanes(model: SectionModel, tile: tuple[int, ...]) -> Lanes:
-    return model.costs.lanes(model.nest, tile) if isinstance(model.costs, Costs) else {}
+    return model.costs.lanes(model.nest, tile, model.sites) if isinstance(model.costs, Costs) else {}

@@ -122,33 +122,31 @@ SYSTEMS: dict[str, dict[str, System]] = {
     },
 }
 
+_NPU = MemoryMode(direct=True, copied="weights", compressed_weights=True)
+"""Vela has the DMA copy weights, and tables, which have a memory of their own; all else stays where it is."""
+_SHARED = _NPU.model_copy(update={"activations": "scratchpad"})
+
 MODES: dict[str, tuple[str, MemoryMode, int]] = {
     "sram-only": (
         "Sram_Only",
-        MemoryMode(
-            weights="scratchpad",
-            activations="scratchpad",
-            constants="scratchpad",
-            direct=True,
-            compressed_weights=True,
-        ),
+        _SHARED.model_copy(update={"weights": "scratchpad", "constants": "scratchpad"}),
         UNLIMITED,
     ),
     "shared-sram": (
         "Shared_Sram",
-        MemoryMode(activations="scratchpad", direct=True, compressed_weights=True),
+        _SHARED,
         UNLIMITED,
     ),
     "shared-sram-2mb": (
         "Shared_Sram, with 2 MiB",
-        MemoryMode(activations="scratchpad", direct=True, compressed_weights=True),
+        _SHARED,
         CORSTONE,
     ),
-    "dedicated-sram": ("Dedicated_Sram", MemoryMode(direct=True, compressed_weights=True), UNLIMITED),
+    "dedicated-sram": ("Dedicated_Sram", _NPU, UNLIMITED),
     **{
         f"dedicated-sram-{size}kb": (
             f"Dedicated_Sram_{size}KB",
-            MemoryMode(direct=True, compressed_weights=True),
+            _NPU,
             size * KIB,
         )
         for size in (256, 384, 512)

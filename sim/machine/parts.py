@@ -14,6 +14,7 @@ from sim.machine.weighting import weighting
 from tiling.scalars import TABLE, Cost
 
 Place = Literal["scratchpad", "offchip"]
+Copied = Literal["all", "weights"]
 Split = Literal["best", "rows", "channels", "pipeline"]
 Cycles = Annotated[int, cycles("a time has")]
 Rate = Annotated[float, Figure("a rate", "a rate is", 1e-9, 1e18, 4e9, whole=False)]
@@ -184,6 +185,8 @@ class MemoryMode(Part):
     constants: Place = "offchip"
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory, without a copy."""
+    copied: Copied = "all"
+    """What the DMA copies to the scratchpad, if units can do without: all operands, or weights alone."""
     compressed_weights: bool = False
 
 

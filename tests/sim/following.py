@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 
 from sim.cost.reach import scales
+from sim.cost.sites import sites_of
 from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
@@ -160,7 +161,11 @@ class Follower:
 
     def compute(self, tile: Tile) -> None:
         section, nest = tile.section, tile.section.nest
-        work = self.costs.work(nest, tuple(end - first for first, end in tile.box))
+        operands = [self.program.operands[access.operand] for access in nest.accesses]
+        copied = [image is not None for image in section.images]
+        sites = sites_of(operands[: reads(section) + len(nest.writes)], copied)
+        work = self.costs.work(nest, tuple(end - first for first, end in tile.box), sites)
+        latency = 0 if work.has_latencies else 1
         unit = "load" if work.unit == "dma" else work.unit
         start = max(self.free[unit], self.issued, *(use.written for use in tile.uses.values()))
         if tile.number == 0:
@@ -181,9 +186,10 @@ class Follower:
         floor = min(self.free["load"], self.free[unit])
         for home in [one for one in far if far[one]]:
             machine = self.behind[home]
+            waits = 0 if work.has_latencies and home == "offchip" else 1
             rates = (far_rate(machine, scales=own) for own in (False, True))
             time, one = self.time(far[home], self.dma[home].rate), max(map(self.time, streams[home], rates))
-            end = max(end, start + max(time, one) + machine.offchip.read_latency_cycles)
+            end = max(end, start + max(time, one) + waits * machine.offchip.read_latency_cycles)
             if time:
                 self.far[home] = max(self.far[home], floor) + time
                 end = max(end, self.far[home])
@@ -192,7 +198,7 @@ class Follower:
                 self.time(near, scratchpad_rate(self.machine)),
                 self.time(widest, port_rate(self.machine)),
             )
-            end = max(end, start + max(time, one) + self.machine.scratchpad.read_latency_cycles)
+            end = max(end, start + max(time, one) + latency * self.machine.scratchpad.read_latency_cycles)
             if time:
                 self.pad = max(self.pad, floor) + time
                 end = max(end, self.pad)

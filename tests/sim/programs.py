@@ -6,6 +6,7 @@ from math import prod
 
 from hypothesis import strategies as st
 
+from sim.cost.sites import Sites
 from sim.cost.work import Unit, Work
 from sim.machine.machine import Machine
 from tiling.expr import BYTES, acc, call, const, read
@@ -22,7 +23,7 @@ class SimpleCosts:
     def __init__(self, points_a_cycle: int = 4, fill: int = 3) -> None:
         self.points, self.fill = points_a_cycle, fill
 
-    def work(self, nest: Nest, tile: tuple[int, ...]) -> Work:
+    def work(self, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work:
         """The work of a tile."""
         count = prod(tile)
         cycles = -(-count // self.points) + self.fill

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles
+from sim.cost.ethos.cycles import Cycles, Map, Maps, Memory, layer_cycles
 from sim.cost.ethos.parts import Choice, Layer, Op, Part55, Part85, Shape, part
 from sim.cost.ethos.u55 import part_kernel as part_kernel_u55
 from sim.cost.ethos.u85 import part_kernel as part_kernel_u85
@@ -31,11 +31,16 @@ ACCELERATORS = (
 )
 
 
+def maps(memory: Memory) -> Maps:
+    """Feature maps and scales in one memory."""
+    return Maps(Map(memory), Map(memory), memory.read_latency)
+
+
 def estimates(accelerator: str) -> Iterator[tuple[dict[str, str], Layer, Choice, Cycles]]:
     """Rows of an accelerator with what we say of them, all in SRAM."""
     family, macs = accelerator.split("-")[1:]
     hardware = part(family, int(macs))
-    memory = Memory(None, 32, 32, 32, 32)
+    memory = maps(Memory(None, 32, 32, 32))
     with ROWS.open() as file:
         found = [row for row in csv.DictReader(file) if row["accelerator"] == accelerator]
     for row, following in pairwise(found):
@@ -129,7 +134,7 @@ def test_the_order_follows_which_fills_the_array_better() -> None:
 )
 def test_every_kind_of_work_has_a_block(family: str, op: Op, bits: int) -> None:
     shape = Shape(7, 5, 19)
-    hardware, memory = part(family, 128), Memory(8, 32, 32, 32, 32)
+    hardware, memory = part(family, 128), maps(Memory(8, 32, 32, 32))
     layer = Layer(op, shape._replace(depth=1) if op == "sum" else shape, shape, bits=bits)
     choice = chosen(hardware, layer)
     assert min(choice.output) >= 1
@@ -137,7 +142,7 @@ def test_every_kind_of_work_has_a_block(family: str, op: Op, bits: int) -> None:
 
 
 def test_more_work_takes_more_cycles() -> None:
-    memory = Memory(8, 32, 32, 32, 32)
+    memory = maps(Memory(8, 32, 32, 32))
     hardware = part("u55", 128)
     totals = []
     for channels in (8, 16, 64, 256):

@@ -14,7 +14,7 @@ import pytest
 
 from sim.cost.ethos import u55, u85
 from sim.cost.ethos.area import area_block, even
-from sim.cost.ethos.cycles import Memory, layer_cycles
+from sim.cost.ethos.cycles import Map, Maps, Memory, layer_cycles
 from sim.cost.ethos.parts import Choice, Layer, Op, Part55, Part85, Shape, part
 from tests.sim.test_block import ACCELERATORS
 
@@ -69,9 +69,10 @@ def cycles(hardware: Part55 | Part85) -> Iterator[str]:
         for _ in range(DRAWN):
             given = layer(chance, op)
             rate, *latencies = [chance.choice(some) for some in ((None, 1.5, 16), (0, 32, 200), (0, 32, 200))]
-            memory = Memory(rate, int(latencies[0] or 0), int(latencies[1] or 0), 64, 100)
+            memory = Memory(rate, int(latencies[0] or 0), int(latencies[1] or 0), 64)
+            maps = Maps(Map(memory), Map(memory), 100)
             found = layer_cycles(
-                hardware, given, choice(chance, hardware, given), memory, chance.choice((0.0, 0.5))
+                hardware, given, choice(chance, hardware, given), maps, chance.choice((0.0, 0.5))
             )
             for name in ("total", "fill", "products", "results", "commands"):
                 total[name] += getattr(found, name)

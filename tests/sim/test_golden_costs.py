@@ -13,7 +13,7 @@ import sim
 import tosajit as tj
 from sim.cost.costs import Costs
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Memory, layer_cycles
+from sim.cost.ethos.cycles import Map, Maps, Memory, layer_cycles
 from sim.cost.ethos.parts import Layer, Op, Shape, part
 from sim.cost.support import UnsupportedError
 from tests.golden_networks import attention, moving, recurrent, residual, resized
@@ -81,9 +81,11 @@ def jobs(accelerator: str) -> Iterator[str]:
         choice = chosen(hardware, drawn)
         rate: float | None = chance.choice((None, 1.5, 16))
         reads, writes = (chance.choice((0, 32, 200)) for _ in range(2))
-        memory = Memory(rate, reads, writes, 64, 100)
+        memory = Memory(rate, reads, writes, 64)
         what = f"{drawn.op} {tuple(drawn.output)} from {tuple(drawn.input)} of {drawn.bits} bits"
-        cycles = layer_cycles(hardware, drawn, choice, memory, chance.choice((0.0, 0.5)))
+        cycles = layer_cycles(
+            hardware, drawn, choice, Maps(Map(memory), Map(memory), 100), chance.choice((0.0, 0.5))
+        )
         blocks = f"{tuple(choice.output)} {tuple(choice.input)} {'kernel' if choice.part_kernel else 'depth'}"
         yield (
             f"{what}: {blocks}: {cycles.total} = {cycles.products} {cycles.results} "

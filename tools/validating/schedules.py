@@ -126,7 +126,7 @@ def uncounted(report: Report, left: Sequence[str]) -> int:
 
 def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine) -> tj.Plan:
     """A plan with Vela's choices, as far as our groups have tensors of these names; raises `PlanError`."""
-    own = tj.plan(graph, machine)
+    own = tj.plan(graph, machine.replace({"planner.cascading": False}))
     (part,) = own.parts
     writers = _writers(own)
     cascades = tuple(_cascades(found, writers))
@@ -176,7 +176,8 @@ def _choices(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Pl
             continue
         size = max((end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False)), default=0)
         if one.copies and size and "oc" in known.extents:
-            choices[group] = Choice(tile={"oc": min(size, known.extents["oc"])}, copies=one.copies)
+            tile = {**known.extents, "oc": min(size, known.extents["oc"])}
+            choices[group] = Choice(tile=tile, copies=one.copies)
         elif group not in choices:
             choices[group] = Choice(tile=known.extents, boxes={})
     return choices

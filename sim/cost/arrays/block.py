@@ -8,6 +8,7 @@ from sim.cost.arrays.kind import ArrayCosts, Extents, Task, costs_for
 from sim.cost.ethos import blocks, passes
 from sim.cost.ethos.passes import Core
 from sim.cost.lanes import Ladder, Lanes
+from sim.cost.sites import Sites
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
@@ -18,13 +19,15 @@ from tiling.nest import Nest
 class BlockCosts(ArrayCosts[Core]):
     """Blocks and passes of integers; floats are left to the other units."""
 
+    looks_at_sites = True
+
     def hardware(self, array: Block, machine: Machine) -> Core:
         """The part of Arm's that the array is, and the memories that it works on."""
         return Core.of(array, machine)
 
     def product(self, hardware: Core, task: Task) -> Work | None:
         """A contraction, as often as its types are emulated in."""
-        found, times = blocks.work(hardware, task.form.nest, task.tile), task.rate.passes
+        found, times = blocks.work(hardware, task.form.nest, task.tile, task.sites), task.rate.passes
         if found is None or times == 1:
             return found
         return replace(
@@ -34,20 +37,20 @@ class BlockCosts(ArrayCosts[Core]):
             detail=(*found.detail, ("passes", times)),
         )
 
-    def other(self, hardware: Core, nest: Nest, tile: Extents) -> Work | None:
+    def other(self, hardware: Core, nest: Nest, tile: Extents, sites: Sites) -> Work | None:
         """Reductions are poolings, all else is passes of the output stage."""
         if nest.verb == "reduce":
-            return blocks.work(hardware, nest, tile)
-        return passes.work(hardware, nest, tile)
+            return blocks.work(hardware, nest, tile, sites)
+        return passes.work(hardware, nest, tile, sites)
 
     def lanes(self, hardware: Core, task: Task, work: Work) -> Lanes:
         """As the blocks of the contraction have them."""
-        return blocks.lanes(hardware, task.form.nest, task.tile, work)
+        return blocks.lanes(hardware, task.form.nest, task.tile, task.sites, work)
 
-    def other_lanes(self, hardware: Core, nest: Nest, tile: Extents, work: Work) -> Lanes:
+    def other_lanes(self, hardware: Core, nest: Nest, tile: Extents, sites: Sites, work: Work) -> Lanes:
         """Poolings use as little of the array as they do; passes keep the output stage at work."""
         if nest.verb == "reduce":
-            return blocks.lanes(hardware, nest, tile, work)
+            return blocks.lanes(hardware, nest, tile, sites, work)
         return Ladder(work.cycles - work.fill).end(work)
 
     def bytes_under_way(self, array: Block, machine: Machine, scales: bool) -> float | None:

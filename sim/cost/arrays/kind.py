@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, prod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from sim.cost.datapath import Datapath
 from sim.cost.forms import Form
 from sim.cost.geometry import geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
+from sim.cost.sites import Sites
 from sim.cost.support import ArrayRate
 from sim.cost.vector import operations, result_cycles
 from sim.cost.work import Work
@@ -76,6 +77,7 @@ class Task:
     form: Form
     tile: Extents
     rate: ArrayRate
+    sites: Sites = ()
 
     @property
     def skips(self) -> bool:
@@ -148,6 +150,9 @@ class ArrayCosts(ABC, Generic[Hardware]):
     `Hardware` is what the costs look at: the part itself, unless `hardware` makes something else of it.
     """
 
+    looks_at_sites: ClassVar[bool] = False
+    """Whether work depends on where operands are; else all tiles are given none."""
+
     def hardware(self, array: Any, machine: Machine) -> Hardware:
         """All that the costs depend on, beside the other units of the datapath; hashable.
 
@@ -160,7 +165,7 @@ class ArrayCosts(ABC, Generic[Hardware]):
     def product(self, hardware: Hardware, task: Task) -> Work | None:
         """What a tile of a contraction takes; None leaves it to the vector unit."""
 
-    def other(self, hardware: Hardware, nest: Nest, tile: Extents) -> Work | None:
+    def other(self, hardware: Hardware, nest: Nest, tile: Extents, sites: Sites) -> Work | None:
         """The same of what is no contraction, for arrays with units of their own for it.
 
         None leaves it to the units that the machine has for that.
@@ -176,7 +181,7 @@ class ArrayCosts(ABC, Generic[Hardware]):
         assert array is not None
         return task.ladder(array.full_rate).end(work)
 
-    def other_lanes(self, hardware: Hardware, nest: Nest, tile: Extents, work: Work) -> Lanes:
+    def other_lanes(self, hardware: Hardware, nest: Nest, tile: Extents, sites: Sites, work: Work) -> Lanes:
         """The same for what `other` says."""
         return Ladder(work.cycles - work.fill).end(work)
 

@@ -8,8 +8,19 @@ from math import ceil
 from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Cycles, Memory, layer_cycles, microblock, products_of
-from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape
+from sim.cost.ethos.cycles import (
+    CHANNELS,
+    Cycles,
+    Map,
+    Maps,
+    Memory,
+    layer_cycles,
+    microblock,
+    products_of,
+    read_run,
+    written_run,
+)
+from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape, up
 from sim.cost.ethos.passes import (
     CHAIN,
     Core,
@@ -21,24 +32,27 @@ from sim.cost.ethos.passes import (
     table_cycles,
     tables,
     transposed,
+    where,
 )
 from sim.cost.ethos.passes import work as pass_work
 from sim.cost.ethos.stages import Stage, stages_of
 from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.reach import reaches, scales
+from sim.cost.reach import Reach, reaches, scales
+from sim.cost.sites import Site, Sites
 from sim.cost.work import Work
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
 
-def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work | None:
     """The cost of a tile of a contraction or reduction, or of passes; None for types that are not there."""
     shape = geometry(nest, tile) if integer(nest) else None
     if shape is None:
-        return pass_work(core, nest, tile)
+        return pass_work(core, nest, tile, sites)
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
-    layer, choice, cycles, repeats, behind = _primary(core, nest, shape)
+    sites = where(nest, sites)
+    layer, choice, cycles, repeats, behind = _primary(core, nest, shape, sites)
     before, _, _ = chains(core, stages.before, tile)
     after, _, last = chains(core, stages.after, tile, behind, cycles.total * repeats)
     passes = before + after + transposed(hardware, memory, nest, tile)
@@ -50,7 +64,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         min(cycles.fill, cycles.total),
         macs - skipped,
         shape.macs - macs,
-        _traffic(nest, tile, shape, layer, choice, memory),
+        _traffic(core, nest, tile, shape, layer, choice, sites),
         (
             ("mac_cycles", cycles.products * repeats),
             ("output_cycles", cycles.results * repeats),
@@ -64,16 +78,17 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         ),
         table_cycles(core, stages.before[0]) if stages.before else 0,
         last if before or after else 0,
+        has_latencies=True,
     )
 
 
-def lanes(core: Core, nest: Nest, tile: tuple[int, ...], work: Work) -> Lanes:
+def lanes(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites, work: Work) -> Lanes:
     """What the array does in the cycles of such a tile."""
     shape, full = (geometry(nest, extents) if integer(nest) else None for extents in (tile, nest.extents))
     if shape is None or full is None:
         return Ladder(work.cycles - work.fill).end(work)
     hardware, detail = core.hardware, dict(work.detail)
-    layer, choice, cycles, repeats, _ = _primary(core, nest, shape)
+    layer, choice, cycles, repeats, _ = _primary(core, nest, shape, where(nest, sites))
     repeats *= detail.get("passes", 1)
     skipping = 2 if layer.pruned and layer.sparse else 1
     found = Ladder(Fraction(shape.macs, skipping * hardware.macs * _cores(hardware)))
@@ -110,7 +125,7 @@ class Primary(NamedTuple):
     """Stages that are chained behind it."""
 
 
-def _primary(core: Core, nest: Nest, shape: Geometry) -> Primary:
+def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     assert stages.primary is not None
     layer = layer_of(hardware, nest, shape, stages.primary)
@@ -121,8 +136,13 @@ def _primary(core: Core, nest: Nest, shape: Geometry) -> Primary:
     repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
     chained = _chained_rate(hardware, stages.after[:behind])
     choice = chosen(hardware, layer)
-    once = layer.output.over(choice.output).area * shape.images == 1
-    cycles = layer_cycles(hardware, layer, choice, core.direct if once else memory, chained)
+    far = shape.weights is not None and sites[shape.weights].far
+    maps = Maps(
+        core.at(sites[shape.data]),
+        core.at(sites[len(nest.reads)]),
+        core.far.read_latency if far else core.bias_latency,
+    )
+    cycles = layer_cycles(hardware, layer, choice, maps, chained)
     return Primary(layer, choice, cycles, repeats, behind)
 
 
@@ -193,7 +213,7 @@ def matmul(hardware: Part55, shape: Geometry, layer: Layer, memory: Memory) -> t
         output_bits=layer.output_bits,
     )  # fmt: skip
     choice = chosen(hardware, sums)
-    cycles = layer_cycles(hardware, sums, choice, memory)
+    cycles = layer_cycles(hardware, sums, choice, Maps(Map(memory), Map(memory), memory.read_latency))
     results = ceil(hardware.output_cycles[2] * count * shape.window) + cycles.results
     return (
         Cycles(
@@ -208,28 +228,46 @@ def matmul(hardware: Part55, shape: Geometry, layer: Layer, memory: Memory) -> t
 
 
 def _traffic(
-    nest: Nest, tile: tuple[int, ...], shape: Geometry, layer: Layer, choice: Choice, memory: Memory
+    core: Core,
+    nest: Nest,
+    tile: tuple[int, ...],
+    shape: Geometry,
+    layer: Layer,
+    choice: Choice,
+    sites: Sites,
 ) -> tuple[int, ...]:
     """Bytes of each access: the map once for each block of channels, weights for each block of positions.
 
     Single numbers come with the command.
     """
     found = []
-    blocks = layer.output.over(choice.output.within(layer.output))
-    deep = 1 if layer.op in ("depthwise", "pool") else blocks.depth
-    source = choice.input.within(layer.input)
-    repeats = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8)
+    positions = layer.output.over(choice.output.within(layer.output)).area
     constants, looked_up = scales(nest), tables(nest)
-    for number, reach in enumerate(reaches(nest)):
-        if number == shape.data:
-            size = reach.touched(tile)
-            fetched = source.area * layer.input.depth * blocks.area * repeats * reach.element
-            again = max(size, fetched * shape.groups * shape.images) * deep
-            found.append(size if layer.op == "pool" else again)
-        elif number in looked_up or (number < len(nest.reads) and reach.bytes == reach.element):
+    for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False)):
+        if number in looked_up or (number < len(nest.reads) and reach.bytes == reach.element):
             found.append(0)
+        elif number == shape.data:
+            size = max(reach.touched(tile), _fetched(reach, shape, layer, choice, site))
+            found.append(core.at(site).moved(size, read_run(layer, choice, site.plain)))
         elif number in constants or (number == shape.weights and not layer.dynamic):
-            found.append(reach.touched(tile) * blocks.area * shape.images)
+            found.append(reach.touched(tile) * positions * shape.images)
+        elif number < len(nest.reads):
+            found.append(reach.spread(tile, core.at(site).memory.burst))
         else:
-            found.append(reach.spread(tile, memory.burst))
+            run = written_run(core.hardware, layer, choice, site.plain)
+            found.append(core.at(site).moved(_bricks(reach.touched(tile), layer.output.depth, site), run))
     return tuple(found)
+
+
+def _fetched(reach: Reach, shape: Geometry, layer: Layer, choice: Choice, site: Site) -> int:
+    """Bytes of the map in all blocks of it, bricks of channels included."""
+    source, blocks = choice.input.within(layer.input), layer.output.over(choice.output.within(layer.output))
+    alone = layer.op in ("depthwise", "pool")
+    parts = -(-shape.kernel[0] // 8) * -(-shape.kernel[1] // 8) * blocks.area * (1 if alone else blocks.depth)
+    size = source.area * layer.input.depth * reach.element * parts * shape.groups
+    return _bricks(size * (1 if layer.op == "pool" else shape.images), layer.input.depth, site)
+
+
+def _bricks(size: int, depth: int, site: Site) -> int:
+    """Bytes with the channels that fill up the last brick."""
+    return size if site.plain else size * up(depth, CHANNELS) // depth

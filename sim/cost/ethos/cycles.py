@@ -7,28 +7,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from sim.cost.ethos.parts import Choice, Layer, Part55, Part85, Shape
 
 TAPS = 8
 """Rows and columns of a kernel that are done at once."""
+CHANNELS = 16
+"""Of the bricks that feature maps are stored in."""
 SCALE_BYTES = 10
 """Of a channel's bias, multiplier and shift."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What blocks are read from and written to; `bias_latency` is of the memory with biases and scales."""
+    """What blocks are read from and written to."""
 
     bytes_per_cycle: float | None
     read_latency: int
     write_latency: int
     burst: int
-    bias_latency: int
 
     def cycles(self, amount: float, latency: int) -> int:
         """The time that a transfer takes."""
         return latency + (0 if self.bytes_per_cycle is None else int(amount / self.bytes_per_cycle))
+
+
+class Map(NamedTuple):
+    """Where a feature map is, and in which order: plain, or in bricks of 16 channels."""
+
+    memory: Memory
+    plain: bool = False
+
+    def moved(self, size: int, run: int) -> int:
+        """Bytes that move for so many in runs: those shorter than a burst take a whole one."""
+        return size * self.memory.burst // min(self.memory.burst, run)
+
+
+class Maps(NamedTuple):
+    """The feature maps of a layer, and the latency of the memory with its biases and scales."""
+
+    source: Map
+    result: Map
+    bias_latency: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +64,7 @@ class Cycles:
 
 
 def layer_cycles(
-    part: Part55 | Part85, layer: Layer, choice: Choice, memory: Memory, chained: float = 0.0
+    part: Part55 | Part85, layer: Layer, choice: Choice, maps: Maps, chained: float = 0.0
 ) -> Cycles:
     """Cycles of a layer on the array; `chained` are output cycles an element of operations behind it."""
     block = choice.output.within(layer.output)
@@ -54,9 +75,9 @@ def layer_cycles(
     results = float(ceil(element * block.elements))
     longest = results
     if layer.op in ("convolution", "depthwise") and not layer.dynamic:
-        longest = max(results, SCALE_BYTES * block.depth * memory.bias_latency / 256)
+        longest = max(results, SCALE_BYTES * block.depth * maps.bias_latency / 256)
     products = float(products_of(part, layer, choice, micro))
-    first, last = block_transfer(layer, choice, memory)
+    first, last = block_transfer(part, layer, choice, maps)
     waiting = abs(last - first) if blocks > 1 else 0
     commands = (waiting + products + longest) / 4
     slow, fast = max(products, commands), max(longest, commands)
@@ -161,15 +182,34 @@ def output_cycles(part: Part55 | Part85, layer: Layer) -> float:
     return max(part.output_cycles[kind], part.table_cycles if layer.table else 0.0)
 
 
-def block_transfer(layer: Layer, choice: Choice, memory: Memory) -> tuple[int, int]:
+def block_transfer(part: Part55 | Part85, layer: Layer, choice: Choice, maps: Maps) -> tuple[int, int]:
     """Cycles to read the first block of the map and to write the last one of the result."""
-    read = bursts(choice.input.within(layer.input).elements, layer.bits, choice.input.width, memory.burst)
-    written = bursts(
-        choice.output.within(layer.output).elements, layer.output_bits, choice.output.width, memory.burst
+    source, result = maps.source, maps.result
+    read = choice.input.within(layer.input).elements * layer.bits // 8
+    written = choice.output.within(layer.output).elements * layer.output_bits // 8
+    first = source.moved(read, read_run(layer, choice, source.plain))
+    last = result.moved(written, written_run(part, layer, choice, result.plain))
+    return (
+        source.memory.cycles(first, source.memory.read_latency),
+        result.memory.cycles(last, result.memory.write_latency),
     )
-    return memory.cycles(read, memory.read_latency), memory.cycles(written, memory.write_latency)
 
 
-def bursts(elements: int, bits: int, width: int, burst: int) -> int:
-    """Bytes that move for elements in bricks of 16 channels: rows of a block may be shorter than a burst."""
-    return elements * bits // 8 * burst // min(burst, 2 * bits * width)
+def read_run(layer: Layer, choice: Choice, plain: bool) -> int:
+    """Bytes of a block of the map that follow each other: bricks of 16 channels in a row, or channels."""
+    block = choice.input
+    if not plain:
+        return CHANNELS * layer.bits * block.width // 8
+    whole = layer.input.depth * layer.bits // 8 == block.depth
+    return layer.bits * block.depth * (block.width if whole else 1) // 8
+
+
+def written_run(part: Part55 | Part85, layer: Layer, choice: Choice, plain: bool) -> int:
+    """Bytes of a block of the result that follow each other; each core writes bricks of its own."""
+    block, bits = choice.output, layer.output_bits
+    cores = part.cores if isinstance(part, Part55) else 1
+    if not plain:
+        return CHANNELS * bits * block.width * cores // 8
+    if block.depth <= CHANNELS and layer.output.depth * bits // 8 == block.depth:
+        return bits * block.width * block.depth // 8
+    return min(64, CHANNELS * bits * cores // 8, block.depth * bits // 8)

@@ -7,19 +7,18 @@ from math import ceil, gcd, prod
 from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Memory, layer_cycles
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, Memory, layer_cycles
 from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part, up
 from sim.cost.ethos.stages import NARROW, Stage, stages_of
 from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
+from sim.cost.sites import NEAR, Site, Sites
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
 from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
 
-CHANNELS = 16
-"""Of the bricks that feature maps are stored in."""
 ENTRIES, WORDS = 256, 512
 """Entries of a table for 8 bits, and for 16 bits: values and slopes. Its memory takes a byte a cycle."""
 CHAIN = 4
@@ -31,8 +30,10 @@ class Core(NamedTuple):
 
     hardware: Part55 | Part85
     memory: Memory
-    direct: Memory
-    """Where weights are used once, and biases with them: if they may be used where they are, it is there."""
+    far: Memory
+    """The off-chip memory."""
+    bias_latency: int
+    """Of the memory that biases and scales are in where weights are copied."""
     constants: tuple[float | None, int]
     """Bytes a cycle and latency of the memory that tables are in."""
 
@@ -41,12 +42,19 @@ class Core(NamedTuple):
         """The core of a machine; two of a U65 are one that is twice as fast."""
         pad, mode = machine.scratchpad, machine.memory
         figures = pad.bytes_per_cycle, pad.read_latency_cycles, pad.write_latency_cycles, pad.burst_bytes
-        near = Memory(*figures, pad.read_latency_cycles)
-        far = mode.direct and mode.weights == "offchip"
-        direct = Memory(*figures, machine.offchip.read_latency_cycles) if far else near
-        there = machine.offchip_bytes_per_cycle, machine.offchip.read_latency_cycles
+        off, rate = machine.offchip, machine.offchip_bytes_per_cycle
+        far = Memory(rate, off.read_latency_cycles, off.write_latency_cycles, off.burst_bytes)
+        there = rate, off.read_latency_cycles
         constants = there if mode.constants == "offchip" else (pad.bytes_per_cycle, pad.read_latency_cycles)
-        return Core(part(array.family, array.macs_per_cycle, machine.cores), near, direct, constants)
+        hardware = part(array.family, array.macs_per_cycle, machine.cores)
+        # The U55 and U65 take biases and scales from where weights live, copied or not.
+        lasting = isinstance(hardware, Part55) and mode.direct and mode.weights == "offchip"
+        bias = off.read_latency_cycles if lasting else pad.read_latency_cycles
+        return Core(hardware, Memory(*figures), far, bias, constants)
+
+    def at(self, site: Site) -> Map:
+        """A feature map that is there."""
+        return Map(self.far if site.far else self.memory, site.plain)
 
     def bytes_under_way(self, scales: bool) -> float | None:
         """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""
@@ -55,7 +63,7 @@ class Core(NamedTuple):
         return 0.8 * self.hardware.outstanding[SCALES if scales else WEIGHTS] * BEAT
 
 
-def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
+def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work | None:
     """The cost of a tile of a `map` or a `move`; None for types that the hardware has not."""
     if not integer(nest):
         return None
@@ -71,13 +79,19 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...]) -> Work | None:
         0,
         operations,
         tuple(
-            0 if number in tables(nest) else reach.spread(tile, memory.burst)
-            for number, reach in enumerate(reaches(nest))
+            0 if number in tables(nest) else reach.spread(tile, core.at(site).memory.burst)
+            for number, (reach, site) in enumerate(zip(reaches(nest), where(nest, sites), strict=False))
         ),
         (("passes", counts),),
         table_cycles(core, stages[0]) if stages else 0,
         last if counts > 1 else 0,
+        has_latencies=True,
     )
+
+
+def where(nest: Nest, sites: Sites) -> Sites:
+    """Where operands are; if nothing is said, in the scratchpad."""
+    return sites or (NEAR,) * len(nest.accesses)
 
 
 @by_nest
@@ -219,7 +233,8 @@ def pool_cycles(
     pairs = max(1, bits // 16)  # wider elements go as pairs of 16 bits
     shape = Shape(*squarest(results // deep), deep * pairs)
     layer = Layer("pool", shape, shape, bits=min(bits, 16), output_bits=8 * BYTES[stage.type])
-    return layer_cycles(hardware, layer, chosen(hardware, layer), memory, behind).total * stage.times
+    maps = Maps(Map(memory), Map(memory), memory.read_latency)
+    return layer_cycles(hardware, layer, chosen(hardware, layer), maps, behind).total * stage.times
 
 
 def _size(type: str, axes: frozenset[int], tile: Sequence[int]) -> int:
