@@ -62,7 +62,7 @@ def alif_e7() -> Machine:
             "dma.outstanding_requests": 4,
             "sources": {
                 "clock_hz": ALIF,
-                "offchip.bandwidth_bytes_per_second": "assumed: flash by OctalSPI at 100 MHz, two bytes a clock",
+                "offchip.bandwidth_bytes_per_second": "assumed: OctalSPI at 100 MHz, two bytes a clock",
                 "offchip.read_latency_cycles": "assumed",
                 "offchip.burst_bytes": "assumed",
                 "level2": f"{ALIF}: MRAM",
