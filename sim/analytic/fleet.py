@@ -14,7 +14,6 @@ from sim.cost.arrays import ClosedForm, costs_of
 from sim.cost.pages import streamed_rate
 from sim.cost.prices import Prices
 from sim.cost.transfer import far_rate
-from sim.machine.arrays import Block
 from sim.machine.machine import Machine
 
 Numbers = NDArray[np.float64]
@@ -24,7 +23,7 @@ FIELDS = (
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
-    "cycle_price", "offchip_price", "pad_price", "skips", "blocks",
+    "cycle_price", "offchip_price", "pad_price", "skips", "pays_latencies",
 )  # fmt: skip
 
 
@@ -122,5 +121,5 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         prices.offchip_byte,
         prices.scratchpad_byte,
         array is not None and array.skips_pruned,
-        isinstance(array, Block),
+        array is not None and array.pays_latencies,
     )

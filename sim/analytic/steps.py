@@ -215,13 +215,13 @@ class _Common:
         fleet = self.fleet
         stream = np.minimum(self.worked.stream, near)
         pad = np.maximum(near / fleet["inside"], stream / fleet["port"])
-        pad = pad + (near > 0) * np.where(fleet.flag("blocks"), 0, fleet["pad_latency"])
+        pad = pad + (near > 0) * np.where(fleet.flag("pays_latencies"), 0, fleet["pad_latency"])
         return np.maximum(self.worked.cycles, pad)
 
     def _reach(self, far: Numbers, slow: Numbers) -> Numbers:
         """Of the off-chip memory for what units fetch there, of which `slow` is the longest stream."""
         fleet = self.fleet
-        latency = np.where(fleet.flag("blocks"), 0, fleet["read_latency"])  # blocks have those of their own
+        latency = np.where(fleet.flag("pays_latencies"), 0, fleet["read_latency"])
         return np.maximum(far / fleet["rate"], slow / fleet["far"]) + (far > 0) * latency
 
     def _steps(

@@ -72,6 +72,11 @@ class MacArray(Part):
         return False
 
     @property
+    def pays_latencies(self) -> bool:
+        """Whether the latencies of memories are in the array's own costs, and not beside each tile."""
+        return False
+
+    @property
     def weight_layout(self) -> str:
         """How weights are stored where they are not coded: in `phases` of strides, or as they are (empty)."""
         return ""
@@ -175,6 +180,11 @@ class Block(MacArray):
     def skips_pruned(self) -> bool:
         """Whether two of each four weights are skipped where they are zeros: on the U85."""
         return self.family == "u85"
+
+    @property
+    def pays_latencies(self) -> bool:
+        """Whether latencies are in the array's own costs: block by block."""
+        return True
 
     def describe(self) -> str:
         """The array in a few words."""
