@@ -230,7 +230,7 @@ class Machine(Part):
             kept=mode.kept,
             constants=mode.constants,
             direct=mode.direct,
-            copied=mode.copied if self.planner.objective == "time" else "all",
+            copied=mode.copied,
             strided=self.dma.strided,
             double_buffering=self.planner.double_buffering,
             cascading=self.planner.cascading and mode.kept,
