@@ -39,6 +39,9 @@ ARM64 := $(TOSAJIT_ARM64)/python
 PYTHONS := 3.12 3.13
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
+# An environment beside it for what a target makes, and more packages in it.
+MAKE_ENVIRONMENT = $(BIN)/uv venv --quiet --seed --allow-existing --python $(PYTHON) $(@D)
+ADD = $(BIN)/uv pip install --quiet --python $(@D)
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
@@ -209,81 +212,84 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet -e .
 	touch $@
 
+# uv installs the rest: in a fifth of the time that pip takes.
 $(READY): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
 	touch $@
 
 $(LOWEST): $(READY)
-	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(@D)
-	$(BIN)/uv pip install --quiet --python $(@D) --resolution lowest-direct -e '.[test]'
+	rm -rf $(@D)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) --resolution lowest-direct -e '.[test]'
 	touch $@
 
 $(DOCS): $(READY)
-	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[docs]'
 	touch $@
 
-$(ARM):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet tosa-tools==2026.8.0
+$(ARM): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) tosa-tools==2026.8.0
 	touch $@
 
 # Arm's runner imports the system under test: tosajit has to be installed beside it.
 $(ARM_SUT): $(ARM) pyproject.toml
-	$(@D)/bin/python -m pip install --quiet -e .
+	$(ADD) -e .
 	touch $@
 
-$(LITERT):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet ai-edge-litert==2.3.0
+$(LITERT): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) ai-edge-litert==2.3.0
 	touch $@
 
 $(PEERS): $(LITERT)
-	$(@D)/bin/python -m pip install --quiet openvino==2026.4.1 \
+	$(ADD) openvino==2026.4.1 \
 	    iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 scipy==1.17.1
 	touch $@
 
-$(VELA):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet ethos-u-vela==5.2.0
+$(VELA): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) ethos-u-vela==5.2.0
 	touch $@
 
 # tosa-tools asks for an older NumPy than TensorFlow does.
-$(FRAMEWORKS):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet tensorflow==2.21.0 jsonschema
-	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
+$(FRAMEWORKS): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) tensorflow==2.21.0 jsonschema
+	$(ADD) --no-deps tosa-tools==2026.8.0
 	touch $@
 
-$(ONNX):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet onnx==1.23.2 onnxruntime==1.32.0
+$(ONNX): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) onnx==1.23.2 onnxruntime==1.32.0
 	touch $@
 
-$(TORCH): pyproject.toml
-	$(PYTHON) -m venv $(@D)
+$(TORCH): pyproject.toml | $(READY)
+	$(MAKE_ENVIRONMENT)
 	$(@D)/bin/python -m pip install --quiet torch==2.13.0 torchvision==0.28.0 torchao==0.18.0 transformers==5.23.0 -e .
 	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
 	touch $@
 
 # tosa-tools asks for an older NumPy than ExecuTorch does.
-$(EXECUTORCH):
-	$(PYTHON) -m venv $(@D)
+$(EXECUTORCH): | $(READY)
+	$(MAKE_ENVIRONMENT)
 	$(@D)/bin/python -m pip install --quiet executorch==1.5.1 torch==2.13.0 torchvision==0.28.0 ml_dtypes
 	$(@D)/bin/python -m pip install --quiet --no-deps tosa-tools==2026.8.0
 	touch $@
 
-$(JAX): pyproject.toml
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet jax==0.10.2 flax==0.12.8 -e .
+$(JAX): pyproject.toml | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) jax==0.10.2 flax==0.12.8 -e .
 	touch $@
 
-$(NPU_PEERS):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet zigzag-dse==3.9.1 six scalesim==3.0.0 'numpy<2.3'
+$(NPU_PEERS): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) zigzag-dse==3.9.1 six scalesim==3.0.0 'numpy<2.3'
 	touch $@
 
 # Stream does not name all that it imports, and was written for the ZigZag of its time.
-$(STREAM):
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet stream-dse==0.0.8 zigzag-dse==2.5.4 rtree deap brokenaxes plotly pandas seaborn 'numpy<2'
+$(STREAM): | $(READY)
+	$(MAKE_ENVIRONMENT)
+	$(ADD) stream-dse==0.0.8 zigzag-dse==2.5.4 rtree deap brokenaxes plotly pandas seaborn 'numpy<2'
 	touch $@
