@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiling.expr import BYTES
+from tiling.making import Flags, Maker, aligned
 from tiling.menu import Menu, Numbers, menu_of, most_tiles
 from tiling.nest import Access, Affine, Nest
-from tiling.program import Image, Loop, Operand, Section, box_bytes, box_shape, box_steps, dense_box
+from tiling.program import Image, Operand, Section, box_bytes, box_steps, dense_box
 from tiling.target import Target
 
 
@@ -105,8 +106,6 @@ BEYOND = 0.03
 MOST, FEW, ALL = 40, 5, 10_000
 """Candidates that are estimated of each choice of boxes: at most, at least, and in a whole program."""
 
-Flags = NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -178,7 +177,7 @@ def choose(
     """
     if estimate is None:
         return _moving_least(at, target, room)
-    maker = Maker(at, target)
+    maker = Maker(at.nest, at.menu, target)
     rows = list(_candidates(at, target, room, free))
     sections = [maker.section(row, boxed, copies) for row, boxed, copies, _ in rows]
     prices = estimate(sections, operands)
@@ -215,7 +214,7 @@ def _moving_least(at: Setting, target: Target, room: int) -> tuple[Candidate, ..
     if not found:
         return ()
     cost, _, row, need, boxed = min(found, key=lambda f: f[:2])
-    return (Candidate(Maker(at, target).section(row, boxed, 1), Price(cost), need),)
+    return (Candidate(Maker(at.nest, at.menu, target).section(row, boxed, 1), Price(cost), need),)
 
 
 def ways(at: Setting, target: Target) -> Sequence[Flags]:
@@ -350,72 +349,6 @@ def _less(need: float, free: int) -> int:
     """The next smaller room to look at: what is free, or a power of two."""
     half = 1 << max(int(need) - 1, 0).bit_length() - 1 if need > 1 else 0
     return max(half, free) if free < need else half
-
-
-class Maker:
-    """Makes sections of rows of a menu; boxes that they have in common are made once."""
-
-    def __init__(self, at: Setting, target: Target) -> None:
-        self.at, self.target = at, target
-        nest = at.nest
-        self.extents = nest.extents
-        self.images: dict[object, Image] = {}
-        self.loops: dict[tuple[int, int], Loop] = {}
-        self.steps = [box_steps(a, nest.extents) if target.strided else () for a in nest.accesses]
-        self.moving = [
-            tuple(
-                number
-                for number in range(len(nest.axes))
-                if any(isinstance(i, Affine) and i.coefficients[number] for i in access.index)
-            )
-            for access in nest.accesses
-        ]
-
-    def section(self, row: int, boxed: Flags, copies: int) -> Section:
-        """A row of the menu as loops and images."""
-        at, target, nest, menu = self.at, self.target, self.at.nest, self.at.menu
-        tile = tuple(map(int, menu.tiles[row].tolist()))
-        order = menu.orders[menu.order[row]]
-        loops = tuple([self._loop(axis, tile[axis]) for axis in order if tile[axis] < self.extents[axis]])
-        depths = {loop.axis: depth for depth, loop in enumerate(loops, 1)}
-        pairs = zip(boxed.tolist(), menu.rooms[row].tolist(), strict=True)
-        images = tuple(
-            [
-                self._image(number, tile, depths, copies) if box and room else None
-                for number, (box, room) in enumerate(pairs)
-            ]
-        )
-        accumulator = None
-        if nest.reduction is not None and menu.accumulators[row]:
-            size = prod(tile[: nest.outer]) * BYTES[nest.reduction.type]
-            accumulator = Image(0, tile[: nest.outer], size, len(loops), 1, aligned(size, target))
-        several = any(not nest.axes[loop.axis].reduced for loop in loops)
-        shared = target.cores > 1 and several and not nest.scatters
-        return Section(at.nest, loops, images, accumulator, shared)
-
-    def _loop(self, axis: int, step: int) -> Loop:
-        found = self.loops.get((axis, step))
-        if found is None:
-            found = self.loops[axis, step] = Loop(axis, step, -(-self.extents[axis] // step))
-        return found
-
-    def _image(self, number: int, tile: tuple[int, ...], depths: Mapping[int, int], copies: int) -> Image:
-        moving = self.moving[number]
-        level = max([depths.get(axis, 0) for axis in moving], default=0)
-        copies = copies if level else 1
-        key = number, level, copies, *[tile[axis] for axis in moving]
-        if key not in self.images:
-            access, steps = self.at.nest.accesses[number], self.steps[number]
-            steps = () if all(step == 1 for step in steps) else steps
-            shape = box_shape(access, tile, steps)
-            size = prod(shape) * BYTES[access.type]
-            self.images[key] = Image(0, shape, size, level, copies, aligned(size, self.target), steps)
-        return self.images[key]
-
-
-def aligned(size: int, target: Target) -> int:
-    """A size with the gap behind it."""
-    return -(-size // target.alignment) * target.alignment
 
 
 def least_room(nest: Nest, target: Target) -> int:

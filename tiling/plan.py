@@ -10,9 +10,10 @@ from operator import itemgetter
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
-from tiling.choose import Candidate, Estimate, Price, aligned, choose, least_boxes, least_room, placed
+from tiling.choose import Candidate, Estimate, Price, choose, least_boxes, least_room, placed
 from tiling.in_place import in_place, known_operands, place, worth_sharing
 from tiling.level2 import used_bytes
+from tiling.making import aligned
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence

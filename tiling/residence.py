@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tiling.allocate import Lifetime
-from tiling.choose import Setting, aligned, cheapest, setting, weights_of
+from tiling.choose import Setting, cheapest, setting, weights_of
 from tiling.level2 import settled
+from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.program import Operand
 from tiling.target import Place, Target

@@ -11,9 +11,10 @@ from operator import itemgetter
 from tiling import cascade
 from tiling.cascade import held_constants
 from tiling.cascade_stripes import cascade_of, striped
-from tiling.choose import Candidate, Estimate, aligned, placed
+from tiling.choose import Candidate, Estimate, placed
 from tiling.in_place import known_operands, place, worth_sharing
 from tiling.level2 import settled, used_bytes
+from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.plan import Infeasible, Planner
 from tiling.program import Operand, Program, Section

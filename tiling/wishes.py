@@ -9,7 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from tiling.choose import Candidate, Estimate, Flags, Maker, Price, Setting, candidate_of, setting, ways
+from tiling.choose import Candidate, Estimate, Price, Setting, candidate_of, setting, ways
+from tiling.making import Flags, Maker
 from tiling.menu import Numbers, menu_of
 from tiling.nest import Nest
 from tiling.program import Operand, Section
@@ -210,7 +211,7 @@ def least_wished(at: Setting, wish: Wish, target: Target) -> int:
 
 
 def _sections(at: Setting, wish: Wish, target: Target, room: int) -> Iterator[tuple[Section, float]]:
-    maker = Maker(at, target)
+    maker = Maker(at.nest, at.menu, target)
     for boxed, copies, need, cost in _boxed(at, wish, target):
         rows = [row for row in np.argsort(cost, kind="stable").tolist() if need[row] <= room]
         for row in islice(rows, MOST):

@@ -13,7 +13,8 @@ from sim.cost.costs import Costs, datapath_of
 from sim.cost.datapath import Datapath
 from sim.cost.support import UnsupportedError
 from sim.machine.machine import Machine
-from tiling.choose import aligned, least_room
+from tiling.choose import least_room
+from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.program import box_bytes
 from tiling.target import Target

@@ -15,13 +15,13 @@ from tiling.choose import (
     BEYOND,
     _candidates,
     _less,
-    aligned,
     cheapest,
     choose,
     least_room,
     setting,
     weights_of,
 )
+from tiling.making import aligned
 from tiling.menu import menu_of
 from tiling.nest import Nest
 from tiling.plan import fits
