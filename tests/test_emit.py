@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 
 import pytest
 
@@ -26,13 +27,13 @@ def section(nest: Nest, target: Target = HOST) -> Section:
     return program.sections[0]
 
 
-def window() -> Nest:
+def window(type: str = "i8", least: float = -128) -> Nest:
     """The greatest of three neighbours, with a number outside."""
-    source = Access("a", "i8", (20,), (Affine((1, 1), -1),), const(-128, "i8"))
-    target = Access("b", "i8", (20,), (Affine((1, 0)),))
-    reduction = Reduction("max", -128, "i8", read(0, "i8"))
+    source = Access("a", type, (20,), (Affine((1, 1), -1),), const(least, type))
+    target = Access("b", type, (20,), (Affine((1, 0)),))
+    reduction = Reduction("max", least, type, read(0, type))
     axes = (Axis("x", 20), Axis("k", 3, reduced=True))
-    return Nest("reduce", axes, (source,), (Write(target, acc("i8")),), reduction, ("pool",))
+    return Nest("reduce", axes, (source,), (Write(target, acc(type)),), reduction, ("pool",))
 
 
 def gather() -> Nest:
@@ -54,6 +55,12 @@ def test_a_kernel_reads_as_it_did(name: str, golden: Callable[[str, str], None])
 
 def test_a_checked_kernel_reads_as_it_did(golden: Callable[[str, str], None]) -> None:
     golden("kernel_gather_checked", emit_section(section(gather()), number=0).source.rstrip())
+
+
+def test_extremes_along_rows_come_to_the_new_value_first() -> None:
+    source = emit_section(section(window("f32", -inf))).source
+    assert re.search(r"store_f32\(row, a0 - lo0, greatest_f32\(\w+, total\)\)", source)
+    assert "def max_f32" not in source
 
 
 @pytest.mark.parametrize("name", NESTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tiling.expr import BYTES, Expr, reads_of, walk
@@ -107,7 +107,7 @@ class Emitter(KernelText):
         """The scalar functions that the kernel calls, and in a checked one their requirements."""
         reduction = self.nest.reduction
         names = {node.op for node in walk(*nest_exprs(self.nest)) if not node.is_leaf}
-        if reduction is not None and (self.along_rows() or self._combination not in IN_ANY_ORDER):
+        if reduction is not None and self._combination not in self._instructions:
             names.add(self._combination)
         if self.section is not None:
             names |= {found for name in names if (found := requirement(name))}
@@ -168,6 +168,11 @@ class Emitter(KernelText):
         return self.nest.reduction.type
 
     @property
+    def _instructions(self) -> Mapping[str, str]:
+        """What combines values by an instruction of its own."""
+        return EXTREMES if self.along_rows() else IN_ANY_ORDER
+
+    @property
     def _column(self) -> str:
         """Where in a row the accumulator of a point is."""
         last = self.nest.outer - 1
@@ -187,7 +192,10 @@ class Emitter(KernelText):
         value = phase.value(reduction.value)
         phase.last(f"total = reload_{kind}(row, {self._column})")
         phase.check(combine, ["total", value], phase.depth)
-        phase.last(f"store_{kind}(row, {self._column}, {combine}(total, {value}))")
+        operands = f"total, {value}"
+        if combine in EXTREMES:
+            combine, operands = EXTREMES[combine], f"{value}, total"
+        phase.last(f"store_{kind}(row, {self._column}, {combine}({operands}))")
 
     def _combine(self, phase: Phase) -> None:
         """With the reduced axes inside: the accumulator is a local variable."""
@@ -219,5 +227,8 @@ class Emitter(KernelText):
 
 NARROW = FLOATING - {"f32"}
 """Formats whose values are exact in expressions: a scalar rounds what it makes of them."""
-IN_ANY_ORDER = {"add_f32": "sum_f32", "max_f32": "greatest_f32", "min_f32": "least_f32"}
+EXTREMES = {"max_f32": "greatest_f32", "min_f32": "least_f32"}
+"""Instructions of their own. They come to the new value first: if LLVM chose between what it loads from a row
+and another number, it would store by a mask, which takes ten times as long on AVX2."""
+IN_ANY_ORDER = {"add_f32": "sum_f32", **EXTREMES}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
