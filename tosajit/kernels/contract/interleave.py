@@ -106,13 +106,9 @@ class _Panel:
     taps: Value
     weights: Value
     initial: Register
-    side: int
-    """Taps side by side, each of which is the tap before it of the next pixel."""
 
     @classmethod
-    def of(
-        cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register, side: int = 1
-    ) -> _Panel:
+    def of(cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register) -> _Panel:
         """The panel of a number, with the start of its sums."""
         step, taps, own = v.isa.register_bytes, job[DepthwiseTile.TAPS], job[DepthwiseTile.PANEL_TAPS]
         source, weights = job[DepthwiseTile.SOURCE], job[DepthwiseTile.WEIGHTS]
@@ -125,70 +121,141 @@ class _Panel:
             taps,
             weights + index * (own * step),
             initial,
-            side,
         )
 
     def sums(self, first: Value, size: int, finish: Finish) -> None:
         """Sum the taps of some pixels."""
-        v, product, side = self.v, self.product, self.side
+        v, product = self.v, self.product
         pixels = [first + pixel for pixel in range(size)]
-        starts = [self.source + (first + column) * self.pixel_bytes for column in range(size + side - 1)]
+        starts = [self.source + pixel * self.pixel_bytes for pixel in pixels]
 
         def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
-            totals, offset = list(before), v.loaded(self.offsets + position * (8 * side))
-            place = self.weights + position * (side * v.isa.register_bytes)
-            weights = [product.operand(v, place + tap * v.isa.register_bytes) for tap in range(side)]
-            for column, start in enumerate(starts):
-                value = product.operand(v, start + offset)
-                for tap, weight in enumerate(weights):
-                    if 0 <= column - tap < size:
-                        totals[column - tap] = product.multiplied(v, totals[column - tap], value, weight)
-            return totals
+            offset = v.loaded(self.offsets + position * 8)
+            weight = product.operand(v, self.weights + position * v.isa.register_bytes)
+            return [
+                product.multiplied(v, total, product.operand(v, start + offset), weight)
+                for total, start in zip(before, starts, strict=True)
+            ]
 
-        totals = v.loop(self.taps // side, [self.initial] * size, taps)
+        totals = v.loop(self.taps, [self.initial] * size, taps)
         finish(pixels, [product.finished(v, total) for total in totals])
 
     def row(self, count: Value, finish: Finish, again: bool) -> None:
         """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
-        v, done = self.v, self.v.number(0)
-        for size in v.isa.pixels:
-            rounds = (count - done) // size
-            self._tiles(rounds, size, done, finish)
-            done = done + rounds * size
-        left, size = count - done, v.isa.pixels[-1]
-        if again:
-            several = (left > 1) & (count >= size)
-            v.when(several, lambda: self.sums(count - size, size, finish))
-            left = v.choose(several, v.number(0), left)
-        v.each(left, lambda index: self.sums(done + index, 1, finish))
+        tiles_of(self.v, count, lambda first, size: self.sums(first, size, finish), again)
 
-    def _tiles(self, rounds: Value, size: int, first: Value, finish: Finish) -> None:
-        self.v.each(rounds, lambda index: self.sums(first + index * size, size, finish))
+
+def tiles_of(v: Vectors, count: Value, tile: Callable[[Value, int], None], again: bool) -> None:
+    """Run `tile(first, size)` for all pixels of a row."""
+    done = v.number(0)
+    for size in v.isa.pixels:
+        rounds = (count - done) // size
+        _tiles(v, rounds, size, done, tile)
+        done = done + rounds * size
+    left, size = count - done, v.isa.pixels[-1]
+    if again:
+        several = (left > 1) & (count >= size)
+        v.when(several, lambda: tile(count - size, size))
+        left = v.choose(several, v.number(0), left)
+    v.each(left, lambda index: tile(done + index, 1))
+
+
+def _tiles(v: Vectors, rounds: Value, size: int, first: Value, tile: Callable[[Value, int], None]) -> None:
+    v.each(rounds, lambda index: tile(first + index * size, size))
 
 
 def depthwise(product: Product, v: Vectors, address: Value) -> None:
     """Store sums of taps times weights as words or float32 (`DepthwiseTile`)."""
     job, step, product = Record(v, address), v.isa.register_bytes, product.on(v.isa)
+    if product.total == "f32":
+
+        def floats(side: int) -> None:
+            _Row.of(v, product, job, side).all(job[DepthwiseTile.PIXELS])
+
+        v.switch(job[DepthwiseTile.SIDE], {side: partial(floats, side) for side in SIDES})
+        return
     initial, words, word_bytes = (
         job[slot] for slot in (DepthwiseTile.INITIAL, DepthwiseTile.OUT, DepthwiseTile.OUT_BYTES)
     )
     count = job[DepthwiseTile.PIXELS]
 
-    def panel(side: int, index: Value) -> None:
+    def panel(index: Value) -> None:
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
             for pixel, total in zip(pixels, totals, strict=True):
                 v.store(total, words + index * step + pixel * word_bytes)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
 
-    def all_panels(side: int) -> None:
-        v.each(job[DepthwiseTile.PANELS], partial(panel, side))
+    v.each(job[DepthwiseTile.PANELS], panel)
 
-    if product.total == "f32":
-        v.switch(job[DepthwiseTile.SIDE], {side: partial(all_panels, side) for side in SIDES})
-    else:
-        all_panels(1)
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of pixels of float32: some at a time, with all of their channels, as these lie in memory."""
+
+    v: Vectors
+    product: Product
+    side: int
+    """Taps side by side, each of which is the tap before it of the next pixel."""
+    source: Value
+    pixel_bytes: Value
+    offsets: Value
+    groups: Value
+    """Of taps side by side."""
+    weights: Value
+    out: Value
+    out_bytes: Value
+    panels: Value
+
+    @classmethod
+    def of(cls, v: Vectors, product: Product, job: Record, side: int) -> _Row:
+        """Read the arguments once."""
+        slot = DepthwiseTile
+        groups, weights = job[slot.TAPS] // side, job[slot.WEIGHTS]
+        places = (job[slot.SOURCE], job[slot.PIXEL_BYTES], job[slot.OFFSETS], groups, weights)
+        return cls(v, product, side, *places, job[slot.OUT], job[slot.OUT_BYTES], job[slot.PANELS])
+
+    def all(self, pixels: Value) -> None:
+        """Sum all pixels; the last ones may be summed twice to fill a tile."""
+        tiles_of(self.v, pixels, self.tile, again=True)
+
+    def tile(self, first: Value, size: int) -> None:
+        """Sum the taps of some pixels, panel by panel."""
+        v, step, out_bytes = self.v, self.v.isa.register_bytes, self.out_bytes
+        weight_bytes = self.groups * (self.side * step)
+
+        def panel(_: Value, now: Sequence[Value]) -> Sequence[Value]:
+            source, weights, out = now
+            where = out
+            for total in self._sums(source, weights, size):
+                v.store(total, where)
+                where = where + out_bytes
+            return [source + step, weights + weight_bytes, out + step]
+
+        start = self.source + first * self.pixel_bytes
+        v.loop(self.panels, [start, self.weights, self.out + first * out_bytes], panel)
+
+    def _sums(self, source: Value, weights: Value, size: int) -> Sequence[Register]:
+        """Return the sums of a panel; three pixels share an address register."""
+        v, product, side, step = self.v, self.product, self.side, self.v.isa.register_bytes
+        one, two = self.pixel_bytes, self.pixel_bytes + self.pixel_bytes
+
+        def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
+            place, totals = before[0], list(before[1:])
+            start = source + v.loaded(self.offsets + position * (8 * side))
+            factors = [product.operand(v, place + tap * step) for tap in range(side)]
+            for column in range(size + side - 1):
+                if column and column % 3 == 0:
+                    start = start + (two + one)
+                value = product.operand(v, start + (0, one, two)[column % 3])
+                for tap, factor in enumerate(factors):
+                    if 0 <= column - tap < size:
+                        totals[column - tap] = product.multiplied(v, totals[column - tap], value, factor)
+            return [place + side * step, *totals]
+
+        totals = v.loop(self.groups, [weights, *[product.zero(v)] * size], taps)[1:]
+        return [product.finished(v, total) for total in totals]
 
 
 def depthwise_i16(v: Vectors, address: Value) -> None:
