@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Collection
 from dataclasses import replace
 
 import llvmlite.binding as llvm
@@ -23,6 +22,7 @@ from tosajit.kernels.native import llvm_text, target_machine
 from tosajit.kernels.sets import arm, cpus
 from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.cpus import foreign, host, known, named
+from tosajit.kernels.sets.machine import Machine
 from tosajit.kernels.sets.registry import SETS, available_sets, compiling_for, cpu, instruction_set
 
 X86 = pytest.mark.skipif(host().architecture != "x86_64", reason="the CPUs with names here are x86-64")
@@ -131,20 +131,13 @@ def test_amx_is_not_of_a_process_that_may_not_use_it(monkeypatch: pytest.MonkeyP
 
     asked: list[tuple[int, ...]] = []
     monkeypatch.setattr(ctypes, "CDLL", lambda _: Refusing())
-    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: Found(known()["native"] | cpus.AMX))
-    monkeypatch.setattr(llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    features = dict.fromkeys(known()["native"] | cpus.AMX, True)
+    monkeypatch.setattr(cpus, "machine", lambda: Machine("x86_64-unknown-linux-gnu", "znver4", features))
     found = host.__wrapped__()
     assert asked == [(158, 0x1023, 18)]
     assert not found.features & cpus.AMX
     assert "-amx-tile" in found.switches
     assert amx(found.features) is None
-
-
-class Found(dict[str, bool]):
-    """Features as LLVM finds them."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        super().__init__(dict.fromkeys(names, True))
 
 
 @pytest.mark.skipif(amx(known()["native"]) is None, reason="this machine has no AMX that it lets us use")

@@ -96,7 +96,7 @@ def compiled(cpu: str, models: Sequence[Path]) -> int:
         if fault:
             raise SystemExit(f"{fault}kernels for {cpu} cannot be compiled; {VARIABLE}=none leaves them out")
         (FOLDER / cpu).mkdir(parents=True)
-        for path in (*objects, *Path(cache).glob("compiler")):
+        for path in (*objects, *Path(cache).glob("compiler"), *Path(cache).glob("*.cpu")):
             shutil.copyfile(path, FOLDER / cpu / path.name)
     print(f"kernels for {cpu}: {len(objects)} in {perf_counter() - began:.0f} s", flush=True)
     return len(objects)

@@ -22,9 +22,9 @@ from typing import BinaryIO
 
 from sim.files import AT_ONCE, PART, is_own, replacing
 
-OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx|tjg)|{re.escape(PART)}.*"
+OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx|tjg|cpu)|{re.escape(PART)}.*"
 """The names of files of a cache."""
-EXECUTABLE, GRAPH = ".tjx", ".tjg"
+EXECUTABLE, GRAPH, MACHINE = ".tjx", ".tjg", ".cpu"
 LOCKS = "locks"
 """The file with a byte for each kernel, which is locked while one is compiled; it has no contents."""
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)

@@ -7,7 +7,6 @@ A kernel is named by a hash of all that its machine code depends on. Its text is
 
 import functools
 import hashlib
-import importlib.util
 import itertools
 import os
 import re
@@ -19,16 +18,15 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from tosajit.kernels import cache, ready
+from tosajit.kernels import cache, loader, ready
 from tosajit.kernels.cores import cores
-from tosajit.kernels.sets.cpus import Cpu
+from tosajit.kernels.sets.cpus import Cpu, host
 from tosajit.kernels.sets.registry import cpu
 from tosajit.kernels.showing import Progress, shown
+from tosajit.kernels.versions import compiler
 from tosajit.log import LOG
 
 
@@ -120,7 +118,7 @@ def adopt(name: str, code: bytes) -> None:
     with _lock:
         if name in _loaded:
             return
-        if not is_object_for(code, llvm.get_process_triple()):
+        if not is_object_for(code, host().triple):
             raise ValueError(f"kernel {name} is for another kind of machine")
         try:
             _link(name, code)
@@ -138,7 +136,7 @@ def placed(numbers: NDArray[np.int64], calls: Sequence[tuple[int, str]]) -> NDAr
 
 def platform() -> tuple[str, str, list[str]]:
     """What objects are for: the triple, the CPU and its features, by LLVM's names."""
-    return llvm.get_process_triple(), cpu().name, sorted(cpu().features)
+    return host().triple, cpu().name, sorted(cpu().features)
 
 
 def environment() -> bytes:
@@ -152,7 +150,8 @@ HELPER_WORTH = 4
 """Kernels for which one more process pays: it needs most of a second to start."""
 PATIENCE_SECONDS, LOOK_SECONDS = 60.0, 0.02
 """How long a kernel is waited for that another process compiles, and how often one looks."""
-COMPILER, CHOICE = "native", "sets/registry"
+COMPILER, ANSWERS = "native", {"sets/registry", "sets/machine"}
+"""What compiles, and what tells it of the CPU, which is a part of names."""
 LIBRARY = Path(__file__).parent
 
 
@@ -233,16 +232,6 @@ def _footer(code: bytes) -> bytes:
 
 
 @functools.cache
-def compiler() -> bytes:
-    """Identify what compiles by its versions, without importing Numba."""
-    specification = importlib.util.find_spec("numba")
-    numba = b""
-    if specification and specification.origin:
-        numba = Path(specification.origin).with_name("_version.py").read_bytes()
-    return hashlib.blake2b(repr((numba, llvmlite.__version__)).encode(), digest_size=16).digest()
-
-
-@functools.cache
 def _environment(cpu: Cpu, compiler: bytes) -> bytes:
     """Identify what compiles and for which CPU; the version of macOS does not matter."""
     triple = re.sub(r"(darwin|macosx)[\d.]+", r"\1", cpu.triple)
@@ -269,15 +258,15 @@ def _library(source: str) -> set[str]:
 
 
 def _needed(modules: Iterable[str]) -> set[str]:
-    """Return modules and the compiler, with all that they import; the CPU, which `CHOICE` gives, is named."""
-    found = {CHOICE}
+    """Return modules and the compiler, with all that they import; the CPU, which `ANSWERS` give, is named."""
+    found = {*ANSWERS}
     pending = [*modules, COMPILER]
     while pending:
         module = pending.pop()
         if module not in found:
             found.add(module)
             pending += _module_imports(module)
-    return found - {CHOICE}
+    return found - ANSWERS
 
 
 def _imports(text: str) -> list[str]:
@@ -348,11 +337,7 @@ def _ready(name: str, source: str) -> bool:
 def _sound(data: bytes) -> bytes:
     """The code of an object file, if that is not damaged and is for this process."""
     code = data[:-FOOTER]
-    return (
-        code
-        if data and data[-FOOTER:] == _footer(code) and is_object_for(code, llvm.get_process_triple())
-        else b""
-    )
+    return code if data and data[-FOOTER:] == _footer(code) and is_object_for(code, host().triple) else b""
 
 
 def _load(name: str) -> bool:
@@ -398,15 +383,26 @@ def is_object_for(code: bytes, triple: str) -> bool:
     return code[:6] == ELF + b"\2\1" and code[18:20] == machine and code[16:18] == b"\1\0"
 
 
+def _link(name: str, code: bytes) -> None:
+    """Load a kernel; raises RuntimeError if it cannot be."""
+    address = loader.load(code, f"kernel_{name}")
+    _loaded[name] = Kernel(_linked(name, code) if address is None else address, name, code)
+
+
 @functools.cache
 def _linker() -> Any:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     return llvm.create_lljit_compiler()
 
 
-def _link(name: str, code: bytes) -> None:
+def _linked(name: str, code: bytes) -> int:
+    """Have LLVM load a kernel; return its address."""
+    import llvmlite.binding as llvm
+
     symbol = f"kernel_{name}"
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
     tracker = builder.link(_linker(), f"{symbol}.{next(_links)}")  # the name of one that failed stays taken
     _trackers.append(tracker)
-    _loaded[name] = Kernel(tracker[symbol], name, code)
+    return int(tracker[symbol])

@@ -8,18 +8,16 @@ as native code, so it is used only if nobody can have written it who could not h
 from __future__ import annotations
 
 import functools
-import os
-import stat
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.files import AT_ONCE
-from tosajit.kernels.cache import NO_LINKS, OTHERS, CacheWarning
-from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, known
+from tosajit.kernels.sets.cpus import Cpu, cpu_with, known
+from tosajit.kernels.sets.machine import NATIVE
+from tosajit.kernels.shipped import FOLDER, trusted
 
-FOLDER = Path(__file__).with_name("compiled")
+__all__ = ["FOLDER", "Shelf", "shelves"]
+
 COMPILER = "compiler"
 """The file that identifies what compiled the objects of a folder, in hexadecimal."""
 
@@ -35,7 +33,7 @@ class Shelf:
 
     def read(self, name: str) -> bytes:
         """Return the object of this name; none if there is none that can be trusted."""
-        return _trusted(self.folder / f"{name}.o") if name in self.names else b""
+        return trusted(self.folder / f"{name}.o") if name in self.names else b""
 
 
 @functools.cache
@@ -59,18 +57,5 @@ def shelves(cpu: Cpu, folder: Path) -> tuple[Shelf, ...]:
 def _shelf(folder: Path, cpu: Cpu) -> Shelf:
     compiler = b""
     with suppress(ValueError):
-        compiler = bytes.fromhex(_trusted(folder / COMPILER).decode("ascii"))
+        compiler = bytes.fromhex(trusted(folder / COMPILER).decode("ascii"))
     return Shelf(folder, cpu, compiler, frozenset(path.stem for path in folder.glob("*.o")))
-
-
-def _trusted(path: Path) -> bytes:
-    """The bytes of a file, of which only that is used which is as safe as this module."""
-    with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | NO_LINKS), "rb") as file:
-        about, module = os.fstat(file.fileno()), os.stat(__file__)
-        owners = {module.st_uid, *((os.geteuid(), 0) if hasattr(os, "geteuid") else ())}
-        others = about.st_mode & ~module.st_mode & OTHERS if hasattr(os, "geteuid") else 0
-        if stat.S_ISREG(about.st_mode) and about.st_uid in owners and not others:
-            return file.read()
-        fault = "is writable by other users" if others else "belongs to another user"
-        warnings.warn(f"{path} {fault}, so it is not used: it is compiled again", CacheWarning, stacklevel=2)
-    return b""

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
-
 from tosajit.kernels.sets import arm
+from tosajit.kernels.sets.machine import NATIVE, machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +45,13 @@ ARM = ("aarch64", "arm64")
 @functools.cache
 def host() -> Cpu:
     """Return the CPU of this machine."""
-    found, triple, name = llvm.get_host_cpu_features(), llvm.get_process_triple(), llvm.get_host_cpu_name()
-    if triple.split("-")[0] in ARM:
-        return made(name, arm.features(), triple)
-    features = frozenset(name for name, on in found.items() if on)
+    found = machine()
+    if found.triple.split("-")[0] in ARM:
+        return made(found.name, arm.features(), found.triple)
+    features = frozenset(name for name, on in found.features.items() if on)
     if features & AMX and not _may_use_amx():
-        return made(name, features - AMX, triple)
-    return Cpu(name, features, found.flatten() + _whole_registers(features), triple)
+        return made(found.name, features - AMX, found.triple)
+    return Cpu(found.name, features, found.switches + _whole_registers(features), found.triple)
 
 
 AMX = frozenset(("amx-tile", "amx-int8", "amx-bf16", "amx-fp16", "amx-complex"))
@@ -66,9 +65,6 @@ def _may_use_amx() -> bool:
     arch_prctl, request_permission, tile_data = 158, 0x1023, 18  # Linux: arch/x86/include/uapi/asm/prctl.h
     return int(ctypes.CDLL(None).syscall(arch_prctl, request_permission, tile_data)) == 0
 
-
-NATIVE = "native"
-"""What the CPU of this machine is called."""
 
 _LEVELS = {
     "x86-64": "64bit cmov crc32 cx8 fxsr mmx sse sse2",
@@ -133,8 +129,8 @@ def foreign(triple: str, name: str) -> Cpu:
 def made(name: str, features: frozenset[str], triple: str) -> Cpu:
     """Return a CPU that has these features and no others of those that are known."""
     others: frozenset[str] = frozenset().union(*named(triple.split("-")[0]).values())
-    if triple == llvm.get_process_triple():
-        others |= set(llvm.get_host_cpu_features())
+    if triple == machine().triple:
+        others |= set(machine().features)
     switches = ",".join(f"{'+' if one in features else '-'}{one}" for one in sorted(features | others))
     return Cpu(name, features, switches + _whole_registers(features), triple)
 

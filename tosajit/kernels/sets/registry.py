@@ -19,8 +19,9 @@ from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
-from tosajit.kernels.sets.cpus import NATIVE, Cpu, cpu_with, host, known
+from tosajit.kernels.sets.cpus import Cpu, cpu_with, host, known
 from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.machine import NATIVE
 from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.portable import portable
 

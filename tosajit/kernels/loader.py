@@ -1,0 +1,168 @@
+"""Objects in memory without LLVM, which takes as long to be imported as NumPy: ELF for x86-64 on Linux.
+
+The object of a kernel has code and constants, and calls a few functions of C. One that has anything else, or
+is for another system, is left to LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+IS_KNOWN = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
+"""Whether this system's objects are those that can be put into memory here."""
+
+
+def load(code: bytes, symbol: str) -> int | None:
+    """Put an object into memory; return the address of a symbol, or None if LLVM has to do it."""
+    if not IS_KNOWN:
+        return None
+    try:
+        image, entry = _linked(code, symbol)
+        return executable(image) + entry
+    except (_Unknown, LookupError, ValueError, struct.error, OSError):
+        return None
+
+
+def executable(code: bytes | bytearray) -> int:
+    """Copy code to where it is run and not written, as long as the process lives; return its address."""
+    import mmap
+
+    library = _library()
+    size, none = ctypes.c_size_t(len(code)), ctypes.c_void_p()
+    kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    library.mmap.restype = ctypes.c_void_p
+    address = library.mmap(none, size, mmap.PROT_READ | mmap.PROT_WRITE, kind, -1, ctypes.c_long(0))
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), "there is no memory for code")
+    ctypes.memmove(address, bytes(code), len(code))
+    if library.mprotect(ctypes.c_void_p(address), size, mmap.PROT_READ | mmap.PROT_EXEC):
+        raise OSError(ctypes.get_errno(), "memory that was written cannot be run")
+    return int(address)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """What this process has of C."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+# The file format: System V ABI, chapters 4 and 5, and its supplement for AMD64, section 4.4.
+
+_RELOCATABLE, _X86_64 = 1, 62
+_PROGBITS, _SYMTAB, _RELA, _REL, _UNWIND = 1, 2, 4, 9, 0x70000001
+_ALLOC, _EXECINSTR, _MERGE, _STRINGS, _GROUP = 0x2, 0x4, 0x10, 0x20, 0x200
+_PC32, _PLT32 = 2, 4
+_UNDEFINED = 0
+_HEADER, _SECTION = struct.Struct("<16xHHIQQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ")
+_SYMBOL, _RELOCATION, _OFFSET = struct.Struct("<IBBHQQ"), struct.Struct("<QQq"), struct.Struct("<i")
+_JUMP = struct.Struct("<6sQ2x")
+_INDIRECT = bytes.fromhex("ff2500000000")
+"""A jump to the address that is behind it."""
+
+
+class _Unknown(Exception):
+    """An object has something that only LLVM knows."""
+
+
+class _Section(NamedTuple):
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+
+class _Symbol(NamedTuple):
+    name: str
+    section: int
+    value: int
+
+
+def _linked(code: bytes, symbol: str) -> tuple[bytearray, int]:
+    """An object as it is in memory, wherever that is, and where in it a symbol is."""
+    sections = _sections(code)
+    symbols = _symbols(code, sections)
+    image, places = bytearray(), dict[int, int]()
+    for number, section in enumerate(sections):
+        if _is_loaded(section):
+            image += bytes(-len(image) % max(1, section.alignment))
+            places[number] = len(image)
+            image += _bytes(code, section)
+    targets = [places[s.section] + s.value if s.section in places else None for s in symbols]
+    jumps = dict(_jumps(image, symbols))
+    for section in sections:
+        if section.kind == _RELA and section.info in places:
+            place = places[section.info]
+            for offset, about, addend in _table(_RELOCATION, code, section):
+                number, kind = about >> 32, about & 0xFFFFFFFF
+                target = jumps.get(number) if kind == _PLT32 and targets[number] is None else targets[number]
+                if target is None or kind not in (_PC32, _PLT32):
+                    raise _Unknown(kind)
+                _OFFSET.pack_into(image, place + offset, target + addend - place - offset)
+        elif section.kind == _REL:
+            raise _Unknown(section.kind)
+    return image, {s.name: t for s, t in zip(symbols, targets, strict=True) if t is not None}[symbol]
+
+
+def _sections(code: bytes) -> list[_Section]:
+    kind, machine, _, _, _, start, _, _, _, _, size, count, _ = _HEADER.unpack_from(code)
+    if (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
+        raise _Unknown(machine)
+    return [_Section(*_SECTION.unpack_from(code, start + number * size)) for number in range(count)]
+
+
+def _is_loaded(section: _Section) -> bool:
+    """Whether a section is code or constants; tables to unwind the stack are of no use, as nothing raises."""
+    if not section.flags & _ALLOC or section.kind == _UNWIND:
+        return False
+    if section.kind != _PROGBITS or section.flags & ~(_ALLOC | _EXECINSTR | _MERGE | _STRINGS | _GROUP):
+        raise _Unknown(section.kind)
+    return True
+
+
+def _symbols(code: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
+    """The symbols of an object, by their numbers; the first one has no meaning."""
+    (table,) = (section for section in sections if section.kind == _SYMTAB)
+    names = sections[table.link].offset
+    return [
+        _Symbol(_text(code, names + name), section, value)
+        for name, _, _, section, value, _ in _table(_SYMBOL, code, table)
+    ]
+
+
+def _jumps(image: bytearray, symbols: Sequence[_Symbol]) -> Iterator[tuple[int, int]]:
+    """Add jumps to functions of C, which can be too far away for calls; their places, by symbols' numbers."""
+    image += bytes(-len(image) % _JUMP.size)
+    for number, symbol in enumerate(symbols):
+        if symbol.section == _UNDEFINED and symbol.name:
+            function = getattr(_library(), symbol.name, None)
+            if function is None:
+                raise _Unknown(symbol.name)
+            yield number, len(image)
+            image += _JUMP.pack(_INDIRECT, ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _table(form: struct.Struct, code: bytes, section: _Section) -> Iterator[tuple[int, ...]]:
+    return form.iter_unpack(_bytes(code, section))
+
+
+def _bytes(code: bytes, section: _Section) -> bytes:
+    found = code[section.offset : section.offset + section.size]
+    if len(found) != section.size:
+        raise _Unknown(section.size)
+    return found
+
+
+def _text(code: bytes, start: int) -> str:
+    return code[start : code.index(b"\0", start)].decode("ascii")
