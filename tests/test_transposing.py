@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -13,6 +14,7 @@ import tosajit as tj
 from tosajit import ops
 from tosajit.dtypes import BF16, BOOL, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.host.transpose import transpose
+from tosajit.kernels.contract.spec import side_of
 from tosajit.kernels.sets.registry import instruction_set
 
 TYPES = (BOOL, INT8, INT16, INT32, FP32, FP16, BF16, FP8E5M2)
@@ -73,3 +75,12 @@ def test_rows_that_stay_rows_or_are_few_are_copied_as_they_were(
     assert isa is not None
     assert [transpose(nest, isa) is not None for nest in nests] == [squares]
     assert_turned(x, perms)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "size", "side"), [(4, 4, 8), (8, 4, 8), (16, 4, 16), (8, 2, 16), (8, 1, 16)]
+)
+def test_squares_of_words_fit_the_registers(lanes: int, size: int, side: int) -> None:
+    isa = instruction_set()
+    assert isa is not None
+    assert side_of(replace(isa, lanes=lanes), size) == side

@@ -7,7 +7,7 @@ from textwrap import indent
 from tiling.expr import BYTES
 from tiling.nest import Nest
 from tosajit.kernels.contract.source import vector_imports
-from tosajit.kernels.contract.spec import LINE, SIDE
+from tosajit.kernels.contract.spec import LINE, side_of
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
@@ -61,7 +61,7 @@ def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
     rows, columns = ([axis for axis in range(axes) if step[axis] == 1] for step in reversed(steps))
     if len(rows) != 1 or len(columns) != 1 or rows == columns or size > 4:
         return None
-    if min(group.axes[rows[0]].extent, group.axes[columns[0]].extent) < SIDE:
+    if min(group.axes[rows[0]].extent, group.axes[columns[0]].extent) < side_of(isa, size):
         return None
     return _unit([*rows, *columns], steps, size, isa)
 
@@ -85,7 +85,7 @@ def _unit(
 def _text(loops: int, size: int, isa: InstructionSet) -> str:
     """The kernel for elements of so many bytes, with loops around the matrices."""
     parts = [LOOP.format(axis=n, slot=FIRST + EACH * n, around=n - 1 if n else "") for n in range(loops)]
-    numbers = {"bits": 8 * size, "bytes": size, "side": SIDE, "line": LINE // size}
+    numbers = {"bits": 8 * size, "bytes": size, "side": side_of(isa, size), "line": LINE // size}
     parts.append(MATRIX.format(around=loops - 1 if loops else "", **numbers))
     imports = vector_imports(isa, [f"transpose_{8 * size}"])
     return HEAD.format(imports=imports, **numbers) + "".join(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from tosajit.kernels.sets.description import InstructionSet, Matrices
 
 MAX_PANEL_ROWS = 240
-SIDE = 16
-"""Rows and columns of the squares in which matrices are turned."""
+SIDE, WORD_SIDE = 16, 8
+"""Rows and columns of the squares in which matrices are turned; of words where registers have few of them."""
+WORD_BYTES = 4
 LINE = 64
 """Bytes of a cache line."""
 
@@ -62,3 +63,8 @@ class ContractSpec:
 
 LEAST_BYTES = LINE
 """What precedes a packed matrix of bf16: its number nearest to zero, which `least_bf16` is for."""
+
+
+def side_of(isa: InstructionSet, size: int) -> int:
+    """Return the side of squares of elements of so many bytes: all of their rows are in registers."""
+    return WORD_SIDE if size == WORD_BYTES and isa.lanes <= WORD_SIDE else SIDE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tosajit.kernels.contract.spec import SIDE
+from tosajit.kernels.contract.spec import side_of
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -13,7 +13,8 @@ def transpose(
     kind: str, v: Vectors, source: Value, target: Value, source_pitch: Value, target_pitch: Value
 ) -> None:
     """Turn a square; pitches in bytes."""
-    rows = [v.load(source + source_pitch * row, kind, SIDE) for row in range(SIDE)]
+    side = side_of(v.isa, int(kind[1:]) // 8)
+    rows = [v.load(source + source_pitch * row, kind, side) for row in range(side)]
     for column, register in enumerate(_turned(v, rows)):
         v.store(register, target + target_pitch * column)
 
@@ -21,7 +22,7 @@ def transpose(
 def _turned(v: Vectors, rows: Sequence[Register]) -> list[Register]:
     """The columns of a square: each zip of its halves doubles how many elements of a column are together."""
     turned, half = list(rows), len(rows) // 2
-    for _ in range(SIDE.bit_length() - 1):
+    for _ in range(len(rows).bit_length() - 1):
         pairs = zip(turned[:half], turned[half:], strict=True)
         turned = [register for pair in pairs for register in v.zipped(*pair)]
     return turned
