@@ -22,6 +22,7 @@ from tosajit.kernels.cores import cores
 from tosajit.kernels.inline import inline_calls
 from tosajit.kernels.objects import Kernel
 from tosajit.kernels.sets.registry import cpu
+from tosajit.kernels.versions import compiler
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -236,7 +237,7 @@ def ship(place: Path, cpu: str) -> Path:
     path = place / cpu / f"{objects.digest(SOURCE)}.o"
     path.parent.mkdir(parents=True)
     path.write_bytes((folder() / path.name).read_bytes())
-    (path.parent / ready.COMPILER).write_text(objects.compiler().hex())
+    (path.parent / ready.COMPILER).write_text(compiler().hex())
     cache.clear_cache()
     objects._loaded.clear()
     ready.shelves.cache_clear()
@@ -273,7 +274,7 @@ def test_kernels_for_a_lesser_cpu_are_not_in_the_way_of_better_ones(
 ) -> None:
     other = shipped.parent.with_name("x86-64-v3")
     other.mkdir()
-    (other / ready.COMPILER).write_text(objects.compiler().hex())
+    (other / ready.COMPILER).write_text(compiler().hex())
     monkeypatch.setenv("TOSAJIT_CPU", "x86-64-v3")
     assert [shelf.cpu.name for shelf in ready.shelves(cpu(), ready.FOLDER)] == ["x86-64-v3"]
     objects.compile_kernel(SOURCE)
