@@ -131,7 +131,7 @@ def test_loops_run_as_often_as_is_said(trips: int) -> None:
     assert np.array_equal(found.analytic(machines()).cycles, parts[0] + trips * (parts[1] - parts[0]))
     for machine, cycles in zip(machines(), found.analytic(machines()).cycles, strict=True):
         closed = tj.simulate(graph, machine, mode="analytic", loop_trips=trips).cycles
-        assert cycles == pytest.approx(closed, rel=0.6, abs=4)  # a condition alone takes 4 cycles, or 8
+        assert cycles == pytest.approx(closed, rel=0.6)
 
 
 def test_a_workload_is_sent_with_its_tables_and_needs_no_graph_to_use_them() -> None:

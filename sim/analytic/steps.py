@@ -66,7 +66,8 @@ def steps(view: Striped, fleet: Fleet, worked: Units, moved: Moved) -> Steps:
         return boxed
     constants, constants_price = common.reaching(True)
     nothing, nothing_price = common.reaching(False)
-    price = np.where(moved.values + moved.written > 0, price, np.inf)
+    allowed = (moved.values + moved.written > 0) & ~fleet.flag("weights_alone")
+    price = np.where(allowed, price, np.inf)
     best = np.minimum(constants_price, nothing_price)
     ways = [direct & (best < price), direct & (best < price) & (nothing_price < constants_price)]
     found = []
@@ -99,7 +100,9 @@ class _Common:
     parts: Numbers
     """Tiles."""
     counts: tuple[Numbers, Numbers]
-    """How many constants have boxes: where all have, and where units reach out for small ones."""
+    """How many constants have boxes: where all have, and where units reach out for others."""
+    held: Numbers
+    """Bytes of constants beside weights that have boxes where units reach out for others."""
     single: Numbers
     """Whether transfers of one tile wait for another: 1 or 0."""
 
@@ -110,7 +113,9 @@ class _Common:
         double = fleet.flag("double")
         overlapped = double & (moved.values + moved.weights > WORTH_TILES)
         outside = ~fleet.flag("constants_in")
-        more = workload.small * (stripes - 1)
+        more, alone = workload.small * (stripes - 1), fleet.flag("weights_alone")
+        count = np.where(alone, workload.fixed, workload.large + more)
+        share = workload.held / np.maximum(workload.constants, 1)
         return _Common(
             fleet,
             worked,
@@ -122,7 +127,8 @@ class _Common:
             fleet["setup"] + latencies[0],
             fleet["setup"] + latencies[1],
             np.maximum(np.maximum(moved.parts, stripes), np.where(overlapped, TILES, 1)),
-            ((workload.loads + more) * outside, (workload.large + more) * outside),
+            ((workload.loads + more) * outside, count * outside),
+            np.where(alone, 0, share * moved.constants),
             np.where(double, 0.0, 1.0),
         )
 
@@ -131,7 +137,7 @@ class _Common:
         moved, parts = self.moved, self.parts
         values, places = moved.values / self.reading, moved.places * self.each_read
         stores = moved.written / self.writing + parts * moved.leaving * self.each_write
-        constants, later = self._constants(self.counts[0], resident=moved.values > 0)
+        constants, later = self._constants(self.counts[0], moved.constants, resident=moved.values > 0)
         first = places + values / parts
         later = later + (parts - 1) * places + values * (1 - 1 / parts)
         alone = self._alone(self.passing)
@@ -152,15 +158,16 @@ class _Common:
         """Units fetch and leave activations where they are; constants have boxes or not."""
         moved, worked, fleet = self.moved, self.worked, self.fleet
         coming, going = worked.inputs * moved.values_away, worked.outputs * moved.results_away
-        outside = (moved.weights + moved.constants > 0) & (not boxes)
-        fetched = worked.constants * moved.coded * outside
+        boxed = moved.weights + self.held if boxes else np.zeros_like(moved.weights)
+        every = moved.weights + moved.constants
+        fetched = np.where(boxed > 0, every - boxed, worked.constants * moved.coded * (every > 0))
         far, slow = coming + going + fetched, np.maximum(np.maximum(coming, going), fetched)
         near = self.passing - coming - going - fetched
         alone = np.maximum(self._alone(near), self._reach(far, slow))
         none = np.zeros_like(alone)
         stay = np.ones(alone.shape, bool)
-        constants, later = self._constants(self.counts[1], resident=stay) if boxes else (none, none)
-        boxed = moved.weights + moved.constants if boxes else none
+        found = self._constants(self.counts[1], self.held, resident=stay)
+        constants, later = found if boxes else (none, none)
         size = far + boxed
         time = size / fleet["rate"]
         busy = alone + self.single * later
@@ -185,7 +192,7 @@ class _Common:
         """Time of loads and stores, beside each other or not."""
         return np.where(self.fleet["channels"] > 1, np.maximum(loads, stores), loads + stores)
 
-    def _constants(self, count: Numbers, resident: Flags) -> tuple[Numbers, Numbers]:
+    def _constants(self, count: Numbers, others: Numbers, resident: Flags) -> tuple[Numbers, Numbers]:
         """Loads of constants: the first ones, and others.
 
         Weights stay where values come tile by tile, or where nothing is gained by their coming in parts.
@@ -194,7 +201,7 @@ class _Common:
         whole = (resident | (weights > self.worked.cycles)) & (moved.slices == 1)
         pieces = np.where(whole, 1, self.parts)
         some = moved.weights > 0
-        first = count * self.each_read + moved.constants / self.reading + weights / pieces
+        first = count * self.each_read + others / self.reading + weights / pieces
         return first, (pieces - 1) * some * self.each_read + weights * (1 - 1 / pieces)
 
     def _tables(self) -> Numbers:

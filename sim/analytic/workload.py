@@ -127,6 +127,8 @@ class Workload:
     """Whether one of the factors is a constant."""
     constants: Numbers
     """Bytes of other constants."""
+    held: Numbers
+    """Bytes of them that are worth a box where units reach out for what they need."""
     tables: Numbers
     """Layers × (rows, bytes of a row) of the largest constant that data choose from."""
     loads: Numbers
@@ -186,6 +188,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         stored=_numbers([row[1] for row in rows]),
         fixed=np.array([bool(weights_of(nest, operands)) for nest in nests], bool),
         constants=_numbers([row[2] for row in rows]),
+        held=_numbers([row[6] for row in rows]),
         tables=_numbers([_table_of(nest, operands) for nest in nests], 2),
         loads=_numbers([row[3] for row in rows]),
         small=_numbers([row[4] for row in rows]),
@@ -283,9 +286,10 @@ def _move(form: Form) -> tuple[float, ...]:
 def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
     """Bytes of weights, as used and stored, and of other constants; how many: all, small and large ones.
 
-    What is read in two ways counts twice, as it has two boxes.
+    The last number is bytes of others that are large. What is read in two ways counts twice, as it has two
+    boxes.
     """
-    weights = stored = others = small = large = 0
+    weights = stored = others = small = large = held = 0
     factors = {nest.accesses[number].operand for number in weights_of(nest, operands)}
     names = [access.operand for access in nest.reads if operands[access.operand].kind == "constant"]
     for name in names:
@@ -296,8 +300,9 @@ def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
             stored += operand.stored(operand.bytes)
         else:
             others += operand.bytes
+            held += operand.bytes if name in factors or operand.bytes >= LARGE else 0
             small += operand.bytes < HELD_BYTES
-    return weights, stored, others, len(names), small, large
+    return weights, stored, others, len(names), small, large, held
 
 
 def _table_of(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int]:

@@ -33,16 +33,16 @@ def test_constants_are_weights_large_or_small_from_a_size_on(verb: str, edge: in
     weights = verb == "contract" and size > SMALL
     expected = (
         size * weights, size * weights, size * (not weights), 1,
-        int(not weights and size < HELD_BYTES), int(size >= LARGE),
+        int(not weights and size < HELD_BYTES), int(size >= LARGE), size * (not weights and size >= LARGE),
     )  # fmt: skip
     assert _constants(nest, sized(nest, size)) == expected
 
 
 def test_what_is_stored_in_less_is_weights_of_that_size() -> None:
     operands = sized(PRODUCT, 8, stored_bytes=3)
-    assert _constants(replace(PRODUCT, verb="reduce"), operands) == (8, 3, 0, 1, 0, 0)
+    assert _constants(replace(PRODUCT, verb="reduce"), operands) == (8, 3, 0, 1, 0, 0, 0)
     twice = replace(PRODUCT, verb="reduce", reads=(*PRODUCT.reads, PRODUCT.reads[1]))
-    assert _constants(twice, operands) == (16, 6, 0, 2, 0, 0)
+    assert _constants(twice, operands) == (16, 6, 0, 2, 0, 0, 0)
 
 
 def test_the_largest_constant_that_data_choose_from_is_the_table() -> None:
