@@ -22,6 +22,7 @@ from tosajit.kernels.contract.structure import (
     IN_REGISTERS,
     LANES,
     LEAST_BYTES,
+    MASKED,
     MATRICES,
     NARROW,
     OFFSETS_BYTES,
@@ -239,9 +240,9 @@ def kernel(args: int) -> None:
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
             start_columns(args, tiling, column, columns)
+            row = 0
             if IN_REGISTERS:
-                rescale_in_registers(args, tiling, fused, a, rows, column, output + column)
-            row = rows if fused else 0
+                row = rescale_in_registers(args, tiling, fused, a, rows, column, columns)
             while row < rows:
                 height = height_of(rows - row, rows)
                 first = min(row, rows - height)
@@ -446,16 +447,21 @@ def tell_first(args: int, tiling: int, m: int) -> None:
 
 
 def rescale_in_registers(
-    args: int, tiling: int, fused: bool, a: int, rows: int, column: int, out: int
-) -> None:
-    """Do all rows at once, unless the sign of a sum matters to its rounding, or a zero point to the sum."""
-    if fused:
+    args: int, tiling: int, fused: bool, a: int, rows: int, column: int, columns: int
+) -> Any:
+    """Do all rows at once, or none: whole registers alone where bytes of a mask are not stored at once."""
+    inside = fused
+    if not MASKED:
+        inside = fused and columns % LANES == 0
+    store_i64(tiling, TileJob.FUSED, 0)
+    if inside:
         store_i64(tiling, TileJob.A, a)
         store_i64(tiling, TileJob.HEIGHT, rows)
         store_i64(tiling, TileJob.FUSED, load_i64(args, Slot.SIGN))
         store_i64(tiling, TileJob.PARAMETERS, load_i64(args, Slot.PARAMETERS) + column * 16)
-        store_i64(tiling, TileJob.OUT, out)
+        store_i64(tiling, TileJob.OUT, load_i64(args, Slot.OUTPUT) + column)
         call(load_i64(args, Slot.TILE), tiling)
+    return rows if inside else 0
 
 
 def rescale_tile(

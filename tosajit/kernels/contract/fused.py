@@ -10,7 +10,7 @@ from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, scaled, switched
+from tosajit.kernels.contract.requant import Panel, Rescaling, put, scaled, switched
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.tile import TileLoops, loops
 from tosajit.kernels.sets.values import Register, Value
@@ -86,13 +86,14 @@ class Finish:
     panels: Sequence[Panel]
     out: Value
     offsets: Value
-    mask: Value
+    mask: Value | None
+    """None if columns are whole registers, as where the set stores no masks."""
 
     @classmethod
     def of(cls, v: Vectors, job: Record, panels: int, limits: Rescaling) -> Finish:
         """Load what is known from the arguments."""
         loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
-        mask = v.below(job[TileJob.COLUMNS])
+        mask = v.below(job[TileJob.COLUMNS]) if v.isa.masked else None
         return cls(v, limits, loaded, job[TileJob.OUT], job[TileJob.OFFSETS], mask)
 
     @property
@@ -112,4 +113,4 @@ class Finish:
         values = v.narrow_all(words, self.limits.low, self.limits.high)
         for row in range(len(totals) // panels):
             value = v.joined(values[row * panels : (row + 1) * panels])
-            v.store_part(value, self.out + v.loaded(offsets + 8 * row), self.mask)
+            put(v, value, self.out + v.loaded(offsets + 8 * row), self.mask)

@@ -150,6 +150,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "FUSED": False,
         "IN_REGISTERS": False,
         "SIGNED": isa.signed,
+        "MASKED": isa.masked,
         "reload_sum": SUMS.get(left, "load_f32"),
         "load_a": f"load_{left}",
         "store_a": f"store_{left}",

@@ -112,7 +112,7 @@ class _Walk:
         v, steps, a_row = self.v, self.operands.steps, self.operands.a_row
         groups = [a]
         while len(groups) < -(-self.body.rows // 3):
-            groups.append(groups[-1] + (a_row + a_row) + a_row)
+            groups.append(v.kept(groups[-1] + (a_row + a_row) + a_row))
         inner: Sequence[Value] = [*groups, *values]
         several = max(self.chains, v.steps_at_once(self.body.product.kind, self.body.panels))
         if several > 1:

@@ -61,6 +61,8 @@ class InstructionSet:
     """Registers of words that are best made bytes together."""
     signed: bool = False
     """Whether sums whose sign matters to their rounding are rescaled in registers, as others are."""
+    masked: bool = False
+    """Whether it stores the bytes of a mask in one instruction."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
     matrices: Matrices | None = None

@@ -203,6 +203,10 @@ class Vectors:
         """Hide from LLVM what a register or a number is, where it would combine it ahead of each use."""
         return register
 
+    def kept(self, where: Value) -> Value:
+        """Return an address that is best kept in a register, rather than made of others again and again."""
+        return where
+
     def fetch(self, where: Value) -> None:
         """Have a line of memory in the second-level cache soon; there need not be one at the address."""
         pointer = self.b.inttoptr(where.raw, I8.as_pointer())

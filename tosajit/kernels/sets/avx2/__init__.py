@@ -17,12 +17,13 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         lanes=8,
         heights=(1, 2, 4, 6),  # of two panels: 12 of the 16 registers accumulate
         panels=2,
-        rescaled=(1, 2, 4),  # what rescales needs registers too
+        rescaled=(1, 2, 4, 6),
         pixels=(8, 4),
         covers=(4,),
         latency=8,  # two units, of four or five cycles
         byte_dots=False,
         narrowed=4,
+        signed=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
     return with_floats(found)
