@@ -17,6 +17,7 @@ from llvmlite import ir
 from tosajit.kernels.contract.procedures import PROCEDURES
 from tosajit.kernels.sets.amx.vectors import Amx
 from tosajit.kernels.sets.avx2.vectors import Avx2
+from tosajit.kernels.sets.avx2_bytes.vectors import Avx2Bytes
 from tosajit.kernels.sets.avx512.vectors import Avx512
 from tosajit.kernels.sets.avxvnni.vectors import AvxVnni
 from tosajit.kernels.sets.cpus import named
@@ -28,6 +29,7 @@ from tosajit.kernels.sets.vectors import Vectors
 VECTORS: dict[str, type[Vectors]] = {
     "portable": Portable,
     "avx2": Avx2,
+    "avx2_bytes": Avx2Bytes,
     "avxvnni": AvxVnni,
     "avx512": Avx512,
     "amx": Amx,
@@ -37,6 +39,7 @@ VECTORS: dict[str, type[Vectors]] = {
 CPUS = {
     "portable": "x86-64",
     "avx2": "haswell",
+    "avx2_bytes": "haswell",
     "avxvnni": "alderlake",
     "avx512": "sapphirerapids",
     "amx": "sapphirerapids",

@@ -28,6 +28,7 @@ from tosajit.kernels.contract.structure import LEAST_BYTES
 from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
+from tosajit.kernels.sets.avx2_bytes import avx2_bytes
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
 from tosajit.kernels.sets.description import InstructionSet
@@ -49,6 +50,7 @@ SETS = [
         avx512(FEWER),
         avxvnni({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
+        avx2_bytes({"avx2", "fma"}),
         neon({"neon", "dotprod"}),
         neon({"neon", "dotprod", "i8mm"}),
         portable(()),

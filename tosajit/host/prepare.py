@@ -140,7 +140,11 @@ def _request(
         return reasons.ZERO_POINT
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return reasons.BATCH
-    chosen = set_for(isa, replace(found.geometry, in_strides=found.strides), found.depthwise)
+    weights = constants.get(group.reads[found.right.read].operand)
+    few = types == ("i8", "i8") and found.geometry.positions <= isa.few_rows and not found.batch
+    symmetric = few and weights is not None and bool((weights > -128).all())
+    shape = replace(found.geometry, in_strides=found.strides)
+    chosen = set_for(isa, shape, found.depthwise, symmetric)
     return Request(group, found, constants, points, chosen, number)
 
 

@@ -267,11 +267,14 @@ class Blocking:
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
 
 
-def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool) -> InstructionSet:
-    """Return the set that multiplies a shape: `isa`, or its vectors where these are faster or it has no more.
+def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bool = False) -> InstructionSet:
+    """Return the set that multiplies a shape: `isa`, or another of the CPU's where that is faster.
 
-    That is by the steps that both take; the numbers were measured on Sapphire Rapids.
+    `symmetric` weights are constant and none of them -128. Matrices or vectors is a matter of the steps that
+    both take; the numbers were measured on Sapphire Rapids.
     """
+    if isa.few and symmetric and not depthwise and shape.positions <= isa.few_rows:
+        return isa.few
     matrices = isa.matrices
     if matrices is None or depthwise or shape.element_bytes > 1:
         return matrices.vectors if matrices else isa

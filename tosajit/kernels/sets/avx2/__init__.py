@@ -26,7 +26,10 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         signed=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
-    return with_floats(found)
+    few = replace(
+        found, name="avx2_bytes", heights=(1, 2), rescaled=(1, 2), covers=(2,), block=2, byte_width=1
+    )
+    return replace(with_floats(found), few=few, few_rows=2)
 
 
 def with_floats(found: InstructionSet) -> InstructionSet:

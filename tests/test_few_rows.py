@@ -1,0 +1,54 @@
+"""Few rows of int8 on AVX2 meet weights that stay bytes, and the sums are exact to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tosajit as tj
+from tosajit import ops
+from tosajit.kernels.contract.blocking import set_for
+from tosajit.kernels.contract.geometry import Geometry
+from tosajit.kernels.sets.avx2 import NEEDS, avx2
+from tosajit.kernels.sets.registry import cpu
+
+
+def geometry(rows: int) -> Geometry:
+    """A product of so many rows."""
+    return Geometry((1, 1, 1, rows), (1, 1, 1, rows), 8, 16, (1, 1, 1))
+
+
+@pytest.mark.parametrize(("rows", "symmetric", "name"), [
+    (1, True, "avx2_bytes"),
+    (2, True, "avx2_bytes"),
+    (3, True, "avx2"),
+    (1, False, "avx2"),
+])  # fmt: skip
+def test_few_rows_of_symmetric_weights_stay_bytes(rows: int, symmetric: bool, name: str) -> None:
+    isa = avx2(NEEDS)
+    assert isa is not None
+    assert set_for(isa, geometry(rows), depthwise=False, symmetric=symmetric).name == name
+
+
+@pytest.mark.skipif(not cpu().features >= NEEDS, reason="this machine has no AVX2")
+@pytest.mark.parametrize("least", [-127, -128])
+@pytest.mark.parametrize("zero", [-128, 3])
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"), [(1, 1, 1), (1, 7, 17), (2, 129, 33), (1, 500, 10), (3, 8, 9)]
+)
+def test_sums_of_extreme_bytes_are_exact(
+    rows: int, depth: int, columns: int, zero: int, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "haswell")
+    random = np.random.default_rng(depth)
+    weights = random.choice(np.array([least, 127, 0, 5], np.int8), (columns, 1, 1, depth))
+    weights.flat[0] = least
+    image = random.choice(np.array([-128, 127, -127, 1], np.int8), (1, 1, rows, depth))
+    bias = np.arange(columns, dtype=np.int32)
+    points = np.array([zero], np.int8), np.zeros(1, np.int8)
+    graph = tj.trace(lambda x: ops.conv2d(x, weights, bias, *points), image)
+    found = tj.compile(graph, generic="never")(image)
+    sums = (image.reshape(rows, depth).astype(np.int64) - zero) @ weights.reshape(columns, depth).T.astype(
+        np.int64
+    )
+    np.testing.assert_array_equal(np.reshape(found, (rows, columns)), sums + bias)
