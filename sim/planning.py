@@ -12,8 +12,8 @@ from itertools import product
 from math import inf, prod
 from typing import NamedTuple
 
+from sim.cost.ethos.stages import scales
 from sim.cost.prices import Prices
-from sim.cost.reach import scales
 from sim.cost.sites import sites_of
 from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Rates, SectionModel
@@ -235,21 +235,15 @@ class _Group:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""
         rates = self.figures.rates
         work = self.figures.costs.work(self.nest, tile, sites_of(self.found, boxed))
-        near = stream = 0
-        outside: dict[Home, list[tuple[int, int]]] = {}
+        places: dict[Home, list[tuple[int, int]]] = {}
         for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
-            size = operand.stored(size)
-            if boxed[number] or operand.place == "scratchpad":
-                near, stream = near + size, max(stream, size)
-            elif size:
-                outside.setdefault(operand.place, []).append((size, number))
+            if size := operand.stored(size):
+                places.setdefault("scratchpad" if boxed[number] else operand.place, []).append((size, number))
+        alone, _ = rates.alone(work, places, self.of_channels)
+        sizes = {place: sum(size for size, _ in some) for place, some in places.items()}
+        busy = {home: far.asked(places[home]) for home, far in rates.far.items() if home in places}
+        near = sizes.get("scratchpad", 0)
         by_near = cycles_of(near, rates.pad)
-        latency = 0 if work.has_latencies else rates.pad_latency
-        alone = max(by_near, cycles_of(stream, rates.port)) + latency if near else 0
-        alone, busy, sizes = max(work.cycles, alone), dict[Home, int](), dict[Home, int]()
-        for home, some in outside.items():
-            time, busy[home] = rates.far[home].reached(some, self.of_channels, work.has_latencies)
-            alone, sizes[home] = max(alone, time), sum(size for size, _ in some)
         return _Work(
             work.unit,
             alone,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from sim.cost.geometry import by_nest, roles_of
+from sim.cost.geometry import by_nest
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 
@@ -61,18 +61,6 @@ class Reach:
         if self.indirect:
             return min(size * max(1, burst // max(run, 1)), self.bytes)
         return size if run >= burst or size < burst else size * burst // run
-
-
-@by_nest
-def scales(nest: Nest) -> frozenset[int]:
-    """Reads of a contraction that have a number for each output channel, such as biases and multipliers."""
-    roles = roles_of(nest)
-    if nest.verb != "contract" or roles is None:
-        return frozenset()
-    columns = set(roles.filters)
-    moved = [{axis for axis, step in enumerate(reach.steps) if step} for reach in reaches(nest)]
-    reads = range(len(nest.reads))
-    return frozenset(number for number in reads if moved[number] and moved[number] <= columns)
 
 
 @by_nest

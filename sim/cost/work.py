@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Unit = Literal["array", "vector", "reduction", "dma"]
+
+
+class Command(NamedTuple):
+    """A part of a tile's work, which waits for memories by itself."""
+
+    cycles: int
+    accesses: frozenset[int]
+    """Those of the nest that it uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +34,10 @@ class Work:
     detail: tuple[tuple[str, int], ...] = ()
     """Parts of the estimate worth showing, such as `mac_cycles` and `output_cycles`."""
     ahead: int = 0
-    """Cycles that a table takes to come, while the last pass of the section in front is at work."""
-    last: int = 0
-    """Cycles of the last pass, if there are several."""
+    """Cycles that a table takes to come, while the last command in front is at work."""
+    hides: int = 0
+    """Cycles of the last command in which tables of what follows come."""
     has_latencies: bool = False
     """Whether the cycles have the latencies of the memories in them."""
+    commands: tuple[Command, ...] = ()
+    """What is done one after another, each with accesses of its own, if it is more than one command."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Protocol
 
+from sim.cost.ethos.stages import scales
 from sim.cost.pages import streamed_rate
-from sim.cost.reach import scales
 from sim.cost.sites import Sites, sites_of
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
@@ -74,18 +75,22 @@ class Far:
             far_rate(machine, scales=True),
         )
 
-    def reached(self, sizes: Sizes, scales: Container[int], has_latencies: bool) -> tuple[int, int]:
-        """Cycles of a tile that uses so much where it is, and of the memory; `scales` come by themselves.
+    def reached(self, sizes: Sizes, scales: Container[int], has_latencies: bool) -> int:
+        """Cycles of work that uses so much where it is; `scales` come by themselves.
 
         The work may have the latencies of the off-chip memory in it.
         """
-        data = cycles_of(sum(size for size, _ in sizes), self.rate)
+        data = self.asked(sizes)
         slow = max(
             (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
         )
         factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
         latency = 0 if has_latencies and self.state == OFFCHIP else self.transfers.read_latency
-        return max(data, slow, factors) + latency, data
+        return max(data, slow, factors) + latency
+
+    def asked(self, sizes: Sizes) -> int:
+        """Cycles of the memory for so much."""
+        return cycles_of(sum(size for size, _ in sizes), self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,43 @@ class Rates:
             min(machine.dma.channels, 2),
             STORE if machine.dma.channels > 1 else LOAD,
         )
+
+    def alone(
+        self, work: Work, sizes: Mapping[Home, Sizes], scales: Container[int]
+    ) -> tuple[int, int | None]:
+        """Cycles of a tile when nothing else uses the memories, and the largest access that it waits for.
+
+        Commands that it consists of wait one by one, each for what it uses itself.
+        """
+        if not work.commands:
+            return self._waited(work.cycles, work, sizes, scales)
+        total, most, cause = 0, 0, None
+        for command in work.commands:
+            mine = {
+                place: [one for one in some if one[1] in command.accesses] for place, some in sizes.items()
+            }
+            time, number = self._waited(command.cycles, work, mine, scales)
+            total += time
+            if time - command.cycles > most:
+                most, cause = time - command.cycles, number
+        return total, cause
+
+    def _waited(
+        self, cycles: int, work: Work, sizes: Mapping[Home, Sizes], scales: Container[int]
+    ) -> tuple[int, int | None]:
+        slowest, number = cycles, None
+        for place, some in sizes.items():
+            if not some:
+                continue
+            if place == "scratchpad":
+                stream = max(cycles_of(size, self.port) for size, _ in some)
+                time = max(cycles_of(sum(size for size, _ in some), self.pad), stream)
+                time += 0 if work.has_latencies else self.pad_latency
+            else:
+                time = self.far[place].reached(some, scales, work.has_latencies)
+            if time > slowest:
+                slowest, number = time, max(some)[1]
+        return slowest, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +248,10 @@ class SectionModel:
         self._places()
         self.computes: dict[Classes, Computed] = {}
         first = costs.work(nest, self.tiles.extents(self.tiles.first), self.sites)
-        self.unit_name, self.ahead, self.last = first.unit, first.ahead, first.last
+        self.unit_name, self.ahead = first.unit, first.ahead
+        tiles = 1 if first.commands else prod(loop.count for loop in section.loops)
+        self.hides = first.hides * tiles
+        """Cycles at its end in which tables of what follows come."""
         self.unit = UNITS[self.unit_name]
         channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
         self.tracks = (channels[0] if self.unit == LOAD else self.unit_name, *channels)
@@ -355,29 +400,17 @@ class SectionModel:
             if size:
                 there = sizes.setdefault(self.place(number), [])
                 there.append((self.operands[number].stored(size), number))
-        reached = [
-            self._reached(far, sizes[place], work.has_latencies)
+        alone, waited = rates.alone(work, sizes, self.scales)
+        cause = FILL if waited is None else self._cause([(0, waited)])
+        asked = [
+            Asked(far.state, far.asked(sizes[place]), self._cause(sizes[place]))
             for place, far in rates.far.items()
             if place in sizes
         ]
         if near := sizes.get("scratchpad"):
             pad = cycles_of(sum(size for size, _ in near), rates.pad)
-            stream = max(cycles_of(size, rates.port) for size, _ in near)
-            reached.append(
-                (
-                    max(pad, stream) + (0 if work.has_latencies else rates.pad_latency),
-                    Asked(PAD, pad, self._cause(near)),
-                )
-            )
-        slowest = max((time for time, _ in reached), default=0)
-        cause = next((asked.cause for time, asked in reached if time == slowest), FILL)
-        asked = tuple(asked for _, asked in reached if asked.cycles)
-        return Computed(work.cycles, work.fill, max(work.cycles, slowest), cause, asked)
-
-    def _reached(self, far: Far, sizes: Sizes, has_latencies: bool) -> tuple[int, Asked]:
-        """What a tile takes for what it uses where it is: if it is alone, and of the memory."""
-        alone, data = far.reached(sizes, self.scales, has_latencies)
-        return alone, Asked(far.state, data, self._cause(sizes))
+            asked.append(Asked(PAD, pad, self._cause(near)))
+        return Computed(work.cycles, work.fill, alone, cause, tuple(one for one in asked if one.cycles))
 
     def _cause(self, sizes: Sizes) -> int:
         """What a tile waits for that waits for a memory: the access with the most bytes."""

@@ -39,12 +39,6 @@ class Last:
     computed: int
     """When its first tile started."""
 
-    @property
-    def began(self) -> int:
-        """When its last pass started: tables of what follows come from then on."""
-        last = self.model.last
-        return max(self.computed, self.body.ended - last) if last else self.computed
-
 
 @dataclass(slots=True)
 class First:
@@ -137,9 +131,9 @@ class Run:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
         issued = self.launch if self.last is None else self.last.body.started
-        began = self.launch if self.last is None else self.last.began
+        began = self.launch if self.last is None else self.last.body.ended - self.last.model.hides
         state[SINCE] = first.since
-        state[DEPEND] = max(self._depends(model), issued, began + model.ahead)
+        state[DEPEND] = max(self._depends(model), issued, began + model.ahead if model.ahead else 0)
         for number, slot in enumerate(model.loads):
             state[slot.ready] = first.filled[number]
             for copy, (low, high) in enumerate(slot.ranges[1:], 1):

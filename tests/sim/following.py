@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil, prod
 
-from sim.cost.reach import scales
+from sim.cost.ethos.stages import scales
 from sim.cost.sites import sites_of
 from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine

@@ -18,6 +18,7 @@ from tosajit.tracing.tensor import Tensor
 U55 = "ethos-u55-128/high-end-embedded/shared-sram"
 LARGER = "ethos-u55-256/high-end-embedded/sram-only"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
+DEDICATED = "ethos-u65-256/high-end/dedicated-sram-384kb"
 ENTRIES = np.arange(-128, 128, dtype=np.int8)
 SMALL, LARGE = (1, 16, 16, 16), (1, 32, 32, 16)
 
@@ -142,3 +143,48 @@ def test_copies_are_poolings_of_single_elements() -> None:
 
     graph = tj.trace(network, *(tj.Value(name, tj.INT8, (1, 14, 14, 16)) for name in "xy"))
     assert tj.simulate(graph, U55).busy["vector"] == 8992
+
+
+@pytest.mark.parametrize(("multiplied", "least", "most"), [(False, 0, 0), (True, 520, 568)])
+def test_what_hides_a_table_has_its_maps_where_they_live(multiplied: bool, least: int, most: int) -> None:
+    """As Vela 5.2.0 has it: behind a pooling of elements in DRAM a table of the U65 comes unseen."""
+
+    def network(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        if not multiplied:
+            return ops.table(x, ENTRIES), ops.table(y, ENTRIES)
+        wide = ops.rescale(x, multiplier=1 << 30, shift=30, dtype=tj.INT32)
+        return ops.rescale(ops.mul(wide, wide), multiplier=1 << 30, shift=37, dtype=tj.INT8), ops.table(
+            y, ENTRIES
+        )
+
+    x, y = tj.Value("x", tj.INT8, (1, 12)), tj.Value("y", tj.INT8, (16,))
+    _, second = tj.simulate(tj.trace(network, x, y), DEDICATED).operators
+    assert least <= second.cycles.get("dependency", 0) <= most
+
+
+def dense(x: Tensor, *behind: Tensor) -> Tensor:
+    """A layer whose weights take long to come, and additions behind it."""
+    weights = np.random.default_rng(1).integers(-127, 128, (16, 1, 1, 64), np.int8)
+    total = ops.conv2d(x, ops.const(weights), ops.const(np.zeros(1, np.int32)))
+    found = ops.rescale(total, multiplier=1 << 30, shift=40, dtype=tj.INT8)
+    for other in behind:
+        one, two = (ops.rescale(v, multiplier=1 << 30, shift=30, dtype=tj.INT32) for v in (found, other))
+        found = ops.rescale(ops.add(one, two), multiplier=1 << 30, shift=31, dtype=tj.INT8)
+    return found
+
+
+def test_a_table_does_not_come_while_weights_do() -> None:
+    """The layer in front waits for its weights, and they have the port that the table comes by."""
+    x, y = tj.Value("x", tj.INT8, (1, 1, 1, 64)), tj.Value("y", tj.INT8, (64,))
+    graph = tj.trace(lambda x, y: (dense(x), ops.table(y, ENTRIES)), x, y)
+    first, second = tj.simulate(graph, U55).operators
+    assert first.cycles["weights"] > 320
+    assert second.cycles["dependency"] == 320 - first.cycles["compute"] - first.cycles["fill"]
+
+
+def test_passes_behind_a_layer_do_not_hide_its_weights() -> None:
+    x, y = tj.Value("x", tj.INT8, (1, 1, 1, 64)), tj.Value("y", tj.INT8, (1, 1, 1, 16))
+    alone, more = tj.trace(dense, x), tj.trace(dense, x, y)
+    one, two = (tj.simulate(graph, U55).operators for graph in (alone, more))
+    assert len(one) == len(two) == 1
+    assert two[0].total - one[0].total == 24

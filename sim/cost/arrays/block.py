@@ -35,6 +35,7 @@ class BlockCosts(ArrayCosts[Core]):
             cycles=found.cycles * times,
             fill=found.fill * times,
             detail=(*found.detail, ("passes", times)),
+            commands=tuple(one._replace(cycles=one.cycles * times) for one in found.commands),
         )
 
     def other(self, hardware: Core, nest: Nest, tile: Extents, sites: Sites) -> Work | None:

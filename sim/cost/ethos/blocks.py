@@ -27,6 +27,7 @@ from sim.cost.ethos.passes import (
     chain_length,
     chain_rate,
     chains,
+    commands,
     integer,
     pooled,
     table_cycles,
@@ -35,10 +36,10 @@ from sim.cost.ethos.passes import (
     where,
 )
 from sim.cost.ethos.passes import work as pass_work
-from sim.cost.ethos.stages import Stage, stages_of
+from sim.cost.ethos.stages import Stage, scales, stages_of
 from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.reach import Reach, reaches, scales
+from sim.cost.reach import Reach, reaches
 from sim.cost.sites import Site, Sites
 from sim.cost.work import Work
 from tiling.expr import BYTES
@@ -53,9 +54,11 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     sites = where(nest, sites)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape, sites)
-    before, _, _ = chains(core, stages.before, tile)
-    after, _, last = chains(core, stages.after, tile, behind, cycles.total * repeats)
-    passes = before + after + transposed(hardware, memory, nest, tile)
+    hides = _hides(core, nest, shape, cycles.total * repeats)
+    before = chains(core, stages.before, tile)
+    after = chains(core, stages.after, tile, behind, hides)
+    turned = transposed(hardware, memory, nest, tile)
+    passes = sum(one.cycles for one in (*before, *after)) + turned
     macs = shape.macs if nest.verb == "contract" else 0
     skipped = skipped_macs(shape) if layer.pruned and layer.sparse else 0
     return Work(
@@ -77,8 +80,9 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
             *((("skipped_macs", skipped),) if skipped else ()),
         ),
         table_cycles(core, stages.before[0]) if stages.before else 0,
-        last if before or after else 0,
+        after[-1].hides if after else hides,
         has_latencies=True,
+        commands=commands(nest, turned, before, cycles.total * repeats, after),
     )
 
 
@@ -144,6 +148,14 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     )
     cycles = layer_cycles(hardware, layer, choice, maps, chained)
     return Primary(layer, choice, cycles, repeats, behind)
+
+
+def _hides(core: Core, nest: Nest, shape: Geometry, cycles: int) -> int:
+    """In which of its cycles tables of what follows come: all, as if maps were where they live."""
+    if core.home is core.memory:
+        return cycles
+    found = _primary(core, nest, shape, (Site(far=True),) * len(nest.accesses))
+    return found.cycles.total * found.repeats
 
 
 def _cores(hardware: Part55 | Part85) -> int:

@@ -13,7 +13,7 @@ from sim.cost.ethos.stages import NARROW, Stage, stages_of
 from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
 from sim.cost.sites import NEAR, Site, Sites
-from sim.cost.work import Work
+from sim.cost.work import Command, Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
 from tiling.expr import BYTES, Expr
@@ -36,6 +36,8 @@ class Core(NamedTuple):
     """Of the memory that biases and scales are in where weights are copied."""
     constants: tuple[float | None, int]
     """Bytes a cycle and latency of the memory that tables are in."""
+    home: Memory
+    """The memory in which maps live, where Vela sees them when it says what transfers a command hides."""
 
     @staticmethod
     def of(array: Block, machine: Machine) -> Core:
@@ -50,7 +52,9 @@ class Core(NamedTuple):
         # The U55 and U65 take biases and scales from where weights live, copied or not.
         lasting = isinstance(hardware, Part55) and mode.direct and mode.weights == "offchip"
         bias = off.read_latency_cycles if lasting else pad.read_latency_cycles
-        return Core(hardware, Memory(*figures), far, bias, constants)
+        near = Memory(*figures)
+        home = near if mode.activations == "scratchpad" else far
+        return Core(hardware, near, far, bias, constants, home)
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
@@ -69,8 +73,9 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         return None
     hardware, memory = core.hardware, core.memory
     stages = stages_of(nest).after
-    cycles, counts, last = chains(core, stages, tile)
-    cycles += transposed(hardware, memory, nest, tile)
+    passes = chains(core, stages, tile)
+    turned = transposed(hardware, memory, nest, tile)
+    cycles = sum(one.cycles for one in passes) + turned
     operations = sum(points(stage, tile) * stage.times for stage in stages)
     return Work(
         "vector",
@@ -82,10 +87,11 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
             0 if number in tables(nest) else reach.spread(tile, core.at(site).memory.burst)
             for number, (reach, site) in enumerate(zip(reaches(nest), where(nest, sites), strict=False))
         ),
-        (("passes", counts),),
+        (("passes", len(passes)),),
         table_cycles(core, stages[0]) if stages else 0,
-        last if counts > 1 else 0,
+        passes[-1].hides if passes else 0,
         has_latencies=True,
+        commands=commands(nest, turned, (), None, passes),
     )
 
 
@@ -151,25 +157,60 @@ def table_cycles(core: Core, stage: Stage) -> int:
     return max(size, latency + (0 if rate is None else int(size / rate)))
 
 
+class Pass(NamedTuple):
+    """A pass over the points of some stages, with the reads that are their operands."""
+
+    cycles: int
+    reads: frozenset[int]
+    hides: int
+    """Cycles in which a table of the next pass comes."""
+
+
 def chains(
     core: Core, stages: Sequence[Stage], tile: Sequence[int], chained: int = 0, before: int | None = None
-) -> tuple[int, int, int]:
-    """Cycles of stages one after the other, passes, and cycles of the last; `chained` are another pass's.
+) -> list[Pass]:
+    """The passes of stages one after the other; `chained` are another pass's.
 
-    A table is loaded while the pass in front works, which takes `before`; None: that is another nest's.
+    A table is loaded while the pass in front works, which hides `before` of it; None: that is another nest's.
     """
-    hardware, memory = core.hardware, core.memory
-    total, count, place = 0, 0, chained
+    made, place = list[Pass](), chained
     while place < len(stages):
-        length = 1 if isinstance(hardware, Part55) else chain_length(stages[place:], CHAIN)
-        if before is not None:
-            total += max(table_cycles(core, stages[place]) - before, 0)
-        if isinstance(hardware, Part55):
-            before = _single(hardware, memory, stages[place], tile)
-        else:
-            before = _chained(hardware, memory, stages[place : place + length], tile)
-        total, place, count = total + before, place + length, count + 1
-    return total, count, before or 0
+        length = 1 if isinstance(core.hardware, Part55) else chain_length(stages[place:], CHAIN)
+        some = stages[place : place + length]
+        waiting = 0 if before is None else max(table_cycles(core, some[0]) - before, 0)
+        cycles = before = _pass(core.hardware, core.memory, some, tile)
+        if core.home is not core.memory:
+            before = _pass(core.hardware, core.home, some, tile)
+        reads = frozenset(one.read for stage in some for one in stage.operands if one.read is not None)
+        made.append(Pass(waiting + cycles, reads, before))
+        place += length
+    return made
+
+
+def _pass(hardware: Part55 | Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
+    if isinstance(hardware, Part85):
+        return _chained(hardware, memory, stages, tile)
+    return _single(hardware, memory, stages[0], tile)
+
+
+def commands(
+    nest: Nest, turned: int, before: Sequence[Pass], primary: int | None, after: Sequence[Pass]
+) -> tuple[Command, ...]:
+    """Passes and the work between them as commands: what no other reads is for the longest one."""
+    found = [*before, *(() if primary is None else (Pass(primary, frozenset(), 0),)), *after]
+    if len(found) < 2:
+        return ()
+    main = len(before) if primary is not None else max(range(len(found)), key=lambda n: found[n].cycles)
+    mine, taken = list[set[int]](), set[int]()
+    for one in found:
+        mine.append(set(one.reads) - taken)
+        taken |= one.reads
+    reads = len(nest.reads)
+    mine[main] |= set(range(reads)) - taken
+    mine[-1] |= set(range(reads, reads + len(nest.writes)))
+    waiting = [one.cycles for one in found]
+    waiting[-1] += turned
+    return tuple(Command(cycles, frozenset(some)) for cycles, some in zip(waiting, mine, strict=True))
 
 
 def chain_length(stages: Sequence[Stage], limit: int) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sim.cost.geometry import by_nest, roles_of
+from sim.cost.reach import reaches
 from tiling.contraction import unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
@@ -82,6 +83,22 @@ def stages_of(nest: Nest) -> Stages:
         )
     first = before + (primary is not None)
     return Stages(tuple(finder.stages[:before]), primary, tuple(finder.stages[first:]))
+
+
+@by_nest
+def scales(nest: Nest) -> frozenset[int]:
+    """Reads of a contraction that come packed for each output channel: biases, multipliers and shifts.
+
+    Operands of stages that are as long are none.
+    """
+    roles = roles_of(nest)
+    if nest.verb != "contract" or roles is None:
+        return frozenset()
+    columns, found = set(roles.filters), stages_of(nest)
+    moved = [{axis for axis, step in enumerate(reach.steps) if step} for reach in reaches(nest)]
+    taken = {source.read for stage in (*found.before, *found.after) for source in stage.operands}
+    reads = (number for number in range(len(nest.reads)) if number not in taken)
+    return frozenset(number for number in reads if moved[number] and moved[number] <= columns)
 
 
 class _Finder:
