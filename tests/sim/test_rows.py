@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cost.arrays.row_stationary import BUS, Layer, best, layer_of, mappings, passes
+from sim.cost.arrays.passes import BUS, Layer, best, mappings, passes
+from sim.cost.arrays.row_stationary import layer_of
 from sim.cost.geometry import geometry
 from sim.machine.arrays import RowStationary
 from tests.sim.nests import convolution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim import machine
-from sim.cost.arrays.row_stationary import WORD, Layer, Mapping, Passes, passes
+from sim.cost.arrays.passes import WORD, Layer, Mapping, Passes, passes
 from sim.machine.arrays import RowStationary
 from validating.facts import Facts, rows
 from validating.figures import Figure, Table
