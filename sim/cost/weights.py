@@ -31,7 +31,7 @@ ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
 LARGEST_QUOTIENT = 31
 IMPOSSIBLE = 1 << 20
-PHASES = "phases"
+PHASES, TILES = "phases", "tiles"
 
 
 _sizes: dict[tuple[int, bool, str, int], int] = {}
@@ -44,6 +44,8 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
         return _packed_sizes(nests, constants, machine)
     if family == PHASES:
         return _in_phases(nests, constants) | _packed_sizes(nests, constants, machine)
+    if family.startswith(TILES):
+        return _in_tiles(nests, constants, *map(int, family.split()[1:]))
     found = {}
     for nest in nests:
         roles = roles_of(nest) if nest.verb == "contract" else None
@@ -80,7 +82,7 @@ def _packed(array: Array) -> int:
 
 
 def coding(machine: Machine) -> str:
-    """How a machine stores weights: as the `u55` or the `u85` does, in `phases`, or empty for as they are."""
+    """How a machine stores weights: as the `u55` or `u85` does, in `phases`, in `tiles`, or as they are."""
     array = machine.array
     if array is None:
         return ""  # a machine without an array codes nothing
@@ -98,6 +100,23 @@ def _in_phases(nests: Sequence[Nest], constants: Mapping[str, Array]) -> dict[st
         if name in constants:
             whole = prod(_up(size, step) for size, step in zip(one.kernel, one.stride, strict=True))
             found[name] = constants[name].nbytes // prod(one.kernel) * whole
+    return found
+
+
+def _in_tiles(
+    nests: Sequence[Nest], constants: Mapping[str, Array], rows: int, columns: int
+) -> dict[str, int]:
+    """Sizes of weights in whole tiles of products × filters, but of those of depthwise convolutions."""
+    found = {}
+    for nest in nests:
+        one = geometry(nest, nest.extents) if nest.verb == "contract" else None
+        if one is None or one.weights is None or one.kind == "depthwise":
+            continue
+        access = nest.reads[one.weights]
+        if access.operand in constants:
+            window = prod(one.kernel) * one.in_channels
+            tiles = one.groups * _up(window, rows) * _up(one.columns, columns)
+            found[access.operand] = tiles * BYTES[access.type]
     return found
 
 

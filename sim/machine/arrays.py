@@ -78,7 +78,7 @@ class MacArray(Part):
 
     @property
     def weight_layout(self) -> str:
-        """How weights are stored where they are not coded: in `phases` of strides, or as they are (empty)."""
+        """How weights are stored where they are not coded: in `phases`, in `tiles`, or as they are."""
         return ""
 
     def describe(self) -> str:
@@ -121,8 +121,15 @@ class Systolic(MacArray):
     """Whether the operands that stay are loaded while the array works with those before them."""
     packed_depthwise: bool = False
     """Whether products of a single filter, as channels of a depthwise convolution are, share the array."""
+    whole_tiles: bool = False
+    """Whether weights are stored, and come, as whole tiles of rows × columns."""
     rates: Rates = BYTES_ONLY
     """Products a cycle by operand types, a factor of the full rate: `8x8`, `8x4`, `16x8`, `fp16`, …"""
+
+    @property
+    def weight_layout(self) -> str:
+        """How weights are stored."""
+        return f"tiles {self.rows} {self.columns}" if self.whole_tiles else ""
 
     def describe(self) -> str:
         """The array in a few words."""
@@ -147,6 +154,11 @@ class Systolic(MacArray):
             self.packed_depthwise and self.dataflow != "weight",
             "array.packed_depthwise",
             "only rows of weights can belong to several channels; set it to false, or dataflow to weight",
+        )
+        yield (
+            self.whole_tiles and self.dataflow != "weight",
+            "array.whole_tiles",
+            "only an array whose weights stay takes them in tiles; set it to false, or dataflow to weight",
         )
 
 
@@ -224,6 +236,11 @@ class RowStationary(MacArray):
     filter_words: Words = 224
     input_words: Words = 12
     sum_words: Words = 24
+    mapping: Literal["time", "offchip"] = "time"
+    """What mappings are chosen for: the time of each tile, or few words of the off-chip memory."""
+    map_banks: Annotated[int, count("a buffer has", 1 << 16, 25, "banks")] = 25
+    """Banks of the global buffer that hold inputs or sums, where mappings spare the off-chip memory."""
+    bank_bytes: Annotated[int, count("a bank has", 1 << 30, 4096, "bytes")] = 4096
     rates: Rates = BYTES_ONLY
 
     def describe(self) -> str:

@@ -114,6 +114,7 @@ def _tpu_v1() -> Machine:
             columns=256,
             dataflow="weight",
             weight_preload=True,
+            whole_tiles=True,
             rates={"8x8": 1.0, "8x4": 1.0, "16x8": 0.5, "16x16": 0.25},
         ),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=256),
@@ -133,6 +134,7 @@ def _tpu_v1() -> Machine:
             "dma": ASSUMED,
             "array.rows": f"{paper}, section 2",
             "array.columns": f"{paper}, section 2",
+            "array.whole_tiles": f"{paper}, section 7: 600 × 600 weights take nine tiles of 256 × 256",
             "array.weight_preload": f"{paper}, section 2: a second tile of weights hides loads",
             "array.rates": f"{paper}, section 2: half for 16 × 8, a quarter for 16 × 16; 8x4 assumed",
             "vector.lanes": f"{paper}, section 2: 256 values a cycle; i64 assumed",
@@ -149,7 +151,7 @@ def _eyeriss_v1() -> Machine:
     energy, energies = scaled(108 * KIB, 65, 1.0, MAC_16)
     word = energy.picojoules_per_mac
     relative = "Chen et al., Eyeriss, ISCA 2016: of a 16-bit word, relative to a product:"
-    lanes = {"bool": 4, "i8": 4, "i16": 4, "i32": 2, "i64": 1}
+    lanes = {"bool": 4, "i8": 4, "i16": 4, "i32": 4, "i64": 1}
     return Machine(
         name="eyeriss-v1",
         description="Eyeriss v1: 12 × 14 elements of 16 bits, row stationary, 65 nm",
@@ -161,7 +163,7 @@ def _eyeriss_v1() -> Machine:
             burst_bytes=64,
         ),
         scratchpad=Scratchpad(
-            bytes=108 * KIB, banks=27, ports=1, bytes_per_cycle=8, burst_bytes=8, alignment_bytes=8
+            bytes=108 * KIB, banks=27, ports=3, bytes_per_cycle=48, burst_bytes=8, alignment_bytes=8
         ),
         dma=Dma(channels=2, setup_cycles=0, outstanding_requests=8),
         array=RowStationary(
@@ -170,6 +172,7 @@ def _eyeriss_v1() -> Machine:
             filter_words=224,
             input_words=12,
             sum_words=24,
+            mapping="offchip",
             rates={"8x8": 1.0, "8x4": 1.0, "16x8": 1.0, "16x16": 1.0},
         ),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=4),
@@ -196,7 +199,8 @@ def _eyeriss_v1() -> Machine:
             "offchip.write_latency_cycles": ASSUMED,
             "scratchpad.bytes": f"{paper}: global buffer of 108 KiB",
             "scratchpad.banks": f"{paper}: 25 banks of 512 × 64 bits; those of the 8 KiB for filters assumed",
-            "scratchpad.bytes_per_cycle": f"{paper}: rows of 64 bits; one a cycle assumed",
+            "scratchpad.ports": "assumed: filters, inputs, sums",
+            "scratchpad.bytes_per_cycle": f"{paper}: 64 bits a cycle; of each port, both ways, assumed",
             "scratchpad.burst_bytes": f"{paper}: rows of 64 bits",
             "scratchpad.alignment_bytes": f"{paper}: rows of 64 bits",
             "dma.channels": ASSUMED,
@@ -205,6 +209,9 @@ def _eyeriss_v1() -> Machine:
             "array.filter_words": f"{paper}: 224 words a scratchpad of filters",
             "array.input_words": f"{paper}: 12 words a scratchpad of inputs",
             "array.sum_words": f"{paper}: 24 words a scratchpad of sums",
+            "array.mapping": f"{paper}: for energy, most of which is DRAM's; rule found with its table VI",
+            "array.map_banks": f"{paper}: 25 banks, each for inputs or for sums",
+            "array.bank_bytes": f"{paper}: banks of 512 × 64 bits",
             "array.rates": f"{paper}: a 16-bit product a cycle; narrower ones take as long",
             "vector.lanes": "assumed: a row of the buffer a cycle; the chip has only a rectifier",
             "vector.table_lookups_per_cycle": ASSUMED,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import ceil
+from fractions import Fraction
+from math import ceil, prod
 from pathlib import Path
 from random import Random
 
@@ -13,8 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.cost.arrays.passes import BUS, Layer, best, mappings, passes
+from sim import machine
+from sim.cost.arrays.passes import BUS, Layer, best, cycles, mappings, passes, strips
 from sim.cost.arrays.row_stationary import layer_of
+from sim.cost.arrays.sparing import sparing
+from sim.cost.costs import Costs
 from sim.cost.geometry import geometry
 from sim.machine.arrays import RowStationary
 from tests.sim.nests import convolution
@@ -44,28 +48,48 @@ layers = st.builds(
 )
 
 
+def published(name: str) -> list[dict[str, str]]:
+    with (Path(__file__).parent.parent / "data" / "npu" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
 def measured() -> dict[str, float]:
-    path = Path(__file__).parent.parent / "data" / "npu" / "silicon.csv"
-    with path.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["device"].startswith("Eyeriss")]
+    rows = [row for row in published("silicon") if row["device"].startswith("Eyeriss")]
     return {row["model"].split()[-1]: float(row["value"]) for row in rows}
 
 
 @pytest.mark.parametrize("name", ALEXNET)
 def test_layers_take_what_the_chip_takes(name: str) -> None:
     found = best(ARRAY, BUFFER, ALEXNET[name][0])
-    assert 1e3 * found.total / CLOCK == pytest.approx(measured()[name], rel=0.1)
+    assert 1e3 * cycles(found) / CLOCK == pytest.approx(measured()[name], rel=0.1)
 
 
 @pytest.mark.parametrize("name", ALEXNET)
 def test_as_many_elements_work_as_on_the_chip(name: str) -> None:
     layer, active = ALEXNET[name]
-    assert best(ARRAY, BUFFER, layer).active == active
+    assert best(ARRAY, BUFFER, layer)[0].active == active
+
+
+@pytest.mark.parametrize("name", ALEXNET)
+def test_the_rule_found_with_vgg_16_maps_alexnet_as_the_chip_does(name: str) -> None:
+    layer, active = ALEXNET[name]
+    done = strips(layer, sparing(ARRAY, layer))
+    assert done[0].active == active
+    assert 1e3 * cycles(done) / CLOCK == pytest.approx(measured()[name], rel=0.1)
+
+
+@pytest.mark.parametrize("fact", published("eyeriss_vgg16"), ids=lambda fact: fact["layer"])
+def test_maps_of_vgg_16_take_what_the_chip_takes(fact: dict[str, str]) -> None:
+    size = int(fact["size"])
+    layer = Layer(1, 3, int(fact["filters"]), int(fact["channels"]), size, size, (3, 3), 1, size + 2)
+    done = strips(layer, sparing(ARRAY, layer))
+    assert done[0].active == int(fact["active"])
+    assert 1e3 * cycles(done) / CLOCK == pytest.approx(float(fact["processing_ms"]), rel=0.15)
 
 
 @given(layers)
 def test_mappings_fit_the_array_and_its_scratchpads(layer: Layer) -> None:
-    for one in mappings(ARRAY, layer, BUFFER):
+    for one in (*mappings(ARRAY, layer, BUFFER), sparing(ARRAY, layer)):
         assert passes(layer, one).active <= ARRAY.rows * ARRAY.columns
         assert one.q * one.taps <= ARRAY.input_words
         assert one.p * one.q * one.taps <= ARRAY.filter_words
@@ -74,12 +98,31 @@ def test_mappings_fit_the_array_and_its_scratchpads(layer: Layer) -> None:
 
 @given(layers)
 def test_no_layer_takes_less_than_its_products_and_its_sums(layer: Layer) -> None:
-    found = best(ARRAY, BUFFER, layer)
     kernel = layer.kernel[0] * layer.kernel[1]
     outputs = layer.groups * layer.images * layer.filters * layer.height * layer.width
-    assert found.total * ARRAY.rows * ARRAY.columns >= outputs * layer.channels * kernel
-    assert found.total * BUS >= outputs
-    assert found.total >= found.number * ceil(found.filter_words / BUS)
+    for done in (best(ARRAY, BUFFER, layer), strips(layer, sparing(ARRAY, layer))):
+        assert cycles(done) * ARRAY.rows * ARRAY.columns >= outputs * layer.channels * kernel
+        assert cycles(done) * BUS >= outputs
+        assert all(part.cycles >= ceil(part.filter_words / BUS) for part in done)
+
+
+@given(layers, st.integers(1, 60))
+def test_a_last_strip_has_the_rows_that_are_left(layer: Layer, e: int) -> None:
+    one = next(mappings(ARRAY, layer, BUFFER))._replace(e=min(e, ARRAY.columns))
+    done = strips(layer, one)
+    e = min(one.e, layer.height)
+    assert [part.mapping.e for part in done] == [e, *([layer.height % e] if layer.height % e else [])]
+    assert cycles(done) <= passes(layer, one.of(layer)).total
+
+
+@pytest.mark.parametrize("extents", [(3, 26, 28, 64), (1, 13, 14, 16)])
+def test_a_tile_takes_its_share_of_the_passes_of_its_layer(extents: tuple[int, ...]) -> None:
+    chip = machine("eyeriss-v1")
+    nest = convolution((3, 58, 58, 32), (64, 3, 3, 32))
+    whole = Costs.of(chip).work(nest, nest.extents)
+    tile = (*extents, *nest.extents[4:])
+    share = Fraction(prod(extents), prod(nest.extents[:4]))
+    assert Costs.of(chip).work(nest, tile).cycles == ceil(whole.cycles * share)
 
 
 def test_layers_are_mapped_as_they_were(golden: Callable[[str, str], None]) -> None:
@@ -105,7 +148,7 @@ def mapped() -> Iterator[str]:
         layer = Layer(groups, images, filters, channels, height, width, kernel, stride, reads)
         buffer = chance.choice((1 << 10, 20 << 10, 108 << 10))
         count = len(list(mappings(array, layer, buffer)))
-        words = " ".join(map(str, best(array, buffer, layer)))
+        words = " ".join(map(str, (number for part in best(array, buffer, layer) for number in part)))
         yield f"{array.describe()} {buffer}: {tuple(layer)}: {words}; {count} mappings"
 
 

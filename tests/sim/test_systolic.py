@@ -200,6 +200,7 @@ def test_closed_forms_know_what_an_array_can_do(preload: bool, packs: bool) -> N
     [
         ({"weight_preload": True, "dataflow": "output"}, "array.weight_preload: where outputs stay"),
         ({"packed_depthwise": True, "dataflow": "input"}, "array.packed_depthwise: only rows of weights"),
+        ({"whole_tiles": True, "dataflow": "output"}, "array.whole_tiles: only an array whose weights stay"),
     ],
 )
 def test_what_a_dataflow_cannot_do_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -221,3 +222,30 @@ def test_one_channel_and_one_filter_are_work_of_the_array(dataflow: Dataflow) ->
     builder.output(str(builder.add(operator, [source, *constants])))
     report = tj.simulate(builder.build(), machine(8, 8, dataflow))
     assert report.busy["array"] == systolic.folds(dataflow, 8, 8, Product(1, 64, 1, 1)).cycles
+
+
+@pytest.mark.parametrize(
+    ("filters", "kernel", "channels", "tiles"),
+    [(8, 1, 8, 1), (9, 1, 8, 2), (8, 3, 3, 4), (20, 3, 5, 18), (2, 1, 2, 1)],
+)
+@pytest.mark.parametrize("mode", ["events", "analytic"])
+def test_weights_come_in_whole_tiles(filters: int, kernel: int, channels: int, tiles: int, mode: Any) -> None:
+    builder = GraphBuilder()
+    source = builder.input("image", tj.INT8, (1, 8, 8, channels))
+    constants = [
+        builder.const(np.ones((filters, kernel, kernel, channels), np.int8)),
+        builder.const(np.zeros(filters, np.int32)),
+        *(builder.const(np.zeros(1, np.int8)) for _ in range(2)),
+    ]
+    operator = CONV2D(pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=AccType.INT32)
+    builder.output(str(builder.add(operator, [source, *constants])))
+    graph = builder.build()
+    base = machine(8, 8, "weight").replace({"offchip.bandwidth_bytes_per_second": 1e9})
+
+    def moved(whole: bool) -> int:
+        report = tj.simulate(graph, base.replace({"array.whole_tiles": whole}), mode=mode)
+        kinds = report.traffic.items()
+        return sum(size for (memory, _, kind), size in kinds if (memory, kind) == ("offchip", "weights"))
+
+    assert moved(True) == 64 * tiles
+    assert moved(False) == filters * kernel * kernel * channels

@@ -15,7 +15,7 @@ NAMED = {
     "`ethos-u85-…`": ("U85",),
     "`systolic-…`, `gemmini-16`: the array alone": ("systolic",),
     "`tpu-v1`": ("systolic, TPU v1",),
-    "`eyeriss-v1`: the array with a given mapping": ("row-stationary",),
+    "`eyeriss-v1`: the array alone": ("row-stationary",),
     "`nvdla-…`": ("dot-product",),
     "machines with `cores`: how they wait for each other": ("several cores",),
 }

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import tosajit as tj
 from sim import machine
 from sim.machine.nvdla import nvdla
-from validating import eyeriss as vgg16
-from validating import tpu
+from validating import eyeriss, tpu
 from validating.causes import SILICON
-from validating.facts import Configuration, Facts, Layer, rows
+from validating.facts import Configuration, Facts, rows
 from validating.figures import Figure, Table
-from validating.graphs import convolutions
 from validating.networks import resnet50
 from validating.predict import loaded, report
 
 PLATFORM = Configuration("ethos-u85-128", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
 FITTED_ON = "autoencoder"
-BATCH = 4
 MODELS = {"1": "autoencoder", "2": "ds_cnn", "3": "", "6": "mobilenet_v2"}
 BOUNDS = {"mobilenet_v2": 0.15}
-EYERISS = {
-    "CONV1": (Layer("alexnet", "CONV1", 227, 227, 11, 11, 3, 96, 4), 1),
-    "CONV2": (Layer("alexnet", "CONV2", 31, 31, 5, 5, 48, 128, 1), 2),
-    "CONV3": (Layer("alexnet", "CONV3", 15, 15, 3, 3, 256, 384, 1), 1),
-    "CONV4": (Layer("alexnet", "CONV4", 15, 15, 3, 3, 192, 192, 1), 2),
-    "CONV5": (Layer("alexnet", "CONV5", 15, 15, 3, 3, 192, 128, 1), 2),
-}
-"""Layers as the network has them, their inputs padded, and in how many groups."""
 NVDLA = (
     (32, 64, 512, 20.0, 269.0),
     (16, 64, 256, 15.0, 153.0),
@@ -48,12 +36,6 @@ fitted on that model alone."""
 PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
 Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is that of the tests.
 Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
-EYERISS_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4: processing latency, without
-waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two
-convolutions. Words of the chip have 16 bits, sums included; our layers have data of 8 bits, which count as
-words of the array, and sums of 32. Below it, not judged, the total latency with waiting."""
-
-
 NVDLA_TEXT = """ResNet-50 in int8 on seven configurations of NVDLA at 1 GHz: inferences a second, from the
 table of example area and performance in NVDLA's primer. It gives products a cycle, convolution buffer and
 bandwidth; how products are split into filters and channels is assumed, and so is that the two smallest have
@@ -66,7 +48,7 @@ nothing hides, the single data point processor's rate, and the pooling engine as
 
 def tables() -> list[Table]:
     """All of them."""
-    return [board(), platform(), eyeriss(), vgg16.vgg(), nvdlas(), tpu.table()]
+    return [board(), platform(), eyeriss.alexnet(), eyeriss.vgg(), nvdlas(), tpu.table()]
 
 
 def board() -> Table:
@@ -105,23 +87,6 @@ def platform() -> Table:
     case, measured = f"mobilenet_v2, {PLATFORM}", float(fact["value"])
     figure = Figure(case, predicted, measured, "cycles", "within", 0.05, note, *kinds)
     return _table("Arm's virtual platform", PLATFORM_TEXT.format(machine=PLATFORM), [figure])
-
-
-def eyeriss() -> Table:
-    """The Eyeriss chip."""
-    chip = machine("eyeriss-v1")
-    facts = {f["model"].split()[-1]: f for f in rows("silicon") if f["device"].startswith("Eyeriss")}
-    judged, waiting, working = [], [], 0.0
-    for name, (layer, count) in EYERISS.items():
-        found = tj.simulate(convolutions((layer,) * count, BATCH, scaled=True), chip)
-        busy = 1e3 * found.busy.get("array", 0) / chip.clock_hz
-        working += busy
-        measured = float(facts[name]["value"])
-        judged.append(Figure(f"AlexNet {name}", busy, measured, "ms", "within", 0.1, "", *vgg16.KINDS))
-        total = float(facts[name]["total_ms"])
-        waiting.append(Figure(f"AlexNet {name}, with waiting", 1e3 * found.latency_seconds, total, "ms"))
-    judged.append(Figure("AlexNet, all five", working, float(facts["Total"]["value"]), "ms"))
-    return _table("Silicon: Eyeriss", EYERISS_TEXT, [*judged, *waiting])
 
 
 def nvdlas() -> Table:

@@ -60,6 +60,8 @@ class Mapping(NamedTuple):
     """Images."""
     e: int
     """Rows of the result in a set."""
+    f: int
+    """Columns of the result at a time (F, or a part of it)."""
     p: int
     """Filters of an element."""
     q: int
@@ -74,6 +76,20 @@ class Mapping(NamedTuple):
     """Rows of the filter at a time (R, or as many as the array has)."""
     taps: int
     """Elements of a row of a filter at a time (S, or as many as an element keeps)."""
+
+    def of(self, layer: Layer) -> Mapping:
+        """The same for a part of the layer that it was made for: no more than there is."""
+        p, q = min(self.p, layer.filters), min(self.q, layer.channels)
+        return self._replace(
+            n=min(self.n, layer.images),
+            e=min(self.e, layer.height),
+            f=min(self.f, layer.width),
+            p=p,
+            q=q,
+            r=min(self.r, ceil(layer.channels / q)),
+            t=min(self.t, ceil(layer.filters / p)),
+            g=min(self.g, layer.groups),
+        )
 
 
 class Passes(NamedTuple):
@@ -97,35 +113,81 @@ class Passes(NamedTuple):
         """Cycles of all passes."""
         return self.number * self.cycles
 
+    @property
+    def words(self) -> int:
+        """Words between buffer and array of all passes."""
+        return self.number * (self.filter_words + self.input_words + 2 * self.sum_words)
+
 
 @lru_cache(maxsize=1 << 14)
-def best(array: RowStationary, buffer_bytes: int, layer: Layer) -> Passes:
+def best(array: RowStationary, buffer_bytes: int, layer: Layer) -> tuple[Passes, ...]:
     """The passes of the mapping that takes the least time; of equals, that which moves the fewest words."""
-    found = (passes(layer, mapping) for mapping in mappings(array, layer, buffer_bytes))
-    return min(found, key=lambda p: (p.total, p.number * (p.filter_words + p.input_words + 2 * p.sum_words)))
+    found = (strips(layer, mapping) for mapping in mappings(array, layer, buffer_bytes))
+    return min(found, key=lambda done: (cycles(done), sum(part.words for part in done)))
+
+
+def cycles(done: tuple[Passes, ...]) -> int:
+    """Of all passes."""
+    return sum(part.total for part in done)
+
+
+def strips(layer: Layer, mapping: Mapping) -> tuple[Passes, ...]:
+    """The passes of a layer, or of a part of it: those of whole strips, and of a last one with fewer rows."""
+    fitting = mapping.of(layer)
+    rest = layer.height % fitting.e
+    whole = passes(layer._replace(height=layer.height - rest), fitting)
+    if not rest:
+        return (whole,)
+    return whole, passes(layer._replace(height=rest), fitting._replace(e=rest))
 
 
 def mappings(array: RowStationary, layer: Layer, buffer_bytes: int) -> Iterator[Mapping]:
     """Mappings that fill the array and fit its scratchpads."""
-    rows, taps = min(layer.kernel[0], array.rows), min(layer.kernel[1], array.input_words, array.filter_words)
-    stacked = array.rows // rows
-    q = min(layer.channels, max(1, min(array.input_words, array.filter_words) // taps))
+    rows, taps = window(array, layer)
+    q = min(layer.channels, most_channels(array, taps))
     # Filters come in powers of two: the bus carries four words, of as many filters.
-    most = min(layer.filters, array.sum_words, max(1, array.filter_words // (q * taps)))
+    most = min(layer.filters, most_filters(array, q, taps))
     p = min(most, 1 << (most.bit_length() - 1)) if most < layer.filters else layer.filters
-    widest = min(layer.height, array.columns * stacked)
+    widest = min(layer.height, array.columns * (array.rows // rows))
     for e in _heights(layer.height, widest, array.columns):
-        cut = ceil(e / array.columns)
-        sets = stacked // cut if cut > 1 else stacked * (array.columns // e)
+        sets = sets_of(array, rows, e)
         for r in {1, 2, *(1 << bit for bit in range(2, sets.bit_length())), sets}:
             if r > sets or (r > 1 and (r - 1) * q >= layer.channels):
                 continue
             t = min(sets // r, ceil(layer.filters / p))
             g = min(max(1, sets // (r * t)), layer.groups)
-            sums = p * t * g * e * layer.width * WORD
-            inputs = q * r * g * ((e - 1) * layer.stride + rows) * layer.input_width * WORD
-            n = max(1, min(layer.images, buffer_bytes // (sums + inputs)))
-            yield Mapping(n, e, p, q, r, t, g, rows, taps)
+            one = Mapping(1, e, layer.width, p, q, r, t, g, rows, taps)
+            held = WORD * (p * t * g * e * layer.width + input_words(layer, one))
+            yield one._replace(n=max(1, min(layer.images, buffer_bytes // held)))
+
+
+def window(array: RowStationary, layer: Layer) -> tuple[int, int]:
+    """Rows of a filter, and elements of a row, at a time."""
+    high, wide = layer.kernel
+    return min(high, array.rows), min(wide, array.input_words, array.filter_words)
+
+
+def most_channels(array: RowStationary, taps: int) -> int:
+    """Channels whose inputs and filters an element keeps."""
+    return max(1, min(array.input_words, array.filter_words) // taps)
+
+
+def most_filters(array: RowStationary, q: int, taps: int) -> int:
+    """Filters that an element keeps of so many channels, and their sums."""
+    return min(array.sum_words, max(1, array.filter_words // (q * taps)))
+
+
+def sets_of(array: RowStationary, rows: int, e: int) -> int:
+    """Sets beside each other; those wider than the array are cut and stacked."""
+    stacked, cut = array.rows // rows, ceil(e / array.columns)
+    return stacked // cut if cut > 1 else stacked * (array.columns // e)
+
+
+def input_words(layer: Layer, mapping: Mapping) -> int:
+    """Words of inputs of a pass, of each image."""
+    f, channels = mapping.f, mapping.g * mapping.q * mapping.r
+    wide = layer.input_width if f == layer.width else (f - 1) * layer.stride + layer.kernel[1]
+    return channels * ((mapping.e - 1) * layer.stride + mapping.rows) * wide
 
 
 def _heights(height: int, widest: int, columns: int) -> list[int]:
@@ -137,22 +199,22 @@ def _heights(height: int, widest: int, columns: int) -> list[int]:
 
 def passes(layer: Layer, mapping: Mapping) -> Passes:
     """What the passes of a mapping take."""
-    n, e, p, q, r, t, g, rows, taps = mapping
+    n, e, f, p, q, r, t, g, rows, taps = mapping
     count = (
         ceil(layer.groups / g)
         * ceil(layer.images / n)
         * ceil(layer.filters / (p * t))
         * ceil(layer.channels / (q * r))
         * ceil(layer.height / e)
+        * ceil(layer.width / f)
         * ceil(layer.kernel[0] / rows)
         * ceil(layer.kernel[1] / taps)
     )
     filter_words = p * t * g * q * r * rows * taps
-    input_words = n * g * q * r * ((e - 1) * layer.stride + rows) * layer.input_width
-    sum_words = n * p * t * g * e * layer.width
-    busy = n * layer.width * p * (taps * q + 1)
-    buses = ceil(filter_words / BUS), ceil(input_words / BUS), ceil(sum_words / BUS)
+    inputs = n * input_words(layer, mapping)
+    sum_words = n * p * t * g * e * f
+    busy = n * f * p * (taps * q + 1)
+    buses = ceil(filter_words / BUS), ceil(inputs / BUS), ceil(sum_words / BUS)
     fill = rows * r + ceil(p * t * g * e / BUS)
     active = rows * e * r * t * g
-    cycles = max(busy, *buses) + fill
-    return Passes(count, cycles, fill, active, filter_words, input_words, sum_words, mapping)
+    return Passes(count, max(busy, *buses) + fill, fill, active, filter_words, inputs, sum_words, mapping)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, prod
 from typing import NamedTuple
 
 from sim.cost.arrays.kind import ArrayCosts, Task, Words, costs_for
-from sim.cost.arrays.passes import WORD, Layer, best
+from sim.cost.arrays.passes import WORD, Layer, Passes, best, sets_of, strips
+from sim.cost.arrays.sparing import sparing
 from sim.cost.geometry import Geometry, geometry
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.work import Work
@@ -21,6 +23,29 @@ class Elements(NamedTuple):
 
     array: RowStationary
     buffer_bytes: int
+
+    def passes(self, task: Task, tile: Geometry) -> Done:
+        """Of a tile: with the mapping that takes the least time for it, or a share of its layer's passes."""
+        cores = task.path.cores
+        if self.array.mapping == "time":
+            layer = layer_of(tile, cores)
+            return Done(best(*self, layer), layer, Fraction(1))
+        whole = geometry(task.form.nest, task.form.nest.extents)
+        assert whole is not None
+        layer = layer_of(whole, cores)
+        return Done(strips(layer, sparing(self.array, layer)), layer, Fraction(tile.macs, whole.macs))
+
+
+class Done(NamedTuple):
+    """Passes of a layer that each core does, and which share of them is a tile's."""
+
+    parts: tuple[Passes, ...]
+    layer: Layer
+    share: Fraction
+
+    def of(self, count: Callable[[Passes], int]) -> int:
+        """What is so much in each pass, in the tile."""
+        return ceil(self.share * sum(part.number * count(part) for part in self.parts))
 
 
 @costs_for(RowStationary)
@@ -37,15 +62,18 @@ class RowStationaryCosts(ArrayCosts[Elements]):
         found = geometry(nest, task.tile)
         if found is None or found.weights is None:
             return None
-        done = best(*hardware, layer_of(found, cores))
-        fetched = done.number * cores
+        done = hardware.passes(task, found)
         work = task.work(
-            task.rate.stretch(done.total),
-            Words(fetched * done.input_words, fetched * done.filter_words, 0),
-            task.rate.passes * done.number * done.fill,
-            (("passes", done.number), ("active_elements", done.active)),
+            task.rate.stretch(done.of(lambda part: part.cycles)),
+            Words(
+                cores * done.of(lambda part: part.input_words),
+                cores * done.of(lambda part: part.filter_words),
+                0,
+            ),
+            task.rate.passes * done.of(lambda part: part.fill),
+            (("passes", done.of(lambda part: 1)), ("active_elements", done.parts[0].active)),
         )
-        again = 2 * fetched * done.sum_words - prod(task.tile[: nest.outer])
+        again = 2 * cores * done.of(lambda part: part.sum_words) - prod(task.tile[: nest.outer])
         traffic = list(work.traffic)
         traffic[len(nest.reads)] += max(0, again) * WORD
         return replace(work, macs=found.macs, traffic=tuple(traffic))
@@ -54,23 +82,29 @@ class RowStationaryCosts(ArrayCosts[Elements]):
         """Sets lie beside each other; in an element, sums and what comes over buses take cycles, too."""
         tile, cores, array = geometry(task.form.nest, task.tile), task.path.cores, hardware.array
         assert tile is not None
-        layer = layer_of(tile, cores)
-        done = best(*hardware, layer)
-        n, e, p, q, r, t, g, rows, taps = done.mapping
-        stacked = array.rows // rows
-        cut = ceil(e / array.columns)
-        sets = stacked // cut if cut > 1 else stacked * (array.columns // e)
+        done = hardware.passes(task, tile)
+        first, macs = done.parts[0].mapping, done.layer.macs
         found = Ladder(Fraction(tile.macs, array.full_rate * cores))
-        found.grow("cores", Fraction(layer.macs * cores, tile.macs))
-        mapped = done.number * done.active * n * layer.width * p * taps * q
-        found.grow("edges", Fraction(mapped, layer.macs))
-        found.grow("window", Fraction(array.rows, stacked * rows))
-        found.grow("positions", Fraction(stacked * array.columns, sets * e))
-        found.grow("depthwise" if tile.kind == "depthwise" else "filters", Fraction(sets, r * t * g))
-        found.grow("sums", Fraction(taps * q + 1, taps * q))
-        found.reach("feeding", done.number * (done.cycles - done.fill))
-        found.reach("types", task.rate.stretch(done.total) - work.fill)
+        found.grow("cores", macs * cores * done.share / tile.macs)
+        idle = [_idle(array, part) for part in done.parts]
+        mapped, beside, whole = (sum(column, Fraction(0)) for column in zip(*idle, strict=True))
+        found.grow("edges", mapped / macs)
+        found.grow("window", Fraction(array.rows, array.rows // first.rows * first.rows))
+        found.grow("positions", beside / mapped)
+        found.grow("depthwise" if tile.kind == "depthwise" else "filters", whole / beside)
+        found.grow("sums", Fraction(first.taps * first.q + 1, first.taps * first.q))
+        found.reach("feeding", done.of(lambda part: part.cycles - part.fill))
+        found.reach("types", task.rate.stretch(done.of(lambda part: part.cycles)) - work.fill)
         return found.end(work, "results")
+
+
+def _idle(array: RowStationary, part: Passes) -> tuple[Fraction, ...]:
+    """Products that its elements have time for; those of all that sets have room for; those of all sets."""
+    n, e, f, p, q, r, t, g, rows, taps = part.mapping
+    mapped = Fraction(part.number * part.active * n * f * p * taps * q)
+    sets = sets_of(array, rows, e)
+    beside = mapped * (array.rows // rows * array.columns) / (sets * e)
+    return mapped, beside, beside * sets / (r * t * g)
 
 
 def layer_of(found: Geometry, cores: int = 1) -> Layer:
