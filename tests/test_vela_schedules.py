@@ -38,6 +38,18 @@ Schedule: 'graph_MAX'
 		Depth slices = [0, 8, 16]
 		sub-operations: -
 """
+PLACES = """
+Allocation, memory Dram, usage mask: FeatureMap
+Start Time - End Time  : Start Addr -   End Addr: Tensor Size: Memory Usage: Format         : Name
+         0 -          1:        0x0 -     0x12c0:        4800:         4800: NHWC           : input:0
+         4 -          7:     0x12c0 -     0x2580:        4800:         9600: NHWC           : rescale_19;conv
+Allocation, memory Sram, usage mask: Staging
+Start Time - End Time  : Start Addr -   End Addr: Tensor Size: Memory Usage: Format         : Name
+         2 -          5:     0x1900 -     0x4b00:       12800:        33072: NHCWB16        : rescale_16
+Tensor Allocation for read-only NPU tensors:
+Start Time - End Time  : Start Addr -   End Addr: Tensor Size: Memory Usage: Format         : Name
+         0 -          1:        0x0 -      0x200:         512:          512: Unknown        : weights
+"""
 ROWS = [
     {"Target": "NPU", "Name": "conv2d_4;other"},
     {"Target": "NPU", "Name": "conv2d_9"},
@@ -66,6 +78,14 @@ def test_the_last_schedule_counts() -> None:
     assert (three.names, three.copies, three.slices, three.stripes) == (("rescale_19",), 2, (0, 8, 16), 1)
 
 
+def test_of_operations_in_one_go_only_the_last_result_has_a_place() -> None:
+    places = schedules.areas(PLACES)
+    assert places == {"input:0": "Dram", "rescale_19": "Dram", "rescale_16": "Sram"}
+    log = LOG.replace("16 (in Sram)", "16 (in Dram)")
+    found = schedules.named(schedules.operations(log), ROWS, places)
+    assert [one.area for one in found] == ["Dram", "Sram", "Dram"]
+
+
 def test_what_vela_leaves_to_the_cpu_is_known_by_its_names() -> None:
     report = tj.simulate(networks()["residual"](), tj.machine(MACHINE))
     first = report.operators[0]
@@ -83,6 +103,8 @@ def test_what_it_says_is_in_the_plan() -> None:
     assert "rescale_19" not in (part.scratchpad or ())
     assert "rescale_16" in (part.scratchpad or ())
     assert plan["conv2d_18"].tile["oc"] == 8
+    (weights,) = (plan["conv2d_18"].boxes or {}).values()
+    assert [box.copies for box in weights] == [2]
     data = np.random.default_rng(0).integers(-128, 128, (1, 64, 48, 4)).astype(np.int8)
     for one, other in zip(
         tj.compile(graph, machine=machine, plan=plan)(data), tj.compile(graph)(data), strict=True

@@ -1,6 +1,7 @@
 """Vela's schedule as a plan of ours: what lives in SRAM, cascades with their stripes, and buffers of weights.
 
-Read from what Vela 5.2.0 prints with `--verbose-schedule`, and from its table of operators for their names.
+Read from what Vela 5.2.0 prints with `--verbose-schedule` and `--verbose-allocation`, and from its table of
+operators for their names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import tosajit as tj
 from sim import Report
-from tiling.schedule import Cascade, Choice, Schedule
+from tiling.schedule import Box, Cascade, Choice, Schedule
 from validating import vela
 from validating.facts import Configuration, Facts, Network, network
 
@@ -25,6 +26,8 @@ CASCADE = re.compile(r"^\t\tAssigned Cascade = (\d+)")
 BUFFER = re.compile(r"^\t\tWeight buffer = (\d+) bytes \((\w+)\)")
 SLICES = re.compile(r"^\t\tDepth slices = \[([\d, ]*)\]")
 BEHIND = re.compile(r"^\t\tsub-operations: (?:\[ (.*) \]|-)")
+MEMORY = re.compile(r"^Allocation, memory (\w+),")
+PLACE = re.compile(r"^ *\d+ - +\d+: .* : ([^;]+)")
 COPIES = {"None": 0, "Single": 1, "Double": 2}
 
 
@@ -86,14 +89,33 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(one) for one in text.split(",") if one.strip())
 
 
-def named(found: Sequence[Operation], rows: Sequence[Facts]) -> list[Operation]:
-    """The operations with the names of Vela's table, which has a row for each and for those behind it."""
+def areas(log: str) -> dict[str, str]:
+    """The memory that each tensor lives in, by its first name; those within an operation are nowhere."""
+    found, memory = {}, ""
+    for line in log.splitlines():
+        if match := MEMORY.match(line):
+            memory = match[1]
+        elif line.startswith("Tensor Allocation"):
+            memory = ""
+        elif memory and (match := PLACE.match(line)):
+            found[match[1].strip()] = memory
+    return found
+
+
+def named(
+    found: Sequence[Operation], rows: Sequence[Facts], places: Mapping[str, str] | None = None
+) -> list[Operation]:
+    """The operations with the names of Vela's table, which has a row for each and for those behind it.
+
+    Of operations that it does in one go, only the last result has a place.
+    """
     rows, place, result = [row for row in rows if row["Target"] == "NPU"], 0, []
     for operation in found:
         own = rows[place : place + 1 + operation.behind]
         place += len(own)
         names = tuple(row["Name"].split(";")[0] for row in own)
-        result.append(replace(operation, names=names))
+        area = next((places[name] for name in reversed(names) if places and name in places), operation.area)
+        result.append(replace(operation, names=names, area=area))
     return result
 
 
@@ -103,7 +125,7 @@ def run(
     """Vela's totals, its schedule, and what it leaves to the CPU; why not, if there are none."""
     with tempfile.TemporaryDirectory() as folder:
         command = vela.arguments(file, configuration, Path(folder))
-        more = ("--verbose-schedule", "--verbose-performance")
+        more = ("--verbose-schedule", "--verbose-allocation", "--verbose-performance")
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         tables = [next(iter(Path(folder).glob(f"*_{part}*.csv")), None) for part in ("summary", "per-layer")]
         if None in tables:
@@ -111,7 +133,7 @@ def run(
         summary, layers = (list(csv.DictReader(table.open(newline=""))) for table in tables if table)
     totals = network({**summary[0], "network": f"{file.stem}{file.suffix}"})
     left = tuple(row["Name"].split(";")[0] for row in layers if row["Target"] == "CPU")
-    return totals, named(operations(done.stdout), layers), left, ""
+    return totals, named(operations(done.stdout), layers, areas(done.stdout)), left, ""
 
 
 def uncounted(report: Report, left: Sequence[str]) -> int:
@@ -127,6 +149,7 @@ def uncounted(report: Report, left: Sequence[str]) -> int:
 def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine) -> tj.Plan:
     """A plan with Vela's choices, as far as our groups have tensors of these names; raises `PlanError`."""
     own = tj.plan(graph, machine.replace({"planner.cascading": False}))
+    buffered = _buffered(graph, machine) if any(one.copies for one in found) else {}
     (part,) = own.parts
     writers = _writers(own)
     cascades = tuple(_cascades(found, writers))
@@ -134,7 +157,7 @@ def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine)
     inside = dict.fromkeys(striped.parts[part].scratchpad or ())
     outside = {name for one in found if one.area != "Sram" for name in one.names}
     kept = {name: None for name in inside if name not in outside}
-    choices = _choices(found, writers, striped)
+    choices = _choices(found, writers, striped, buffered)
     return tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(choices, cascades, kept)}))
 
 
@@ -163,7 +186,19 @@ def _group(operation: Operation, writers: Mapping[str, str]) -> str | None:
     return None
 
 
-def _choices(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Plan) -> dict[str, Choice]:
+def _buffered(graph: tj.Graph, machine: tj.Machine) -> dict[str, tuple[str, ...]]:
+    """What each group has in boxes where weights are copied."""
+    mapping = {"**": {"boxes": {"weights": 1, "constants": 0, "values": 0, "results": 0}}}
+    plan = tj.plan(graph, machine.replace({"planner.cascading": False}), mapping=mapping)
+    return {name: tuple(choice.boxes or ()) for name, choice in plan}
+
+
+def _choices(
+    found: Sequence[Operation],
+    writers: Mapping[str, str],
+    plan: tj.Plan,
+    buffered: Mapping[str, tuple[str, ...]],
+) -> dict[str, Choice]:
     """Operands where they are, but for weights with buffers and the channels that those have.
 
     Stripes, and groups that Vela does not know, are the planner's.
@@ -177,7 +212,8 @@ def _choices(found: Sequence[Operation], writers: Mapping[str, str], plan: tj.Pl
         size = max((end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False)), default=0)
         if one.copies and size and "oc" in known.extents:
             tile = {**known.extents, "oc": min(size, known.extents["oc"])}
-            choices[group] = Choice(tile=tile, copies=one.copies)
+            boxes = {name: (Box(one.copies),) for name in buffered.get(group, ())}
+            choices[group] = Choice(tile=tile, boxes=boxes)
         elif group not in choices:
             choices[group] = Choice(tile=known.extents, boxes={})
     return choices
