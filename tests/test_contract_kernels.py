@@ -385,7 +385,7 @@ def test_matrix_products_pack_b_at_run_time(
     spec = ContractSpec(named_set(library), "convolution", type_, type_)
     g = Geometry((1, 1, height, 1), (1, 1, height, 1), depth, width, element_bytes=dtype.itemsize)
     left, right, element_bytes = guarded(a), guarded(b), max(dtype.itemsize, spec.isa.byte_width)
-    whole = spec.isa.whole_depth(depth, dtype.itemsize)
+    whole = spec.isa.whole_depth(depth, type_)
     packed = Guarded(
         (pack.packed_bytes(spec.isa.lanes, whole, width, element_bytes, type_ == "i16"),), np.uint8
     )

@@ -56,12 +56,12 @@ SETS = [
         portable(()),
         NARROW,
         replace(NARROW, bias=128),
-        replace(NARROW, row_pairs=True),
+        replace(NARROW, row_pairs=("i8",)),
     )
     if made
 ]
 sets = pytest.mark.parametrize(
-    "isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}{'-pairs' * isa.row_pairs}"
+    "isa", SETS, ids=lambda isa: f"{isa.name}-{isa.bias}{'-pairs' * bool(isa.row_pairs)}"
 )
 
 SHAPES = {
@@ -259,7 +259,7 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     rng, depth = np.random.default_rng(8), 7
     matrix = integers(rng, np.int8, (depth, columns))
     source = guarded(matrix)
-    size = pack.packed_bytes(isa.lanes, isa.whole_depth(depth, 1), columns, isa.byte_width)
+    size = pack.packed_bytes(isa.lanes, isa.whole_depth(depth, "i8"), columns, isa.byte_width)
     packed = Guarded((size,), np.uint8)
     initial = Guarded((isa.padded(columns, 4),), np.int32)
     args = np.zeros(len(PackSlot), np.int64)

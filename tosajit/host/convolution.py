@@ -161,7 +161,7 @@ def _packed_places(request: Request, extents: Sequence[int]) -> list[Access]:
     *batch, depth, columns = extents
     kind, axes = request.right.type, len(extents)
     width = max(request.match.geometry.element_bytes, request.isa.byte_width)
-    whole = request.isa.whole_depth(depth, BYTES[kind])
+    whole = request.isa.whole_depth(depth, kind)
     size = packed_bytes(request.isa.lanes, whole, columns, width, halves=kind == "i16", least=kind == "bf16")
     index = (along(0, axes) if batch else fixed(0, axes), fixed(0, axes))
     matrix = Access(f"{request.name}.packed", "i8", (prod(batch), size), index)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
-from tosajit.kernels.sets.description import InstructionSet, Matrices
+from tosajit.kernels.sets.description import EIGHT, InstructionSet, Matrices
 
 FLOAT_BYTES = 4
 """Of the only elements that have so many."""
@@ -48,7 +48,7 @@ class Blocking:
 
     @property
     def _matrices(self) -> Matrices | None:
-        return self.isa.matrices_of(self.shape.element_bytes)
+        return self.isa.matrices_of(self.shape.kind)
 
     @property
     def _tiles(self) -> InstructionSet:
@@ -66,7 +66,7 @@ class Blocking:
         Registers of rows take long to load if their rows cross cache lines.
         """
         step, depth = self.shape.direct_bytes, self.shape.depth
-        whole = self.isa.whole_depth(depth, self.shape.element_bytes) == depth
+        whole = self.isa.whole_depth(depth, self.shape.kind) == depth
         return step if whole and not (self._matrices and step % LINE) else 0
 
     @property
@@ -77,7 +77,8 @@ class Blocking:
     @property
     def pitch(self) -> int:
         """Return the bytes from row to row of gathered A."""
-        return self.isa.whole_depth(self.shape.pitch, self.shape.element_bytes)
+        size = self.shape.element_bytes
+        return self.isa.whole_depth(self.shape.pitch // size, self.shape.kind) * size
 
     @property
     def segments(self) -> int:
@@ -130,7 +131,7 @@ class Blocking:
     @property
     def _taken(self) -> int:
         """Return the bytes of a row of A that a register tile takes at a time."""
-        return self.isa.eights_of(self.shape.element_bytes) or QUAD // self._widths
+        return EIGHT if self.isa.eights_of(self.shape.kind) else QUAD // self._widths
 
     @property
     def _run(self) -> int:

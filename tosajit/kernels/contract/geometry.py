@@ -28,6 +28,11 @@ class Geometry:
     floating: bool = False
 
     @property
+    def kind(self) -> str:
+        """Return the type of the elements of A."""
+        return {1: "i8", 2: "bf16" if self.floating else "i16"}.get(self.element_bytes, "f32")
+
+    @property
     def positions(self) -> int:
         """Return the number of rows of A."""
         n, d, h, w = self.output

@@ -44,8 +44,8 @@ def pack_weights(lanes: int, matrix: NDArray[Any], step: int = 4) -> NDArray[Any
 def pack_bytes(isa: InstructionSet, matrix: NDArray[np.int8]) -> NDArray[Any]:
     """Return int8 [columns][depth] packed as products of a set take it."""
     if isa.byte_width == 1:
-        spare = isa.whole_depth(matrix.shape[1], 1) - matrix.shape[1]
-        return pack_weights(isa.lanes, np.pad(matrix, ((0, 0), (0, spare))), isa.eights_of(1) or 4)
+        spare = isa.whole_depth(matrix.shape[1], "i8") - matrix.shape[1]
+        return pack_weights(isa.lanes, np.pad(matrix, ((0, 0), (0, spare))), isa.eights_of("i8") or 4)
     return pack_weights(isa.lanes, matrix.astype(np.int16), 2)
 
 

@@ -43,7 +43,7 @@ def pack_i8(
     `out` and `sums` hold whole panels, `sums` a multiple of four of them.
     """
     step, lanes, product = v.isa.register_bytes, v.isa.lanes, INT8.on(v.isa)
-    group = v.isa.eights_of(1) or 4 // v.isa.byte_width
+    group = v.isa.eights_of("i8") or 4 // v.isa.byte_width
     whole = v.isa.matrices.row_bytes if v.isa.matrices else group
     steps = (depth + (whole - 1)) // whole * (whole // group)
     panel_bytes = steps * (group * v.isa.byte_width // 4 * step)

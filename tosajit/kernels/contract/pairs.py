@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.products import Product
+from tosajit.kernels.sets.description import EIGHT
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
-PAIR, EIGHT, STEPS = 2, 8, 2
-"""Rows or columns that meet at once, bytes of each, and the steps of four bytes that they are."""
+PAIR, STEPS = 2, EIGHT // 4
+"""Rows or columns that meet at once, and the steps of four bytes that each has."""
 SIDES = range(2)
 """A panel of columns takes two registers of blocks: one for each half of its columns."""
 

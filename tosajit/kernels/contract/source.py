@@ -133,7 +133,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "BIAS": isa.bias if left == "i8" else 0,
         "PARTS": 1 + split,
         "STEP": step,
-        "DEPTH": matrices.row_bytes if matrices else (isa.eights_of(1) if left == "i8" else 0) or step,
+        "DEPTH": matrices.row_bytes if matrices else isa.eights_of(left) or step,
         "WIDTH": isa.byte_width if left == "i8" else {"f32": 4}.get(left, 2),
         "ELEMENT": 1 if left == "i8" else 2,
         "MATRICES": matrices is not None,

@@ -12,7 +12,7 @@ from functools import partial
 
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
-from tosajit.kernels.contract.products import INT8, Product
+from tosajit.kernels.contract.products import Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.spec import LINE
@@ -52,7 +52,7 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
 
 def loops(v: Vectors, product: Product, rows: int, panels: int) -> TileLoops | PairLoops:
     """Return the loops of one size of tile."""
-    kind = PairLoops if product is INT8 and v.isa.row_pairs else TileLoops
+    kind = PairLoops if product.kind in v.isa.row_pairs else TileLoops
     return kind(product, rows, panels)
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+EIGHT = 8
+"""Bytes of a row that meet those of a column at once, where rows are multiplied two by two."""
+EIGHTS: Mapping[str, int] = {"i8": 8, "bf16": 4}
+"""Elements that they are, of the types that there are such products of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ class InstructionSet:
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
     byte_dots: bool = True
     """Whether it adds products of four bytes to a word in one instruction."""
-    row_pairs: bool = False
-    """Whether it multiplies two rows of int8 by two columns at once, eight of each."""
+    row_pairs: tuple[str, ...] = ()
+    """Types of which it multiplies two rows by two columns at once, eight bytes of each."""
     narrowed: int = 1
     """Registers of words that are best made bytes together."""
     signed: bool = False
@@ -78,9 +84,9 @@ class InstructionSet:
         """Return the set with its tiles for activations of a type."""
         return self.floats if kind == "f32" and self.floats else self
 
-    def matrices_of(self, bytes: int) -> Matrices | None:
-        """Return how it multiplies elements of so many bytes, unless by vectors."""
-        return self.matrices if bytes == 1 else None
+    def matrices_of(self, kind: str) -> Matrices | None:
+        """Return how it multiplies elements of a type, unless by vectors."""
+        return self.matrices if kind == "i8" else None
 
     @property
     def register_bytes(self) -> int:
@@ -91,15 +97,15 @@ class InstructionSet:
         """Return how many columns there are in whole panels, or in whole groups of them."""
         return -(-columns // (panels * self.lanes)) * (panels * self.lanes)
 
-    def whole_depth(self, depth: int, bytes: int) -> int:
-        """Return how many elements of so many bytes a row of A has with those that make it whole."""
-        matrices = self.matrices_of(bytes)
-        block = matrices.row_bytes if matrices else self.eights_of(bytes) or 1
+    def whole_depth(self, depth: int, kind: str) -> int:
+        """Return how many elements of a type a row of A has with those that make it whole."""
+        matrices = self.matrices_of(kind)
+        block = matrices.row_bytes if matrices else self.eights_of(kind) or 1
         return -(-depth // block) * block
 
-    def eights_of(self, bytes: int) -> int:
-        """Return 8 if elements of so many bytes are multiplied by eights, else 0."""
-        return 8 if self.row_pairs and bytes == 1 else 0
+    def eights_of(self, kind: str) -> int:
+        """Return how many elements of a type are multiplied at once, if by eight bytes, else 0."""
+        return EIGHTS[kind] if kind in self.row_pairs else 0
 
     def sums_apart(self, registers: int) -> int:
         """Return how many sums are kept for each element of a tile of so many registers, to hide latency.

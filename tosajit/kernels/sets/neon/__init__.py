@@ -25,4 +25,4 @@ def neon(features: Collection[str]) -> InstructionSet | None:
     if not found.byte_dots or "i8mm" not in features:
         return found
     even = (1, 2, 4)  # smmla takes pairs of rows
-    return replace(found, row_pairs=True, heights=even, rescaled=even, covers=even[-1:], block=8)
+    return replace(found, row_pairs=("i8",), heights=even, rescaled=even, covers=even[-1:], block=8)
