@@ -114,6 +114,12 @@ def known() -> Mapping[str, frozenset[str]]:
     return {NATIVE: host().features, **named(host().architecture)}
 
 
+@functools.cache
+def named_features() -> frozenset[str]:
+    """Return the features that CPUs of this kind may have, as far as LLVM or we name them."""
+    return frozenset(machine().features).union(*known().values())
+
+
 def cpu_with(name: str, features: frozenset[str]) -> Cpu:
     """Return a CPU that has these features and no others, of all that LLVM can tell of this machine."""
     if name == NATIVE and features == host().features:

@@ -19,7 +19,7 @@ from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
-from tosajit.kernels.sets.cpus import Cpu, cpu_with, host, known
+from tosajit.kernels.sets.cpus import Cpu, cpu_with, host, known, named_features
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.machine import NATIVE
 from tosajit.kernels.sets.neon import neon
@@ -105,6 +105,11 @@ def _choice(text: str) -> _Choice:
 def _cpu(name: str, switches: Collection[str]) -> Cpu:
     features = set(known()[name])
     for switch in switches:
+        if switch[1:] not in named_features():
+            raise CompileError(
+                f"{VARIABLE}: {switch} names no feature that CPUs of this machine's kind have; "
+                f"there are {', '.join(sorted(named_features()))}"
+            )
         (features.add if switch[0] == "+" else features.discard)(switch[1:])
     if lacking := sorted(features - host().features):
         raise CompileError(
