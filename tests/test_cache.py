@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -16,7 +17,7 @@ import pytest
 
 from tosajit.cli import main
 from tosajit.kernels import objects
-from tosajit.kernels.cache import LOCKS, cache_folder
+from tosajit.kernels.cache import LOCKS, cache_folder, clear_cache, trim
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -224,6 +225,27 @@ def test_what_killed_processes_have_left_is_removed(cache: Path) -> None:
         os.utime(cache / f".writing-{name}", (now - age, now - age))
     ran(TOSAJIT_CACHE=str(cache))
     assert [path.name for path in cache.glob(".writing-*")] == [".writing-fresh"]
+
+
+@pytest.mark.parametrize("empty", [clear_cache, partial(trim, 0)])
+def test_a_file_that_the_system_keeps_is_left_in_the_cache(
+    empty: Callable[[], int | None], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows keeps what a process has as memory."""
+    monkeypatch.setenv("TOSAJIT_CACHE", str(cache))
+    kept, other = (cache / f"{digit * 32}.tjx" for digit in "ab")
+    for path in (kept, other):
+        path.write_bytes(b"12345")
+    unlink, before = Path.unlink, len([*cache.glob("*.*")])
+
+    def unlinked(path: Path, missing_ok: bool = False) -> None:
+        if path == kept:
+            raise PermissionError(13, "in use")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlinked)
+    assert empty() in (before - 1, None)
+    assert [path.name for path in cache.glob("*.tjx")] == [kept.name]
 
 
 def test_the_cache_is_for_the_user_alone(tmp_path: Path) -> None:

@@ -233,6 +233,7 @@ def _started() -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         env=environment,
         start_new_session=True,  # Ctrl-C is for the process that asks, not for those that answer
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
     )
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from tosajit.errors import CompileError
 
 FOLDER = "tosajit-dump"
+FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+"""No link is followed; where systems end lines in their own way, only Python does so."""
 _numbers = count(1)
 """Compilations of this process that are written down."""
 
@@ -38,7 +40,7 @@ class Dump:
             if stage not in self.begun:
                 path.unlink(missing_ok=True)
             how = os.O_APPEND if stage in self.begun else os.O_CREAT | os.O_EXCL
-            handle = os.open(path, os.O_WRONLY | how | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            handle = os.open(path, os.O_WRONLY | how | FLAGS, 0o666)
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"\n{text}\n" if stage in self.begun else f"{text}\n")
         except OSError as error:

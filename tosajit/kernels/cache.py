@@ -226,8 +226,8 @@ def trim(most: int) -> None:
     for _, size, path in sorted(found):
         if total <= most:
             break
-        path.unlink(missing_ok=True)
-        total -= size
+        if _removed(path):
+            total -= size
 
 
 def cache_bytes() -> int:
@@ -237,10 +237,16 @@ def cache_bytes() -> int:
 
 def clear_cache() -> int:
     """Delete all objects and texts from the cache; return how many files. Loaded kernels stay."""
-    files = tuple(_files())
-    for path in files:
+    return sum([_removed(path) for path in tuple(_files())])
+
+
+def _removed(path: Path) -> bool:
+    """Delete a file; false if it has to stay, as Windows keeps what a process has as memory."""
+    try:
         path.unlink(missing_ok=True)
-    return len(files)
+    except PermissionError:
+        return False
+    return True
 
 
 def _files() -> Iterator[Path]:
