@@ -39,6 +39,12 @@ def at(address: int, dtype: Any, number: int) -> np.ndarray:
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(int(address))).view(dtype)
 
 
+def widened(register: np.ndarray) -> np.ndarray:
+    """bfloat16 as float32; those that are subnormal as zeros, as products of pairs have them."""
+    wide = (register.astype(np.uint32) << 16).view(np.float32)
+    return np.where(np.abs(wide) < np.finfo(np.float32).tiny, np.float32(0), wide)
+
+
 class PlainVectors(Vectors):
     """The primitives on NumPy arrays, by their definitions and nothing else."""
 
@@ -146,7 +152,14 @@ class PlainVectors(Vectors):
         first = left.view(np.uint8 if self.isa.bias else np.int8).astype(np.int32)
         return total + (first * right.view(np.int8)).reshape(-1, 4).sum(axis=1, dtype=np.int32)
 
+    def dot_pairs(self, total: Plain, left: Plain, right: Plain) -> Plain:
+        products = widened(left) * widened(right)
+        return total + products.reshape(-1, 2).sum(axis=1)
+
     def multiply_pairs(self, total: Plain, left: Plain, right: Plain) -> Plain:
+        if left.dtype == DTYPES["bf16"]:
+            fours, others = (widened(one).reshape(-1, 2, 4) for one in (left, right))
+            return total + (fours @ others.transpose(0, 2, 1)).reshape(-1)
         rows, columns = (one.view(np.int8).astype(np.int32).reshape(-1, 2, 8) for one in (left, right))
         return total + (rows @ columns.transpose(0, 2, 1)).astype(np.int32).reshape(-1)
 

@@ -34,7 +34,7 @@ FORBIDDEN = {
     (LINUX, "haswell"): ("avx2", f"{MASKS}|{WIDE}|{VNNI}"),
     (LINUX, "alderlake"): ("avxvnni", f"{MASKS}|{WIDE}"),
     (LINUX, "x86-64-v2"): ("portable", "%[yz]mm"),
-    (ARM_LINUX, "cortex-a72"): ("neon", r"\t([su]dot|[su]mmla|bfdot|fmlal|ldadd|swpal|casal)\b"),
+    (ARM_LINUX, "cortex-a72"): ("neon", r"\t([su]dot|[su]mmla|bfdot|bfmmla|fmlal|ldadd|swpal|casal)\b"),
 }
 """The set of a CPU, and what its machine code may not have."""
 
@@ -75,6 +75,12 @@ def test_no_instruction_of_another_cpu_slips_through(triple: str, name: str, gra
 def test_tiles_of_int8_are_multiplied_by_the_widest_products(name: str, instruction: str) -> None:
     code = assembly("tile_i8", foreign(ARM_LINUX, name))
     assert set(re.findall(r"\t(sdot|smmla|smull)\t", code)) == {instruction}
+
+
+def test_tiles_of_bfloat16_are_multiplied_by_pairs_of_rows() -> None:
+    cpu = foreign(ARM_LINUX, "neoverse-v1")
+    assert set(re.findall(r"\t(bf\w+|fmla)\t", assembly("tile_bf16", cpu))) == {"bfmmla"}
+    assert "bfmmla" not in assembly("tile_small_bf16", cpu)
 
 
 def header(code: bytes) -> str:

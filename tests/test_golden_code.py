@@ -46,8 +46,9 @@ CPUS = {
     "neon": "neoverse-n1",
     "neon_pairs": "neoverse-v1",
 }
-WIDEST = dict.fromkeys(("tile_bf16", "least_bf16", "lookup_i8"), ("avx512", "amx"))
-ONLY = WIDEST | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
+WIDEST = {"lookup_i8": ("avx512", "amx")}
+PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
+ONLY = WIDEST | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
 """The sets that have instructions for a procedure, if not all do."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -145,6 +146,36 @@ def test_int16_convolutions_are_exact(isa: InstructionSet, right: str) -> None:
 
 
 @sets
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("shape", [*SHAPES, "odd"])
+def test_bf16_convolutions_are_exact_where_sums_are(isa: InstructionSet, shape: str, small: bool) -> None:
+    """With subnormal numbers too, which the instructions take for zero."""
+    isa = replace(isa, bf16_pairs=True, row_pairs=("i8", "bf16") if isa.row_pairs else ())
+    odd = Geometry((1, 1, 1, 5), (1, 1, 1, 5), 10, 19)
+    g, rng = replace(SHAPES.get(shape, odd), element_bytes=2, floating=True), np.random.default_rng(12)
+    g = replace(g, in_channels=g.in_channels + g.in_channels % 2)
+    x, weights = (
+        rng.integers(-9, 10, (*g.input, g.in_channels)),
+        rng.integers(-9, 10, (g.out_channels, *g.kernel, g.in_channels)),
+    )
+    by = 2.0**-133 if small else 1.0
+    operands = [
+        (array * by).astype(ml_dtypes.bfloat16).view(np.int16) for array, by in ((x, by), (weights, 2.0**20))
+    ]
+    matrix = operands[1].reshape(g.out_channels, -1)
+    words = pack.pack_weights(isa.lanes, matrix, isa.eights_of("bf16") or 2).view(np.int32).ravel()
+    packed = np.concatenate([pack.least_of(matrix), words])
+    out = Guarded((*g.output, g.out_channels), np.float32)
+    spec, epilogue = (
+        ContractSpec(isa, "convolution", "bf16", "bf16"),
+        Epilogue("store_f32(output, index, acc)", OUTPUT),
+    )
+    convolved(Kernels(isa), isa, g, operands[0], packed, np.zeros(64, np.int32), out, spec, epilogue)
+    exact = summed(x.astype(np.int64), weights.astype(np.int64), g)
+    np.testing.assert_array_equal(out.array.astype(np.float64), exact * by * 2.0**20)
+
+
+@sets
 @pytest.mark.parametrize("double_round", [False, True])
 @pytest.mark.parametrize("shape", ["segments", "direct", "deep", "lines"])
 def test_sums_are_rescaled_to_int8(isa: InstructionSet, shape: str, double_round: bool) -> None:
@@ -282,7 +313,8 @@ def test_matrices_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
 def test_matrices_of_all_types_are_packed_at_run_time_as_they_are_when_a_graph_is_built(
     isa: InstructionSet, kind: str, columns: int
 ) -> None:
-    isa, rng, depth = replace(isa, bf16_pairs=True), np.random.default_rng(9), 6
+    isa = replace(isa, bf16_pairs=True, row_pairs=("i8", "bf16") if isa.row_pairs else ())
+    rng, depth = np.random.default_rng(9), 6
     if kind == "f32":
         matrix: Array = rng.standard_normal((depth, columns)).astype(np.float32)
     else:
@@ -290,7 +322,7 @@ def test_matrices_of_all_types_are_packed_at_run_time_as_they_are_when_a_graph_i
     if kind == "i16":
         panels: Array = pack.pack_halves(isa.lanes, matrix.T)
     else:
-        panels = pack.pack_weights(isa.lanes, matrix.T, 4 // matrix.itemsize)
+        panels = pack.pack_weights(isa.lanes, matrix.T, isa.eights_of(kind) or 4 // matrix.itemsize)
     head = LEAST_BYTES if kind == "bf16" else 0
     source, out = guarded(matrix), Guarded((head + panels.nbytes,), np.uint8)
     args = np.zeros(len(PackSlot), np.int64)

@@ -19,6 +19,7 @@ import numpy as np
 from benching.client import ROOT, model_files
 from crossing.cross import compile_for
 from crossing.judge import MCA, judged
+from crossing.products import drawn
 
 import tosajit as tj
 from tosajit.conformance import sample
@@ -52,6 +53,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", default=",".join(MODELS), help="(default %(default)s)")
     parser.add_argument(
         "--tests", type=int, default=60, help="of the conformance sample (default %(default)s)"
+    )
+    parser.add_argument(
+        "--drawn", action=argparse.BooleanOptionalAction, default=True, help="products of bf16"
     )
     parser.add_argument("--only", choices=["bits", "loops"], help="do but a half")
     return parser.parse_args()
@@ -105,6 +109,10 @@ def cases(options: argparse.Namespace, place: Path) -> Iterator[Path]:
             [np.load(path) for path in sorted(files.glob(f"case0_{kind}*.npy"))] for kind in ("in", "out")
         )
         yield case(place / name, files / "model.tosa", *arrays)
+    for name, graph, inputs, output, within in drawn() if options.drawn else ():
+        tj.save(graph, place / f"{name}.tosa")
+        bounds = [] if within is None else [within]
+        yield case(place / name, place / f"{name}.tosa", inputs, [output], bounds)
     sample.unpack(place / "suite", sample.ARCHIVE)
     tests = [pair for pair in sample.unpacked(place / "suite") if not pair[0].negative]
     for test, results in tests[:: max(1, len(tests) // options.tests)] if options.tests else []:
@@ -125,11 +133,17 @@ def bits(test: Test, results: Path) -> Sequence[np.ndarray]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def case(folder: Path, graph: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Path:
+def case(
+    folder: Path,
+    graph: Path,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    within: Sequence[np.ndarray] = (),
+) -> Path:
     """Write a graph and its arrays for `crossing/inside.py`."""
     folder.mkdir()
     shutil.copy(graph, folder / "model.tosa")
-    for stem, arrays in (("in", inputs), ("out", outputs)):
+    for stem, arrays in (("in", inputs), ("out", outputs), ("within", within)):
         for number, array in enumerate(arrays):
             np.save(folder / f"{stem}{number}.npy", array)
     return folder

@@ -79,7 +79,8 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] |
         return reasons.EPILOGUE
     pairs = request.left.type == "bf16"
     numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
-    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), 1 + pairs).view(np.int32)
+    step = (request.isa.eights_of("bf16") or 2) if pairs else 1
+    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), step).view(np.int32)
     if pairs:
         packed = np.concatenate([least_of(weights.view(np.int16)), packed.ravel()])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]

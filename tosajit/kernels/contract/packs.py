@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit.kernels.contract.slots import PackSlot
 from tosajit.kernels.contract.structure import (
+    DEPTH,
     LANES,
     LEAST_BYTES,
     REGISTER,
@@ -88,17 +89,25 @@ def pack_pairs(args: int) -> None:
         least = min(least, np.int64(reload_u16(lanes, i)))
     store_i32(out, 0, np.int32(least))
     out += LEAST_BYTES
+    steps, words = (depth + DEPTH - 1) // DEPTH * (DEPTH // 2), DEPTH // 2
     for column in range(0, columns, LANES):
-        target, width = out + column * depth * 2, min(LANES, columns - column)
-        for k in range(0, depth, 2):
-            first, second = source + k * row_bytes, source + (k + 1) * row_bytes
-            if width == LANES:
-                for j in range(LANES):
-                    pair = load_u16(first, column + j) | (np.int32(load_u16(second, column + j)) << 16)
-                    store_i32(target, k * (LANES // 2) + j, np.int32(pair))
-            else:
-                for j in range(width):
-                    pair = load_u16(first, column + j) | (np.int32(load_u16(second, column + j)) << 16)
-                    store_i32(target, k * (LANES // 2) + j, np.int32(pair))
-                for j in range(width, LANES):
-                    store_i32(target, k * (LANES // 2) + j, np.int32(0))
+        target, width = out + column * steps * 4, min(LANES, columns - column)
+        for step in range(steps):
+            to = target + (step // words * words * LANES + step % words) * 4
+            pack_pair(source + 2 * step * row_bytes, row_bytes, depth - 2 * step, column, width, to)
+
+
+def pack_pair(source: int, row_bytes: int, rows: int, column: int, width: int, target: int) -> None:
+    """Pack some columns of two rows, or zeros where there are no rows: words, `DEPTH // 2` of them apart."""
+    second, apart = source + row_bytes, DEPTH // 2
+    if width == LANES and rows > 0:
+        for j in range(LANES):
+            pair = load_u16(source, column + j) | (np.int32(load_u16(second, column + j)) << 16)
+            store_i32(target, j * apart, np.int32(pair))
+    else:
+        there = width if rows > 0 else 0
+        for j in range(there):
+            pair = load_u16(source, column + j) | (np.int32(load_u16(second, column + j)) << 16)
+            store_i32(target, j * apart, np.int32(pair))
+        for j in range(there, LANES):
+            store_i32(target, j * apart, np.int32(0))

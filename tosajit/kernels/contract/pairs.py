@@ -1,7 +1,7 @@
-"""The loops of a tile of int8 by products of pairs: two rows of A times two columns of B, by eights.
+"""The loops of a tile by products of pairs: two rows of A times two columns of B, eight bytes at a time.
 
-B is packed as [columns / lanes][depth / 8][lanes][8], and sums are in blocks of two rows by two columns.
-Rows of A are made up to eights; what they have behind their depth meets zeros.
+B is packed as [columns / lanes][depth][lanes] by eight bytes. Sums are in blocks of two rows by two columns.
+Rows of A are made up to eight bytes; what they have behind their depth meets zeros, and is zeros of bfloat16.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class PairLoops:
 
     def sums(self, v: Vectors, operands: Operands, initial: Value) -> list[Register]:
         """Return the sums, row by row."""
-        starts = [v.load(initial + panel * v.isa.register_bytes, "i32") for panel in range(self.panels)]
+        starts = [
+            self.product.start(v, initial + panel * v.isa.register_bytes) for panel in range(self.panels)
+        ]
         first = [v.shuffled(start, start, _doubled(v, side)) for start in starts for side in SIDES]
         pairs = -(-self.rows // PAIR)
 
@@ -62,13 +64,15 @@ class PairLoops:
         for eight in range(count):
             place = 0
             rights = [
-                v.load(b + (STEPS * eight + side) * step + (operands.b_panel if panel else 0), "i8")
+                v.load(
+                    b + (STEPS * eight + side) * step + (operands.b_panel if panel else 0), self.product.kind
+                )
                 for panel in range(self.panels)
                 for side in SIDES
             ]
             for left in lefts:
                 for right in rights:
-                    totals[place] = v.multiply_pairs(totals[place], left[eight], right)
+                    totals[place] = self.product.paired(v, totals[place], left[eight], right)
                     place += 1
         return [*(first + EIGHT * count for first in a), b + count * STEPS * step, *totals]
 
@@ -78,7 +82,8 @@ class PairLoops:
         lower = v.load(first + a_row, "i64", count) if second else upper
         times = v.isa.lanes // 4
         return [
-            v.view(v.shuffled(upper, lower, [eight, count + eight] * times), "i8") for eight in range(count)
+            v.view(v.shuffled(upper, lower, [eight, count + eight] * times), self.product.kind)
+            for eight in range(count)
         ]
 
 

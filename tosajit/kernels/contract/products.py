@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import EIGHTS, InstructionSet
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -21,6 +21,10 @@ class Product:
     """What a register of sums has; those of floating-point numbers start at zero."""
     multiplied: Callable[[Vectors, Register, Register, Register], Register]
     """Of (vectors, total, left, right): the total with the products of a step."""
+    paired: Callable[[Vectors, Register, Register, Register], Register] = lambda v, *operands: (
+        v.multiply_pairs(*operands)
+    )
+    """The same of eight bytes of two rows and of two columns, where a set has `row_pairs`."""
     halves: bool = False
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
 
@@ -61,6 +65,24 @@ def _two_products(v: Vectors, total: Register, left: Register, right: Register) 
     return v.fused(total, v.view(first << 16, "f32"), v.view(second << 16, "f32"))
 
 
+def _two_by_two(v: Vectors, total: Register, left: Register, right: Register) -> Register:
+    """Return total + products of two rows and two columns of four bfloat16, with subnormal numbers."""
+    second = EIGHTS["bf16"]
+    for element in range(second):
+        rows = _widened(v, left, [row + element for row in (0, 0, second, second)])
+        columns = _widened(v, right, [column + element for column in (0, second, 0, second)])
+        total = v.fused(total, rows, columns)
+    return total
+
+
+def _widened(v: Vectors, register: Register, lanes: list[int]) -> Register:
+    """Return some of the bfloat16 of each 16 bytes as float32."""
+    count = v.isa.register_bytes // 2
+    chosen = [start + lane for start in range(0, count, 8) for lane in lanes]
+    upper = [place for lane in chosen for place in (0, count + lane)]
+    return v.view(v.shuffled(v.constant(0, "i16"), v.view(register, "i16"), upper), "f32")
+
+
 INT8 = Product("i8", "i8", "i32", lambda v, *operands: v.dot_bytes(*operands))
 WIDE_INT8 = Product("i8", "i16", "i32", lambda v, *operands: v.dot_halves(*operands))
 """int8 that were widened before."""
@@ -68,4 +90,4 @@ INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands
 FLOAT32 = Product("f32", "f32", "f32", lambda v, *operands: v.fused(*operands))
 BFLOAT16 = Product("bf16", "bf16", "f32", lambda v, *operands: v.dot_pairs(*operands))
 """The CPU takes subnormal operands and sums for zero here."""
-SMALL_BFLOAT16 = Product("small_bf16", "bf16", "f32", _two_products)
+SMALL_BFLOAT16 = Product("small_bf16", "bf16", "f32", _two_products, _two_by_two)

@@ -314,9 +314,9 @@ class Vectors:
         raise NotImplementedError(f"{self.isa.name} does not multiply pairs of bfloat16")
 
     def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
-        """Add the products of two rows and two columns of eight int8 to blocks of words: `row_pairs`.
+        """Add the products of two rows and two columns of eight bytes to blocks of sums: `row_pairs`.
 
-        Each 16 bytes are two rows, or two columns, and four words of sums: the first row's are first.
+        Each 16 bytes are two rows, or two columns, and four sums: the first row's are first.
         """
         raise NotImplementedError(f"{self.isa.name} does not multiply pairs of rows")
 

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 from tosajit.kernels.sets.description import InstructionSet
 
+PAIRS = {"i8": "i8mm", "bf16": "bf16"}
+"""Types of which two rows are multiplied by two columns at once, by CPUs with a feature."""
+
 
 def neon(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
@@ -22,7 +25,16 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         block=10,
         byte_dots="dotprod" in features,
     )
-    if not found.byte_dots or "i8mm" not in features:
+    pairs = tuple(kind for kind, feature in PAIRS.items() if feature in features)
+    if not found.byte_dots or not pairs:
         return found
-    even = (1, 2, 4)  # smmla takes pairs of rows
-    return replace(found, row_pairs=("i8",), heights=even, rescaled=even, covers=even[-1:], block=8)
+    even = (1, 2, 4)  # smmla and bfmmla take pairs of rows
+    return replace(
+        found,
+        row_pairs=pairs,
+        bf16_pairs="bf16" in pairs,
+        heights=even,
+        rescaled=even,
+        covers=even[-1:],
+        block=8,
+    )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
-from tosajit.kernels.sets.values import I16, I32, I64, Number, Register
+from tosajit.kernels.sets.values import I16, I32, I64, KINDS, Number, Register
 from tosajit.kernels.sets.vectors import Vectors, vector
 
-WORDS, HALVES = vector(I32, 4), vector(I16, 8)
+WORDS, HALVES, FLOATS = vector(I32, 4), vector(I16, 8), vector(KINDS["f32"], 4)
 """What a register holds."""
 
 
@@ -40,8 +40,9 @@ class Neon(Vectors):
         return self._by_halves(self._pairs_of_bytes, [total, left, right])
 
     def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
-        """Add products of two rows and two columns of eight bytes to blocks of words, by smmla."""
-        return self._by_halves(self._smmla, [total, left, right])
+        """Add products of two rows and two columns of eight bytes to blocks, by smmla or bfmmla."""
+        floats = total.raw.type.element == FLOATS.element
+        return self._by_halves(self._bfmmla if floats else self._smmla, [total, left, right])
 
     def dot_halves(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of two int16 to each word."""
@@ -65,6 +66,10 @@ class Neon(Vectors):
     def _smmla(self, total: Register, left: Register, right: Register) -> Register:
         raw = [register.raw for register in (total, left, right)]
         return self._value(self._call("llvm.aarch64.neon.smmla.v4i32.v16i8", WORDS, raw))
+
+    def _bfmmla(self, total: Register, left: Register, right: Register) -> Register:
+        raw = [register.raw for register in (total, left, right)]
+        return self._value(self._call("llvm.aarch64.neon.bfmmla", FLOATS, raw))
 
     def _pairs_of_bytes(self, total: Register, left: Register, right: Register) -> Register:
         sums = []

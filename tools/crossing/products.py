@@ -1,0 +1,76 @@
+"""Graphs of products of bfloat16, with the results that they have to have on any CPU.
+
+Sums of small integers are exact, whatever their order and their roundings; others may be off by a rounding
+of float32 for each product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+
+import tosajit as tj
+from tosajit.arrays import Array
+from tosajit.graph import Graph
+from tosajit.operators import CONV2D, MATMUL, AccType
+from tosajit.tracing.builder import GraphBuilder
+
+SIZES = ((1, 64, 40), (5, 26, 9), (13, 130, 35))
+"""Rows, depths and columns: one row, rows that are not whole eights, and many of them."""
+UNIT = 2.0**-23
+SMALL = 2.0**-133
+"""The least bfloat16."""
+
+Case = tuple[str, Graph, list[Array], Array, Array | None]
+"""A name, a graph, its inputs, its output, and how far that may be off."""
+
+
+def drawn(seed: int = 0) -> Iterator[Case]:
+    """Matrix products, of constants and of two inputs, and convolutions."""
+    rng = np.random.default_rng(seed)
+    for rows, depth, columns in SIZES:
+        name = f"bf16-{rows}x{depth}x{columns}"
+        for constant in (False, True):
+            kind = f"{name}-{'constant' if constant else 'inputs'}"
+            a, b = rng.integers(-9, 10, (1, rows, depth)), rng.integers(-9, 10, (1, depth, columns))
+            yield f"{kind}-exact", *matrix_product(a, b, constant), None
+            yield f"{kind}-small", *matrix_product(a * SMALL, b * 2.0**99, constant), None
+            x, y = bfloat16(rng.standard_normal(a.shape)), bfloat16(rng.standard_normal(b.shape))
+            within = abs(x.astype(np.float64)) @ abs(y.astype(np.float64)) * depth * UNIT
+            yield f"{kind}-any", *matrix_product(x, y, constant), within
+    for channels, filters in ((4, 5), (6, 19)):
+        x, w = rng.integers(-9, 10, (1, 6, 9, channels)), rng.integers(-9, 10, (filters, 3, 3, channels))
+        yield f"bf16-3x3-{channels}-exact", *convolution(x, w), None
+        yield f"bf16-3x3-{channels}-small", *convolution(x * SMALL, w * 2.0**99), None
+
+
+def bfloat16(array: Array) -> Array:
+    """Numbers rounded to bfloat16."""
+    return array.astype(ml_dtypes.bfloat16)
+
+
+def matrix_product(a: Array, b: Array, constant: bool) -> tuple[Graph, list[Array], Array]:
+    """MATMUL with its result, of which the second operand may be a constant."""
+    builder, (left, right) = GraphBuilder(), (bfloat16(a), bfloat16(b))
+    x = builder.input("x", tj.BF16, a.shape)
+    y = builder.const(right, tj.BF16) if constant else builder.input("y", tj.BF16, b.shape)
+    zeros = [builder.const(bfloat16(np.zeros(1)), tj.BF16) for _ in range(2)]
+    builder.output(builder.add(MATMUL(), [x, y, *zeros], dtype=tj.FP32))
+    exact = left.astype(np.float64) @ right.astype(np.float64)
+    return builder.build(), [left] if constant else [left, right], exact.astype(np.float32)
+
+
+def convolution(x: Array, weights: Array) -> tuple[Graph, list[Array], Array]:
+    """CONV2D of 3 × 3 with its result, which is bfloat16."""
+    builder, image = GraphBuilder(), bfloat16(x)
+    operands = [builder.input("x", tj.BF16, x.shape)]
+    constants = (weights, np.zeros(1), np.zeros(1), np.zeros(1))
+    operands += [builder.const(bfloat16(array), tj.BF16) for array in constants]
+    attributes = CONV2D(pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=AccType.FP32)
+    builder.output(builder.add(attributes, operands))
+    padded = np.pad(image.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    exact = np.einsum("nyxcij,oijc->nyxo", windows, bfloat16(weights).astype(np.float64))
+    return builder.build(), [image], bfloat16(exact)
