@@ -14,7 +14,7 @@ from validating.figures import Figure, Table
 from validating.graphs import convolutions
 
 CHIP = "eyeriss-v1"
-BOUND = 0.15
+BOUND = 0.1
 MIB = 1 << 20
 KINDS = "CNN, 16 bits", "row-stationary"
 ALEXNET_BATCH, VGG_BATCH, KERNEL = 4, 3, 3
