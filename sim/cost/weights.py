@@ -8,12 +8,13 @@ and runs of zeros apart where zeros are frequent. Here sections of a fixed lengt
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
 
 from sim.arrays import Array
+from sim.cost.ethos.stages import scales
 from sim.cost.geometry import contracts_constant, geometry, kept, roles_of
 from sim.machine.machine import Machine
 from tiling.expr import BYTES
@@ -24,8 +25,6 @@ SECTION = 4096
 HEADER_BITS = 40
 SCALE_BYTES = 10
 """Bias, multiplier and shift of a channel."""
-LONG_BIAS_BYTES = 7
-"""A bias of 48 bits: beside a multiplier of 16, what is left of the 40 and 32 bits that both have there."""
 PALETTE = 32
 ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
@@ -56,15 +55,15 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
         if array is not None and array.dtype == np.int8:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
             found[access.operand] = _size(array, shape, roles.depthwise, family, bits)
-            found.update(_long_biases(nest, constants))
+            _add_scales(found, nest, access.operand, constants)
     return found
 
 
-def _long_biases(nest: Nest, constants: Mapping[str, Array]) -> Iterator[tuple[str, int]]:
-    """Sizes of biases of 48 bits."""
-    for access in nest.reads:
-        if access.type == "i64" and access.operand in constants:
-            yield access.operand, LONG_BIAS_BYTES * prod(access.shape)
+def _add_scales(found: dict[str, int], nest: Nest, weights: str, constants: Mapping[str, Array]) -> None:
+    """Biases and scales come with the weights, in one stream: they have no bytes of their own."""
+    names = [nest.reads[number].operand for number in scales(nest)]
+    found.update((name, 0) for name in names if name in constants and name != weights)
+    found[weights] += scale_bytes(_columns(nest))
 
 
 def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:

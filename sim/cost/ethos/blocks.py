@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import (
     CHANNELS,
+    SCALE_BYTES,
     Cycles,
     Map,
     Maps,
@@ -54,7 +55,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     sites = where(nest, sites)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape, sites)
-    hides = _hides(core, nest, shape, cycles.total * repeats)
+    own = max(cycles.total, scale_cycles(core, layer, choice)) * repeats
+    hides = _hides(core, nest, shape, own)
     before = chains(core, stages.before, tile)
     after = chains(core, stages.after, tile, behind, hides)
     turned = transposed(hardware, memory, nest, tile)
@@ -63,7 +65,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
     skipped = skipped_macs(shape) if layer.pruned and layer.sparse else 0
     return Work(
         "array",
-        cycles.total * repeats + passes,
+        own + passes,
         min(cycles.fill, cycles.total),
         macs - skipped,
         shape.macs - macs,
@@ -84,6 +86,18 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         has_latencies=True,
         commands=commands(nest, turned, before, cycles.total * repeats, after),
     )
+
+
+def scale_cycles(core: Core, layer: Layer, choice: Choice) -> int:
+    """Cycles of the channel of the U85 that reads biases and scales for each block of positions.
+
+    It has few beats under way. Vela counts the latency of the memory with constants, copied or not.
+    """
+    beats, latency = core.bytes_under_way(scales=True), core.constants[1]
+    if beats is None or layer.dynamic or layer.op not in ("convolution", "depthwise"):
+        return 0
+    blocks = layer.output.over(choice.output.within(layer.output))
+    return int(blocks.area * SCALE_BYTES * up(layer.output.depth, CHANNELS) * latency / beats)
 
 
 def lanes(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites, work: Work) -> Lanes:

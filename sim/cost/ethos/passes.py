@@ -49,12 +49,9 @@ class Core(NamedTuple):
         there = rate, off.read_latency_cycles
         constants = there if mode.constants == "offchip" else (pad.bytes_per_cycle, pad.read_latency_cycles)
         hardware = part(array.family, array.macs_per_cycle, machine.cores)
-        # The U55 and U65 take biases and scales from where weights live, copied or not.
-        lasting = isinstance(hardware, Part55) and mode.direct and mode.weights == "offchip"
-        bias = off.read_latency_cycles if lasting else pad.read_latency_cycles
         near = Memory(*figures)
         home = near if mode.activations == "scratchpad" else far
-        return Core(hardware, near, far, bias, constants, home)
+        return Core(hardware, near, far, pad.read_latency_cycles, constants, home)
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
