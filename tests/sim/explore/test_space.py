@@ -285,7 +285,7 @@ def test_fields_inside_of_a_part_that_is_chosen_are_fields() -> None:
     one = sim.Space("systolic-16", {"array": ARRAYS, "array.rows": [5], "array.macs_per_cycle": [64]})
     assert one.machines([one.number(0)]) == [
         "array.macs_per_cycle: no such field; there are kind, rows, columns, dataflow, weight_preload, "
-        "packed_depthwise, rates"
+        "packed_depthwise, whole_tiles, rates"
     ]
     one = sim.Space("systolic-16", {"array.rows": [5, 6], "array": ARRAYS[:1]})
     assert one.machine(one.number(1)).array == sim.Systolic(rows=6, columns=3)
