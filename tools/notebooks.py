@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = tuple(sorted((ROOT / "notebooks").glob("*.ipynb")))
 FREE = re.compile(
     r"\d[\d.,]*(?= ?(?:ns|µs|ms|s|seconds|[KMG]B/s|GMAC/s|GFLOP/s|inferences/s|a second)\b)"
+    r"|(?<=constants, )\d[\d,]*(?= bytes)"  # of a program for this CPU
     r"|(?<=at )0x[0-9a-f]+"
     r"|/tmp/\S+"
 )
