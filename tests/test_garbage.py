@@ -27,11 +27,13 @@ def _on() -> Iterator[None]:
 @pytest.fixture
 def thawed() -> Iterator[None]:
     """Nothing is frozen, as in most programs."""
-    frozen = gc.get_freeze_count()
+    frozen, known = gc.get_freeze_count(), garbage._frozen
     gc.unfreeze()
+    garbage._frozen = -1
     yield
     if frozen:
         gc.freeze()
+    garbage._frozen = known if frozen else -1
 
 
 @keeps_garbage
@@ -108,6 +110,27 @@ def test_what_a_program_has_frozen_stays_frozen() -> None:
     gc.freeze()
     assert len(making(2 * MANY)) > len(frozen)
     assert gc.get_freeze_count() > len(frozen)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_is_frozen_is_counted_once_until_all_objects_are_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: list[int] = []
+    count = gc.get_freeze_count
+
+    def counted() -> int:
+        counts.append(count())
+        return counts[-1]
+
+    monkeypatch.setattr(gc, "get_freeze_count", counted)
+    gc.freeze()
+    made = [making(2 * MANY) for _ in range(3)]
+    assert len(counts) == 1
+    gc.collect()
+    made.append(making(2 * MANY))
+    assert len(counts) == 2
     gc.unfreeze()
 
 
