@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import tosajit as tj
+from tests.covering import in_turn
 from tests.fuzzing import check_calls
 from tests.golden_networks import networks
 from tests.planedits import edited
@@ -53,8 +54,9 @@ def inputs(graph: tj.Graph) -> list[np.ndarray]:
 # Given back.
 
 
-@pytest.mark.parametrize("machine", [*MACHINES, "ethos-u85-512", "tpu-v1", "eyeriss-v1"])
-@pytest.mark.parametrize("name", networks())
+@pytest.mark.parametrize(
+    ("name", "machine"), in_turn(networks(), [*MACHINES, "ethos-u85-512", "tpu-v1", "eyeriss-v1"], each=3)
+)
 def test_a_plan_given_back_is_the_same_program(name: str, machine: str) -> None:
     network, model = Network.of(networks()[name]()), tj.machine(machine)
     try:

@@ -17,6 +17,7 @@ from sim.cost.costs import Costs
 from sim.cost.support import UnsupportedError
 from sim.events.reporting import apportioned
 from sim.report import LANES, Report, ReportError
+from tests.covering import in_turn
 from tests.sim.drawing import Layers, layers, machines
 from tests.sim.nests import convolution
 from tests.sim.reports import report
@@ -60,9 +61,11 @@ def test_parts_sum_to_the_cycles_on_every_named_machine(machine: sim.Machine, dr
         assert_explained(machine, nest, nest.extents)
 
 
-@each_machine
-@pytest.mark.parametrize("name", ["ds_cnn", "resnet8", "transformer_tiny"])
-def test_parts_of_a_report_sum_to_its_computing(machine: sim.Machine, name: str) -> None:
+@pytest.mark.parametrize(
+    ("named", "name"), in_turn(sim.machines(), ["ds_cnn", "resnet8", "transformer_tiny"])
+)
+def test_parts_of_a_report_sum_to_its_computing(named: str, name: str) -> None:
+    machine = sim.machine(named).core
     made = tj.simulate(tj.samples.load(name), machine)
     for one in made.operators:
         assert sum(one.lanes.values()) == one.cycles.get("compute", 0)
