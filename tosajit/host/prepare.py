@@ -18,6 +18,7 @@ from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.reasons import Reason
+from tosajit.host.repeat import repeated
 from tosajit.host.spread import spread
 from tosajit.host.squares import squares
 from tosajit.host.transpose import transpose
@@ -53,7 +54,7 @@ def prepare(
     """
     made = Prepared()
     for number, fused in enumerate(groups):
-        group = spread(widened(fused, made, constants, isa), made, constants, number) if isa else fused
+        group = _of_our_form(fused, made, constants, isa, number) if isa else fused
         found = _contraction(group, made, constants, isa, number)
         if isinstance(found, Reason):
             made.groups.append(group)
@@ -67,6 +68,14 @@ def prepare(
         moves = {group: _move(group, constants, isa) for group in made.groups if group not in made.units}
         made.units |= {group: unit for group, unit in moves.items() if unit is not None}
     return made
+
+
+def _of_our_form(
+    group: Nest, made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, number: int
+) -> Nest:
+    """The group in the form of others that have array kernels, where it can be brought there."""
+    wide = widened(repeated(group, made, constants), made, constants, isa)
+    return spread(wide, made, constants, number)
 
 
 def _contraction(
