@@ -77,6 +77,23 @@ def test_tiles_of_int8_are_multiplied_by_the_widest_products(name: str, instruct
     assert set(re.findall(r"\t(sdot|smmla|smull)\t", code)) == {instruction}
 
 
+@pytest.mark.parametrize(
+    ("procedure", "name", "instructions"),
+    [
+        ("tile_i16", "neoverse-n1", {"smlal", "smlal2"}),
+        ("depthwise_i16", "apple-m1", {"smlal", "smlal2"}),
+        ("depthwise_i8", "cortex-a72", {"smull", "smull2", "sadalp"}),
+    ],
+)
+def test_sums_of_pairs_change_no_places_in_inner_loops(
+    procedure: str, name: str, instructions: set[str]
+) -> None:
+    loops = [" ".join(lines) for lines in inner_loops(assembly(procedure, foreign(ARM_LINUX, name)))]
+    found = [set(re.findall(r"\t(sm(?:ull|lal)2?|[su]adalp|[su]?addl?p)\t", loop)) for loop in loops]
+    assert instructions in found
+    assert all(one <= instructions for one in found)
+
+
 def test_tiles_of_bfloat16_are_multiplied_by_pairs_of_rows() -> None:
     cpu = foreign(ARM_LINUX, "neoverse-v1")
     assert set(re.findall(r"\t(bf\w+|fmla)\t", assembly("tile_bf16", cpu))) == {"bfmmla"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
-from tosajit.kernels.sets.values import I16, I32, I64, KINDS, Number, Register
+from tosajit.kernels.sets.values import BYTES, I16, I32, I64, KINDS, Number, Register
 from tosajit.kernels.sets.vectors import Vectors, vector
 
 WORDS, HALVES, FLOATS = vector(I32, 4), vector(I16, 8), vector(KINDS["f32"], 4)
@@ -23,21 +23,27 @@ class Neon(Vectors):
 
     def steps_at_once(self, kind: str, panels: int) -> int:
         """Return a register full of words where instructions take one of its lanes."""
-        return WORDS.count if kind == "f32" or (kind == "i8" and self.isa.byte_dots) else 1
+        return WORDS.count if kind in ("f32", "i16") or (kind == "i8" and self.isa.byte_dots) else 1
 
     def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
         """Return words in a row, each in all lanes: products take them from the register they are in."""
-        if steps != WORDS.count or self.steps_at_once(kind, self.isa.panels) == 1:
-            return super().broadcasts(where, steps, kind)
-        words = self.load(where, "f32" if kind == "f32" else "i32", steps)
-        every = [self.shuffled(words, words, [step] * self.isa.lanes) for step in range(steps)]
-        return [self.view(word, kind) for word in every]
+        unit = self._unit(kind)
+        size = 4 // BYTES[unit]
+        words = self.load(where, unit, steps * size)
+        lanes = ([step * size + part for part in range(size)] * self.isa.lanes for step in range(steps))
+        return [self.view(self.shuffled(words, words, every), kind) for every in lanes]
+
+    def _unit(self, kind: str) -> str:
+        """Return what a product takes at once of what is the same in all lanes."""
+        if kind == "i16" or (kind == "i8" and not self.isa.byte_dots):
+            return "i16"
+        return "f32" if kind == "f32" else "i32"
 
     def dot_bytes(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of four bytes to each word, by sdot or from sums of pairs."""
         if self.isa.byte_dots:
             return self._by_halves(self._sdot, [total, left, right])
-        return self._by_halves(self._pairs_of_bytes, [total, left, right])
+        return self._by_places(self._pairs_of_bytes, total, left, right)
 
     def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of two rows and two columns of eight bytes to blocks, by smmla or bfmmla."""
@@ -46,8 +52,7 @@ class Neon(Vectors):
 
     def dot_halves(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of two int16 to each word."""
-        halves = [self.view(register, "i16") for register in (left, right)]
-        return self._by_halves(self._pairs_of_halves, [total, *halves])
+        return self._by_places(self._halves, total, left, right)
 
     def fused(self, total: Register, left: Register, right: Register) -> Register:
         """Return total + left * right, rounded once."""
@@ -72,19 +77,25 @@ class Neon(Vectors):
         return self._value(self._call("llvm.aarch64.neon.bfmmla", FLOATS, raw))
 
     def _pairs_of_bytes(self, total: Register, left: Register, right: Register) -> Register:
-        sums = []
-        for start in (0, 8):
-            parts = [self.shuffled(one, one, range(start, start + 8)).raw for one in (left, right)]
-            products = self._call("llvm.aarch64.neon.smull.v8i16", HALVES, parts)
-            sums.append(self._call("llvm.aarch64.neon.saddlp.v4i32.v8i16", WORDS, [products]))
-        return total + self._value(self._call("llvm.aarch64.neon.addp.v4i32", WORDS, sums))
+        raw = [self.view(register, "i8").raw for register in (left, right)]
+        products = self._call("llvm.aarch64.neon.smull.v8i16", HALVES, raw)
+        return total + self._value(self._call("llvm.aarch64.neon.saddlp.v4i32.v8i16", WORDS, [products]))
 
-    def _pairs_of_halves(self, total: Register, left: Register, right: Register) -> Register:
-        products = []
-        for start in (0, 4):
-            parts = [self.shuffled(one, one, range(start, start + 4)).raw for one in (left, right)]
-            products.append(self._call("llvm.aarch64.neon.smull.v4i32", WORDS, parts))
-        return total + self._value(self._call("llvm.aarch64.neon.addp.v4i32", WORDS, products))
+    def _halves(self, total: Register, left: Register, right: Register) -> Register:
+        return total + self._value(self._call("llvm.aarch64.neon.smull.v4i32", WORDS, [left.raw, right.raw]))
+
+    def _by_places(
+        self, run: Callable[..., Register], total: Register, left: Register, right: Register
+    ) -> Register:
+        """Run an operation on the first half words of all words, and on the second ones.
+
+        What is the same in all lanes is then one lane of a register, and sums need not change places.
+        """
+        halves = [self.view(register, "i16") for register in (left, right)]
+        for place in range(2):
+            lanes = range(place, halves[0].lanes, 2)
+            total = self._by_halves(run, [total, *(self.shuffled(one, one, lanes) for one in halves)])
+        return total
 
     def _by_halves(self, run: Callable[..., Register], operands: Sequence[Register]) -> Register:
         """Run an operation on the first and on the second of each pair of registers."""
