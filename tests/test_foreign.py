@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,6 +93,15 @@ def test_sums_of_pairs_change_no_places_in_inner_loops(
     found = [set(re.findall(r"\t(sm(?:ull|lal)2?|[su]adalp|[su]?addl?p)\t", loop)) for loop in loops]
     assert instructions in found
     assert all(one <= instructions for one in found)
+
+
+@pytest.mark.parametrize("procedure", ["depthwise_i8", "depthwise_rescale_i8", "depthwise_f32"])
+def test_depthwise_taps_side_by_side_share_what_is_loaded(procedure: str) -> None:
+    loops = list(inner_loops(assembly(procedure, foreign(ARM_LINUX, "neoverse-n1"))))
+    counts = [Counter(line.split()[0] for line in lines) for lines in loops]
+    products, loads = max((one["sdot"] + one["fmla"], one["ldp"]) for one in counts)
+    assert products == 2 * 3 * 8
+    assert loads == 3 + 10
 
 
 def test_tiles_of_bfloat16_are_multiplied_by_pairs_of_rows() -> None:

@@ -342,8 +342,10 @@ class DepthwiseBlocking:
     @property
     def side(self) -> int:
         """Return how many taps side by side each are the tap before them of the next pixel."""
-        shared = self.shape.dilation[1] == self.shape.stride[1]
-        return self.shape.kernel[1] if shared and self.shape.kernel[1] in SIDES else 1
+        shape = self.shape
+        shared = shape.dilation[1] == shape.stride[1] and shape.parts == 1
+        sides = {1: self.isa.sides, 4: SIDES}.get(shape.element_bytes, (1,))
+        return shape.kernel[1] if shared and shape.kernel[1] in sides else 1
 
     @property
     def pair_bytes(self) -> int:

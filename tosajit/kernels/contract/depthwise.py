@@ -237,6 +237,7 @@ def start_rows(args: int, job: int, tile: int) -> None:
     store_i64(tile, DepthwiseTile.SOURCE, panel)
     store_i64(tile, DepthwiseTile.TAPS, load_i64(args, DepthwiseSlot.TAPS))
     store_i64(tile, DepthwiseTile.PANEL_TAPS, load_i64(args, DepthwiseSlot.TAPS))
+    store_i64(tile, DepthwiseTile.SIDE, load_i64(args, DepthwiseSlot.SIDE))
     store_i64(tile, DepthwiseTile.SIGN, load_i64(args, DepthwiseSlot.SIGN))
     store_i64(tile, DepthwiseTile.LOW, load_i64(args, DepthwiseSlot.LOW))
     store_i64(tile, DepthwiseTile.HIGH, load_i64(args, DepthwiseSlot.HIGH))
@@ -379,7 +380,6 @@ def start_channels_floats(args: int, job: int, tile: int, column: int, columns: 
     store_i64(tile, DepthwiseTile.WEIGHTS, weights)
     store_i64(tile, DepthwiseTile.OUT_BYTES, panels * REGISTER)
     store_i64(tile, DepthwiseTile.PANELS, panels)
-    store_i64(tile, DepthwiseTile.SIDE, load_i64(args, DepthwiseSlot.SIDE))
 
 
 def bytes_behind(args: int, line: int) -> Any:

@@ -6,7 +6,7 @@ one channel side by side, as products of bytes and of half words are added up; f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -103,12 +103,16 @@ class _Panel:
     source: Value
     pixel_bytes: Value
     offsets: Value
-    taps: Value
+    groups: Value
+    """Of taps side by side."""
+    side: int
     weights: Value
     initial: Register
 
     @classmethod
-    def of(cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register) -> _Panel:
+    def of(
+        cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register, side: int = 1
+    ) -> _Panel:
         """The panel of a number, with the start of its sums."""
         step, taps, own = v.isa.register_bytes, job[DepthwiseTile.TAPS], job[DepthwiseTile.PANEL_TAPS]
         source, weights = job[DepthwiseTile.SOURCE], job[DepthwiseTile.WEIGHTS]
@@ -118,31 +122,47 @@ class _Panel:
             source + index * step,
             job[DepthwiseTile.PIXEL_BYTES],
             job[DepthwiseTile.OFFSETS],
-            taps,
+            taps // side if side > 1 else taps,
+            side,
             weights + index * (own * step),
             initial,
         )
 
     def sums(self, first: Value, size: int, finish: Finish) -> None:
         """Sum the taps of some pixels."""
-        v, product = self.v, self.product
-        pixels = [first + pixel for pixel in range(size)]
+        v, product, side, step = self.v, self.product, self.side, self.v.isa.register_bytes
+        pixels = [first + pixel for pixel in range(size + side - 1)]
         starts = [self.source + pixel * self.pixel_bytes for pixel in pixels]
 
         def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
-            offset = v.loaded(self.offsets + position * 8)
-            weight = product.operand(v, self.weights + position * v.isa.register_bytes)
-            return [
-                product.multiplied(v, total, product.operand(v, start + offset), weight)
-                for total, start in zip(before, starts, strict=True)
-            ]
+            offset = v.loaded(self.offsets + position * (8 * side))
+            place = self.weights + position * (side * step)
+            factors = [product.operand(v, place + tap * step) for tap in range(side)]
+            inputs = (product.operand(v, start + offset) for start in starts)
+            return _with_taps(v, product, before, inputs, factors)
 
-        totals = v.loop(self.taps, [self.initial] * size, taps)
-        finish(pixels, [product.finished(v, total) for total in totals])
+        totals = v.loop(self.groups, [self.initial] * size, taps)
+        finish(pixels[:size], [product.finished(v, total) for total in totals])
 
     def row(self, count: Value, finish: Finish, again: bool) -> None:
         """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
         tiles_of(self.v, count, lambda first, size: self.sums(first, size, finish), again)
+
+
+def _with_taps(
+    v: Vectors,
+    product: Product,
+    totals: Sequence[Register],
+    inputs: Iterable[Register],
+    factors: Sequence[Register],
+) -> Sequence[Register]:
+    """Add products of taps side by side to the sums of pixels: each input is loaded once for all of them."""
+    totals = list(totals)
+    for column, value in enumerate(inputs):
+        for tap, factor in enumerate(factors):
+            if 0 <= column - tap < len(totals):
+                totals[column - tap] = product.multiplied(v, totals[column - tap], value, factor)
+    return totals
 
 
 def tiles_of(v: Vectors, count: Value, tile: Callable[[Value, int], None], again: bool) -> None:
@@ -179,15 +199,23 @@ def depthwise(product: Product, v: Vectors, address: Value) -> None:
     )
     count = job[DepthwiseTile.PIXELS]
 
-    def panel(index: Value) -> None:
+    def panel(side: int, index: Value) -> None:
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
             for pixel, total in zip(pixels, totals, strict=True):
                 v.store(total, words + index * step + pixel * word_bytes)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
 
-    v.each(job[DepthwiseTile.PANELS], panel)
+    _by_sides(v, job, lambda side: v.each(job[DepthwiseTile.PANELS], partial(panel, side)))
+
+
+def _by_sides(v: Vectors, job: Record, run: Callable[[int], None]) -> None:
+    """Run code for the taps of int8 side by side that there are, of those that the set shares input among."""
+    if len(v.isa.sides) == 1:
+        run(1)
+    else:
+        v.switch(job[DepthwiseTile.SIDE], {side: partial(run, side) for side in v.isa.sides})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +269,17 @@ class _Row:
         v, product, side, step = self.v, self.product, self.side, self.v.isa.register_bytes
         one, two = self.pixel_bytes, self.pixel_bytes + self.pixel_bytes
 
-        def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
-            place, totals = before[0], list(before[1:])
-            start = source + v.loaded(self.offsets + position * (8 * side))
-            factors = [product.operand(v, place + tap * step) for tap in range(side)]
+        def inputs(start: Value) -> Iterator[Register]:
             for column in range(size + side - 1):
                 if column and column % 3 == 0:
                     start = start + (two + one)
-                value = product.operand(v, start + (0, one, two)[column % 3])
-                for tap, factor in enumerate(factors):
-                    if 0 <= column - tap < size:
-                        totals[column - tap] = product.multiplied(v, totals[column - tap], value, factor)
-            return [place + side * step, *totals]
+                yield product.operand(v, start + (0, one, two)[column % 3])
+
+        def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
+            place, *totals = before
+            start = source + v.loaded(self.offsets + position * (8 * side))
+            factors = [product.operand(v, place + tap * step) for tap in range(side)]
+            return [place + side * step, *_with_taps(v, product, totals, inputs(start), factors)]
 
         totals = v.loop(self.groups, [weights, *[product.zero(v)] * size], taps)[1:]
         return [product.finished(v, total) for total in totals]
@@ -282,7 +309,7 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
     initial, count = job[DepthwiseTile.INITIAL], job[DepthwiseTile.PIXELS]
     parameters, product = job[DepthwiseTile.PARAMETERS], INT8.on(v.isa)
 
-    def panel(index: Value, mask: Value | None, limits: Rescaling) -> None:
+    def panel(side: int, index: Value, mask: Value | None, limits: Rescaling) -> None:
         target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index)
 
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
@@ -290,9 +317,12 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
                 put(v, narrowed(v, total, loaded, limits), target + pixel * out_pixel, mask)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
 
     def run(limits: Rescaling) -> None:
-        panels(v, job[DepthwiseTile.COLUMNS], lambda index, mask: panel(index, mask, limits))
+        columns = job[DepthwiseTile.COLUMNS]
+        _by_sides(
+            v, job, lambda side: panels(v, columns, lambda index, mask: panel(side, index, mask, limits))
+        )
 
     switched(v, job[DepthwiseTile.SIGN], job[DepthwiseTile.LOW], job[DepthwiseTile.HIGH], run)

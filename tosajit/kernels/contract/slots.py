@@ -296,7 +296,8 @@ class DepthwiseTile(Numbered):
     PANEL_TAPS = auto()
     """Taps that a panel of weights has, of which TAPS are taken."""
     SIDE = auto()
-    """float32: taps side by side, each of which is the tap before it of the next pixel: one of `SIDES`."""
+    """Taps side by side, each of which is the tap before it of the next pixel: of `SIDES`, for float32, or of
+    the set's `sides`, for int8."""
     INITIAL = auto()
     OUT = auto()
     OUT_BYTES = auto()

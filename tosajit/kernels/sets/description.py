@@ -63,6 +63,8 @@ class InstructionSet:
     """Whether it adds products of four bytes to a word in one instruction."""
     row_pairs: tuple[str, ...] = ()
     """Types of which it multiplies two rows by two columns at once, eight bytes of each."""
+    sides: tuple[int, ...] = (1,)
+    """Depthwise taps of int8 side by side whose input it loads once: several where loads take longest."""
     narrowed: int = 1
     """Registers of words that are best made bytes together."""
     signed: bool = False

@@ -13,6 +13,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     if "neon" not in features:
         return None
+    dots = "dotprod" in features
     found = InstructionSet(
         "neon",
         lanes=8,
@@ -23,10 +24,11 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         covers=(4, 5),
         latency=8,  # of pairs of registers: four units, of four cycles
         block=10,
-        byte_dots="dotprod" in features,
+        byte_dots=dots,
+        sides=(1, 3) if dots else (1,),
     )
     pairs = tuple(kind for kind, feature in PAIRS.items() if feature in features)
-    if not found.byte_dots or not pairs:
+    if not dots or not pairs:
         return found
     even = (1, 2, 4)  # smmla and bfmmla take pairs of rows
     return replace(
