@@ -48,14 +48,14 @@ def judged(procedure: str, instruction: str, cpu: Cpu) -> Judged:
     loops = list(inner_loops(assembly(procedure, cpu)))
     loop = max(loops, key=lambda lines: sum(is_a(line, instruction) for line in lines))
     products = [line for line in loop if is_a(line, instruction)]
-    alone = [re.sub(r"\bv\d+\.", f"v{number}.", products[0], count=1) for number in range(INDEPENDENT)]
-    alone = [re.sub(r"(, )v\d+\.(\w+), v\d+\.", r"\1v30.\2, v31.", line) for line in alone]
+    alone = [re.sub(r"\bv\d+\.", f"v{number + 2}.", products[0], count=1) for number in range(INDEPENDENT)]
+    alone = [re.sub(r"(, )v\d+\.(\w+), v\d+\.", r"\1v0.\2, v1.", line) for line in alone]
     return Judged(len(products), cycles(loop, cpu), len(alone) / cycles(alone, cpu))
 
 
 def is_a(line: str, instruction: str) -> bool:
-    """Tell whether a line is an instruction."""
-    return line.split(maxsplit=1)[:1] == [instruction]
+    """Tell whether a line is an instruction, or the same on the upper halves of registers."""
+    return line.split(maxsplit=1)[:1] in ([instruction], [f"{instruction}2"])
 
 
 def assembly(procedure: str, cpu: Cpu) -> str:
