@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,10 +17,13 @@ import pytest
 from tosajit.kernels import loader, shipped
 from tosajit.kernels.native import target_machine
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.relocations import FORMS
 from tosajit.kernels.sets import machine
+from tosajit.kernels.sets.cpus import foreign
 from tosajit.kernels.sets.machine import Machine
+from tosajit.kernels.sets.registry import compiling_for
 
-pytestmark = pytest.mark.skipif(not loader.IS_KNOWN, reason="this system's objects are left to LLVM")
+pytestmark = pytest.mark.skipif(loader.FORM is None, reason="this system's objects are left to LLVM")
 TABLE = "private constant [4 x double] [double 1.5, double 2.5, double 3.5, double 4.5]"
 LISTED = (
     f"@table = {TABLE}"
@@ -92,6 +96,48 @@ def test_what_only_llvm_knows_is_left_to_it(fault: str) -> None:
     assert loader.load(ONLY_LLVM[fault](), "entry") is None
 
 
+def linked_for_arm(text: str) -> tuple[bytearray, int]:
+    """A module as it is in the memory of a 64-bit Arm, and where its entry is."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    with compiling_for(foreign("aarch64-unknown-linux-gnu", "cortex-a72")):
+        code = bytes(target_machine().emit_object(llvm.parse_assembly(text)))
+    return loader.linked(code, "entry", FORMS["aarch64"])
+
+
+def signed(word: int, low: int, size: int) -> int:
+    """A field of an instruction, as a signed number."""
+    field = word >> low & (1 << size) - 1
+    return field - (field >> size - 1 << size)
+
+
+def test_branches_of_arm_reach_functions_of_the_object_and_jumps_to_those_of_c() -> None:
+    image, entry = linked_for_arm(LISTED)
+    words = struct.unpack(f"<{len(image) // 4}I", image)
+    calls = [place for place in range(entry // 4, len(words)) if words[place] >> 26 == 0b100101]
+    reached = [place + signed(words[place], 0, 26) for place in calls]
+    far = [place for place in reached if words[place : place + 2] == (0x58000050, 0xD61F0200)]
+    found = {words[place + 2] | words[place + 3] << 32 for place in far}
+    library = ctypes.CDLL(None)
+    pointers = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("sqrt", "memset")]
+    assert found == set(pointers)
+    assert len(reached) == 3
+
+
+def test_arm_code_finds_constants_by_their_page_and_their_place_in_it() -> None:
+    loads = EMPTY.replace(
+        "  ret",
+        "  %p = inttoptr i64 %address to ptr\n  store <4 x i32> <i32 3, i32 5, i32 7, i32 9>, ptr %p\n  ret",
+    )
+    image, entry = linked_for_arm(loads)
+    words = struct.unpack(f"<{len(image) // 4}I", image)
+    (page,) = (place for place in range(entry // 4, len(words)) if words[place] & 0x9F000000 == 0x90000000)
+    pages = signed(words[page], 5, 19) << 2 | words[page] >> 29 & 3
+    (load,) = (word for word in words if word & 0xFFC00000 == 0x3DC00000)
+    start = ((page * 4 >> 12) + pages << 12) + (load >> 10 & 0xFFF) * 16
+    assert struct.unpack_from("<4i", image, start) == (3, 5, 7, 9)
+
+
 def test_a_part_of_an_object_is_none() -> None:
     code = built(LISTED)
     for size in range(0, len(code), 7):
@@ -137,7 +183,7 @@ def test_a_kernel_of_the_cache_is_loaded_without_llvm(tmp_path: Path) -> None:
 
 
 def test_kernels_are_linked_by_llvm_where_no_other_code_may_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "IS_KNOWN", False)
+    monkeypatch.setattr(loader, "FORM", None)
     kernel = compile_kernel(SOURCE.replace("* 2", "* 5077"))
     assert called(kernel.address, 3)[:2] == [3, 3 * 5077]
 

@@ -1,4 +1,4 @@
-"""Objects in memory without LLVM, which takes as long to be imported as NumPy: ELF for x86-64 on Linux.
+"""Objects in memory without LLVM, which takes as long to be imported as NumPy: ELF on Linux, x86-64 and Arm.
 
 The object of a kernel has code and constants, and calls a few functions of C. One that has anything else, or
 is for another system, is left to LLVM.
@@ -14,16 +14,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-IS_KNOWN = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
-"""Whether this system's objects are those that can be put into memory here."""
+from tosajit.kernels.relocations import FORMS, Form
+
+FORM = FORMS.get(platform.machine()) if sys.platform == "linux" and sys.maxsize > 1 << 32 else None
+"""This system's objects, if they are those that can be put into memory here."""
 
 
 def load(code: bytes, symbol: str) -> int | None:
     """Put an object into memory; return the address of a symbol, or None if LLVM has to do it."""
-    if not IS_KNOWN:
+    if FORM is None:
         return None
     try:
-        image, entry = _linked(code, symbol)
+        image, entry = linked(code, symbol, FORM)
         return executable(image) + entry
     except (_Unknown, LookupError, ValueError, struct.error, OSError):
         return None
@@ -41,9 +43,18 @@ def executable(code: bytes | bytearray) -> int:
     if address in (None, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_errno(), "there is no memory for code")
     ctypes.memmove(address, bytes(code), len(code))
+    if FORM is FORMS["aarch64"]:
+        _see_instructions(address, len(code))
     if library.mprotect(ctypes.c_void_p(address), size, mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "memory that was written cannot be run")
     return int(address)
+
+
+def _see_instructions(address: int, size: int) -> None:
+    """Have cores see what was written as instructions too, which x86-64 does by itself."""
+    clear = ctypes.CDLL("libgcc_s.so.1").__clear_cache
+    clear.argtypes, clear.restype = [ctypes.c_void_p, ctypes.c_void_p], None
+    clear(address, address + size)
 
 
 @functools.cache
@@ -52,18 +63,16 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-# The file format: System V ABI, chapters 4 and 5, and its supplement for AMD64, section 4.4.
+# The file format: System V ABI, chapters 4 and 5.
 
-_RELOCATABLE, _X86_64 = 1, 62
-_PROGBITS, _SYMTAB, _RELA, _REL, _UNWIND = 1, 2, 4, 9, 0x70000001
+_RELOCATABLE = 1
+_PROGBITS, _SYMTAB, _RELA, _REL = 1, 2, 4, 9
 _ALLOC, _EXECINSTR, _MERGE, _STRINGS, _GROUP = 0x2, 0x4, 0x10, 0x20, 0x200
-_PC32, _PLT32 = 2, 4
 _UNDEFINED = 0
 _HEADER, _SECTION = struct.Struct("<16xHHIQQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ")
-_SYMBOL, _RELOCATION, _OFFSET = struct.Struct("<IBBHQQ"), struct.Struct("<QQq"), struct.Struct("<i")
-_JUMP = struct.Struct("<6sQ2x")
-_INDIRECT = bytes.fromhex("ff2500000000")
-"""A jump to the address that is behind it."""
+_SYMBOL, _RELOCATION = struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
+_UNWIND = ".eh_frame"
+"""Tables to unwind the stack are of no use, as nothing raises."""
 
 
 class _Unknown(Exception):
@@ -71,7 +80,7 @@ class _Unknown(Exception):
 
 
 class _Section(NamedTuple):
-    name: int
+    name: str
     kind: int
     flags: int
     address: int
@@ -89,9 +98,9 @@ class _Symbol(NamedTuple):
     value: int
 
 
-def _linked(code: bytes, symbol: str) -> tuple[bytearray, int]:
-    """An object as it is in memory, wherever that is, and where in it a symbol is."""
-    sections = _sections(code)
+def linked(code: bytes, symbol: str, form: Form) -> tuple[bytearray, int]:
+    """Return an object as it is in memory, at whichever page that begins, and where in it a symbol is."""
+    sections = _sections(code, form)
     symbols = _symbols(code, sections)
     image, places = bytearray(), dict[int, int]()
     for number, section in enumerate(sections):
@@ -100,31 +109,32 @@ def _linked(code: bytes, symbol: str) -> tuple[bytearray, int]:
             places[number] = len(image)
             image += _bytes(code, section)
     targets = [places[s.section] + s.value if s.section in places else None for s in symbols]
-    jumps = dict(_jumps(image, symbols))
+    jumps = dict(_jumps(image, symbols, form))
     for section in sections:
         if section.kind == _RELA and section.info in places:
-            place = places[section.info]
             for offset, about, addend in _table(_RELOCATION, code, section):
                 number, kind = about >> 32, about & 0xFFFFFFFF
-                target = jumps.get(number) if kind == _PLT32 and targets[number] is None else targets[number]
-                if target is None or kind not in (_PC32, _PLT32):
+                is_far = kind in form.calls and targets[number] is None
+                target = jumps.get(number) if is_far else targets[number]
+                if target is None or kind not in form.fixes:
                     raise _Unknown(kind)
-                _OFFSET.pack_into(image, place + offset, target + addend - place - offset)
+                form.fixes[kind](image, places[section.info] + offset, target + addend)
         elif section.kind == _REL:
             raise _Unknown(section.kind)
     return image, {s.name: t for s, t in zip(symbols, targets, strict=True) if t is not None}[symbol]
 
 
-def _sections(code: bytes) -> list[_Section]:
-    kind, machine, _, _, _, start, _, _, _, _, size, count, _ = _HEADER.unpack_from(code)
-    if (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
+def _sections(code: bytes, form: Form) -> list[_Section]:
+    kind, machine, _, _, _, start, _, _, _, _, size, count, named = _HEADER.unpack_from(code)
+    if (kind, machine, size) != (_RELOCATABLE, form.machine, _SECTION.size):
         raise _Unknown(machine)
-    return [_Section(*_SECTION.unpack_from(code, start + number * size)) for number in range(count)]
+    rows = [_SECTION.unpack_from(code, start + number * size) for number in range(count)]
+    return [_Section(_text(code, rows[named][4] + name), *rest) for name, *rest in rows]
 
 
 def _is_loaded(section: _Section) -> bool:
-    """Whether a section is code or constants; tables to unwind the stack are of no use, as nothing raises."""
-    if not section.flags & _ALLOC or section.kind == _UNWIND:
+    """Whether a section is code or constants."""
+    if not section.flags & _ALLOC or section.name == _UNWIND:
         return False
     if section.kind != _PROGBITS or section.flags & ~(_ALLOC | _EXECINSTR | _MERGE | _STRINGS | _GROUP):
         raise _Unknown(section.kind)
@@ -141,16 +151,16 @@ def _symbols(code: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
     ]
 
 
-def _jumps(image: bytearray, symbols: Sequence[_Symbol]) -> Iterator[tuple[int, int]]:
+def _jumps(image: bytearray, symbols: Sequence[_Symbol], form: Form) -> Iterator[tuple[int, int]]:
     """Add jumps to functions of C, which can be too far away for calls; their places, by symbols' numbers."""
-    image += bytes(-len(image) % _JUMP.size)
+    image += bytes(-len(image) % form.jump.size)
     for number, symbol in enumerate(symbols):
         if symbol.section == _UNDEFINED and symbol.name:
             function = getattr(_library(), symbol.name, None)
             if function is None:
                 raise _Unknown(symbol.name)
             yield number, len(image)
-            image += _JUMP.pack(_INDIRECT, ctypes.cast(function, ctypes.c_void_p).value or 0)
+            image += form.jump.pack(form.code, ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 def _table(form: struct.Struct, code: bytes, section: _Section) -> Iterator[tuple[int, ...]]:

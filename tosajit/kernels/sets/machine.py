@@ -13,8 +13,10 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from tosajit.kernels import cache, loader, shipped
+from tosajit.kernels.relocations import FORMS
 from tosajit.kernels.versions import compiler
 
 NATIVE = "native"
@@ -78,10 +80,17 @@ def _digest(text: bytes) -> bytes:
 def _name() -> str:
     """The file of this machine's answers; none if it cannot say what it is."""
     with suppress(OSError):
-        if loader.IS_KNOWN:
-            text = repr((compiler(), _registers()))
+        if loader.FORM is not None:
+            told = _registers() if loader.FORM is FORMS["x86_64"] else _listed()
+            text = repr((compiler(), told))
             return hashlib.blake2b(text.encode(), digest_size=16).hexdigest() + cache.MACHINE
     return ""
+
+
+def _listed() -> list[str]:
+    """What Linux says of 64-bit Arm cores, which is all that LLVM looks at."""
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    return sorted({line for line in lines if line.startswith(("CPU ", "Features", "Hardware"))})
 
 
 # Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, CPUID and XGETBV.
