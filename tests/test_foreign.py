@@ -144,6 +144,25 @@ def test_objects_have_the_form_of_their_system(triple: str, name: str, form: str
     assert b"kernel_threads" in code
 
 
+COPIES = {"memcpy", "memset"}
+
+
+@pytest.mark.parametrize(
+    ("triple", "name", "there"),
+    [
+        (ARM_DARWIN, "apple-m1", COPIES | {"bzero", "usleep"}),
+        (WINDOWS, "haswell", COPIES | {"SwitchToThread", "__chkstk"}),
+    ],
+)
+def test_kernels_call_what_their_system_has(triple: str, name: str, there: set[str], graph: Graph) -> None:
+    called: set[str] = set()
+    for text in assemblies(graph, foreign(triple, name)):
+        own = set(re.findall(r'^"?([\w$]+)"?:', text, re.MULTILINE))
+        called |= set(re.findall(r'^\t(?:bl?|callq|jmp)\t"?([a-zA-Z_][\w$]+)', text, re.MULTILINE)) - own
+    assert {one.removeprefix("_" * ("darwin" in triple)) for one in called} <= there
+    assert "memcpy" in str(called)
+
+
 @pytest.mark.parametrize(
     ("triple", "name", "hint"), [(LINUX, "haswell", "pause"), (ARM_LINUX, "cortex-a72", "yield")]
 )
