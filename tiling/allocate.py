@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from random import Random
 from typing import TypeVar
+
+from tiling.records import dataclass
 
 Name = TypeVar("Name", bound=Hashable)
 

@@ -16,10 +16,10 @@ this module does, and each adds what is its own. A reduction is seen in the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tiling.expr import Expr, reads_of
 from tiling.nest import Access, Affine, Nest
+from tiling.records import dataclass
 
 Term = tuple[int, int]
 """An axis, and how many neighbours a step along it goes."""

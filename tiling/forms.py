@@ -11,11 +11,12 @@ So each read of a constant is an operand of its own until a piece becomes a nest
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tiling.expr import walk
 from tiling.nest import Nest, Write, nest_exprs
 from tiling.normal import normalise
+from tiling.records import dataclass
 
 
 class Use(str):

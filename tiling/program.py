@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from math import gcd, prod
 from typing import Literal
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
+from tiling.records import dataclass
 from tiling.target import Home, Target
 from tiling.words import plain
 

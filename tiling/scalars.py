@@ -7,10 +7,11 @@ gives, what passes need to know of it, and what it costs. An expression can be m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal
+
+from tiling.records import dataclass
 
 Family = Literal[
     "leaf",  # a value that is not computed: `read`, `const`, `acc`, `axis`

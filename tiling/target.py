@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from tiling.records import dataclass
 
 Place = Literal["scratchpad", "offchip"]
 """Where a kind of operand may be said to live."""

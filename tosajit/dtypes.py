@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
+
+from tiling.records import dataclass
 
 Family = Literal["bool", "int", "float", "shape"]
 

@@ -18,9 +18,9 @@ TosaError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from tiling.records import dataclass
 from tiling.words import TextError, paragraph, plain
 
 RuleKind = Literal["error_if", "level", "require", "type", "profile", "structure", "constant", "internal"]

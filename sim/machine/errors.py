@@ -11,8 +11,8 @@ ValueError
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tiling.words import TextError
 
 SHOWN = 20

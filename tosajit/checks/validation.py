@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, RuleKind, Violation

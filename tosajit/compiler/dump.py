@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
+from tiling.records import dataclass
 from tosajit.errors import CompileError
 
 FOLDER = "tosajit-dump"

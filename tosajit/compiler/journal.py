@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from types import MappingProxyType
 from typing import Any
 
+from tiling.records import dataclass
 from tosajit.compiler.dump import Dump
 from tosajit.compiler.text import text_of
 from tosajit.graph import Graph

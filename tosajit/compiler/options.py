@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from tiling.records import dataclass
 from tiling.target import HOST, Target
 from tosajit import customs
 from tosajit.compiler.written import Written, written

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_operands
 from tosajit.compiler.options import Options

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
+from tiling.records import dataclass
 from tiling.words import plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, DType

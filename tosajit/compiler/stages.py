@@ -8,7 +8,7 @@ timed or run, through `BACK` to be run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from tiling.fuse import fuse as fused
 from tiling.in_place import in_place
 from tiling.program import Operand, Program
+from tiling.records import dataclass
 from tiling.target import HOST
 from tiling.text import members_text
 from tosajit.arrays import Array

@@ -2,10 +2,11 @@
 
 import mmap
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Never, TypeAlias
 
+from tiling.records import dataclass
 from tosajit.errors import FileError
 
 Bytes: TypeAlias = bytes | bytearray | memoryview | mmap.mmap

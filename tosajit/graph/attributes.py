@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from inspect import get_annotations
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
+from tiling.records import dataclass
 from tiling.words import plain
 
 Encoding = Literal["bool", "int32", "enum", "int32s", "bytes", "string", "number"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, SHAPE, DType
 from tosajit.errors import GraphError, RuleKind, Violation

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiling.records import dataclass
 from tiling.words import isolated, plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DType

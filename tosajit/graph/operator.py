@@ -23,11 +23,12 @@ whose arguments are not known, because an operand is not constant or its rank is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, field, replace
 from enum import IntEnum
 from string import Formatter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from tiling.records import dataclass
 from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import RuleKind

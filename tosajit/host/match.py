@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tiling.contraction import Contraction, Dimension, seen, sides, unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Access, Nest
+from tiling.records import dataclass
 from tosajit.kernels.contract.geometry import Geometry
 
 Triple = tuple[int, int, int]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tiling.records import dataclass
 from tosajit.kernels.sets.registry import NONE, VARIABLE
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tiling.expr import Expr, walk
 from tiling.nest import Nest, access_exprs
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.match import Match
 from tosajit.host.ranges import DOUBLE, SCALES

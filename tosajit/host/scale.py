@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tiling.expr import Expr, call
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.ranges import Range
 

@@ -6,11 +6,11 @@ Such a sum is a function of 65,536 pairs of bytes, and next to a plane. Where th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.scale import Scale
 

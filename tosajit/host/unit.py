@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from math import prod
 from zlib import crc32
@@ -12,6 +12,7 @@ import numpy as np
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match

@@ -16,11 +16,11 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from sim.files import AT_ONCE, PART, is_own, replacing
+from tiling.records import dataclass
 
 OURS = rf"[0-9a-f]{{32}}\.(o|py|tjx|tjg|cpu)|{re.escape(PART)}.*"
 """The names of files of a cache."""

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiling.records import dataclass
 from tosajit.kernels import cache, loader, ready
 from tosajit.kernels.cores import cores
 from tosajit.kernels.sets.cpus import Cpu, host

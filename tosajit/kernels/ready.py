@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from tiling.records import dataclass
 from tosajit.kernels.sets.cpus import Cpu, cpu_with, known
 from tosajit.kernels.sets.machine import NATIVE
 from tosajit.kernels.shipped import FOLDER, trusted

@@ -6,12 +6,12 @@ It knows nothing of nests and graphs, so that a program that is compiled already
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 
 

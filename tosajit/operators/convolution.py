@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tiling.nest import Access, Affine, Nest, Write
+from tiling.records import dataclass
 from tosajit.graph import Value
 from tosajit.graph.operator import Dims, error_if, level_check, read, table, write
 from tosajit.operators.lowering import (

@@ -17,12 +17,12 @@ elements, with `local_bound` or without.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from tiling.expr import acc
 from tiling.nest import Access, Nest, Reduction, Write
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
 from tosajit.operators.lowering import Lowering, constant, element, number, shape_of, space

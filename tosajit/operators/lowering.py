@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tiling.expr import Expr, acc, axis, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Verb, Write, along, fixed
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import DType, dtype_of
 from tosajit.errors import CompileError

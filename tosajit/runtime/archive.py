@@ -10,11 +10,12 @@ import hashlib
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 
 MARK = b"\x89tosajit code\r\n\x1a"

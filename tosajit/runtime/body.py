@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.context import Context

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tiling.nest import Nest
+from tiling.records import dataclass
 from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.checks.validation import late_faults

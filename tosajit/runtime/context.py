@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tiling.records import dataclass
 from tiling.words import plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DType

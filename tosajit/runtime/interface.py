@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tiling.target import Target
 from tosajit.graph import Value
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import customs
 from tosajit.arrays import Array
 from tosajit.errors import InputError

@@ -7,11 +7,12 @@ addresses again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
 
+from tiling.records import dataclass
 from tiling.target import Target
 from tosajit import customs
 from tosajit.arrays import Array

@@ -12,9 +12,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from tiling.records import dataclass
 from tosajit.kernels import cache, loader, shipped
 from tosajit.kernels.relocations import FORMS
 from tosajit.kernels.versions import compiler

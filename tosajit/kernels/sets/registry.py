@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit.errors import CompileError
 from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
