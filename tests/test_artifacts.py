@@ -201,8 +201,8 @@ import numpy as np
 import tosajit as tj
 found, *_ = tj.load_executable(sys.argv[1])(np.load(sys.argv[2]))
 heavy = {
-    "numba", "pydantic", "html", "tiling.plan", "tosajit.graph.operator", "tosajit.compiler.stages",
-    "tosajit.operators", "tosajit.checks",
+    "numba", "pydantic", "html", "logging", "numpy.typing", "tiling.plan", "tosajit.graph.operator",
+    "tosajit.compiler.stages", "tosajit.operators", "tosajit.checks",
 }
 print(found.tobytes().hex(), sorted(heavy & set(sys.modules)))
 """
@@ -219,7 +219,9 @@ import tosajit as tj
 from tosajit.runtime import kept
 kept.WORTH_SECONDS = 0.0
 made = tj.compile(tj.samples.load("ds_cnn"))
-heavy = {"numba", "pydantic", "tosajit.compiler.stages", "tosajit.checks.validation", "tiling.plan"}
+heavy = {
+    "numba", "pydantic", "logging", "tosajit.compiler.stages", "tosajit.checks.validation", "tiling.plan",
+}
 print(len(heavy & set(sys.modules)) == 0)
 """
     said = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(2)]

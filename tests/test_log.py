@@ -29,6 +29,21 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+def test_a_program_that_imports_logging_late_hears_what_follows() -> None:
+    code = """
+import sys
+from tosajit.log import LOG
+LOG.warning("nobody hears it")
+print("logging" in sys.modules, LOG.isEnabledFor(50))
+import logging
+LOG.warning("heard by nobody who has not asked")
+logging.basicConfig(format="%(name)s %(message)s", stream=sys.stdout)
+LOG.warning("heard")
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False False\ntosajit heard\n", "")
+
+
 def test_compiling_tells_the_kernel_and_its_time(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "tosajit"):
         (kernel,) = compile_kernels([KERNEL % "told"])

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import IntEnum
 from math import gcd, prod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.records import dataclass
 from tiling.target import Home, Target
 from tiling.words import plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OperandKind = Literal["input", "output", "constant", "temporary"]
 

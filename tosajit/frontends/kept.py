@@ -7,9 +7,7 @@ package, and NumPy, which folds constants. The cache is trusted as it is for exe
 from __future__ import annotations
 
 import hashlib
-import logging
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -44,8 +42,12 @@ def through_cache(
     name = _name(data, signature, shapes)
     if name and (found := _find(name)):
         return found
+    if not name:
+        return lower()
+    from tosajit.frontends.heard import heard
+
     began = perf_counter()
-    graph, silent = _heard(lower) if name else (lower(), False)
+    graph, silent = heard(lower)
     if silent and perf_counter() - began > WORTH_SECONDS:
         _keep(name, graph)
     return graph
@@ -76,27 +78,6 @@ def _written(shapes: Shapes) -> list[tuple[str, list[int]]]:
     if any(type(extent) is not int for shape in shapes.values() for extent in shape):
         return []
     return sorted((name, list(shape)) for name, shape in shapes.items())
-
-
-class _Warnings(logging.Handler):
-    """Whether anything was said in this thread that the user should hear again."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.thread, self.any = threading.get_ident(), not LOG.isEnabledFor(logging.WARNING)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.any |= record.thread == self.thread
-
-
-def _heard(lower: Callable[[], Graph]) -> tuple[Graph, bool]:
-    """A graph, and whether nothing was said while it was made, and would have been heard."""
-    warnings = _Warnings()
-    LOG.addHandler(warnings)
-    try:
-        return lower(), not warnings.any
-    finally:
-        LOG.removeHandler(warnings)
 
 
 def _find(name: str) -> Graph | None:

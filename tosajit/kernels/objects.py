@@ -5,6 +5,8 @@ A kernel is named by a hash of all that its machine code depends on. Its text is
 `cache.py` sees to it that it is the user's.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import itertools
@@ -16,10 +18,9 @@ from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.records import dataclass
 from tosajit.kernels import cache, loader, ready
@@ -29,6 +30,9 @@ from tosajit.kernels.sets.registry import cpu
 from tosajit.kernels.showing import Progress, shown
 from tosajit.kernels.versions import compiler
 from tosajit.log import LOG
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ It knows nothing of nests and graphs, so that a program that is compiled already
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
