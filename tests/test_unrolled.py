@@ -1,4 +1,4 @@
-"""Reductions of few integers are maps on the host, with the same results."""
+"""Reductions of few numbers are maps on the host, with the same results."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ def test_means_of_small_windows_are_those_of_large_ones_in_steps() -> None:
     np.testing.assert_array_equal(small(IMAGE), large(np.repeat(IMAGE, 4, 2))[:, :, ::4])
 
 
-TYPES = np.int8, np.int16, np.int32
+TYPES = np.int8, np.int16, np.int32, np.float32
 REDUCTIONS = [
     *((name, type) for name in ("reduce_max", "reduce_min") for type in TYPES),
     ("reduce_sum", np.int32),
+    ("reduce_sum", np.float32),
 ]
 
 
@@ -64,8 +65,7 @@ def test_reductions_along_a_short_axis(name: str, type: Any) -> None:
 
 
 def test_others_stay_as_they_are() -> None:
-    padded = executable(lambda x: ops.max_pool2d(x, kernel=(2, 2), stride=(1, 1), pad=[1, 0, 1, 0]), IMAGE)
+    large = executable(lambda x: ops.max_pool2d(x, kernel=(4, 4), stride=(1, 1), pad=[1, 0, 1, 0]), IMAGE)
     rows = executable(lambda x: ops.reduce_max(x, axis=3), IMAGE)
-    floats = executable(lambda x: ops.reduce_sum(x, axis=1), IMAGE.astype(np.float32))
-    assert [verbs(made) for made in (padded, rows, floats)] == [["reduce"]] * 3
+    assert [verbs(made) for made in (large, rows)] == [["reduce"]] * 2
     np.testing.assert_array_equal(rows(IMAGE), IMAGE.max(3, keepdims=True))

@@ -32,6 +32,7 @@ from tosajit.graph import Graph
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
+from tosajit.host.turned import turned
 from tosajit.host.unrolled import unrolled
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
@@ -101,9 +102,11 @@ def simplify(groups: Groups, options: Options) -> Groups:
         return groups
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
-    nests = tuple(map(unrolled, groups.nests))
+    parts = [turned(nest, isa, number) for number, nest in enumerate(groups.nests)]
+    nests = [part for nests, _ in parts for nest in nests for part in unrolled(nest, segment.constants)]
     made = simplified(nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
+    temporaries |= {name: access for _, rows in parts for name, access in rows.items()}
     return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
 
 
