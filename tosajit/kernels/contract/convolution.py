@@ -277,6 +277,7 @@ def kernel_floats(args: int) -> None:
     setup(args)
     while m < m_hi:
         rows = rows_at(args, m, m_hi)
+        share = (REGISTER << 16) // rows
         store_i64(gathering, GatherJob.M, m)
         store_i64(gathering, GatherJob.ROWS, rows)
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows))
@@ -299,7 +300,7 @@ def kernel_floats(args: int) -> None:
                     store_i64(tiling, TileJob.HEIGHT, height)
                     if block < steps:
                         store_i64(tiling, TileJob.WORDS, sums)
-                    fetch_following(args, tiling, first, rows, column, turn)
+                    fetch_following(args, tiling, first, share, column, turn)
                     call(load_i64(args, Slot.TILE), tiling)
                     if step + block >= steps:
                         done, totals = row - first, load_i64(tiling, TileJob.WORDS)
@@ -367,7 +368,9 @@ def widen(args: int, table: int, a: int, rows: int) -> Any:
 def height_of(left: int, rows: int) -> Any:
     """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
     tiles = (left + BLOCK - 1) // BLOCK
-    even = (left + tiles - 1) // tiles
+    even = BLOCK
+    if left < BLOCK * (BLOCK - 1):  # more are whole blocks: to divide takes as long as many products
+        even = (left + tiles - 1) // tiles
     height = lowest(even)
     return height if height <= rows else highest(even)
 
@@ -418,19 +421,19 @@ def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     store_i64(tiling, TileJob.COLUMNS, columns)
 
 
-def fetch_following(args: int, tiling: int, row: int, rows: int, column: int, turn: int) -> None:
+def fetch_following(args: int, tiling: int, row: int, share: int, column: int, turn: int) -> None:
     """Have each tile of some rows fetch a part of the columns that follow: behind the last ones, the first.
 
-    `turn` is how many steps these are ahead then.
+    `turn` is how many steps these are ahead then; `share` is what a row fetches in a step, in bytes / 65536.
     """
-    height = load_i64(tiling, TileJob.HEIGHT)
+    height, steps = load_i64(tiling, TileJob.HEIGHT), load_i64(tiling, TileJob.STEPS)
     b, b_panel = load_i64(tiling, TileJob.B), load_i64(tiling, TileJob.B_PANEL)
-    size = load_i64(tiling, TileJob.SEGMENTS) * load_i64(tiling, TileJob.STEPS) * REGISTER
+    before = load_i64(tiling, TileJob.SEGMENTS) * steps * (share * row) >> 16
     following = b + load_i64(tiling, TileJob.PANELS) * b_panel
     if column + COLUMNS >= load_i64(args, Slot.N_HI):
         following = b + turn * REGISTER - (column - load_i64(args, Slot.N_LO)) // LANES * b_panel
-    store_i64(tiling, TileJob.FOLLOWING, following + size * row // rows)
-    store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
+    store_i64(tiling, TileJob.FOLLOWING, following + before)
+    store_i64(tiling, TileJob.FOLLOWING_STEP, (share * height + 65535) >> 16)
 
 
 def start_sums(args: int, words: int, height: int, column: int, columns: int) -> None:

@@ -144,7 +144,9 @@ def multiply_rows(
 def height_of(left: int, rows: int) -> Any:
     """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
     tiles = (left + BLOCK - 1) // BLOCK
-    even = (left + tiles - 1) // tiles
+    even = BLOCK
+    if left < BLOCK * (BLOCK - 1):  # more are whole blocks: to divide takes as long as many products
+        even = (left + tiles - 1) // tiles
     height = lowest(even)
     return height if height <= rows else highest(even)
 
