@@ -123,6 +123,9 @@ class PlainVectors(Vectors):
     def extended(self, register: Plain, kind: str) -> Plain:
         return register.astype(DTYPES[kind])
 
+    def converted(self, register: Plain, kind: str) -> Plain:
+        return register.astype(DTYPES[kind])
+
     def shuffled(self, first: Plain, second: Plain, lanes: Sequence[int]) -> Plain:
         return np.concatenate([first, second])[list(lanes)]
 

@@ -23,6 +23,8 @@ from tosajit.host.unit import (
     matrix_of,
     out_strides,
     own_constants,
+    raised,
+    room_of,
 )
 from tosajit.kernels.contract.blocking import Blocking, in_segments
 from tosajit.kernels.contract.pack import (
@@ -56,19 +58,19 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
     isa, narrow = request.isa, request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, Slot.EPILOGUE)
+    finish = finish_of(request, bound, Slot.EPILOGUE, room_of(request, matrix))
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
-        packed = pack_bytes(isa, in_segments(matrix, _blocking(request)))
-        bias = scaled.bias if scaled else none
-        start = start_values(isa, matrix, bias, *request.zero_points, rescale=scaled is not None)
+        own, bias = scaled.multiplied(matrix) if scaled else (matrix, none)
+        packed = pack_bytes(isa, in_segments(own, _blocking(request)))
+        start = start_values(isa, own, bias, *request.zero_points, rescale=raised(scaled))
     else:
         packed = pack_weights(isa.lanes, matrix.astype(np.int16), 2)
         start = np.zeros(isa.padded(columns), np.int64)
     arrays = {"packed": packed, "start": start}
-    arrays |= {"scale": scaled.table.packed(isa.lanes)} if scaled else {}
+    arrays |= {"scale": scaled.packed(isa.lanes)} if scaled else {}
     return [_finished(request, made, own_constants(request, made, arrays), finish)]
 
 
@@ -113,7 +115,7 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
         columns = found.geometry.out_channels
         own += own_constants(request, made, {"start": np.zeros(request.isa.padded(columns, 4), np.int64)})
     if finish.scaled is not None:
-        own += own_constants(request, made, {"scale": finish.scaled.table.packed(request.isa.lanes)})
+        own += own_constants(request, made, {"scale": finish.scaled.packed(request.isa.lanes)})
     return [*turned, pack, _finished(request, made, tuple(own), finish)]
 
 

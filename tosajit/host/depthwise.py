@@ -21,6 +21,8 @@ from tosajit.host.unit import (
     finish_of,
     grain_of,
     own_constants,
+    raised,
+    room_of,
 )
 from tosajit.kernels.contract.blocking import DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
@@ -47,22 +49,23 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
     matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
     narrow, none = request.left.type == "i8", np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE)
+    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE, room_of(request, matrix))
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
     zero, weight_zero = request.zero_points
     width = max(shape.element_bytes, request.isa.byte_width)
-    packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, width)
     if narrow:
         centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
-        start = start_values(
-            request.isa, centred, scaled.bias if scaled else none, zero, 0, rescale=scaled is not None
-        )
+        centred, bias = scaled.multiplied(centred) if scaled else (centred, none)
+        start = start_values(request.isa, centred, bias, zero, 0, rescale=raised(scaled))
     else:
         start = np.zeros(request.isa.padded(columns), np.int64)
+    if narrow and weight_zero == 0:
+        taps = np.ascontiguousarray(centred.T).reshape(taps.shape)
+    packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, width)
     arrays = {"packed": packed, "start": start} | (
-        {"scale": scaled.table.packed(request.isa.lanes)} if scaled else {}
+        {"scale": scaled.packed(request.isa.lanes)} if scaled else {}
     )
     prepared = own_constants(request, made, arrays)
     return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]

@@ -12,6 +12,7 @@ from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.match import Match
 from tosajit.host.ranges import DOUBLE, SCALES
+from tosajit.kernels.contract.float_table import Channels, FloatTable, Room, float_table
 from tosajit.kernels.contract.pack import RescaleTable, rescale_table
 
 
@@ -21,15 +22,46 @@ class Rescale:
 
     expr: Expr
     table: RescaleTable
+    floats: FloatTable | None
+    """The parameters of channels that float32 rescale."""
     bias: Array
     low: int
     high: int
     complete: bool
     """Whether this is the only result of the group."""
 
+    def raised(self) -> Array:
+        """Tell which columns have sums that start at 2**31."""
+        return ~self.floats.there if self.floats else np.ones(len(self.bias), np.bool_)
 
-def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound: Array) -> Rescale | None:
-    """The rescale to int8 that every use of the sum goes through; None if there is none that is exact."""
+    def multiplied(self, weights: Array) -> tuple[Array, Array]:
+        """Return weights [columns][depth] and biases as the tables take their sums."""
+        if self.floats is None:
+            return weights, self.bias
+        factors = np.where(self.floats.there, self.floats.factors, 1)
+        offsets = np.where(self.floats.there, self.floats.offsets, 0)
+        return (weights * factors[:, None]).astype(np.int16), self.bias * factors + offsets
+
+    def packed(self, lanes: int) -> Array:
+        """Return the parameters in panels of so many columns, which either table has."""
+        words = self.table.packed(lanes)
+        if self.floats is None:
+            return words
+        panels = words.reshape(-1, 4, lanes)
+        return np.where(self.floats.there[::lanes, None, None], self.floats.packed(lanes), panels).ravel()
+
+
+def rescale_of(
+    group: Nest,
+    found: Match,
+    constants: Mapping[str, Array],
+    bound: Array,
+    room: Room | None = None,
+) -> Rescale | None:
+    """The rescale to int8 that every use of the sum goes through; None if there is none that is exact.
+
+    There is room if weights may be multiplied by factors.
+    """
     roots = _roots(group)
     uses = [node for root in roots for node in walk(root) if _is_rescale(node)]
     if not uses:
@@ -49,9 +81,15 @@ def rescale_of(group: Nest, found: Match, constants: Mapping[str, Array], bound:
     if table is None or not all(_only_through(root, node) for root in roots):
         return None
     clipped, low, high = reader.clipped(group, node)
+    floats = None
+    if room is not None:
+        multipliers, amounts = (
+            np.broadcast_to(array.astype(np.int64), len(reach)) for array in (factors, shifts)
+        )
+        floats = float_table(Channels(multipliers, amounts, double, out, reach), room, low, high)
     values = [write.value for write in group.writes]
     steps = [write.access.type for write in group.writes]
-    return Rescale(clipped, table, bias, low, high, values == [clipped] and steps == ["i8"])
+    return Rescale(clipped, table, floats, bias, low, high, values == [clipped] and steps == ["i8"])
 
 
 def _roots(group: Nest) -> list[Expr]:

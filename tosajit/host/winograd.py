@@ -49,7 +49,7 @@ def winograd(request: Request, made: Prepared) -> Nest | None:
     start = start_values(request.isa, centred, bias, request.zero_points[0], 0, rescale=scaled is not None)
     taps = centred.reshape(len(matrix), *shape.kernel[1:], shape.in_channels)
     arrays: dict[str, Array] = {"packed": pack_points(request.isa.lanes, taps), "start": start}
-    arrays |= {"scale": scaled.table.packed(request.isa.lanes)} if scaled else {}
+    arrays |= {"scale": scaled.packed(request.isa.lanes)} if scaled else {}
     prepared = own_constants(request, made, arrays)
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
     spec = ContractSpec(request.isa, "winograd")

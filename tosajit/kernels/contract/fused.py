@@ -10,7 +10,15 @@ from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, put, scaled, switched
+from tosajit.kernels.contract.requant import (
+    UNSIGNED,
+    FloatPanel,
+    Panel,
+    Rescaling,
+    put,
+    scaled,
+    switched,
+)
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.contract.tile import TileLoops, loops
 from tosajit.kernels.sets.values import Register, Value
@@ -72,9 +80,9 @@ def rescaled(v: Vectors, job: Record, run: Callable[[Rescaling], None]) -> None:
     """Run code for the rescale of a tile."""
     limits = job[TileJob.LOW], job[TileJob.HIGH]
     if v.isa.signed:
-        switched(v, job[TileJob.FUSED], *limits, run)
+        switched(v, job[TileJob.FUSED], limits, job[TileJob.PARAMETERS], run)
     else:
-        run(Rescaling(False, *limits))
+        run(Rescaling(UNSIGNED, *limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class Finish:
 
     v: Vectors
     limits: Rescaling
-    panels: Sequence[Panel]
+    panels: Sequence[Panel | FloatPanel]
     out: Value
     offsets: Value
     mask: Value | None
@@ -92,7 +100,7 @@ class Finish:
     @classmethod
     def of(cls, v: Vectors, job: Record, panels: int, limits: Rescaling) -> Finish:
         """Load what is known from the arguments."""
-        loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel) for panel in range(panels)]
+        loaded = [Panel.at(v, job[TileJob.PARAMETERS], panel, limits) for panel in range(panels)]
         mask = v.below(job[TileJob.COLUMNS]) if v.isa.masked else None
         return cls(v, limits, loaded, job[TileJob.OUT], job[TileJob.OFFSETS], mask)
 

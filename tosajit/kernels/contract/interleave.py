@@ -12,7 +12,15 @@ from functools import partial
 
 from tosajit.kernels.contract.products import INT8, INT16, Product
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import Panel, Rescaling, narrowed, panels, put, switched
+from tosajit.kernels.contract.requant import (
+    PANEL_REGISTERS,
+    Panel,
+    Rescaling,
+    narrowed,
+    panels,
+    put,
+    switched,
+)
 from tosajit.kernels.contract.rows import signed_byte, widen_add, widened
 from tosajit.kernels.contract.slots import SIDES, DepthwiseTile
 from tosajit.kernels.sets.values import Register, Value
@@ -309,20 +317,23 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
     initial, count = job[DepthwiseTile.INITIAL], job[DepthwiseTile.PIXELS]
     parameters, product = job[DepthwiseTile.PARAMETERS], INT8.on(v.isa)
 
-    def panel(side: int, index: Value, mask: Value | None, limits: Rescaling) -> None:
-        target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index)
+    limits = job[DepthwiseTile.LOW], job[DepthwiseTile.HIGH]
+    together, columns = v.isa.narrowed, job[DepthwiseTile.COLUMNS]
+
+    def some(side: int, index: Value, mask: Value | None, rescaling: Rescaling) -> None:
+        target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index, rescaling)
 
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
-            for pixel, total in zip(pixels, totals, strict=True):
-                put(v, narrowed(v, total, loaded, limits), target + pixel * out_pixel, mask)
+            for first in range(0, len(totals), together):
+                values = narrowed(v, totals[first : first + together], loaded, rescaling)
+                for pixel, value in zip(pixels[first : first + together], values, strict=True):
+                    put(v, value, target + pixel * out_pixel, mask)
 
         start = product.start(v, initial + index * step)
         _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
 
-    def run(limits: Rescaling) -> None:
-        columns = job[DepthwiseTile.COLUMNS]
-        _by_sides(
-            v, job, lambda side: panels(v, columns, lambda index, mask: panel(side, index, mask, limits))
-        )
+    def panel(side: int, index: Value, mask: Value | None) -> None:
+        own = parameters + index * (PANEL_REGISTERS * step)
+        switched(v, job[DepthwiseTile.SIGN], limits, own, partial(some, side, index, mask))
 
-    switched(v, job[DepthwiseTile.SIGN], job[DepthwiseTile.LOW], job[DepthwiseTile.HIGH], run)
+    _by_sides(v, job, lambda side: panels(v, columns, partial(panel, side)))

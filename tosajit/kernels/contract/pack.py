@@ -41,8 +41,8 @@ def pack_weights(lanes: int, matrix: NDArray[Any], step: int = 4) -> NDArray[Any
     )
 
 
-def pack_bytes(isa: InstructionSet, matrix: NDArray[np.int8]) -> NDArray[Any]:
-    """Return int8 [columns][depth] packed as products of a set take it."""
+def pack_bytes(isa: InstructionSet, matrix: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Return int8 [columns][depth], or multiples that are int16, packed as products of a set take them."""
     if isa.byte_width == 1:
         spare = isa.whole_depth(matrix.shape[1], "i8") - matrix.shape[1]
         return pack_weights(isa.lanes, np.pad(matrix, ((0, 0), (0, spare))), isa.eights_of("i8") or 4)
@@ -78,16 +78,21 @@ def least_of(numbers: NDArray[np.int16]) -> NDArray[np.int32]:
 def start_values(
     isa: InstructionSet,
     matrix: NDArray[np.integer[Any]],
-    bias: NDArray[np.int32],
+    bias: NDArray[np.integer[Any]],
     input_zp: int,
     weight_zp: int,
-    rescale: bool = False,
+    rescale: NDArray[np.bool_] | bool = False,
 ) -> NDArray[np.int32]:
     """Return where each column's sum starts, int8: bias, zero point corrections, and for `rescale` 2**31."""
     columns, depth = matrix.shape
     sums = matrix.astype(np.int64).sum(axis=1)
     values = np.zeros(_padded(columns, isa.lanes), np.int64)
-    values[:columns] = bias - (isa.bias + input_zp) * sums + weight_zp * input_zp * depth + (rescale << 31)
+    values[:columns] = (
+        bias
+        - (isa.bias + input_zp) * sums
+        + weight_zp * input_zp * depth
+        + (np.asarray(rescale, np.int64) << 31)
+    )
     return values.astype(np.uint64).astype(np.uint32).view(np.int32)
 
 
@@ -115,7 +120,9 @@ def pack_depthwise(
 
 
 def _bytes(rest: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """Return so many numbers of eight bits each that add up to the given ones."""
+    """Return so many numbers that add up to the given ones; if several, of eight bits each."""
+    if count == 1:
+        return [rest]
     parts: list[NDArray[np.int64]] = []
     for _ in range(count):
         parts.append(np.clip(rest, -128, 127))

@@ -199,6 +199,10 @@ class Vectors:
         """Return lanes with their sign extended."""
         return self._value(self.b.sext(register.raw, self._type(kind, register.lanes)))
 
+    def converted(self, register: Register, kind: str) -> Register:
+        """Return integers as the nearest floating-point numbers."""
+        return self._value(self.b.sitofp(register.raw, self._type(kind, register.lanes)))
+
     def opaque(self, register: Register) -> Register:
         """Hide from LLVM what a register or a number is, where it would combine it ahead of each use."""
         return register

@@ -24,10 +24,18 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_dots=False,
         narrowed=4,
         signed=True,
+        byte_factors=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
     few = replace(
-        found, name="avx2_bytes", heights=(1, 2), rescaled=(1, 2), covers=(2,), block=2, byte_width=1
+        found,
+        name="avx2_bytes",
+        heights=(1, 2),
+        rescaled=(1, 2),
+        covers=(2,),
+        block=2,
+        byte_width=1,
+        byte_factors=False,
     )
     return replace(with_floats(found), few=few, few_rows=2)
 

@@ -1,0 +1,208 @@
+"""RESCALE of 32-bit sums to int8 by one product of float32, where that is proved to have the bits of TOSA.
+
+A sum times its scale is monotonous, and so is what the kernel computes: it is right for all sums if it is
+right on both sides of each step of the result, of which an int8 has 255. What decides is how near the product
+of float32 is to the exact one. Weights that products take as int16 leave room for a factor: those of a
+channel, and so its sums, are multiplied by a number for which a float32 is very near what is left of the
+scale. Rounding twice (TOSA 1.0.1 section 4.5.5) is to add a number to sums that are not negative, and to
+subtract it from others: the factor is also chosen so that this is nearly whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+WHOLE = 1 << 24
+"""Up to this float32 have all whole numbers."""
+MAGIC, MAGIC_BITS = 3 << 22, 0x4B400000
+"""A float32 whose last bit is worth 1: what is added to it is rounded to a whole number, half to even."""
+LARGEST_WEIGHT, LARGEST_FACTOR, LARGEST_RESULT = 32767, 256, (1 << 22) - 512
+LARGEST_STEP, LEAST_SCALE = 1 << 23, 2.0**-20
+"""Within these, the quotients, products and differences below are exact in float64."""
+ROUNDS = ((64, 1), (64, 16))
+"""How many factors are looked at, and how many of them are tried: for all channels, then for the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What weights leave to factors: the largest of each channel, and how many channels go together."""
+
+    largest_weight: Numbers
+    together: int
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """What each channel's sums are rescaled by, and how large they can be."""
+
+    multiplier: Numbers
+    shift: Numbers
+    double_round: bool
+    output_zp: int
+    bound: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class FloatTable:
+    """The parameters of the rescale for each channel, and what sums are made of ahead."""
+
+    there: NDArray[np.bool_]
+    """Which channels have parameters."""
+    factors: Numbers
+    """Weights and biases of a channel are multiplied by these."""
+    offsets: Numbers
+    """What is then added to the sums."""
+    mirrored: bool
+    """Whether negative sums have it subtracted in place of that."""
+    scales: NDArray[np.float32]
+    output_zp: int
+
+    def packed(self, lanes: int) -> NDArray[np.int32]:
+        """Return [panels][4][lanes] parameters: scales, what is added to them, and corrections.
+
+        What is last says how: 0, or -1 if negative sums are corrected; those of `pack.RescaleTable` have
+        more than 0 there.
+        """
+        addends = np.full(len(self.scales), MAGIC + self.output_zp, np.float32)
+        corrections = 2 * self.mirrored * self.offsets
+        padded = np.zeros((4, -(-len(addends) // lanes) * lanes), np.int32)
+        padded[:3, : len(addends)] = self.scales.view(np.int32), addends.view(np.int32), corrections
+        padded[3] = -int(self.mirrored)
+        return padded.reshape(4, -1, lanes).transpose(1, 0, 2)
+
+
+def float_table(channels: Channels, room: Room, low: int, high: int) -> FloatTable | None:
+    """Return parameters for results from `low` to `high`; None if no channels have some that are exact."""
+    if low >= high:
+        return None
+    search = _Search.of(channels, room, np.arange(low + 1, high + 1) - channels.output_zp)
+    found = np.zeros((3, len(channels.shift)))
+    rest = np.nonzero((channels.multiplier > 0) & (search.reach < LARGEST_STEP))[0]
+    for looked_at, tries in ROUNDS:
+        rest = search.some(rest).fill(found, rest, looked_at, tries)
+    there = _whole_groups(found[0] > 0, room.together)
+    if not there.any():
+        return None
+    factors, offsets = (numbers.astype(np.int64) for numbers in found[:2])
+    scales = found[2].astype(np.float32)
+    return FloatTable(there, factors, offsets, search.mirrored, scales, channels.output_zp)
+
+
+def _whole_groups(there: NDArray[np.bool_], together: int) -> NDArray[np.bool_]:
+    """Leave out channels that go together with some that are not there."""
+    spare = np.ones(-len(there) % together, np.bool_)
+    groups = np.concatenate([there, spare]).reshape(-1, together).all(axis=1)
+    return np.repeat(groups, together)[: len(there)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Channels, and what their parameters have to do: [channels] or, of `steps`, [channels][results].
+
+    Parameters are rows of factors, offsets and scales.
+    """
+
+    scale: Reals
+    further: Reals
+    """How much further from zero sums count."""
+    mirrored: bool
+    """Whether offsets are subtracted from negative sums."""
+    results: Reals
+    steps: Reals
+    """The least sums that become the results, without their zero point; the nearest that there are."""
+    bound: Reals
+    reach: Reals
+    """The largest of the steps."""
+    largest_factor: Numbers
+
+    @classmethod
+    def of(cls, channels: Channels, room: Room, results: Numbers) -> _Search:
+        """Find the steps: TOSA 1.0.1 section 4.5.5 on its head."""
+        scale = np.ldexp(channels.multiplier.astype(np.float64), -channels.shift)
+        twice = channels.double_round & (channels.shift > 31)
+        more = np.where(twice, np.ldexp(1.0, 30 - channels.shift), 0.0)
+        needed = (results - 0.5) - more[:, None] * np.sign(results - 0.5)
+        bound = channels.bound.astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps, further = np.ceil(needed / scale[:, None]), more / scale
+        np.clip(steps, -bound[:, None], bound[:, None] + 1, out=steps)
+        reach = np.maximum(np.abs(steps[:, 0]), np.abs(steps[:, -1]))
+        limits = (
+            LARGEST_WEIGHT // np.maximum(room.largest_weight, 1),
+            ((1 << 31) - 1 - 3 * LARGEST_FACTOR) // (channels.bound + 1),
+            (WHOLE // (reach + 2)).astype(np.int64),
+        )
+        factor = np.clip(np.minimum.reduce(limits), 1, LARGEST_FACTOR)
+        mirrored = bool(twice.any()) and bool(results[0] < 1)
+        return cls(scale, further, mirrored, results.astype(np.float64), steps, bound, reach, factor)
+
+    def some(self, channels: Numbers) -> _Search:
+        """Return some of the channels."""
+        names = ("scale", "further", "steps", "bound", "reach", "largest_factor")
+        return replace(self, **{name: getattr(self, name)[channels] for name in names})
+
+    def fill(self, found: Reals, numbers: Numbers, looked_at: int, tries: int) -> Numbers:
+        """Put parameters of these channels, which have numbers, where all are; return what is left."""
+        left = np.arange(len(numbers))
+        for parameters in self.candidates(looked_at, tries) if len(left) else ():
+            right = self.some(left).right(parameters[:, left])
+            found[:, numbers[left[right]]] = parameters[:, left[right]]
+            left = left[~right]
+            if not len(left):
+                break
+        return numbers[left]
+
+    def candidates(self, looked_at: int, tries: int) -> Iterator[Reals]:
+        """Parameters with the factors that leave the least errors, counted in sums.
+
+        If several are tried, also the second nearest offsets and scales are looked at.
+        """
+        factors = np.maximum(self.largest_factor[:, None] - np.arange(looked_at), 1).astype(np.float64)
+        exact, further = self.scale[:, None] / factors, self.further[:, None] * factors
+        scales, offsets = exact.astype(np.float32), np.rint(further)
+        if tries > 1:
+            beside = (scales.view(np.int32) + np.where(scales < exact, 1, -1).astype(np.int32)).view(
+                np.float32
+            )
+            second = np.maximum(offsets + np.where(offsets < further, 1, -1), 0)
+            scales = np.concatenate([scales, scales, beside, beside], axis=1)
+            offsets = np.concatenate([offsets, second, offsets, second], axis=1)
+            factors, exact, further = (np.tile(one, 4) for one in (factors, exact, further))
+        errors = np.abs(scales / exact - 1) * self.reach[:, None] + np.abs(offsets - further) / factors
+        every = np.stack([factors, offsets, scales])
+        best = np.argpartition(errors, tries, axis=1)[:, :tries]
+        for tried in best.T:
+            yield every[:, np.arange(len(errors)), tried]
+        # What is half way between two results is rounded up.
+        yield every[:, np.arange(len(errors)), best[:, 0]] + [[0], [1], [0]]
+
+    def right(self, parameters: Reals) -> NDArray[np.bool_]:
+        """Tell for which channels each step, and the sum below it, are on the right sides of a half.
+
+        No product may be half way, and none so large that what it is added to loses bits.
+        """
+        factors, offsets, scales = parameters
+        one = factors * scales
+        sides = np.where(self.results > 0, 1, -1) if self.mirrored else np.ones(len(self.results))
+        above = self.steps * one[:, None]
+        above += (offsets * scales)[:, None] * sides
+        above -= self.results - 0.5
+        least, most = above.min(axis=1), above.max(axis=1)
+        (outer,) = np.nonzero(self.reach >= self.bound)
+        if len(outer):
+            steps, bound, rest = self.steps[outer], self.bound[outer, None], above[outer]
+            least[outer] = np.where(steps > bound, np.inf, rest).min(axis=1)
+            most[outer] = np.where(steps <= -bound, -np.inf, rest).max(axis=1)
+        ends = one * (self.bound + 3)
+        fits = (scales >= LEAST_SCALE) & (ends < LARGEST_RESULT) & (self.reach * factors + factors < WHOLE)
+        if self.mirrored:
+            # -1 may become 0 in place of a negative number if 0 is its result.
+            fits &= offsets < factors + (self.scale < 0.25)
+        return np.asarray((least > 0) & (most < one) & fits)
