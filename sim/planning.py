@@ -24,11 +24,15 @@ from sim.machine.machine import Machine
 from tiling.choose import Bar, Estimate, Price
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
+from tiling.offer import Offers
+from tiling.plan import Judge
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Home
 
 NEVER = Price(inf)
 """Of a section that surely costs more than others."""
+SURE = 0.9
+"""A part of the bytes that is surely moved, as their number is one on the average."""
 Classes = list[tuple[tuple[int, ...], int]]
 """Tiles that are alike, and how many there are."""
 
@@ -47,6 +51,22 @@ def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
     return prices
 
 
+def judge(machine: Machine) -> Judge:
+    """What whole programs cost on a machine, followed command by command."""
+    from sim.events.simulate import simulate
+
+    price = Prices.of(machine)
+
+    def cost(program: Program) -> float:
+        report = simulate(program, machine)
+        sizes = dict.fromkeys(("offchip", "level2", "scratchpad"), 0)
+        for (memory, _, _), size in report.traffic.items():
+            sizes[memory] += size
+        return price.cost(report.cycles, *sizes.values())
+
+    return cost
+
+
 @dataclass(frozen=True, slots=True)
 class _Figures:
     """A machine's figures, looked up once."""
@@ -56,12 +76,19 @@ class _Figures:
     rates: Rates
     price: Prices
     channels: int
+    byte: float
+    """What a byte that is moved costs at least."""
 
     @staticmethod
     def of(machine: Machine, costs: CostModel) -> _Figures:
         """Those of a machine."""
         rates = Rates.of(machine)
-        return _Figures(machine, costs, rates, Prices.of(machine), rates.channels)
+        price = Prices.of(machine)
+        bytes_of = [(machine.offchip_bytes_per_cycle, price.offchip_byte)]
+        if (beside := machine.beside_level2) is not None:
+            bytes_of.append((beside.offchip_bytes_per_cycle, price.level2_byte))
+        byte = min(own + (price.cycle / rate if rate else 0.0) for rate, own in bytes_of)
+        return _Figures(machine, costs, rates, price, rates.channels, byte)
 
 
 class _Box(NamedTuple):
@@ -126,13 +153,20 @@ class _Group:
         say, then as all tiles say, and then, command by command, for certain.
         """
         prices, cycle, bar = [NEVER] * len(sections), self.figures.price.cycle, Bar()
-        moves = [self.moves(section) for section in sections]
+        moves: dict[int, _Moves] = {}
         works: dict[int, _Work] = {}
         left: dict[int, Classes] = {}
-        heap = [(self.least(one, IDLE), number) for number, one in enumerate(moves)]
+        floors = self.floors(sections)
+        heap = [(cost, number) for number, (cost, _) in enumerate(floors)]
         heapify(heap)
         while heap:
             least, number = heappop(heap)
+            if number not in moves:
+                if bar.passed(Price(*floors[number])):
+                    section = sections[number]
+                    move = moves[number] = self.moves(section)
+                    heappush(heap, (self.least(move, IDLE), number))
+                continue
             section, move, work = sections[number], moves[number], works.get(number, IDLE)
             if not bar.passed(Price(least, cycle * move.early, least - self.busy(move, work))):
                 continue
@@ -148,6 +182,15 @@ class _Group:
             work = works[number] = self.work(section, some, work)
             heappush(heap, (self.least(move, work), number))
         return prices
+
+    def floors(self, sections: Sequence[Section]) -> list[tuple[float, float]]:
+        """What sections that are not yet made cost at least, and what of that may come early."""
+        if not isinstance(sections, Offers):
+            return [(0.0, 0.0)] * len(sections)
+        byte = SURE * self.figures.byte
+        return [
+            (byte * size, byte * early) for size, early in zip(sections.moved, sections.early, strict=True)
+        ]
 
     def least(self, moves: _Moves, work: _Work) -> float:
         """What a section costs at least: whatever works beside each other takes as long as the slowest."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import inf, prod
@@ -11,12 +11,12 @@ from operator import lt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.expr import BYTES
 from tiling.making import Flags, Maker, aligned
-from tiling.menu import Menu, Numbers, menu_of, most_tiles
+from tiling.menu import Menu, menu_of, most_tiles
 from tiling.nest import Access, Affine, Nest
+from tiling.offer import COARSE, LONG, STEP, Case, Offers, measured, offered
 from tiling.program import Image, Operand, Section, box_bytes, box_steps, dense_box
 from tiling.target import Target
 
@@ -89,22 +89,10 @@ class Candidate:
     """Bytes of the boxes that may come early."""
 
 
-LEAST_TILES = (2, 4, 8, 16, 64)
-"""Candidates with at least so many tiles are looked for: more tiles let transfers hide behind work."""
-MANY_TILES = 4096.0
-"""Candidates are looked for that move least if every tile costs as much as so many bytes."""
-RUN_BYTES = 64
-"""… and those that move least if every stretch of contiguous bytes costs as much as so many more."""
-MUCH = 1.5
-"""Candidates that need less room are looked for as long as they move no more than so much more."""
 LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
-SPLIT, FEWER = 1e-3, 1e-6
-"""Of candidates that move the same, those without accumulators, and with fewer tiles, are preferred."""
-BEYOND = 0.03
+BEYOND = 0.003
 """So much faster must a candidate be that takes more room than is free anyway."""
-MOST, FEW, ALL = 40, 5, 10_000
-"""Candidates that are estimated of each choice of boxes: at most, at least, and in a whole program."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +108,8 @@ class Setting:
     constant: tuple[bool, ...]
     scale: tuple[float, ...]
     """Bytes on the way for a byte in the scratchpad: less than one where constants are compressed."""
-    most: int
-    """Candidates that are estimated of each choice of boxes."""
+    step: float
+    """By how much an offer that needs more room is better."""
 
 
 def setting(nest: Nest, operands: Mapping[str, Operand], target: Target, nests: int = 1) -> Setting:
@@ -135,7 +123,7 @@ def setting(nest: Nest, operands: Mapping[str, Operand], target: Target, nests: 
         tuple(number in factors for number in range(len(found))),
         tuple(operand.kind == "constant" for operand in found),
         tuple(1.0 if o.stored_bytes is None else o.stored_bytes / max(o.bytes, 1) for o in found),
-        max(FEW, min(MOST, ALL // nests)),
+        STEP if nests <= LONG else COARSE,
     )
 
 
@@ -155,7 +143,7 @@ def cheapest(at: Setting, target: Target, room: int) -> tuple[float, int]:
     """The least bytes moved by a choice that fits, and what room it takes; infinite if none fits."""
     best = (inf, 0)
     for boxed in ways(at, target):
-        need, cost = _measured(at, boxed)
+        need, cost = measured(at.menu, boxed, at.inside, at.scale)
         cost[need > room] = inf
         row = int(cost.argmin())
         if cost[row] < inf:
@@ -177,20 +165,29 @@ def choose(
     """
     if estimate is None:
         return _moving_least(at, target, room)
-    maker = Maker(at.nest, at.menu, target)
-    rows = list(_candidates(at, target, room, free))
-    sections = [maker.section(row, boxed, copies) for row, boxed, copies, _ in rows]
-    prices = estimate(sections, operands)
+    offers = offers_of(at, target, room)
+    prices = estimate(offers, operands)
     idle = min((price.cost for price in prices), default=0.0)
     best: list[Candidate | None] = [None] * VIEWS
     least = [(inf, 0.0)] * VIEWS
-    for (_, _, _, need), section, price in zip(rows, sections, prices, strict=True):
+    for number, (need, price) in enumerate(zip(offers.needs, prices, strict=True)):
+        if price.cost == inf:
+            continue
         more = 1 + BEYOND if need > free else 1
         for way, cost in enumerate(price.views(idle)):
             if (cost * more, need) < least[way]:
                 least[way] = cost * more, need
-                best[way] = candidate_of(at, section, price, target)
+                best[way] = candidate_of(at, offers[number], price, target)
     return tuple(dict.fromkeys(choice for choice in best if choice is not None))
+
+
+def offers_of(at: Setting, target: Target, room: int) -> Offers:
+    """What may be best of all that fits the room."""
+    cases = [
+        Case(tuple(boxed.tolist()), at.inside, at.constant, at.scale, target.double_buffering, at.step)
+        for boxed in ways(at, target)
+    ]
+    return Offers(Maker(at.nest, at.menu, target), [offered(at.menu, case) for case in cases], room)
 
 
 def candidate_of(at: Setting, section: Section, price: Price, target: Target) -> Candidate:
@@ -204,17 +201,16 @@ def candidate_of(at: Setting, section: Section, price: Price, target: Target) ->
 
 def _moving_least(at: Setting, target: Target, room: int) -> tuple[Candidate, ...]:
     """The section that moves the fewest bytes."""
-    found = [
-        (float(rows.cost[row]), int(boxed.sum()), int(rows.numbers[row]), int(rows.need[row]), boxed)
-        for boxed in ways(at, target)
-        for rows in [_fitting(at, boxed, room)[0]]
-        if len(rows.numbers)
-        for row in [int(rows.cost.argmin())]
-    ]
+    found = []
+    for boxed in ways(at, target):
+        need, cost = measured(at.menu, boxed, at.inside, at.scale)
+        cost[need > room] = inf
+        if (least := float(cost[row := int(cost.argmin())])) < inf:
+            found.append((least, int(boxed.sum()), row, int(need[row]), boxed))
     if not found:
         return ()
-    cost, _, row, need, boxed = min(found, key=lambda f: f[:2])
-    return (Candidate(Maker(at.nest, at.menu, target).section(row, boxed, 1), Price(cost), need),)
+    moved, _, row, need_of, boxed = min(found, key=lambda f: f[:2])
+    return (Candidate(Maker(at.nest, at.menu, target).section(row, boxed, 1), Price(moved), need_of),)
 
 
 def ways(at: Setting, target: Target) -> Sequence[Flags]:
@@ -254,101 +250,6 @@ def _ways(
         found.setdefault(boxed.tobytes(), boxed)
     nothing = [outside & False] if few.any() else []
     return (*found.values(), *nothing)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of the menu that fit the room."""
-
-    numbers: NDArray[np.intp]
-    need: Numbers
-    """Bytes of the scratchpad."""
-    cost: Numbers
-    """Bytes moved."""
-    runs: Numbers
-    """Stretches of contiguous bytes that these are."""
-    tiles: Numbers
-
-    def where(self, chosen: Flags) -> _Rows:
-        """Some of the rows."""
-        columns = (self.numbers, self.need, self.cost, self.runs, self.tiles)
-        return _Rows(*(column[chosen] for column in columns))  # type: ignore[arg-type]
-
-
-def _measured(at: Setting, boxed: Flags) -> tuple[Numbers, Numbers]:
-    """Bytes of the scratchpad that each row of the menu needs, and bytes that it moves."""
-    menu, own, scale = at.menu, boxed.astype(float), np.array(at.scale)
-    direct = scale * ~(boxed | np.array(at.inside, bool))
-    cost = menu.moved @ (scale * own) + menu.touched @ direct
-    cost += SPLIT * menu.accumulators + FEWER * menu.counts
-    return menu.rooms @ own + menu.accumulators, cost
-
-
-def _fitting(at: Setting, boxed: Flags, room: int) -> tuple[_Rows, Numbers]:
-    """The rows that fit, with the bytes that they need and move; and bytes for second copies of boxes."""
-    menu, own = at.menu, boxed.astype(float)
-    need, cost = _measured(at, boxed)
-    (rows,) = np.nonzero(need <= room)
-    found = _Rows(rows, need[rows], cost[rows], (menu.runs @ own)[rows], menu.counts[rows])
-    return found, (menu.seconds @ own)[rows]
-
-
-def _candidates(at: Setting, target: Target, room: int, free: int) -> Iterator[tuple[int, Flags, int, float]]:
-    """Rows of the menu, which accesses have boxes, copies and need: a few that differ in kind."""
-    seen: set[tuple[int, bytes, int]] = set()
-    for boxed in ways(at, target):
-        rows, second = _fitting(at, boxed, room)
-        if not len(rows.numbers):
-            continue
-        picked = [(row, 1) for row in _picked(rows, free, bool(boxed.any()))]
-        if target.double_buffering and second.any():
-            double = replace(rows, need=rows.need + second)
-            double = double.where(double.need <= room)
-            picked += [(row, 2) for row in _picked(double, free, True)] if len(double.numbers) else []
-        fresh = 0
-        for (row, need), copies in picked:
-            moving = at.menu.moves[row, boxed].any()
-            key = row, boxed.tobytes(), copies if moving else 1
-            if key not in seen and fresh < at.most:
-                seen.add(key)
-                fresh += 1
-                yield row, boxed, key[2], need
-
-
-def _picked(rows: _Rows, free: int, boxes: bool) -> Iterator[tuple[int, float]]:
-    """Rows that are best in one way or another, and what they need; without boxes, few tiles are best.
-
-    They are looked for in all of the room, in what is free, and in halves: what a smaller scratchpad offers,
-    a larger one offers too, as long as it does not move much more.
-    """
-    found: dict[int, None] = {}
-    found.update(_chain(rows, rows.cost + MANY_TILES * rows.tiles, free))
-    for cost in (rows.cost, rows.cost + RUN_BYTES * rows.runs) if boxes else ():
-        found.update(_chain(rows, cost, free))
-        for least in LEAST_TILES:
-            row = int(np.where(rows.tiles >= least, cost, np.inf).argmin())
-            if rows.tiles[row] < least:
-                break
-            found[row] = None
-    yield from ((int(rows.numbers[row]), float(rows.need[row])) for row in found)
-
-
-def _chain(rows: _Rows, measure: Numbers, free: int) -> Iterator[tuple[int, None]]:
-    """The row with the least measure, and those in less and less room, while they are not much worse."""
-    row = int(measure.argmin())
-    most = MUCH * measure[row]
-    while measure[row] <= most:
-        yield row, None
-        if most == np.inf or (bound := _less(float(rows.need[row]), free)) <= 0:
-            return
-        measure = np.where(rows.need <= bound, measure, np.inf)
-        row = int(measure.argmin())
-
-
-def _less(need: float, free: int) -> int:
-    """The next smaller room to look at: what is free, or a power of two."""
-    half = 1 << max(int(need) - 1, 0).bit_length() - 1 if need > 1 else 0
-    return max(half, free) if free < need else half
 
 
 def least_room(nest: Nest, target: Target) -> int:

@@ -28,7 +28,7 @@ GRANULE = 16
 """Sizes along innermost axes are multiples of this, which arrays like."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Menu:
     """The tiles of a nest: rows are choices of a tile and an order of loops, columns its accesses.
 

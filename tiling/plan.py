@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
@@ -26,6 +26,11 @@ SMALLER, LEAST_SIZE = 56, 256
 """Smaller scratchpads that are looked at, for so many groups in all, and the least one."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
+
+AHEAD = 2
+"""Steps before a section's own in which its first loads find their place free, if there is room."""
+DOUBT = 1.1
+"""Programs are about as good whose estimates are so much apart."""
 
 _TIME = itemgetter(1)
 
@@ -56,46 +61,57 @@ def plan(
     operands: Mapping[str, Operand],
     target: Target,
     estimate: Estimate | None = None,
+    judge: Judge | None = None,
 ) -> Program | Infeasible:
     """The program that runs the nests in order on the target, or why there is none.
 
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
-    best; without one, those that move the fewest bytes.
+    best; without one, those that move the fewest bytes. Of programs that are about as good, a `judge` of
+    whole ones has the last word.
     """
     if target.scratch_bytes is None:
         return in_place(nests, operands, target)
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
-        return _planned(nests, operands, target, estimate)[0]
-    other = _planned(striped, buffers, target, estimate)
-    if surely:
-        return other[0]
-    return min(_planned(nests, operands, target, estimate), other, key=_TIME)[0]
+        return _best(_planned(nests, operands, target, estimate), judge)
+    found = _planned(striped, buffers, target, estimate)
+    if not surely:
+        found = [*_planned(nests, operands, target, estimate), *found]
+    return _best(found, judge)
+
+
+def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
+    """The best of some programs, each with its time as estimated."""
+    least = min(time for _, time in found)
+    near = [program for program, time in found if time <= DOUBT * least and isinstance(program, Program)]
+    if judge is None or len(near) < 2:
+        return min(found, key=_TIME)[0]
+    return min(near, key=judge)
 
 
 def _planned(
     nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target, estimate: Estimate | None
-) -> tuple[Program | Infeasible, float]:
-    """The best of the programs that let different tensors live in the scratchpad, and its time.
+) -> list[Timed]:
+    """Programs that let different tensors live in the scratchpad, and their times.
 
     That is all tensors, or those that pay, or those that would in a smaller scratchpad.
     """
     used = known_operands(nests, operands)
     planner = Planner(nests, used, target, estimate)
     if (infeasible := planner.infeasible()) is not None:
-        return infeasible, inf
+        return [(infeasible, inf)]
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight
-    found = planner.program(), planner.time
+    found: list[Timed] = [(planner.program(), planner.time)]
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
-        planner = Planner(nests, used, target, estimate, planner.known)
+        planner = Planner(nests, used, target, estimate, planner)
         planner.residence.settle(False, planner.capacity - size)
         if (inside := frozenset(planner.residence.inside)) not in seen:
             seen.add(inside)
-            found = min(found, (planner.program(), planner.time), key=_TIME)
+            found.append((planner.program(), planner.time))
     return found
 
 
@@ -123,6 +139,11 @@ def too_large(nest: Nest, target: Target) -> Infeasible:
     return Infeasible(nest.members, "scratchpad", demand, target.scratch_bytes or 0, remedy, why)
 
 
+Judge = Callable[[Program], float]
+"""How good a whole program is: less is better."""
+Timed = tuple[Program | Infeasible, float]
+
+
 class Planner:
     """A plan in the making: who lives in the scratchpad, and the sections chosen so far."""
 
@@ -132,14 +153,15 @@ class Planner:
         operands: Mapping[str, Operand],
         target: Target,
         estimate: Estimate | None,
-        known: dict[object, tuple[Candidate, ...]] | None = None,
+        like: Planner | None = None,
     ) -> None:
         self.nests, self.target, self.estimate = nests, target, estimate
         self.capacity = target.scratch_bytes or 0
-        self.residence = Residence(nests, operands, target)
-        self.known: dict[object, tuple[Candidate, ...]] = {} if known is None else known
+        before: Residence | None = None if like is None else like.residence
+        self.residence: Residence = Residence(nests, operands, target, before)
+        self.known: dict[object, tuple[Candidate, ...]] = like.known if like else {}
         self.times = [0.0] * len(nests)
-        self.structures: dict[int, object] = {}
+        self.structures: dict[int, object] = like.structures if like else {}
         self.sections: list[Section | None] = []
 
     @property
@@ -228,14 +250,17 @@ class Planner:
     def _allocated(self) -> tuple[dict[Key, int], int]:
         """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
         lives = self._lives()
-        # Off-chip values need no more than to fit; else what is left of the scratchpad is the user's.
+        # Where values live in the scratchpad, what is left of it is the user's.
         offchip = self.target.values == "offchip"
-        early = lives | self._early(lives, self.capacity if offchip else peak(lives) * 17 // 16)
-        enough = self.capacity if offchip else 0
-        addresses, total = self._arranged(early, enough)
-        if total <= self.capacity or early == lives:
-            return addresses, total
-        return self._arranged(lives, self.capacity)
+        bound, enough = (self.capacity,) * 2 if offchip else (peak(lives) * 17 // 16, 0)
+        longer = [lives]
+        for ahead in range(1, 1 + AHEAD):
+            longer.append(self._early(longer[-1], bound, ahead))
+        for early in reversed(longer):
+            addresses, total = self._arranged(early, self.capacity if early is lives else enough)
+            if total <= self.capacity:
+                break
+        return addresses, total
 
     def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
         """Addresses, those of small boxes with the same lifetime behind each other."""
@@ -310,8 +335,8 @@ class Planner:
                 lives["", step, number] = Lifetime(image.end, step, step)
         return lives
 
-    def _early(self, lives: Mapping[Key, Lifetime], bound: int) -> dict[Key, Lifetime]:
-        """Longer lifetimes for boxes of what is there before, where bytes are free in the step before."""
+    def _early(self, lives: Mapping[Key, Lifetime], bound: int, ahead: int) -> dict[Key, Lifetime]:
+        """Longer lifetimes for boxes of what is there before, where bytes are free so many steps ahead."""
         steps = len(self.sections)
         taken = [0] * (steps + 1)
         for life in lives.values():
@@ -319,15 +344,16 @@ class Planner:
             taken[life.last + 1] -= life.bytes
         for step in range(steps):
             taken[step + 1] += taken[step]
-        found: dict[Key, Lifetime] = {}
+        found = dict(lives)
         for (name, step, number), life in lives.items():
-            if name or step < 1 or not 0 <= number < len(self.nests[step].reads):
+            first = step - ahead
+            if name or first < 0 or life.first != first + 1 or not 0 <= number < len(self.nests[step].reads):
                 continue
             operand = self.nests[step].reads[number].operand
-            ready = all(write.access.operand != operand for write in self.nests[step - 1].writes)
-            if ready and taken[step - 1] + life.bytes <= bound:
-                taken[step - 1] += life.bytes
-                found[name, step, number] = replace(life, first=step - 1)
+            ready = all(write.access.operand != operand for write in self.nests[first].writes)
+            if ready and taken[first] + life.bytes <= bound:
+                taken[first] += life.bytes
+                found[name, step, number] = replace(life, first=first)
         return found
 
     def _finished(self, addresses: Mapping[Key, int], total: int) -> Program:

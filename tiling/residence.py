@@ -52,7 +52,8 @@ def stays(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
             if name in found:
                 stay = found[name]
                 stay.uses.append(step)
-                stay.life = replace(stay.life, last=max(step, stay.life.last))
+                if step > stay.life.last:
+                    stay.life = Lifetime(stay.life.bytes, stay.life.first, step)
             else:
                 kind = operands[name].kind
                 first = 0 if kind in ("input", "constant") else step
@@ -64,16 +65,26 @@ def stays(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
 class Residence:
     """Tensors in the scratchpad so far, the room that is left at each step, and what its group then moves."""
 
-    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> None:
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        operands: Mapping[str, Operand],
+        target: Target,
+        like: Residence | None = None,
+    ) -> None:
         self.nests, self.target = nests, target
         self.capacity = target.scratch_bytes or 0
         self.operands = dict(operands)
         self.inside: set[str] = set()
         self.names = [tuple(access.operand for access in nest.accesses) for nest in nests]
-        self.stays = stays(nests, operands, target) if target.cores == 1 else {}
-        self.settings = [setting(nest, operands, target, len(nests)) for nest in nests]
+        if like is None:
+            self.stays = stays(nests, operands, target) if target.cores == 1 else {}
+            self.settings = [setting(nest, operands, target, len(nests)) for nest in nests]
+            self._settings: dict[tuple[int, tuple[bool, ...]], Setting] = {}
+        else:
+            self.stays, self.settings, self._settings = like.stays, list(like.settings), like._settings
         self.left = np.full(len(nests), self.capacity)
-        self._known: dict[object, tuple[float, int]] = {}
+        self._known: dict[object, tuple[float, int]] = {} if like is None else like._known
         self.cost = np.zeros(len(nests))
         self.need = np.zeros(len(nests), np.int64)
         self.tight = False
@@ -140,7 +151,8 @@ class Residence:
         inside = tuple([name in self.inside for name in self.names[step]])
         at = self.settings[step]
         if at.inside != inside:
-            at = self.settings[step] = replace(at, inside=inside)
+            at = self._settings.get((step, inside)) or replace(at, inside=inside)
+            self.settings[step] = self._settings[step, inside] = at
         return at
 
     def _merit(self, name: str) -> float:

@@ -13,11 +13,11 @@ from tests.planning.estimates import each
 from tests.planning.test_menu import NESTS, product_of, transposed, window
 from tiling.choose import (
     BEYOND,
-    _candidates,
-    _less,
+    Setting,
     cheapest,
     choose,
     least_room,
+    offers_of,
     setting,
     weights_of,
 )
@@ -63,22 +63,48 @@ def test_candidates_are_those_that_were_looked_at(name: str, golden: Callable[[s
 def candidates(nest: Nest) -> Iterator[str]:
     """For some targets and rooms: the tiles looked at, loops in order, boxes, copies and room."""
     for title, target in TARGETS.items():
-        for room, free, nests in ((6 << 10, 6 << 10, 1), (3 << 10, 1 << 10, 1000), (700, 0, 1)):
+        for room, nests in ((6 << 10, 1), (3 << 10, 1000), (700, 1)):
             at = setting(nest, operands_of(nest), target, nests)
-            yield f"{title} {room} {free}, {at.most} of {nests} nests"
-            for row, boxed, copies, need in _candidates(at, target, room, free):
+            yield f"{title} {room}, of {nests} nests"
+            for row, boxed, copies, need in _offered(at, target, room):
                 tile = "×".join(str(int(size)) for size in at.menu.tiles[row])
                 order = "".join(map(str, at.menu.orders[at.menu.order[row]]))
                 boxes = "".join(str(int(box)) for box in boxed)
                 yield f"  {tile} in {order}: boxes {boxes} × {copies}, {need:g} bytes"
 
 
-def test_the_next_room_is_what_is_free_or_a_power_of_two() -> None:
-    for need in range(1, 70):
-        powers = [1 << n for n in range(8) if 1 << n < need]
-        for free in (0, 1, 5, 31, 32, 33, 64, 90):
-            smaller = [*powers, *([free] if free < need else [])]
-            assert _less(float(need), free) == max(smaller, default=0)
+def _offered(at: Setting, target: Target, room: int) -> list[tuple[int, tuple[bool, ...], int, float]]:
+    offers = offers_of(at, target, room)
+    boxed = [tuple(map(bool, one)) for one in offers.boxed]
+    return list(zip(offers.rows, boxed, offers.copies, offers.needs, strict=True))
+
+
+@pytest.mark.parametrize("title", TARGETS)
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("nests", [1, 1000])
+def test_what_a_room_offers_a_larger_one_offers_too(name: str, title: str, nests: int) -> None:
+    target = TARGETS[title]
+    at = setting(LARGE[name], operands_of(LARGE[name]), target, nests)
+    before: set[tuple[int, tuple[bool, ...], int, float]] = set()
+    for room in (0, 300, 700, 1111, 3 << 10, 6 << 10, 1 << 16, 1 << 30):
+        found = set(_offered(at, target, room))
+        assert before <= found
+        assert all(need <= room for *_, need in found)
+        before = found
+    assert before
+
+
+@pytest.mark.parametrize("title", TARGETS)
+@pytest.mark.parametrize("name", LARGE)
+def test_offers_move_and_need_what_they_say(name: str, title: str) -> None:
+    target = TARGETS[title]
+    at = setting(LARGE[name], operands_of(LARGE[name]), target)
+    offers = offers_of(at, target, 6 << 10)
+    assert [room_of(section, target) for section in offers] == offers.needs
+    for section, early in zip(offers, offers.early, strict=True):
+        boxes = zip(section.images, at.constant, at.scale, strict=False)
+        size = sum(scale * i.pitch for i, fixed, scale in boxes if i is not None and fixed)
+        assert size == pytest.approx(early)
 
 
 @pytest.mark.parametrize("title", TARGETS)
@@ -126,7 +152,7 @@ def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -
     def even(section: Section, _: object) -> float:
         return 1.0
 
-    rooms = [need for *_, need in _candidates(at, target, 6 << 10, 6 << 10)]
+    rooms = offers_of(at, target, 6 << 10).needs
     found = choose(at, operands, target, 6 << 10, 6 << 10, each(even))
     assert room_of(found[0].section, target) == min(rooms)
     smallest, largest = min(rooms), max(rooms)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from tiling.choose import Price
 from tiling.plan import plan
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
+from tosajit import ops
 from tosajit.compiler.planning import planned_for, stored_operands
 from tosajit.compiler.segment import Groups
 from tosajit.npu.simulate import Network
@@ -184,3 +187,45 @@ def test_ten_kib_are_no_slower_than_eight(name: str) -> None:
         for size in (8, 10)
     )
     assert ten.cycles <= eight.cycles
+
+
+def convolution(width: int, channels: int, stride: int, kernel: int) -> tj.Graph:
+    """A convolution of as many channels as filters, with its scaling."""
+    weights = np.ones((channels, kernel, kernel, channels), np.int8)
+    before, after = kernel // 2, kernel // 2 - (stride > 1)
+
+    def layer(x: Any) -> Any:
+        bias, pad = np.zeros(channels, np.int32), (before, after) * 2
+        sums = ops.conv2d(x, weights, bias, pad=pad, stride=(stride, stride))
+        return ops.rescale(sums, np.full(1, 1 << 30, np.int32), np.full(1, 40, np.int8), dtype=tj.INT8)
+
+    return tj.trace(layer, np.zeros((1, width, width, channels), np.int8))
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "kibibytes"),
+    [
+        ("ethos-u85-512", (28, 256, 2, 3), (32, 64, 80, 96, 128, 256)),
+        ("ethos-u65-256", (28, 256, 1, 1), (32, 64, 112)),
+        ("ethos-u55-128", (28, 256, 2, 3), (80, 112)),
+        ("systolic-16", (7, 512, 1, 3), (32, 40, 64, 80)),
+        ("systolic-128", (14, 512, 2, 3), (80, 96, 112)),
+        ("dot-256", (7, 512, 1, 3), (20, 24, 40)),
+    ],
+)
+def test_more_scratchpad_never_makes_a_layer_slower(
+    name: str, layer: tuple[int, int, int, int], kibibytes: tuple[int, ...]
+) -> None:
+    graph, machine = convolution(*layer), sim.machine(name)
+    cycles = [
+        tj.simulate(graph, machine.replace({"scratchpad.bytes": size << 10})).cycles for size in kibibytes
+    ]
+    assert all(after <= 1.005 * before for before, after in pairwise(cycles))
+
+
+def test_sixty_four_kib_are_no_slower_than_fifty_six() -> None:
+    one, other = (
+        tj.simulate(tj.samples.path("resnet8"), sim.machine("systolic-16").replace({"scratchpad.bytes": n}))
+        for n in (56 << 10, 64 << 10)
+    )
+    assert other.cycles <= 1.005 * one.cycles

@@ -102,14 +102,14 @@ def planned_to_stay(groups: Groups, machine: Machine) -> Planned:
 
 
 def _timed(groups: Groups, machine: Machine, target: Target | None = None) -> Program | Infeasible:
-    from sim.planning import estimator
+    from sim.planning import estimator, judge
 
     if machine.topology is not None:
         from sim.spreading import spread
 
         return spread(groups.nests, stored_operands(groups, machine), machine, target=target)
     operands = stored_operands(groups, machine)
-    return plan(groups.nests, operands, target or machine.target, estimator(machine))
+    return plan(groups.nests, operands, target or machine.target, estimator(machine), judge(machine))
 
 
 def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted | None) -> Planned:
