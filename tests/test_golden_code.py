@@ -46,9 +46,9 @@ CPUS = {
     "neon": "neoverse-n1",
     "neon_pairs": "neoverse-v1",
 }
-WIDEST = {"lookup_i8": ("avx512", "amx")}
+TABLES = {"lookup_i8": ("avx2", "avx2_bytes", "avxvnni", "avx512", "amx")}
 PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
-ONLY = WIDEST | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
+ONLY = TABLES | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
 """The sets that have instructions for a procedure, if not all do."""
 
 

@@ -23,6 +23,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         latency=8,  # two units, of four or five cycles
         byte_dots=False,
         narrowed=4,
+        byte_tables=True,
         signed=True,
         byte_factors=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates

@@ -1,6 +1,6 @@
 """The primitives of AVX2: bytes are widened to int16, whose products cannot saturate."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from llvmlite import ir
 
@@ -40,6 +40,36 @@ class Avx2(X86):
         """Add products of two int16, by vpmaddwd."""
         pairs = [self.view(register, "i16").raw for register in (left, right)]
         return total + self._value(self._call("llvm.x86.avx2.pmadd.wd", total.raw.type, pairs))
+
+    def looked_up(self, table: Sequence[Register], index: Register) -> Register:
+        """Return entries of a table of 256 bytes in eight registers, by signed bytes that count from -128.
+
+        vpshufb picks from 16 entries, and gives zero where a place is negative. Places go down by 16 from one
+        sixteenth of a half to the next, each of which holds the differences of its entries to those before:
+        what has been picked until places are negative adds up to the entry.
+        """
+        sixteenths = [self._doubled(part, first) for part in table for first in (0, 16)]
+        found = self.constant(0, "i8", index.lanes)
+        for half, places in ((sixteenths[:8], index ^ -128), (sixteenths[8:], index)):
+            before = None
+            for part in half:
+                found ^= self._picked(part if before is None else part ^ before, places)
+                places, before = self._down_by_16(places), part
+        return found
+
+    def _doubled(self, register: Register, first: int) -> Register:
+        """Return 16 lanes of bytes twice."""
+        return self.shuffled(register, register, [*range(first, first + 16)] * 2)
+
+    def _picked(self, entries: Register, places: Register) -> Register:
+        """Return entries by places, zero for negative ones."""
+        return self._value(self._call("llvm.x86.avx2.pshuf.b", places.raw.type, [entries.raw, places.raw]))
+
+    def _down_by_16(self, places: Register) -> Register:
+        """Return places less 16, or the least byte."""
+        sixteen = self.constant(16, "i8", places.lanes)
+        name = f"llvm.ssub.sat.v{places.lanes}i8"
+        return self._value(self._call(name, places.raw.type, [places.raw, sixteen.raw]))
 
     def fused(self, total: Register, left: Register, right: Register) -> Register:
         """Return total + left * right, rounded once."""

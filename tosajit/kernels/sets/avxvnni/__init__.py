@@ -24,6 +24,7 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         latency=10,  # two units, of five cycles
         block=10,
         narrowed=4,
+        byte_tables=True,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
     return with_floats(found)
