@@ -7,10 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 import vela_live
-from validating import schedules
+from validating import charges, schedules
 from validating.facts import Configuration
 
 import tosajit as tj
+from sim.cost.ethos.choosing import chosen
+from sim.cost.ethos.cycles import Map, Maps, layer_cycles
+from sim.cost.ethos.parts import Layer, Shape
+from sim.cost.ethos.passes import Core
 from tests.golden_networks import networks
 
 MACHINE = "ethos-u65-256"
@@ -116,6 +120,33 @@ def test_what_is_not_in_the_graph_is_passed_over() -> None:
     strangers = [schedules.Operation("Conv2D", (1, 4, 4, 4), "Dram", names=("nothing",), cascade=3)]
     graph, machine = networks()["recurrent"](), tj.machine(MACHINE)
     assert schedules.plan_after(strangers, graph, machine) == tj.plan(graph, machine)
+
+
+def test_maps_that_are_not_in_bricks() -> None:
+    assert schedules.plain(PLACES) == {"input:0", "rescale_19"}
+
+
+@pytest.mark.parametrize(
+    ("name", "copies", "charged"),
+    [
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 1, True),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 0, False),
+        ("ethos-u55-128/high-end-embedded/shared-sram", 1, False),
+    ],
+)
+def test_buffers_are_charged_only_where_maps_live_in_dram(name: str, copies: int, charged: bool) -> None:
+    graph, machine = networks()["recurrent"](), tj.machine(name)
+    plan = tj.plan(graph, machine, mapping={"**": {"boxes": {"weights": copies}}})
+    assert (charges.charge(graph, machine, plan) > 0) == charged
+
+
+def test_a_plain_map_in_dram_takes_a_burst_for_each_position() -> None:
+    """The figure that Vela 5.2.0 prints for a first convolution in its schedule."""
+    machine = tj.machine("ethos-u65-256/high-end/dedicated-sram-384kb")
+    core = Core.of(machine.array, machine)
+    layer = Layer("convolution", Shape(20, 20, 8), Shape(40, 40, 3), (3, 3), (2, 2))
+    maps = Maps(Map(core.far, plain=True), Map(core.far), core.bias_latency)
+    assert layer_cycles(core.hardware, layer, chosen(core.hardware, layer), maps).total == 24_074
 
 
 @pytest.mark.parametrize("name", ["gru_i8", "cnn_i16x8", "transformer_i8"])

@@ -1,8 +1,8 @@
 """Cycles beside Vela's, live, on small networks of many kinds: medians by kind of network and configuration.
 
-Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan,
-and the off-chip bytes of both. `--only` chooses networks by parts of their names, `--objective` says what our
-plans make least.
+Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan
+and with what Vela charges for buffers of weights (the next column, `validating/charges.py`), and the off-chip
+bytes of both. `--only` chooses networks by parts of their names, `--objective` says what plans make least.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from validating import schedules, vela
+from validating import charges, schedules, vela
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
@@ -46,6 +46,8 @@ class Pair:
     our_bytes: int = 0
     their_bytes: int = 0
     """Of the off-chip memory."""
+    charged: int = 0
+    """What Vela would charge for buffers of weights beyond its schedule's cycles."""
 
     @property
     def kind(self) -> str:
@@ -58,6 +60,11 @@ class Pair:
     def ratio(self) -> float:
         """Ours of theirs."""
         return self.ours / self.theirs
+
+    @property
+    def judged(self) -> int | None:
+        """What Vela's schedule is judged by: ours, and what Vela charges beyond the hardware."""
+        return None if self.scheduled is None else self.scheduled + self.charged
 
     @property
     def sparing(self) -> bool:
@@ -84,7 +91,8 @@ def main() -> int:
                 if isinstance(pair, Pair):
                     pairs.append(pair)
                     line = f"{pair.ours:>12,}{pair.theirs:>12,}{pair.ratio:>8.3f}"
-                    line += "       -" if pair.scheduled is None else f"{pair.scheduled / pair.theirs:>8.3f}"
+                    line += "       -" if pair.judged is None else f"{pair.judged / pair.theirs:>8.3f}"
+                    line += f"{pair.charged:>9,}"
                     line += f"{pair.our_bytes:>12,}{pair.their_bytes:>12,} bytes"
                 else:
                     line = f"  {pair}"
@@ -112,7 +120,7 @@ def extracted(folder: Path, only: str) -> Iterator[Path]:
 
 def compared(file: Path, configuration: Configuration, objective: str | None = None) -> Pair | str:
     """Both sides, or why there is one only."""
-    totals, found, left, fault = schedules.run(file, configuration)
+    totals, found, left, plain, fault = schedules.run(file, configuration)
     if totals is None:
         return fault
     graph, machine = tj.load(file), tj.machine(configuration.machine)
@@ -124,14 +132,15 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         return (
             f"of {report.cycles:,} cycles, {cycles:,} are of what Vela leaves to the CPU and does not count"
         )
-    scheduled = None
+    scheduled, charged = None, 0
     try:
         plan = schedules.plan_after(found, graph, machine)
         scheduled = tj.simulate(graph, machine, plan=plan).cycles
+        charged = charges.charge(graph, machine, plan, plain)
     except tj.PlanError as error:
         print(f"    {error}"[:200], file=sys.stderr)
     moved = report.offchip_bytes, totals.offchip_bytes
-    return Pair(file.stem, configuration, report.cycles, totals.cycles, scheduled, *moved)
+    return Pair(file.stem, configuration, report.cycles, totals.cycles, scheduled, *moved, charged)
 
 
 def summary(pairs: list[Pair]) -> Iterator[str]:
@@ -142,7 +151,7 @@ def summary(pairs: list[Pair]) -> Iterator[str]:
             groups.setdefault(name, []).append(pair)
     for name, found in sorted(groups.items()):
         own = _near([pair.ratio for pair in found])
-        theirs = [pair.scheduled / pair.theirs for pair in found if pair.scheduled is not None]
+        theirs = [pair.judged / pair.theirs for pair in found if pair.judged is not None]
         more = f"; with Vela's schedule {_near(theirs)}" if theirs else ""
         sparing = f"; {sum(pair.sparing for pair in found)} move at most {MORE:.0%} more than Vela"
         yield f"{name:62}{len(found):>4} pairs, median {own}{more}{sparing}"

@@ -28,6 +28,7 @@ SLICES = re.compile(r"^\t\tDepth slices = \[([\d, ]*)\]")
 BEHIND = re.compile(r"^\t\tsub-operations: (?:\[ (.*) \]|-)")
 MEMORY = re.compile(r"^Allocation, memory (\w+),")
 PLACE = re.compile(r"^ *\d+ - +\d+: .* : ([^;]+)")
+PLAIN = re.compile(r"^ *\d+ - +\d+: .*: NHWC +: ([^;]+)")
 COPIES = {"None": 0, "Single": 1, "Double": 2}
 
 
@@ -102,6 +103,11 @@ def areas(log: str) -> dict[str, str]:
     return found
 
 
+def plain(log: str) -> frozenset[str]:
+    """The tensors that are not in bricks of channels, by their first names."""
+    return frozenset(match[1].strip() for line in log.splitlines() if (match := PLAIN.match(line)))
+
+
 def named(
     found: Sequence[Operation], rows: Sequence[Facts], places: Mapping[str, str] | None = None
 ) -> list[Operation]:
@@ -121,19 +127,20 @@ def named(
 
 def run(
     file: Path, configuration: Configuration
-) -> tuple[Network | None, list[Operation], tuple[str, ...], str]:
-    """Vela's totals, its schedule, and what it leaves to the CPU; why not, if there are none."""
+) -> tuple[Network | None, list[Operation], tuple[str, ...], frozenset[str], str]:
+    """Vela's totals, its schedule, what it leaves to the CPU, and its plain maps; why there are none."""
     with tempfile.TemporaryDirectory() as folder:
         command = vela.arguments(file, configuration, Path(folder))
         more = ("--verbose-schedule", "--verbose-allocation", "--verbose-performance")
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         tables = [next(iter(Path(folder).glob(f"*_{part}*.csv")), None) for part in ("summary", "per-layer")]
         if None in tables:
-            return None, [], (), vela.fault_of(done.stdout + done.stderr)
+            return None, [], (), frozenset(), vela.fault_of(done.stdout + done.stderr)
         summary, layers = (list(csv.DictReader(table.open(newline=""))) for table in tables if table)
     totals = network({**summary[0], "network": f"{file.stem}{file.suffix}"})
     left = tuple(row["Name"].split(";")[0] for row in layers if row["Target"] == "CPU")
-    return totals, named(operations(done.stdout), layers, areas(done.stdout)), left, ""
+    found = named(operations(done.stdout), layers, areas(done.stdout))
+    return totals, found, left, plain(done.stdout), ""
 
 
 def uncounted(report: Report, left: Sequence[str]) -> int:
