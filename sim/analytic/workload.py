@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cost.forms import Form, form_of
+from sim.cost.forms import Form, Step, form_of
 from sim.cost.geometry import geometry, skipped_macs
 from sim.cost.vector import along_lanes, move_runs
 from tiling.cascade import HELD_BYTES
@@ -175,9 +175,9 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         pair=np.array([pairs.get(f.types, 0) if f.product_axes is not None else 0 for f in forms], np.int64),
         steps=tuple(steps),
         step_points=_points([form.steps for form in forms], forms, steps),
-        longest=_points([form.steps for form in forms], forms, steps, max),
+        longest=_points([form.steps for form in forms], forms, steps, Step.each, max),
         product_points=_points([form.all_steps for form in forms], forms, steps),
-        product_longest=_points([form.all_steps for form in forms], forms, steps, max),
+        product_longest=_points([form.all_steps for form in forms], forms, steps, Step.each, max),
         types=tuple(types),
         stream_points=_streams(forms, types),
         lookups=_numbers([_lookups(form) for form in forms]),
@@ -238,13 +238,14 @@ def _points(
     steps: Sequence[Any],
     forms: Sequence[Form],
     numbers: Mapping[Any, int],
+    points: Callable[[Step, Sequence[int]], int] = Step.points,
     together: Callable[[float, float], float] = add,
 ) -> Numbers:
     found = np.zeros((len(forms), len(numbers)))
     for row, (form, used) in enumerate(zip(forms, steps, strict=True)):
         for step in used:
             place = row, numbers[step.type, step.name, step.kind]
-            found[place] = together(found[place], step.points(form.nest.extents))
+            found[place] = together(found[place], points(step, form.nest.extents))
     return found
 
 

@@ -34,8 +34,12 @@ class Step:
     count: int
 
     def points(self, tile: Sequence[int]) -> int:
-        """How often a tile does it."""
-        return self.count * prod(tile[axis] for axis in self.axes)
+        """How often a tile does them, all together."""
+        return self.count * self.each(tile)
+
+    def each(self, tile: Sequence[int]) -> int:
+        """How often a tile does one of them."""
+        return prod(tile[axis] for axis in self.axes)
 
 
 @dataclass(frozen=True, slots=True)

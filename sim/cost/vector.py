@@ -166,6 +166,7 @@ def steps_cycles(
 ) -> tuple[int, tuple[tuple[str, int], ...]]:
     """Cycles of the vector unit for scalar operations, and what it emulates; stages work at the same time.
 
+    Each stage does one operation of those that follow one another, alike or not.
     Without `emulate`, cycles that it would take if it had lanes for all types.
     """
     total, longest, emulated = 0.0, 0.0, 0
@@ -177,7 +178,7 @@ def steps_cycles(
         points = step.points(tile)
         emulated += points * factor if factor > 1 else 0
         taken = points * factor * each / lanes
-        total, longest = total + taken, max(longest, taken)
+        total, longest = total + taken, max(longest, taken / step.count)
     total = max(total / vector.stages, longest)
     return ceil(total / path.cores), (("emulated_operations", emulated),) if emulated else ()
 

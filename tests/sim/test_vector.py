@@ -56,6 +56,15 @@ def test_machines_say_what_kinds_of_operations_and_single_ones_take() -> None:
     assert work(nest, vector=VectorUnit(lanes=LANES, cycles={"multiply": 3, "mul": 4})).cycles == 480
 
 
+def test_operations_that_are_alike_have_a_stage_each() -> None:
+    twice = call(
+        "add_i32", call("add_i32", read(0, "i32"), read(1, "i32"), type="i32"), read(1, "i32"), type="i32"
+    )
+    nest = elementwise(twice, "i32", "i32")
+    assert work(nest, vector=VectorUnit(lanes=LANES)).cycles == 2 * 120
+    assert work(nest, vector=VectorUnit(lanes=LANES, stages=2)).cycles == 120
+
+
 def test_what_does_not_change_along_an_axis_is_done_once() -> None:
     row = Access("m", "i32", (6,), (Affine((1, 0)),))
     doubled = call("add_i32", read(0, "i32"), read(0, "i32"), type="i32")
