@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sim.cost.ethos.stages import scales
 from sim.cost.prices import Prices
-from sim.cost.sites import sites_of
+from sim.cost.sites import sites_of, taken
 from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.sections import Run
@@ -280,8 +280,9 @@ class _Group:
         work = self.figures.costs.work(self.nest, tile, sites_of(self.found, boxed))
         places: dict[Home, list[tuple[int, int]]] = {}
         for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
-            if size := operand.stored(size):
-                places.setdefault("scratchpad" if boxed[number] else operand.place, []).append((size, number))
+            place: Home = "scratchpad" if boxed[number] else operand.place
+            if size := taken(self.figures.machine.array, operand, size, place == "scratchpad"):
+                places.setdefault(place, []).append((size, number))
         alone, _ = rates.alone(work, places, self.of_channels)
         sizes = {place: sum(size for size, _ in some) for place, some in places.items()}
         busy = {home: far.asked(places[home]) for home, far in rates.far.items() if home in places}

@@ -23,7 +23,7 @@ FIELDS = (
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
-    "cycle_price", "offchip_price", "pad_price", "skips", "pays_latencies", "weights_alone",
+    "cycle_price", "offchip_price", "pad_price", "skips", "pays_latencies", "filled", "weights_alone",
 )  # fmt: skip
 
 
@@ -122,5 +122,6 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         prices.scratchpad_byte,
         array is not None and array.skips_pruned,
         array is not None and array.pays_latencies,
+        array is None or array.takes_filling,
         memory.copied == "weights",
     )

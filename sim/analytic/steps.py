@@ -87,8 +87,10 @@ class _Common:
     fleet: Fleet
     worked: Units
     moved: Moved
+    taken: Numbers
+    """Bytes of weights as they leave the scratchpad: coded, without filling that the array does not take."""
     passing: Numbers
-    """Bytes between units and memories, weights as they are stored."""
+    """Bytes between units and memories, weights as they are taken."""
     rows: Numbers
     """Of tables: how many, and bytes."""
     reading: Numbers
@@ -116,11 +118,14 @@ class _Common:
         more, alone = workload.small * (stripes - 1), fleet.flag("weights_alone")
         count = np.where(alone, workload.fixed, workload.large + more)
         share = workload.held / np.maximum(workload.constants, 1)
+        coded = np.where(fleet.flag("filled"), moved.coded, np.minimum(moved.coded, 1))
+        taken = worked.constants * coded
         return _Common(
             fleet,
             worked,
             moved,
-            worked.inputs + worked.outputs + worked.constants * moved.coded,
+            taken,
+            worked.inputs + worked.outputs + taken,
             workload.tables,
             _rate(fleet, latencies[0]),
             _rate(fleet, latencies[1]),
@@ -162,7 +167,7 @@ class _Common:
         every = moved.weights + moved.constants
         fetched = np.where(boxed > 0, every - boxed, worked.constants * moved.coded * (every > 0))
         far, slow = coming + going + fetched, np.maximum(np.maximum(coming, going), fetched)
-        near = self.passing - coming - going - fetched
+        near = self.passing - coming - going - np.where(boxed > 0, fetched, self.taken * (every > 0))
         alone = np.maximum(self._alone(near), self._reach(far, slow))
         none = np.zeros_like(alone)
         stay = np.ones(alone.shape, bool)

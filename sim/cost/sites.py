@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sim.machine.arrays import MacArray
 from tiling.program import Operand
 
 
@@ -28,3 +29,9 @@ def sites_of(operands: Sequence[Operand], copied: Sequence[bool]) -> Sites:
         Site(operand.place == "offchip" and not copy, operand.kind in ("input", "output"))
         for operand, copy in zip(operands, copied, strict=False)
     )
+
+
+def taken(array: MacArray | None, operand: Operand, size: int, near: bool) -> int:
+    """Bytes that a unit takes for so many of an operand's: coded ones, and of the scratchpad no filling."""
+    stored = operand.stored(size)
+    return min(size, stored) if near and array is not None and not array.takes_filling else stored

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sim.cost.ethos.stages import scales
 from sim.cost.pages import streamed_rate
-from sim.cost.sites import Sites, sites_of
+from sim.cost.sites import Sites, sites_of, taken
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
@@ -386,6 +386,11 @@ class SectionModel:
         """The memory in which the unit finds an access."""
         return "scratchpad" if self.section.images[number] is not None else self.operands[number].place
 
+    def taken(self, number: int, size: int) -> int:
+        """Bytes that the unit takes for so many of an access."""
+        array, near = self.rates.machine.array, self.place(number) == "scratchpad"
+        return taken(array, self.operands[number], size, near)
+
     def computed(self, classes: Classes) -> Computed:
         """The time of a tile."""
         known = self.computes.get(classes)
@@ -399,7 +404,7 @@ class SectionModel:
         for number, size in enumerate(work.traffic[: self.accesses]):
             if size:
                 there = sizes.setdefault(self.place(number), [])
-                there.append((self.operands[number].stored(size), number))
+                there.append((self.taken(number, size), number))
         alone, waited = rates.alone(work, sizes, self.scales)
         cause = FILL if waited is None else self._cause([(0, waited)])
         asked = [

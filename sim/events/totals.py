@@ -48,7 +48,7 @@ class Totals:
             for number, size in enumerate(work.traffic[: model.accesses]):
                 direction: Direction = "read" if number < model.writes_from else "write"
                 traffic[model.place(number), direction, model.kinds[number]] += (
-                    model.operands[number].stored(size) * count
+                    model.taken(number, size) * count
                 )
         for slot in model.slots:
             write = slot.number >= model.writes_from

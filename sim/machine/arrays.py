@@ -81,6 +81,11 @@ class MacArray(Part):
         """How weights are stored where they are not coded: in `phases`, in `tiles`, or as they are."""
         return ""
 
+    @property
+    def takes_filling(self) -> bool:
+        """Whether what fills up weights as they are stored leaves the scratchpad with them."""
+        return True
+
     def describe(self) -> str:
         """The array in a few words."""
         return f"{' × '.join(str(getattr(self, name)) for name in self.factors)} {self.kind}"
@@ -288,6 +293,11 @@ class DotProduct(MacArray):
     def weight_layout(self) -> str:
         """How weights are stored."""
         return "phases" if self.strided == "phases" else ""
+
+    @property
+    def takes_filling(self) -> bool:
+        """No: of the weights of whole strides it reads those that it multiplies."""
+        return False
 
     def describe(self) -> str:
         """The array in a few words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import ceil
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -57,11 +58,21 @@ def test_weights_of_convolutions_with_strides_are_those_of_whole_strides() -> No
         assert found == tj.simulate(strided(kernel, stride), direct).offchip_bytes + more
 
 
-def strided(kernel: int, stride: int) -> tj.Graph:
-    """A convolution of 16 channels for 16 filters."""
-    size = 7 * stride + kernel
-    weights = np.ones((16, kernel, kernel, 16), np.int8)
-    image = np.zeros((1, size, size, 16), np.int8)
+@pytest.mark.parametrize("mode", ["events", "analytic"])
+def test_what_fills_up_weights_does_not_reach_the_array(mode: Literal["events", "analytic"]) -> None:
+    phases = sim.machine("nvdla-large").replace({"offchip.bandwidth_bytes_per_second": None})
+    direct = phases.replace({"array.strided": "direct"})
+    graph = strided(1, 2, positions=32, channels=128)
+    cycles = [tj.simulate(graph, one, mode=mode).cycles for one in (phases, direct)]
+    loaded = 3 * 128 * 128 / 64
+    assert cycles[0] - cycles[1] <= loaded
+
+
+def strided(kernel: int, stride: int, positions: int = 8, channels: int = 16) -> tj.Graph:
+    """A convolution of as many filters as channels."""
+    size = (positions - 1) * stride + kernel
+    weights = np.ones((channels, kernel, kernel, channels), np.int8)
+    image = np.zeros((1, size, size, channels), np.int8)
     return tj.trace(lambda x: ops.conv2d(x, weights, stride=(stride, stride)), image)
 
 

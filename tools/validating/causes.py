@@ -92,10 +92,9 @@ SILICON = (
     ),
     Explanation(
         "ResNet-50, 2048 ",
-        """of the 77 MB that layers read and write at 20 bytes a cycle, the published estimate has reads
-        and writes at the same time, each as fast as the memory, and no second operands of additions;
-        ours shares the memory, and waits for the first tiles of each layer. The maximum pool takes
-        225,792 cycles of its own, of which the estimate has none.""",
+        """layers wait for their first tiles and for second operands of additions, which the published
+        estimate has not, and the maximum pool takes 225,792 cycles of its own, where the estimate has
+        it done with the convolution in front.""",
     ),
     Explanation(
         "ResNet-50, (64|32) ",
