@@ -30,6 +30,8 @@ __all__ = ["dataclass"]
 
 Methods = dict[str, Any]
 Fields = Sequence[dataclasses.Field[Any]]
+FACTORY = dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined]
+"""What signatures show in place of what a factory will make."""
 
 
 def _defined(
@@ -70,7 +72,7 @@ class _Init:
 def _written(cls: Any) -> Callable[..., None]:
     """What Python's dataclasses do at last: it is compiled from a text, so that it runs as fast as theirs."""
     fields = dataclasses.fields(cls)
-    names: dict[str, Any] = {"_set": object.__setattr__, "_none": dataclasses.MISSING}
+    names: dict[str, Any] = {"_set": object.__setattr__, "_none": FACTORY}
     text = "_set(self, {!r}, {})" if cls.__dataclass_params__.frozen else "self.{} = {}"
     places: list[str] = []
     named: list[str] = []
