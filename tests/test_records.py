@@ -1,18 +1,23 @@
 """`tiling.records.dataclass` makes what Python's `dataclass` makes."""
 
+from __future__ import annotations
+
 import copy
 import dataclasses
 import inspect
 import pickle
 from dataclasses import field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from tiling.records import dataclass
 
+Classes = list[Any]
+"""Ours, and Python's."""
 
-def _defined(decorator, **options):
+
+def _defined(decorator: Any, **options: bool) -> Any:
     class Point:
         """A class with all that fields may be."""
 
@@ -26,7 +31,7 @@ def _defined(decorator, **options):
         kind: ClassVar[str] = "point"
 
         @property
-        def double(self):
+        def double(self) -> int:
             return 2 * self.x
 
     return decorator(**options)(Point)
@@ -44,16 +49,16 @@ OPTIONS = [
 
 
 @pytest.fixture(params=OPTIONS, ids=str)
-def pair(request):
+def pair(request: pytest.FixtureRequest) -> Classes:
     return [_defined(decorator, **request.param) for decorator in (dataclass, dataclasses.dataclass)]
 
 
-def test_signatures_are_those_of_python(pair):
+def test_signatures_are_those_of_python(pair: Classes) -> None:
     ours, theirs = map(inspect.signature, pair)
     assert ours == theirs
 
 
-def test_instances_print_compare_and_hash_as_those_of_python(pair):
+def test_instances_print_compare_and_hash_as_those_of_python(pair: Classes) -> None:
     answers = []
     for cls in pair:
         one, same, other = cls(x=1), cls(x=1, made=[7]), cls(x=1, named="m")
@@ -66,7 +71,7 @@ def test_instances_print_compare_and_hash_as_those_of_python(pair):
     assert answers[0] == answers[1]
 
 
-def test_fields_and_parameters_are_those_of_python(pair):
+def test_fields_and_parameters_are_those_of_python(pair: Classes) -> None:
     ours, theirs = pair
     assert [f.name for f in dataclasses.fields(ours)] == [f.name for f in dataclasses.fields(theirs)]
     assert repr(ours.__dataclass_params__) == repr(theirs.__dataclass_params__)
@@ -75,8 +80,9 @@ def test_fields_and_parameters_are_those_of_python(pair):
     assert dataclasses.replace(ours(x=1), x=2).double == 4
 
 
-def test_wrong_arguments_are_refused_in_the_words_of_python(pair):
-    for arguments in ({}, {"x": 1, "unknown": 2}, {"x": 1, "fixed": 2}):
+def test_wrong_arguments_are_refused_in_the_words_of_python(pair: Classes) -> None:
+    wrong: list[dict[str, int]] = [{}, {"x": 1, "unknown": 2}, {"x": 1, "fixed": 2}]
+    for arguments in wrong:
         messages = []
         for cls in pair:
             with pytest.raises(TypeError) as error:
@@ -85,7 +91,7 @@ def test_wrong_arguments_are_refused_in_the_words_of_python(pair):
         assert messages[0] == messages[1]
 
 
-def test_frozen_fields_stay_as_they_are():
+def test_frozen_fields_stay_as_they_are() -> None:
     one = _defined(dataclass, frozen=True, slots=True)(x=1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
         one.x = 2
@@ -100,7 +106,7 @@ class Pair:
     first: int
     second: list[int]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.first < 0:
             raise ValueError("first is negative")
 
@@ -113,7 +119,7 @@ class Triple(Pair):
 
 
 @pytest.mark.parametrize("value", [Pair(1, [2]), Triple(1, [2], 3)])
-def test_instances_are_copied_and_pickled(value):
+def test_instances_are_copied_and_pickled(value: Pair) -> None:
     assert pickle.loads(pickle.dumps(value)) == value
     copied = copy.deepcopy(value)
     assert copied == value
@@ -121,24 +127,24 @@ def test_instances_are_copied_and_pickled(value):
     assert copy.copy(value).second is value.second
 
 
-def test_values_are_looked_at_once_they_are_set():
+def test_values_are_looked_at_once_they_are_set() -> None:
     with pytest.raises(ValueError, match="first is negative"):
         Pair(-1, [])
     with pytest.raises(ValueError, match="first is negative"):
         Triple(-1, [])
 
 
-def test_methods_of_a_class_stay():
+def test_methods_of_a_class_stay() -> None:
     @dataclass(frozen=True, slots=True)
     class Named:
         """One with methods of its own."""
 
         name: str
 
-        def __eq__(self, other):
+        def __eq__(self, other: object) -> bool:
             return True
 
-        def __repr__(self):
+        def __repr__(self) -> str:
             return "mine"
 
     assert Named("a") == Named("b")
@@ -146,11 +152,11 @@ def test_methods_of_a_class_stay():
     assert hash(Named("a")) == hash(("a",))
 
 
-def test_one_that_is_called_by_a_class_that_inherits_is_written_for_its_own():
+def test_one_that_is_called_by_a_class_that_inherits_is_written_for_its_own() -> None:
     class Child(Pair):
         """An ordinary class."""
 
-    child = Child(1, [2])
+    child: Any = Child(1, [2])
     child.other = 3
     assert (child.first, child.other) == (1, 3)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -15,6 +15,7 @@ from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Map, Maps, layer_cycles
 from sim.cost.ethos.parts import Layer, Shape
 from sim.cost.ethos.passes import Core
+from sim.machine.arrays import Block
 from tests.golden_networks import networks
 
 MACHINE = "ethos-u65-256"
@@ -143,6 +144,7 @@ def test_buffers_are_charged_only_where_maps_live_in_dram(name: str, copies: int
 def test_a_plain_map_in_dram_takes_a_burst_for_each_position() -> None:
     """The figure that Vela 5.2.0 prints for a first convolution in its schedule."""
     machine = tj.machine("ethos-u65-256/high-end/dedicated-sram-384kb")
+    assert isinstance(machine.array, Block)
     core = Core.of(machine.array, machine)
     layer = Layer("convolution", Shape(20, 20, 8), Shape(40, 40, 3), (3, 3), (2, 2))
     maps = Maps(Map(core.far, plain=True), Map(core.far), core.bias_latency)

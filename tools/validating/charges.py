@@ -55,5 +55,6 @@ def _charges(models: Sequence[SectionModel], plain: Collection[str]) -> Iterator
         more = model.costs.work(model.nest, whole, live).cycles
         more -= model.costs.work(model.nest, whole, model.sites).cycles
         moved = sum(model.operands[n].stored(model.operands[n].bytes) for n in weights)
-        copy = machine.offchip.read_latency_cycles + int(moved / machine.offchip_bytes_per_cycle)
+        rate = machine.offchip_bytes_per_cycle
+        copy = machine.offchip.read_latency_cycles + (int(moved / rate) if rate else 0)
         yield max(0, more - max(0, front.hides - copy))
