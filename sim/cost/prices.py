@@ -9,7 +9,7 @@ from sim.machine.weighting import MEASURES, weights_of
 
 BREAK = 1e-3
 """What a cycle costs of what other measures do, where time has no weight: of equal plans, the faster."""
-LATER = 0.005
+LATER = 0.1
 """Cycles that one of a far memory costs beside a section's own, as nothing else comes meanwhile."""
 
 

@@ -143,7 +143,7 @@ def test_what_is_skipped_are_zeros_of_the_weights(machine: str, channels: int) -
 
 
 def test_explorations_count_the_same_energy() -> None:
-    machine, graph = sim.machine("dot-256"), network(weights(64, 3, 64, True), 16)
+    machine, graph = sim.machine("dot-256"), network(weights(64, 1, 64, True), 16)
     found = tj.explore(graph, tj.Space(machine, {"array.sparsity": ["none", "2:4"]}), workers=0)
     best = found.best("energy")
     assert best.values["array.sparsity"] == "2:4"
@@ -152,7 +152,7 @@ def test_explorations_count_the_same_energy() -> None:
     }
     spared = reports["none"].energy["macs"] / 2
     assert reports["2:4"].energy["macs"] == pytest.approx(spared)
-    assert best.objectives["energy"] == pytest.approx(reports["2:4"].joules, rel=0.2)
+    assert best.objectives["energy"] == pytest.approx(reports["2:4"].joules, rel=0.1)
 
 
 def test_a_zero_point_of_weights_makes_zeros_count() -> None:
