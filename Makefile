@@ -45,7 +45,7 @@ ADD = $(BIN)/uv pip install --quiet --python $(@D)
 MODULES := $(wildcard tosajit tiling sim)
 SOURCES := $(MODULES) $(wildcard tools tests notebooks conftest.py)
 
-.PHONY: help first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws vela validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch torch-times executorch jax clean environments
+.PHONY: help release first demo arm test programs kernels test-slow test-packages test-lowest test-pythons lint format conformance conformance-arm sample quantization bench bench-compare roofline rank laws vela validate fuzz fuzz-integers fuzz-floats fuzz-tflite fuzz-files nnef frontends frameworks frameworks-sample mutants notebooks docs newcomer onnx torch torch-times executorch jax clean environments
 .DELETE_ON_ERROR:
 
 help:               ## List the targets
@@ -85,6 +85,8 @@ test-python-%: $(READY)
 	else \
 	    echo "Python $*: not tested, there is none here and none can be downloaded"; \
 	fi
+
+release: lint test test-slow test-lowest test-pythons docs    ## Run all that a release must pass
 
 lint: $(READY)      ## Check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)
