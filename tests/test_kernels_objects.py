@@ -459,7 +459,11 @@ def test_what_needs_numba_at_run_time_is_refused_by_name() -> None:
 def test_what_only_another_process_could_provide_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "EXTERNAL", native.EXTERNAL - {"usleep"})
     with pytest.raises(ValueError, match="usleep"):
-        objects.compile_kernel("from tosajit.kernels.intrinsics import rest\ndef kernel(args):\n    rest()\n")
+        native.compile_object(
+            "from tosajit.kernels.intrinsics import rest\ndef kernel(args):\n    rest()\n",
+            Path("kernel.py"),
+            "one",
+        )
 
 
 @pytest.mark.parametrize("statement", ["raise ValueError", "assert args"])
