@@ -28,7 +28,7 @@ def rewrite(mutation: Mutation, random: Random, data: bytes, others: Sequence[by
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as written:
         for place, one in content.items():
-            written.writestr(f"model/{place}", one)
+            written.writestr(zipfile.ZipInfo(f"model/{place}"), one)  # at no time
     return out.getvalue()
 
 
