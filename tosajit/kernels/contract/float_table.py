@@ -144,7 +144,9 @@ class _Search:
         return cls(scale, further, mirrored, results.astype(np.float64), steps, bound, reach, factor)
 
     def some(self, channels: Numbers) -> _Search:
-        """Return some of the channels."""
+        """Return some of the channels, in their order."""
+        if len(channels) == len(self.scale):
+            return self
         names = ("scale", "further", "steps", "bound", "reach", "largest_factor")
         return replace(self, **{name: getattr(self, name)[channels] for name in names})
 
