@@ -56,6 +56,12 @@ class Infeasible:
         return f"{names}: {fault}{self.why and f': {self.why}'}; {self.remedy}"
 
 
+Judge = Callable[[Program], float]
+"""How good a whole program is: less is better."""
+Timed = tuple[Program | Infeasible, float]
+"""A plan, and how long it takes as estimated."""
+
+
 def plan(
     nests: Sequence[Nest],
     operands: Mapping[str, Operand],
@@ -137,11 +143,6 @@ def too_large(nest: Nest, target: Target) -> Infeasible:
     remedy = "use a larger scratchpad, a finer alignment or fewer operands"
     demand = sum(size for _, size in boxes)
     return Infeasible(nest.members, "scratchpad", demand, target.scratch_bytes or 0, remedy, why)
-
-
-Judge = Callable[[Program], float]
-"""How good a whole program is: less is better."""
-Timed = tuple[Program | Infeasible, float]
 
 
 class Planner:

@@ -88,8 +88,7 @@ def _dense(nest: Nest, accesses: Sequence[Access]) -> list[int]:
 
 def _is_far(nest: Nest, access: Access, axis: int) -> bool:
     """Whether neighbours along an axis are apart in an operand, or somewhere in one that is no mere table."""
-    steps = access.steps(len(nest.axes))
-    return (access.indirect and any(steps)) or abs(steps[axis]) > NEAR
+    return (access.indirect and any(access.steps(len(nest.axes)))) or not _near(nest, access, axis)
 
 
 def _near(nest: Nest, access: Access, axis: int) -> bool:

@@ -129,9 +129,9 @@ def finish_of(
 def room_of(request: Request, matrix: Array) -> Room | None:
     """What int8 weights [columns][depth] leave to factors; None if there may be none."""
     isa = request.isa
-    free = isa.byte_factors and request.left.type == "i8" and request.zero_points[1] == 0
-    largest = np.abs(matrix.astype(np.int64)).max(axis=1, initial=0)
-    return Room(largest, isa.panels * isa.lanes) if free else None
+    if not isa.byte_factors or request.left.type != "i8" or request.zero_points[1] != 0:
+        return None
+    return Room(np.abs(matrix.astype(np.int64)).max(axis=1, initial=0), isa.panels * isa.lanes)
 
 
 def raised(scaled: Rescale | None) -> Array | bool:

@@ -28,6 +28,7 @@ from tiling.nest import (
 )
 from tiling.normal import normalise
 from tosajit.arrays import Array
+from tosajit.host.turned import NEAR
 
 MOST = 9
 """Points that are few: those of a window of 3 × 3."""
@@ -35,8 +36,6 @@ PARTS = 9
 """Parts that are few: those of an image with padding on all sides."""
 TYPES = frozenset({"i8", "i16", "i32", "f32"})
 """Of numbers that are combined one after the other, as in a reduction."""
-NEAR = 4
-"""Elements between neighbours that vectors are still loaded with; of bytes they have to be dense."""
 
 
 def unrolled(nest: Nest, constants: Mapping[str, Array]) -> list[Nest]:
@@ -61,7 +60,7 @@ def unrolled(nest: Nest, constants: Mapping[str, Array]) -> list[Nest]:
 
 
 def _plain(access: Access, nest: Nest) -> bool:
-    """Whether it meets neighbours or one element along the last axis that is kept."""
+    """Whether it meets neighbours or one element along the last axis that is kept; bytes have to be dense."""
     step = access.steps(len(nest.axes))[nest.outer - 1]
     return not access.indirect and 0 <= step <= (NEAR if access.type == "f32" else 1)
 
