@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from sim.machine.arrays import MacArray
 from tiling.program import Operand
+from tiling.target import Home
 
 
 class Site(NamedTuple):
     """Where an access finds its operand."""
 
-    far: bool = False
-    """Whether that is the off-chip memory: there is no copy in the scratchpad."""
+    place: Home = "scratchpad"
+    """The memory, which is another than the scratchpad where that has no copy."""
     plain: bool = False
     """Whether it is as the network's user has it: compilers may keep all else in bricks of channels."""
 
@@ -26,7 +27,7 @@ NEAR = Site()
 def sites_of(operands: Sequence[Operand], copied: Sequence[bool]) -> Sites:
     """Those of operands, of which some are copied to the scratchpad."""
     return tuple(
-        Site(operand.place == "offchip" and not copy, operand.kind in ("input", "output"))
+        Site("scratchpad" if copy else operand.place, operand.kind in ("input", "output"))
         for operand, copy in zip(operands, copied, strict=False)
     )
 

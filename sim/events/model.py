@@ -78,14 +78,14 @@ class Far:
     def reached(self, sizes: Sizes, scales: Container[int], has_latencies: bool) -> int:
         """Cycles of work that uses so much where it is; `scales` come by themselves.
 
-        The work may have the latencies of the off-chip memory in it.
+        The work may have the latencies of the memory in it.
         """
         data = self.asked(sizes)
         slow = max(
             (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
         )
         factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
-        latency = 0 if has_latencies and self.state == OFFCHIP else self.transfers.read_latency
+        latency = 0 if has_latencies else self.transfers.read_latency
         return max(data, slow, factors) + latency
 
     def asked(self, sizes: Sizes) -> int:

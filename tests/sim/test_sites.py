@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from holding import drawing
 from validating.graphs import operator
 
 import sim
@@ -20,7 +21,7 @@ MAPS = {
 }  # fmt: skip
 KERNEL = {"kernel_size_y": "7", "kernel_size_x": "7", "kernel_stride_y": "2", "kernel_stride_x": "2"}
 IMAGE = operator({"operator": "Conv2D", **MAPS, **KERNEL})
-FAR, PLAIN = Site(True, False), Site(True, True)
+FAR, PLAIN = Site("offchip", False), Site("offchip", True)
 
 
 @pytest.mark.parametrize(("machine", "moved"), [(U65, 115_200), (U85, 92_160)])
@@ -69,4 +70,17 @@ def test_sites_are_nothing_to_machines_that_do_not_look() -> None:
 def test_what_is_copied_is_near() -> None:
     inside = Operand("x", "i8", 4, "temporary", place="scratchpad")
     outside = Operand("y", "i8", 4, "input", place="offchip")
-    assert sites_of((inside, outside, outside), (False, False, True)) == (NEAR, PLAIN, Site(False, True))
+    assert sites_of((inside, outside, outside), (False, False, True)) == (
+        NEAR,
+        PLAIN,
+        Site("scratchpad", True),
+    )
+
+
+def test_what_is_in_level_2_costs_no_more_than_in_an_off_chip_memory_as_fast() -> None:
+    alone, (_, given) = sim.machine("ethos-u85-128"), drawing.layer(70000)
+    figures = ("bandwidth_bytes_per_second", "read_latency_cycles", "write_latency_cycles", "burst_bytes")
+    level2 = {"bytes": 1 << 20, **{name: getattr(alone.offchip, name) for name in figures}}
+    both = alone.replace({"level2": level2})
+    assert any(memory == "level2" for memory, _, _ in tj.simulate(given, both).traffic)
+    assert tj.simulate(given, both).cycles <= tj.simulate(given, alone).cycles

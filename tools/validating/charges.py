@@ -49,7 +49,7 @@ def _charges(models: Sequence[SectionModel], plain: Collection[str]) -> Iterator
             continue
         machine, whole = model.rates.machine, model.nest.extents
         live = tuple(
-            Site(not here, site.plain or access.operand in plain)
+            Site("scratchpad" if here else "offchip", site.plain or access.operand in plain)
             for here, site, access in zip(copied, model.sites, model.nest.accesses, strict=False)
         )
         more = model.costs.work(model.nest, whole, live).cycles

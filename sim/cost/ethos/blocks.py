@@ -154,11 +154,11 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
     chained = _chained_rate(hardware, stages.after[:behind])
     choice = chosen(hardware, layer)
-    far = shape.weights is not None and sites[shape.weights].far
+    place = "scratchpad" if shape.weights is None else sites[shape.weights].place
     maps = Maps(
         core.at(sites[shape.data]),
         core.at(sites[len(nest.reads)]),
-        core.far.read_latency if far else core.bias_latency,
+        core.bias_latency if place == "scratchpad" else core.at(Site(place)).memory.read_latency,
     )
     cycles = layer_cycles(hardware, layer, choice, maps, chained)
     return Primary(layer, choice, cycles, repeats, behind)
@@ -168,7 +168,7 @@ def _hides(core: Core, nest: Nest, shape: Geometry, cycles: int) -> int:
     """In which of its cycles tables of what follows come: all, as if maps were where they live."""
     if core.home is core.memory:
         return cycles
-    found = _primary(core, nest, shape, (Site(far=True),) * len(nest.accesses))
+    found = _primary(core, nest, shape, (Site("offchip"),) * len(nest.accesses))
     return found.cycles.total * found.repeats
 
 

@@ -32,6 +32,8 @@ class Core(NamedTuple):
     memory: Memory
     far: Memory
     """The off-chip memory."""
+    between: Memory
+    """Level 2; the off-chip memory where there is none."""
     bias_latency: int
     """Of the memory that biases and scales are in where weights are copied."""
     constants: tuple[float | None, int]
@@ -46,16 +48,18 @@ class Core(NamedTuple):
         figures = pad.bytes_per_cycle, pad.read_latency_cycles, pad.write_latency_cycles, pad.burst_bytes
         off, rate = machine.offchip, machine.offchip_bytes_per_cycle
         far = Memory(rate, off.read_latency_cycles, off.write_latency_cycles, off.burst_bytes)
+        between = far if machine.beside_level2 is None else Core.of(array, machine.beside_level2).far
         there = rate, off.read_latency_cycles
         constants = there if mode.constants == "offchip" else (pad.bytes_per_cycle, pad.read_latency_cycles)
         hardware = part(array.family, array.macs_per_cycle, machine.cores)
         near = Memory(*figures)
         home = near if mode.activations == "scratchpad" else far
-        return Core(hardware, near, far, pad.read_latency_cycles, constants, home)
+        return Core(hardware, near, far, between, pad.read_latency_cycles, constants, home)
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
-        return Map(self.far if site.far else self.memory, site.plain)
+        memories = {"scratchpad": self.memory, "level2": self.between, "offchip": self.far}
+        return Map(memories[site.place], site.plain)
 
     def bytes_under_way(self, scales: bool) -> float | None:
         """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""
