@@ -9,6 +9,7 @@ from sim.cost.arrays.passes import Layer as Mapped
 from sim.cost.arrays.sparing import sparing
 from sim.machine.arrays import RowStationary
 from sim.report import Report
+from validating.causes import EYERISS
 from validating.facts import Facts, Layer, rows
 from validating.figures import Figure, Table
 from validating.graphs import convolutions
@@ -28,17 +29,19 @@ ALEXNET = {
 """Layers as the network has them, their inputs padded, and in how many groups."""
 ALEXNET_TEXT = """AlexNet's convolutions on the Eyeriss chip at batch 4: processing latency, without
 waiting for the DRAM, against the cycles in which our array works. Layers in two groups are two
-convolutions. Mappings are the planner's own, by the rule of `sim/cost/arrays/sparing.py`, which was found
-with VGG-16's figures; it has the chip's 154, 135, 156, 156 and 156 elements at work. Words of the chip have
-16 bits, sums included; our layers have data of 8 bits, which count as words of the array, and sums of 32.
+convolutions. Mappings are the planner's own, by the rule of `sim/cost/arrays/sparing.py`, most of which was
+found with VGG-16's figures; that a mapping may leave one column of the array more idle than any must is what
+the chip's 154, 135, 156, 156 and 156 elements at work say, with none or two of them they would be others.
+Words of the chip have 16 bits, sums included; our layers have data of 8 bits, which count as words of the
+array, and sums of 32.
 Below it, not judged, the total latency with waiting."""
-VGG_TEXT = """VGG-16's convolutions on the Eyeriss chip at batch 3 (Chen et al., JSSC 52(1), 2017, table VI):
-processing latency, against the cycles in which our array works, with the planner's own mappings. Their rule
-was found with these figures (what it puts first, that it gives work to nine tenths of the elements that
-any mapping does, that inputs of one image more are held, that maps of 224 columns go in halves), and is held
-out for AlexNet alone. Below it, not judged, the total latency with waiting, the accesses of the global
-buffer, and the energy, whose constant part is fitted on AlexNet's power alone. Weights of the fifth stage
-are waited for: sums of 32 bits, twice the chip's, leave no room in our plans to read them once."""
+VGG_TEXT = """VGG-16's convolutions on the Eyeriss chip at batch 3 (Chen et al., JSSC 52(1), 2017, table
+VI): processing latency, against the cycles in which our array works, with the planner's own mappings. Their
+rule was found with these figures (what it puts first, that inputs of one image more are held, that maps of
+224 columns go in halves), but for the column that may be idle, which is AlexNet's; no time of AlexNet's was
+used. Below it, not judged, the total latency with waiting, the accesses of the global buffer, and the
+energy, whose constant part is fitted on AlexNet's power alone. Weights of the fifth stage are waited for:
+sums of 32 bits, twice the chip's, leave no room in our plans to read them once."""
 
 
 def alexnet() -> Table:
@@ -110,4 +113,4 @@ def _accessed(fact: Facts) -> float:
 
 def _table(title: str, text: str, figures: list[Figure], picture: str, fitted: str) -> Table:
     columns = ("what", "ours", "measured")
-    return Table(title, text, tuple(figures), columns, picture, fitted=fitted)
+    return Table(title, text, tuple(figures), columns, picture, EYERISS, fitted)
