@@ -150,7 +150,7 @@ def _request(
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return reasons.BATCH
     weights = constants.get(group.reads[found.right.read].operand)
-    few = types == ("i8", "i8") and found.geometry.positions <= isa.few_rows and not found.batch
+    few = types == ("i8", "i8") and found.geometry.positions <= isa.symmetric_rows and not found.batch
     symmetric = few and weights is not None and bool((weights > -128).all())
     shape = replace(found.geometry, in_strides=found.strides)
     chosen = set_for(isa, shape, found.depthwise, symmetric)

@@ -274,8 +274,8 @@ def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bo
     `symmetric` weights are constant and none of them -128. Matrices or vectors is a matter of the steps that
     both take; the numbers were measured on Sapphire Rapids.
     """
-    if isa.few and symmetric and not depthwise and shape.positions <= isa.few_rows:
-        return isa.few
+    if isa.symmetric and symmetric and not depthwise and shape.positions <= isa.symmetric_rows:
+        return isa.symmetric
     matrices = isa.matrices
     if matrices is None or depthwise or shape.element_bytes > 1:
         return matrices.vectors if matrices else isa

@@ -75,10 +75,10 @@ class InstructionSet:
     """Whether it stores the bytes of a mask in one instruction."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
-    few: InstructionSet | None = None
-    """The set for few rows of int8 whose weights are constant and none of them -128."""
-    few_rows: int = 0
-    """How many rows are few."""
+    symmetric: InstructionSet | None = None
+    """The set for int8 whose weights are constant and none of them -128."""
+    symmetric_rows: int = 0
+    """Rows that it is for at most."""
     matrices: Matrices | None = None
     """How it multiplies int8, but for depthwise convolutions."""
     floats: InstructionSet | None = None

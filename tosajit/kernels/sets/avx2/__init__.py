@@ -28,7 +28,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_factors=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
-    few = replace(
+    symmetric = replace(
         found,
         name="avx2_bytes",
         heights=(1, 2),
@@ -38,7 +38,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_width=1,
         byte_factors=False,
     )
-    return replace(with_floats(found), few=few, few_rows=2)
+    return replace(with_floats(found), symmetric=symmetric, symmetric_rows=2)
 
 
 def with_floats(found: InstructionSet) -> InstructionSet:

@@ -9,4 +9,4 @@ from tosajit.kernels.sets.description import InstructionSet
 def avx2_bytes(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
     found = avx2(features)
-    return found.few if found else None
+    return found.symmetric if found else None
