@@ -347,6 +347,9 @@ SUITES = {
         "tests/test_simplify_random.py",
         *ARRAYS,
     ),
+    "tosajit/host/repeat.py": ("tests/test_repeat.py", "tests/test_match.py", *ARRAYS),
+    "tosajit/host/turned.py": ("tests/test_turned.py", "tests/test_transposing.py", *ARRAYS),
+    "tosajit/host/unrolled.py": ("tests/test_unrolled.py", *ARRAYS),
     "tosajit/kernels/": (
         *KERNELS,
         "tests/test_kernels_objects.py",
