@@ -22,6 +22,7 @@ from tosajit.kernels.sets.avx512.vectors import Avx512
 from tosajit.kernels.sets.avxvnni.vectors import AvxVnni
 from tosajit.kernels.sets.cpus import named
 from tosajit.kernels.sets.neon.vectors import Neon
+from tosajit.kernels.sets.neon_bytes.vectors import NeonBytes
 from tosajit.kernels.sets.portable.vectors import Portable
 from tosajit.kernels.sets.values import I64, Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -34,6 +35,7 @@ VECTORS: dict[str, type[Vectors]] = {
     "avx512": Avx512,
     "amx": Amx,
     "neon": Neon,
+    "neon_bytes": NeonBytes,
     "neon_pairs": Neon,
 }
 CPUS = {
@@ -44,6 +46,7 @@ CPUS = {
     "avx512": "sapphirerapids",
     "amx": "sapphirerapids",
     "neon": "neoverse-n1",
+    "neon_bytes": "cortex-a72",
     "neon_pairs": "neoverse-v1",
 }
 TABLES = {"lookup_i8": ("avx2", "avx2_bytes", "avxvnni", "avx512", "amx")}

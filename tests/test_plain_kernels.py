@@ -34,6 +34,7 @@ from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avxvnni import avxvnni
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
+from tosajit.kernels.sets.neon_bytes import neon_bytes
 from tosajit.kernels.sets.portable import portable
 from tosajit.kernels.sets.registry import available_sets, named_set
 
@@ -53,6 +54,7 @@ SETS = [
         avx2({"avx2", "fma"}),
         avx2_bytes({"avx2", "fma"}),
         neon({"neon", "dotprod"}),
+        neon_bytes({"neon"}),
         neon({"neon", "dotprod", "i8mm"}),
         portable(()),
         NARROW,

@@ -24,13 +24,13 @@ from crossing.products import drawn
 import tosajit as tj
 from tosajit.conformance import sample
 from tosajit.conformance.suite import Test, load_expected
-from tosajit.kernels.sets.cpus import foreign
+from tosajit.kernels.sets.cpus import Cpu, foreign
 
 LINUX = "aarch64-unknown-linux-gnu"
 EMULATED = ("neoverse-v1", "neoverse-n1", "cortex-a72")
 """CPUs with smmla, with sdot, and without it."""
 MODELS = ("ds_cnn", "resnet8", "mobilenet_v2", "transformer_tiny", "autoencoder", "ds_cnn_i16x8")
-CORES = ("apple-m1", "neoverse-n1", "neoverse-v1")
+CORES = ("apple-m1", "neoverse-n1", "neoverse-v1", "cortex-a72")
 LOOPS = {
     "tile_i8": "smmla",
     "tile_rescale_i8": "smmla",
@@ -41,7 +41,9 @@ LOOPS = {
     "depthwise_i16": "smlal",
     "depthwise_f32": "fmla",
 }
-"""What does the products of a procedure, where the core has it; else there is `sdot`."""
+"""What does the products of a procedure, where the core has it; else there is one of `OTHERS`."""
+OTHERS = {"i8mm": "smmla", "dotprod": "sdot", "neon": "smull smlal"}
+"""What multiplies int8, by the feature that it needs, best first."""
 SHARE = 0.85
 
 
@@ -80,14 +82,24 @@ def table() -> list[str]:
     for name in CORES:
         cpu = foreign(LINUX, name)
         for procedure, instruction in LOOPS.items():
-            if instruction == "smmla" and "i8mm" not in cpu.features:
-                instruction = "sdot"
+            if instruction in OTHERS.values():
+                instruction = available(instruction, cpu)
             found = judged(procedure, instruction, cpu)
             text = f"{procedure:16} {instruction:12} {name:13} {found.products:8} {found.cycles:7.1f}"
             print(f"{text} {found.share:7.0%}", flush=True)
             if found.share < SHARE:
                 slow.append(f"{procedure} on {name}")
     return slow
+
+
+def available(instruction: str, cpu: Cpu) -> str:
+    """An instruction, or the next best that a core has."""
+    kinds = list(OTHERS.values())
+    return next(
+        one
+        for feature, one in OTHERS.items()
+        if feature in cpu.features and kinds.index(one) >= kinds.index(instruction)
+    )
 
 
 def run(name: str, options: argparse.Namespace) -> bool:

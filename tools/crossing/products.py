@@ -1,7 +1,7 @@
-"""Graphs of products of bfloat16, with the results that they have to have on any CPU.
+"""Graphs of products of bfloat16 and int8, with the results that they have to have on any CPU.
 
-Sums of small integers are exact, whatever their order and their roundings; others may be off by a rounding
-of float32 for each product.
+Sums of small integers are exact, whatever their order and their roundings; others of bfloat16 may be off by a
+rounding of float32 for each product.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 import tosajit as tj
+from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.graph import Graph
 from tosajit.operators import CONV2D, MATMUL, AccType
@@ -28,7 +29,7 @@ Case = tuple[str, Graph, list[Array], Array, Array | None]
 
 
 def drawn(seed: int = 0) -> Iterator[Case]:
-    """Matrix products, of constants and of two inputs, and convolutions."""
+    """Matrix products of bfloat16, of constants and of two inputs, and convolutions."""
     rng = np.random.default_rng(seed)
     for rows, depth, columns in SIZES:
         name = f"bf16-{rows}x{depth}x{columns}"
@@ -44,6 +45,30 @@ def drawn(seed: int = 0) -> Iterator[Case]:
         x, w = rng.integers(-9, 10, (1, 6, 9, channels)), rng.integers(-9, 10, (filters, 3, 3, channels))
         yield f"bf16-3x3-{channels}-exact", *convolution(x, w), None
         yield f"bf16-3x3-{channels}-small", *convolution(x * SMALL, w * 2.0**99), None
+    yield from extremes()
+
+
+def extremes() -> Iterator[Case]:
+    """Convolutions of int8 whose products are the largest that there are."""
+    for least in (-127, -128):
+        for channels in (4, 17):
+            yield f"i8{least}-3x3-{channels}", *of_bytes(least, channels, False), None
+            yield f"i8{least}-depthwise-{channels}", *of_bytes(least, channels, True), None
+
+
+def of_bytes(least: int, channels: int, depthwise: bool) -> tuple[Graph, list[Array], Array]:
+    """A convolution of 3 × 3 whose weights are at an end or the other, filter by filter."""
+    x = np.full((1, 7, 9, channels), -128, np.int8)
+    x[:, 2, 3:] = 127
+    shape = (3, 3, channels, 1) if depthwise else (5, 3, 3, channels)
+    weights = np.full(shape, least, np.int8)
+    weights[..., 1::2, :] = 127
+    bias, zeros = np.zeros(shape[2] if depthwise else shape[0], np.int32), np.zeros(1, np.int8)
+    operator = ops.depthwise_conv2d if depthwise else ops.conv2d
+    graph = tj.trace(lambda image: operator(image, weights, bias, zeros, zeros), x)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int32), (3, 3), (1, 2))
+    form = "nyxcij,ijcm->nyxc" if depthwise else "nyxcij,oijc->nyxo"
+    return graph, [x], np.einsum(form, windows, weights.astype(np.int32)).astype(np.int32)
 
 
 def bfloat16(array: Array) -> Array:

@@ -150,11 +150,17 @@ def _request(
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return reasons.BATCH
     weights = constants.get(group.reads[found.right.read].operand)
-    few = types == ("i8", "i8") and found.geometry.positions <= isa.symmetric_rows and not found.batch
-    symmetric = few and weights is not None and bool((weights > -128).all())
+    symmetric = types == ("i8", "i8") and weights is not None and _symmetric(found, weights, points[1], isa)
     shape = replace(found.geometry, in_strides=found.strides)
     chosen = set_for(isa, shape, found.depthwise, symmetric)
     return Request(group, found, constants, points, chosen, number)
+
+
+def _symmetric(found: Match, weights: Array, zero_point: int, isa: InstructionSet) -> bool:
+    """Whether weights of int8 are such that a set may have another for them."""
+    if found.geometry.positions > isa.symmetric_rows or (found.depthwise and zero_point != 0):
+        return False
+    return (found.depthwise or not found.batch) and bool((weights > -128).all())
 
 
 def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:

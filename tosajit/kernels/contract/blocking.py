@@ -274,7 +274,7 @@ def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bo
     `symmetric` weights are constant and none of them -128. Matrices or vectors is a matter of the steps that
     both take; the numbers were measured on Sapphire Rapids.
     """
-    if isa.symmetric and symmetric and not depthwise and shape.positions <= isa.symmetric_rows:
+    if isa.symmetric and symmetric and shape.positions <= isa.symmetric_rows:
         return isa.symmetric
     matrices = isa.matrices
     if matrices is None or depthwise or shape.element_bytes > 1:

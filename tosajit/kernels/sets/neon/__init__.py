@@ -8,6 +8,9 @@ from tosajit.kernels.sets.description import InstructionSet
 PAIRS = {"i8": "i8mm", "bf16": "bf16"}
 """Types of which two rows are multiplied by two columns at once, by CPUs with a feature."""
 
+ANY = 1 << 62
+"""As many rows as there are."""
+
 
 def neon(features: Collection[str]) -> InstructionSet | None:
     """The set for a CPU with these features; None if they are not enough."""
@@ -27,8 +30,10 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         byte_dots=dots,
         sides=(1, 3) if dots else (1,),
     )
+    if not dots:
+        return replace(found, symmetric=_of_bytes(found), symmetric_rows=ANY)
     pairs = tuple(kind for kind, feature in PAIRS.items() if feature in features)
-    if not dots or not pairs:
+    if not pairs:
         return found
     even = (1, 2, 4)  # smmla and bfmmla take pairs of rows
     return replace(
@@ -39,4 +44,11 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         rescaled=even,
         covers=even[-1:],
         block=8,
+    )
+
+
+def _of_bytes(found: InstructionSet) -> InstructionSet:
+    """The set for weights that let two products be added up as int16: these take registers, too."""
+    return replace(
+        found, name="neon_bytes", heights=(1, 2, 3), rescaled=(1, 2, 3, 4), covers=(3, 4), block=12
     )

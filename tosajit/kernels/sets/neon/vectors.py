@@ -77,9 +77,15 @@ class Neon(Vectors):
         return self._value(self._call("llvm.aarch64.neon.bfmmla", FLOATS, raw))
 
     def _pairs_of_bytes(self, total: Register, left: Register, right: Register) -> Register:
+        return self._with_pairs(total, self._products_of_bytes(left, right))
+
+    def _products_of_bytes(self, left: Register, right: Register) -> Register:
         raw = [self.view(register, "i8").raw for register in (left, right)]
-        products = self._call("llvm.aarch64.neon.smull.v8i16", HALVES, raw)
-        return total + self._value(self._call("llvm.aarch64.neon.saddlp.v4i32.v8i16", WORDS, [products]))
+        return self._value(self._call("llvm.aarch64.neon.smull.v8i16", HALVES, raw))
+
+    def _with_pairs(self, total: Register, halves: Register) -> Register:
+        """Add neighbouring half words to each word: sadalp."""
+        return total + self._value(self._call("llvm.aarch64.neon.saddlp.v4i32.v8i16", WORDS, [halves.raw]))
 
     def _halves(self, total: Register, left: Register, right: Register) -> Register:
         return total + self._value(self._call("llvm.aarch64.neon.smull.v4i32", WORDS, [left.raw, right.raw]))
@@ -91,11 +97,14 @@ class Neon(Vectors):
 
         What is the same in all lanes is then one lane of a register, and sums need not change places.
         """
-        halves = [self.view(register, "i16") for register in (left, right)]
         for place in range(2):
-            lanes = range(place, halves[0].lanes, 2)
-            total = self._by_halves(run, [total, *(self.shuffled(one, one, lanes) for one in halves)])
+            total = self._by_halves(run, [total, *(self._place(one, place) for one in (left, right))])
         return total
+
+    def _place(self, register: Register, place: int) -> Register:
+        """Return the first half words of all words, or the second ones."""
+        halves = self.view(register, "i16")
+        return self.shuffled(halves, halves, range(place, halves.lanes, 2))
 
     def _by_halves(self, run: Callable[..., Register], operands: Sequence[Register]) -> Register:
         """Run an operation on the first and on the second of each pair of registers."""

@@ -1,4 +1,4 @@
-"""Few rows of int8 on AVX2 meet weights that stay bytes, and the sums are exact to the last bit."""
+"""Weights that are never -128 have instructions of their own, and the sums are exact to the last bit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tosajit import ops
 from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.sets.avx2 import NEEDS, avx2
+from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.registry import cpu
 
 
@@ -28,6 +29,21 @@ def test_few_rows_of_symmetric_weights_stay_bytes(rows: int, symmetric: bool, na
     isa = avx2(NEEDS)
     assert isa is not None
     assert set_for(isa, geometry(rows), depthwise=False, symmetric=symmetric).name == name
+
+
+@pytest.mark.parametrize(("features", "symmetric", "name"), [
+    ({"neon"}, True, "neon_bytes"),
+    ({"neon"}, False, "neon"),
+    ({"neon", "dotprod"}, True, "neon"),
+    ({"neon", "dotprod", "i8mm"}, True, "neon"),
+])  # fmt: skip
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_arm_adds_up_two_products_of_symmetric_weights(
+    features: set[str], symmetric: bool, name: str, depthwise: bool
+) -> None:
+    isa = neon(features)
+    assert isa is not None
+    assert set_for(isa, geometry(99), depthwise, symmetric).name == name
 
 
 @pytest.mark.skipif(not cpu().features >= NEEDS, reason="this machine has no AVX2")
