@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tiling.expr import walk
 from tosajit import ops
 
 NONE, ALL = [0, 0, 0, 0], [1, 1, 1, 1]
@@ -107,6 +108,18 @@ def test_resized_images_are_transposed_by_themselves(mode: str) -> None:
         return ops.transpose(ops.resize(x, [4, 2, 4, 2], [0, 0], [2, 2], mode=mode), perms=FIRST)
 
     same_as_interpreted(resized, drawn((1, 9, 11, 19), np.float32))
+
+
+@pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST"])
+def test_resized_images_are_written_where_they_belong(mode: str) -> None:
+    def resized(x: Any) -> Any:
+        found = ops.resize(x, [4, 2, 4, 2], [0, 0], [2, 2], mode=mode)
+        return found if mode == "NEAREST" else ops.rescale(found, [1 << 30], [34], dtype=tj.INT8)
+
+    made = same_as_interpreted(resized, drawn((1, 9, 11, 40), np.int8))
+    assert verbs(made) == ["move" if mode == "NEAREST" else "map"]
+    nests = made.stages["simplify"].values["main"].nests
+    assert all(node.scalar.family != "rescale" for nest in nests for node in walk(nest.writes[0].value))
 
 
 def test_infinities_and_nans_go_through_padded_maxima() -> None:

@@ -123,6 +123,9 @@ CORNERS: Mapping[str, Callable[..., int]] = {
     "table_index_i8": lambda a: a + 128,
     "table_index_i16": lambda a: (a >> 7) + 256,
     "select": lambda condition, a, b: a if condition else b,
+    "resize_blend": lambda a, b, c, d, y, x, unit_y, unit_x: (
+        (a * (unit_x - x) + b * x) * (unit_y - y) + (c * (unit_x - x) + d * x) * y
+    ),
 }
 """Functions whose extremes are at extremes of their arguments, as long as nothing wraps."""
 

@@ -37,7 +37,7 @@ def turned(nest: Nest, isa: InstructionSet | None, number: int) -> tuple[list[Ne
         return [nest if column == nest.outer - 1 else _ending_in(nest, column)], {}
     rows = [row for row in _dense(nest, far) if all(_near(nest, access, row) for access in nest.reads)]
     sizes = {BYTES[write.access.type] for write in nest.writes}
-    if len(rows) != 1 or max(sizes) > WORD:
+    if len(rows) != 1 or rows == columns or max(sizes) > WORD:
         return [nest], {}
     side = max(side_of(isa, size) for size in sizes)
     if min(nest.axes[rows[0]].extent, nest.axes[column].extent) < side:
