@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tosajit as tj
+from tiling.expr import walk
+from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.host.ranges import apply_scale
 from tosajit.host.scale import scale_of
@@ -41,11 +46,13 @@ def term(zero: int, multiplier: int, shift: int) -> Array:
     shifts=st.tuples(st.integers(31, 34), st.integers(31, 34), st.integers(48, 52)),
     zeros=st.tuples(*[st.integers(-128, 127)] * 3),
     double=st.booleans(),
+    sign=st.sampled_from((1, -1)),
 )
 def test_a_plane_gives_what_the_scalings_give_for_every_pair(
-    multipliers: tuple[int, ...], shifts: tuple[int, ...], zeros: tuple[int, ...], double: bool
+    multipliers: tuple[int, ...], shifts: tuple[int, ...], zeros: tuple[int, ...], double: bool, sign: int
 ) -> None:
     a, b = (term(zeros[n], multipliers[n], shifts[n]) for n in range(2))
+    b *= sign
     plane = plane_of(a, b, scale_of(multipliers[2], shifts[2], double, zeros[2], 0))
     if plane is not None:
         np.testing.assert_array_equal(of(plane), exact(a, b, multipliers[2], shifts[2], double, zeros[2]))
@@ -64,3 +71,18 @@ def test_a_residual_sum_has_a_plane() -> None:
 )
 def test_what_is_no_plane_or_could_wrap_has_none(first: Array, second: Array) -> None:
     assert plane_of(first, second, scale_of(1 << 30, 50, True, 0, 0)) is None
+
+
+@pytest.mark.parametrize("combine", [ops.add, ops.sub])
+def test_sums_and_differences_of_bytes_are_one_product_of_each(combine: Any) -> None:
+    def scaled_three_times(x: Any, y: Any) -> Any:
+        first = ops.rescale(x, [1 << 30], [11], [-4], dtype=tj.INT32)
+        second = ops.rescale(y, [1518500250], [12], [3], dtype=tj.INT32)
+        return ops.rescale(combine(first, second), [1610612736], [50], output_zp=[-11], dtype=tj.INT8)
+
+    pairs = [side.reshape(-1).astype(np.int8) for side in np.meshgrid(BYTES, BYTES)]
+    graph = tj.trace(scaled_three_times, *pairs)
+    made = tj.compile(graph)
+    (nest,) = made.stages["simplify"].values["main"].nests
+    assert sum(node.scalar.family == "multiply" for node in walk(nest.writes[0].value)) == 2
+    np.testing.assert_array_equal(made(*pairs), tj.compile(graph, interpret=True)(*pairs))

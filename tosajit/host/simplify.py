@@ -288,8 +288,8 @@ class _Rewriter:
         return found
 
     def _of_two_bytes(self, value: Expr, scale: Scale) -> Expr | None:
-        """A sum of functions of two bytes, scaled, as one product of each byte."""
-        if value.op != "add_i32":
+        """A sum or difference of functions of two bytes, scaled, as one product of each byte."""
+        if value.op not in ("add_i32", "sub_i32"):
             return None
         roots = [self.functions.root(operand) for operand in value.operands]
         first, second = roots
@@ -297,7 +297,7 @@ class _Rewriter:
             return None
         both, bytes = (first, second), BYTES.astype(np.int8)
         a, b = map(self.functions.evaluated, value.operands, both, (bytes, bytes))
-        plane = plane_of(a, b, scale)
+        plane = plane_of(a, b.astype(np.int64) * (1 if value.op == "add_i32" else -1), scale)
         if plane is None:
             return None
         products = (
