@@ -17,7 +17,15 @@ from tosajit.host.ranges import apply_scale
 from tosajit.host.rescale import Rescale
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import DepthwiseBlocking
-from tosajit.kernels.contract.float_table import MAGIC, MAGIC_BITS, Channels, FloatTable, Room, float_table
+from tosajit.kernels.contract.float_table import (
+    MAGIC,
+    MAGIC_BITS,
+    Channels,
+    FloatTable,
+    Room,
+    _Search,
+    float_table,
+)
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.slots import DepthwiseSlot
 from tosajit.kernels.contract.source import contract_source, depthwise_gather_source
@@ -104,6 +112,28 @@ def test_most_channels_have_parameters_and_large_sums_end_at_the_limits(
         np.testing.assert_array_equal(
             every_result(table, number, sums, -128, 127), exact_results(channels, number, sums, -128, 127)
         )
+
+
+@pytest.mark.parametrize("double_round", [False, True])
+@pytest.mark.parametrize("kind", KINDS[:4])
+@pytest.mark.parametrize(("output_zp", "bits"), [(-128, 14), (3, 14), (-128, 21), (3, 21), (127, 24)])
+def test_what_is_proved_at_a_glance_is_right_at_every_step(
+    output_zp: int, bits: int, kind: str, double_round: bool
+) -> None:
+    rng, count = np.random.default_rng(bits), 600
+    channels = Channels(
+        drawn(kind, rng, count),
+        rng.integers(30, 40, count),
+        double_round,
+        output_zp,
+        rng.integers(1, 1 << bits, count),
+    )
+    room = Room(rng.integers(1, 32768, count), 1)
+    search = _Search.of(channels, room, np.arange(-127, 128) - output_zp)
+    found = np.zeros((3, count))
+    rest = search.fill_apart(found, np.arange(count))
+    proved = np.setdiff1d(np.arange(count), rest)
+    assert search.some(proved).right(found[:, None, proved]).all()
 
 
 def test_channels_go_together() -> None:

@@ -6,11 +6,13 @@ of float32 is to the exact one. Weights that products take as int16 leave room f
 channel, and so its sums, are multiplied by a number for which a float32 is very near what is left of the
 scale. Rounding twice (TOSA 1.0.1 section 4.5.5) is to add a number to sums that are not negative, and to
 subtract it from others: the factor is also chosen so that this is nearly whole.
+
+Most channels are proved at a glance: where what is left of each step to the next whole sum is more than all
+errors together, no sum is on its wrong side. The others' steps are looked at one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +28,12 @@ MAGIC, MAGIC_BITS = 3 << 22, 0x4B400000
 LARGEST_WEIGHT, LARGEST_FACTOR, LARGEST_RESULT = 32767, 256, (1 << 22) - 512
 LARGEST_STEP, LEAST_SCALE = 1 << 23, 2.0**-20
 """Within these, the quotients, products and differences below are exact in float64."""
-ROUNDS = ((64, 1), (64, 16))
-"""How many factors are looked at, and how many of them are tried: for all channels, then for the rest."""
+LOOKED_AT, ROUNDS = 16, ((64, 1), (64, 16))
+"""How many factors are looked at; for what is left how many are, and how many of these are tried."""
+UNSURE = 1e-6
+"""More than float64 changes a quotient of less than `LARGEST_STEP`."""
+AT_ONCE = 256
+"""So many channels' steps stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ def float_table(channels: Channels, room: Room, low: int, high: int) -> FloatTab
     search = _Search.of(channels, room, np.arange(low + 1, high + 1) - channels.output_zp)
     found = np.zeros((3, len(channels.shift)))
     rest = np.nonzero((channels.multiplier > 0) & (search.reach < LARGEST_STEP))[0]
+    rest = search.some(rest).fill_apart(found, rest)
     for looked_at, tries in ROUNDS:
         rest = search.some(rest).fill(found, rest, looked_at, tries)
     there = _whole_groups(found[0] > 0, room.together)
@@ -104,36 +111,30 @@ def _whole_groups(there: NDArray[np.bool_], together: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Channels, and what their parameters have to do: [channels] or, of `steps`, [channels][results].
+    """Channels, and what their parameters have to do.
 
     Parameters are rows of factors, offsets and scales.
     """
 
     scale: Reals
-    further: Reals
-    """How much further from zero sums count."""
+    more: Reals
+    """How much further from zero products count before they are rounded."""
     mirrored: bool
     """Whether offsets are subtracted from negative sums."""
     results: Reals
-    steps: Reals
-    """The least sums that become the results, without their zero point; the nearest that there are."""
     bound: Reals
     reach: Reals
-    """The largest of the steps."""
+    """The largest of the steps: the least sums that become the results."""
     largest_factor: Numbers
 
     @classmethod
     def of(cls, channels: Channels, room: Room, results: Numbers) -> _Search:
-        """Find the steps: TOSA 1.0.1 section 4.5.5 on its head."""
+        """Find what the channels demand."""
         scale = np.ldexp(channels.multiplier.astype(np.float64), -channels.shift)
         twice = channels.double_round & (channels.shift > 31)
         more = np.where(twice, np.ldexp(1.0, 30 - channels.shift), 0.0)
-        needed = (results - 0.5) - more[:, None] * np.sign(results - 0.5)
-        bound = channels.bound.astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps, further = np.ceil(needed / scale[:, None]), more / scale
-        np.clip(steps, -bound[:, None], bound[:, None] + 1, out=steps)
-        reach = np.maximum(np.abs(steps[:, 0]), np.abs(steps[:, -1]))
+        bound, ends = channels.bound.astype(np.float64), results[[0, -1]].astype(np.float64)
+        reach = np.abs(_steps(scale, more, ends, bound)).max(axis=1)
         limits = (
             LARGEST_WEIGHT // np.maximum(room.largest_weight, 1),
             ((1 << 31) - 1 - 3 * LARGEST_FACTOR) // (channels.bound + 1),
@@ -141,70 +142,122 @@ class _Search:
         )
         factor = np.clip(np.minimum.reduce(limits), 1, LARGEST_FACTOR)
         mirrored = bool(twice.any()) and bool(results[0] < 1)
-        return cls(scale, further, mirrored, results.astype(np.float64), steps, bound, reach, factor)
+        return cls(scale, more, mirrored, results.astype(np.float64), bound, reach, factor)
 
     def some(self, channels: Numbers) -> _Search:
         """Return some of the channels, in their order."""
         if len(channels) == len(self.scale):
             return self
-        names = ("scale", "further", "steps", "bound", "reach", "largest_factor")
+        names = ("scale", "more", "bound", "reach", "largest_factor")
         return replace(self, **{name: getattr(self, name)[channels] for name in names})
+
+    def fill_apart(self, found: Reals, numbers: Numbers) -> Numbers:
+        """Put parameters of these channels, which have numbers, where all are; return what is left.
+
+        Errors of parameters are less than what is left of each step to the next whole sum, and to that below.
+        """
+        *every, errors = self.choices(LOOKED_AT)
+        channels, best = np.arange(len(numbers)), errors.argmin(axis=1)
+        chosen = np.stack([one[channels, best] for one in every])
+        right = (errors[channels, best] + UNSURE < self.apart()) & self.fits(chosen)
+        found[:, numbers[right]] = chosen[:, right]
+        return numbers[np.nonzero(~right)]
+
+    def apart(self) -> Reals:
+        """Return how far the quotients at which results change are from whole sums, at least."""
+        found, middle = np.empty(len(self.scale)), int(np.searchsorted(self.results, 1))
+        quotients, whole = np.empty((2, min(AT_ONCE, len(found)), len(self.results)))
+        for first in range(0, len(found), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            one = 1 / self.scale[part, None]
+            further = self.more[part, None] * one
+            at, above = quotients[: len(one)], whole[: len(one)]
+            np.multiply(one, self.results - 0.5, out=at)
+            at[:, :middle] += further
+            at[:, middle:] -= further
+            np.ceil(at, out=above)
+            above -= at
+            found[part] = np.minimum(above.min(axis=1), 1 - above.max(axis=1))
+        return found
 
     def fill(self, found: Reals, numbers: Numbers, looked_at: int, tries: int) -> Numbers:
         """Put parameters of these channels, which have numbers, where all are; return what is left."""
-        left = np.arange(len(numbers))
-        for parameters in self.candidates(looked_at, tries) if len(left) else ():
-            right = self.some(left).right(parameters[:, left])
-            found[:, numbers[left[right]]] = parameters[:, left[right]]
-            left = left[~right]
-            if not len(left):
-                break
-        return numbers[left]
+        there, together = np.zeros(len(numbers), np.bool_), AT_ONCE // tries
+        for first in range(0, len(numbers), together):
+            part = np.arange(first, min(first + together, len(numbers)))
+            some = self.some(part)
+            tried = some.candidates(looked_at, tries)
+            right = some.right(tried)
+            there[part] = right.any(axis=0)
+            found[:, numbers[part]] = tried[:, right.argmax(axis=0), np.arange(len(part))] * there[part]
+        return numbers[np.nonzero(~there)]
 
-    def candidates(self, looked_at: int, tries: int) -> Iterator[Reals]:
-        """Parameters with the factors that leave the least errors, counted in sums.
+    def candidates(self, looked_at: int, tries: int) -> Reals:
+        """Return [tries][channels] parameters with the factors that leave the least errors.
 
-        If several are tried, also the second nearest offsets and scales are looked at.
+        If several are tried, also the second nearest offsets and scales are looked at, and there is one more
+        that rounds up what is half way between two results.
+        """
+        *every, errors = self.choices(looked_at, beside=tries > 1)
+        best = np.argpartition(errors, tries, axis=1)[:, :tries].T
+        chosen = np.stack([one[np.arange(len(errors)), best] for one in every])
+        upwards = chosen[:, : tries > 1] + [[[0]], [[1]], [[0]]]
+        return np.concatenate([chosen, upwards], axis=1)
+
+    def choices(self, looked_at: int, beside: bool = False) -> tuple[Reals, Reals, Reals, Reals]:
+        """Return factors, offsets, scales and their errors, counted in sums: [channels][choices].
+
+        Errors are those of the longest steps; others have less.
         """
         factors = np.maximum(self.largest_factor[:, None] - np.arange(looked_at), 1).astype(np.float64)
-        exact, further = self.scale[:, None] / factors, self.further[:, None] * factors
-        scales, offsets = exact.astype(np.float32), np.rint(further)
-        if tries > 1:
-            beside = (scales.view(np.int32) + np.where(scales < exact, 1, -1).astype(np.int32)).view(
-                np.float32
-            )
-            second = np.maximum(offsets + np.where(offsets < further, 1, -1), 0)
-            scales = np.concatenate([scales, scales, beside, beside], axis=1)
-            offsets = np.concatenate([offsets, second, offsets, second], axis=1)
-            factors, exact, further = (np.tile(one, 4) for one in (factors, exact, further))
-        errors = np.abs(scales / exact - 1) * self.reach[:, None] + np.abs(offsets - further) / factors
-        every = np.stack([factors, offsets, scales])
-        best = np.argpartition(errors, tries, axis=1)[:, :tries]
-        for tried in best.T:
-            yield every[:, np.arange(len(errors)), tried]
-        # What is half way between two results is rounded up.
-        yield every[:, np.arange(len(errors)), best[:, 0]] + [[0], [1], [0]]
+        further = (self.more / self.scale)[:, None]
+        exact, wanted = self.scale[:, None] / factors, further * factors
+        nearest, offsets = exact.astype(np.float32), np.rint(wanted)
+        scales = nearest.astype(np.float64)
+        if beside:
+            away = np.where(scales < exact, 1, -1).astype(np.int32)
+            second = (nearest.view(np.int32) + away).view(np.float32).astype(np.float64)
+            other = np.maximum(offsets + np.where(offsets < wanted, 1, -1), 0)
+            scales = np.concatenate([scales, scales, second, second], axis=1)
+            offsets = np.concatenate([offsets, other, offsets, other], axis=1)
+            factors, exact, wanted = (np.tile(one, 4) for one in (factors, exact, wanted))
+        errors = np.abs(scales / exact - 1) * (self.reach[:, None] + further)
+        errors += np.abs(offsets - wanted) / factors
+        return factors, offsets, scales, errors
 
     def right(self, parameters: Reals) -> NDArray[np.bool_]:
-        """Tell for which channels each step, and the sum below it, are on the right sides of a half.
-
-        No product may be half way, and none so large that what it is added to loses bits.
-        """
+        """Tell of which parameters each step, and the sum below it, are on the right sides of a half."""
         factors, offsets, scales = parameters
-        one = factors * scales
+        steps, one = _steps(self.scale, self.more, self.results, self.bound), factors * scales
         sides = np.where(self.results > 0, 1, -1) if self.mirrored else np.ones(len(self.results))
-        above = self.steps * one[:, None]
-        above += (offsets * scales)[:, None] * sides
+        above = steps * one[..., None]
+        above += (offsets * scales)[..., None] * sides
         above -= self.results - 0.5
-        least, most = above.min(axis=1), above.max(axis=1)
+        least, most = above.min(axis=-1), above.max(axis=-1)
         (outer,) = np.nonzero(self.reach >= self.bound)
         if len(outer):
-            steps, bound, rest = self.steps[outer], self.bound[outer, None], above[outer]
-            least[outer] = np.where(steps > bound, np.inf, rest).min(axis=1)
-            most[outer] = np.where(steps <= -bound, -np.inf, rest).max(axis=1)
-        ends = one * (self.bound + 3)
+            far, bound, rest = steps[outer], self.bound[outer, None], above[:, outer]
+            least[:, outer] = np.where(far > bound, np.inf, rest).min(axis=-1)
+            most[:, outer] = np.where(far <= -bound, -np.inf, rest).max(axis=-1)
+        return np.asarray((least > 0) & (most < one) & self.fits(parameters))
+
+    def fits(self, parameters: Reals) -> NDArray[np.bool_]:
+        """Tell for which channels no product is so large that what it is added to loses bits."""
+        factors, offsets, scales = parameters
+        ends = factors * scales * (self.bound + 3)
         fits = (scales >= LEAST_SCALE) & (ends < LARGEST_RESULT) & (self.reach * factors + factors < WHOLE)
         if self.mirrored:
             # -1 may become 0 in place of a negative number if 0 is its result.
             fits &= offsets < factors + (self.scale < 0.25)
-        return np.asarray((least > 0) & (most < one) & fits)
+        return np.asarray(fits)
+
+
+def _steps(scale: Reals, more: Reals, results: Reals, bound: Reals) -> Reals:
+    """Return [channels][results] least sums that become these, the nearest that there are.
+
+    This is TOSA 1.0.1 section 4.5.5 on its head; zero points are left out.
+    """
+    sides = np.sign(results - 0.5)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.ceil((results - 0.5 - more[:, None] * sides) / scale[:, None])
+    return np.clip(steps, -bound[:, None], bound[:, None] + 1, out=steps)
