@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from sim.cost.ethos.stages import scales
 from sim.cost.prices import Prices
-from sim.cost.sites import sites_of, taken
+from sim.cost.sites import Sites, sites_of, taken
 from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.sections import Run
 from sim.events.state import LOAD
 from sim.events.tiles import rows_and_run, span_of
 from sim.machine.machine import Machine
+from sim.report.values import Memory, moved
 from tiling.choose import Bar, Estimate, Price
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
@@ -53,16 +54,14 @@ def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
 
 def judge(machine: Machine) -> Judge:
     """What whole programs cost on a machine, followed command by command."""
-    from sim.events.simulate import simulate
+    from sim.events.simulate import follow
 
     price = Prices.of(machine)
 
     def cost(program: Program) -> float:
-        report = simulate(program, machine)
-        sizes = dict.fromkeys(("offchip", "level2", "scratchpad"), 0)
-        for (memory, _, _), size in report.traffic.items():
-            sizes[memory] += size
-        return price.cost(report.cycles, *sizes.values())
+        cycles, traffic = follow(program, machine)
+        memories: tuple[Memory, ...] = "offchip", "level2", "scratchpad"
+        return price.cost(cycles, *[moved(traffic, memory) for memory in memories])
 
     return cost
 
@@ -145,6 +144,7 @@ class _Group:
         self.of_channels = scales(nest)
         self.boxes: dict[tuple[int, int], _Box] = {}
         self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], _Work] = {}
+        self.sites: dict[tuple[bool, ...], Sites] = {}
 
     def prices(self, sections: Sequence[Section]) -> list[Price]:
         """Prices of sections; of those that surely cost more than others, infinite ones.
@@ -277,7 +277,9 @@ class _Group:
     def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> _Work:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""
         rates = self.figures.rates
-        work = self.figures.costs.work(self.nest, tile, sites_of(self.found, boxed))
+        if boxed not in self.sites:
+            self.sites[boxed] = sites_of(self.found, boxed)
+        work = self.figures.costs.work(self.nest, tile, self.sites[boxed])
         places: dict[Home, list[tuple[int, int]]] = {}
         for number, (operand, size) in enumerate(zip(self.found, work.traffic, strict=False)):
             place: Home = "scratchpad" if boxed[number] else operand.place

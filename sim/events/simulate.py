@@ -11,9 +11,11 @@ from sim.events.cores import follow_together
 from sim.events.model import CostModel, Rates, SectionModel
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
+from sim.events.totals import traffic_of
 from sim.machine.machine import Machine
 from sim.report.contents import contents
 from sim.report.report import Report
+from sim.report.values import Traffic, summed
 from tiling.program import Program
 from tiling.spread import SpreadProgram
 
@@ -27,7 +29,8 @@ class Simulator:
 
             costs = Costs.of(machine)
         self.machine, self.costs, self.rates = machine, costs, Rates.of(machine)
-        self._programs: dict[int, Summary] = {}
+        self._models: dict[int, tuple[SectionModel, ...]] = {}
+        self._summaries: dict[int, Summary] = {}
 
     def simulate(
         self,
@@ -40,23 +43,40 @@ class Simulator:
         """What the program takes; without `fold` every tile is followed, for the same result."""
         summary = self.summary(program)
         launch = self.machine.launch_overhead_cycles
-        run = Run(program, self.rates, launch if launch_overhead_cycles is None else launch_overhead_cycles)
-        for model in summary.models:
-            run.section(model, fold)
-        run.finish()
+        run = self._run(program, launch if launch_overhead_cycles is None else launch_overhead_cycles, fold)
         report = report_of(self.machine, summary, run, labels or {})
         return replace(report, contents=contents(report, program))
 
-    def summary(self, program: Program) -> Summary:
-        """What the program asks of the machine."""
-        known = self._programs.get(id(program))
+    def follow(self, program: Program) -> tuple[int, Traffic]:
+        """Cycles and bytes of the program, without all else that a report says."""
+        run = self._run(program, self.machine.launch_overhead_cycles, True)
+        return run.cycles, summed((traffic_of(model), 1) for model in self.models(program))
+
+    def _run(self, program: Program, launch: int, fold: bool) -> Run:
+        run = Run(program, self.rates, launch)
+        for model in self.models(program):
+            run.section(model, fold)
+        run.finish()
+        return run
+
+    def models(self, program: Program) -> tuple[SectionModel, ...]:
+        """What each section asks of the machine."""
+        known = self._models.get(id(program))
         if known is None:
-            models = [
+            known = self._models[id(program)] = tuple(
                 SectionModel(section, program.operands, self.rates, self.costs)
                 for section in program.sections
-            ]
-            known = self._programs[id(program)] = Summary.of(self.machine, program, models)
-            weakref.finalize(program, self._programs.pop, id(program), None)
+            )
+            weakref.finalize(program, self._models.pop, id(program), None)
+        return known
+
+    def summary(self, program: Program) -> Summary:
+        """What the program asks of the machine."""
+        known = self._summaries.get(id(program))
+        if known is None:
+            models = self.models(program)
+            known = self._summaries[id(program)] = Summary.of(self.machine, program, models)
+            weakref.finalize(program, self._summaries.pop, id(program), None)
         return known
 
 
@@ -76,6 +96,11 @@ def simulate(
     return _simulator(machine).simulate(
         program, labels, launch_overhead_cycles=machine.launch_overhead_cycles
     )
+
+
+def follow(program: Program, machine: Machine) -> tuple[int, Traffic]:
+    """Cycles and bytes of a program, as its report says, which what is worked out for them is kept for."""
+    return _simulator(machine.core).follow(program)
 
 
 def simulate_all(

@@ -30,14 +30,10 @@ class Totals:
     def of(model: SectionModel) -> Totals:
         """Those of a section: each class of tiles times how many there are."""
         busy: Counter[str] = Counter()
-        traffic: Counter[tuple[Memory, Direction, DataKind]] = Counter()
         detail: Counter[str] = Counter()
         lanes: dict[str, Fraction] = {}
         macs = operations = 0
-        extents: Counter[tuple[int, ...]] = Counter()
-        for classes, count in model.tiles.combinations(model.depth):
-            extents[model.tiles.extents(classes)] += count
-        for tile, count in extents.items():
+        for tile, count in _tiles(model).items():
             work = model.costs.work(model.nest, tile, model.sites)
             busy[model.tracks[0]] += work.cycles * count
             macs, operations = macs + work.macs * count, operations + work.operations * count
@@ -45,23 +41,14 @@ class Totals:
                 detail[name] += value * count
             for name, cycles in _lanes(model, tile).items():
                 lanes[name] = lanes.get(name, Fraction(0)) + cycles * count
-            for number, size in enumerate(work.traffic[: model.accesses]):
-                direction: Direction = "read" if number < model.writes_from else "write"
-                traffic[model.place(number), direction, model.kinds[number]] += (
-                    model.taken(number, size) * count
-                )
         for slot in model.slots:
             write = slot.number >= model.writes_from
-            kind, home = model.kinds[slot.number], model.home(slot.number)
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
                 if moved.opened:
                     detail["pages_opened"] += moved.opened * count
-                traffic[home, "write" if write else "read", kind] += moved.bytes * count
-                traffic["scratchpad", "read" if write else "write", kind] += moved.bytes * count
-        found = {k: n for k, n in traffic.items() if n}
-        return Totals(macs, operations, dict(busy), found, dict(detail), lanes)
+        return Totals(macs, operations, dict(busy), traffic_of(model), dict(detail), lanes)
 
     @staticmethod
     def sum(parts: Sequence[Totals]) -> Totals:
@@ -90,6 +77,32 @@ class Totals:
         if level2 is not None:
             found["level2"] = 1e-12 * level2.picojoules_per_byte * between
         return found
+
+
+def traffic_of(model: SectionModel) -> Traffic:
+    """Bytes that a section moves, by tiles and in boxes."""
+    found: Counter[tuple[Memory, Direction, DataKind]] = Counter()
+    for tile, count in _tiles(model).items():
+        sizes = model.costs.work(model.nest, tile, model.sites).traffic[: model.accesses]
+        for number, size in enumerate(sizes):
+            direction: Direction = "read" if number < model.writes_from else "write"
+            found[model.place(number), direction, model.kinds[number]] += model.taken(number, size) * count
+    for slot in model.slots:
+        write = slot.number >= model.writes_from
+        kind, home = model.kinds[slot.number], model.home(slot.number)
+        for classes, count in model.tiles.combinations(slot.image.level):
+            size = model.moved(slot, classes).bytes * count
+            found[home, "write" if write else "read", kind] += size
+            found["scratchpad", "read" if write else "write", kind] += size
+    return {key: size for key, size in found.items() if size}
+
+
+def _tiles(model: SectionModel) -> Counter[tuple[int, ...]]:
+    """Extents of tiles, with how many there are of each."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for classes, count in model.tiles.combinations(model.depth):
+        found[model.tiles.extents(classes)] += count
+    return found
 
 
 def _lanes(model: SectionModel, tile: tuple[int, ...]) -> Lanes:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from sim.cost.forms import form_of
 from sim.cost.geometry import by_nest, roles_of
 from sim.cost.reach import reaches
 from tiling.contraction import unwrapped
@@ -85,12 +86,16 @@ def stages_of(nest: Nest) -> Stages:
     return Stages(tuple(finder.stages[:before]), primary, tuple(finder.stages[first:]))
 
 
-@by_nest
 def scales(nest: Nest) -> frozenset[int]:
     """Reads of a contraction that come packed for each output channel: biases, multipliers and shifts.
 
     Operands of stages that are as long are none.
     """
+    return _scales(form_of(nest).nest)
+
+
+@by_nest
+def _scales(nest: Nest) -> frozenset[int]:
     roles = roles_of(nest)
     if nest.verb != "contract" or roles is None:
         return frozenset()
