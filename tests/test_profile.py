@@ -82,14 +82,19 @@ def test_constants_come_from_where_the_whole_program_has_room(made: tj.Executabl
     assert contraction.bound.seconds == pytest.approx(near / 1e12 + far / 1e6)
 
 
-def test_a_convolution_by_winograd_is_bound_by_half_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("channels", "kernel", "share"), [(16, "winograd i8", 2), (32, "winograd squares", 4)]
+)
+def test_a_convolution_by_winograd_is_bound_by_a_part_of_its_products(
+    channels: int, kernel: str, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", "avx2")
-    weights, zero = np.ones((16, 3, 3, 16), np.int8), np.zeros(1, np.int8)
-    image, start = np.zeros((1, 16, 16, 16), np.int8), np.zeros(16, np.int32)
+    weights, zero = np.ones((channels, 3, 3, channels), np.int8), np.zeros(1, np.int8)
+    image, start = np.zeros((1, 16, 16, channels), np.int8), np.zeros(channels, np.int32)
     convolved = tj.trace(lambda x: ops.conv2d(x, weights, start, zero, zero, pad=(1, 1, 1, 1)), image)
     (found,) = profiled(tj.compile(convolved), [[1.0]])
-    assert found.kernel.startswith("winograd")
-    assert found.bound.seconds == pytest.approx(16**2 * 16 * 9 * 16 / 2 / 1e11)
+    assert found.kernel.startswith(kernel)
+    assert found.bound.seconds == pytest.approx(16**2 * channels**2 * 9 / share / 1e11)
 
 
 def test_products_that_no_array_kernel_does_are_bound_by_bytes(made: tj.Executable) -> None:

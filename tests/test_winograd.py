@@ -24,7 +24,7 @@ from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.slots import WinogradSlot
 from tosajit.kernels.contract.source import contract_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
-from tosajit.kernels.contract.winograd_blocking import WinogradBlocking
+from tosajit.kernels.contract.winograd_blocking import SquaresBlocking, WinogradBlocking
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.registry import available_sets, named_set
 
@@ -49,23 +49,26 @@ def shape(
 
 
 def operands(
-    g: Geometry, isa: InstructionSet, weights: Array, bias: Array, points: tuple[int, int]
+    g: Geometry, isa: InstructionSet, weights: Array, bias: Array, points: tuple[int, int], squares: bool
 ) -> list[Array]:
     """The packed weights, and where sums start."""
+    pack_taps = pack.pack_points_of_squares if squares else pack.pack_points
     matrix = weights.reshape(g.out_channels, -1).astype(np.int64) - points[1]
     taps = matrix.reshape(g.out_channels, *g.kernel[1:], g.in_channels)
-    return [pack.pack_points(isa.lanes, taps), pack.start_values(isa, matrix, bias, points[0], 0)]
+    packed = pack_taps(isa.lanes, taps)
+    assert packed is not None
+    return [packed, pack.start_values(isa, matrix, bias, points[0], 0)]
 
 
 def arguments(
-    g: Geometry, isa: InstructionSet, arrays: Mapping[str, Guarded], rows: tuple[int, int], input_zp: int
+    blocking: WinogradBlocking, arrays: Mapping[str, Guarded], rows: tuple[int, int], input_zp: int
 ) -> Array:
     args = np.zeros(len(WinogradSlot) + 8, np.int64)
-    for slot, number in WinogradBlocking(g, isa).slots().items():
+    for slot, number in blocking.slots().items():
         args[slot] = number
     for name, array in arrays.items():
         args[WinogradSlot[name]] = array.address
-    args[WinogradSlot.M_LO], args[WinogradSlot.M_HI] = (row * g.output[3] for row in rows)
+    args[WinogradSlot.M_LO], args[WinogradSlot.M_HI] = (row * blocking.shape.output[3] for row in rows)
     args[WinogradSlot.INPUT_ZP] = input_zp
     return args
 
@@ -77,25 +80,29 @@ def check(
     seed: int,
     points: tuple[int, int],
     cut: int = 0,
+    squares: bool = False,
 ) -> None:
     """Run the kernel on drawn numbers, without some rows at both ends; nothing else may change."""
     rng = np.random.default_rng(seed)
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = integers(rng, np.int8, (g.out_channels, *g.kernel, g.in_channels))
+    if squares:  # greater ones do not have 16 bits when they are transformed
+        weights = np.clip(weights.astype(np.int64) - points[1], -227, 227).astype(np.int16) + points[1]
     bias = integers(rng, np.int32, g.out_channels)
-    packed, start = operands(g, isa, weights, bias, points)
+    blocking = (SquaresBlocking if squares else WinogradBlocking)(g, isa)
+    packed, start = operands(g, isa, weights, bias, points, squares)
     out = Guarded((*g.output, g.out_channels), np.int32)
-    scratch = Guarded((WinogradBlocking(g, isa).scratch_bytes,), np.uint8)
+    scratch = Guarded((blocking.scratch_bytes,), np.uint8)
     arrays = {"SOURCE": guarded(x), "WEIGHT": guarded(packed), "INITIAL": guarded(start)}
     rows = g.output[0] * g.output[2]
     first, last = min(cut, rows // 2), rows - min(cut, rows // 2)
-    args = arguments(g, isa, {**arrays, "OUTPUT": out, "SCRATCH": scratch}, (first, last), points[0])
+    args = arguments(blocking, {**arrays, "OUTPUT": out, "SCRATCH": scratch}, (first, last), points[0])
     expected = out.array.copy().reshape(rows, -1)
     sums = summed(x.astype(np.int64) - points[0], weights.astype(np.int64) - points[1], g) + bias
     expected[first:last] = sums.astype(np.int32).reshape(rows, -1)[first:last]
     tile, source = (
         tile_source(ContractSpec(isa, "convolution")),
-        contract_source(ContractSpec(isa, "winograd"), STORE),
+        contract_source(ContractSpec(isa, "winograd squares" if squares else "winograd"), STORE),
     )
     args[WinogradSlot.TILE] = kernels.address(tile) if kernels else address_of(tile)
     if kernels:
@@ -109,8 +116,9 @@ def check(
 
 @pytest.mark.parametrize("isa", WIDE, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("points", [(0, 0), (-128, 0), (5, -7)])
-def test_sums_are_exact_in_plain_python(isa: InstructionSet, points: tuple[int, int]) -> None:
-    check(Kernels(isa), isa, shape((5, 9), (10, 11)), 3, points)
+@pytest.mark.parametrize("squares", [False, True])
+def test_sums_are_exact_in_plain_python(isa: InstructionSet, points: tuple[int, int], squares: bool) -> None:
+    check(Kernels(isa), isa, shape((5, 9), (10, 11)), 3, points, squares=squares)
 
 
 @pytest.mark.parametrize("library", HERE)
@@ -124,6 +132,7 @@ def test_sums_are_exact_in_plain_python(isa: InstructionSet, points: tuple[int, 
     cut=st.integers(0, 3),
     seed=seeds,
     points=st.tuples(zero_points, zero_points),
+    squares=st.booleans(),
 )
 def test_sums_are_exact(
     library: str,
@@ -135,17 +144,19 @@ def test_sums_are_exact(
     cut: int,
     seed: int,
     points: tuple[int, int],
+    squares: bool,
 ) -> None:
-    g = shape(size, channels, height, pad, n)
+    g = shape(size, channels, 3 if squares else height, pad, n)
     if min(g.output) > 0:
-        check(None, named_set(library), g, seed, points, cut)
+        check(None, named_set(library), g, seed, points, cut, squares)
 
 
 @pytest.mark.parametrize("library", HERE)
-def test_rows_that_do_not_fit_a_cache_are_transformed_in_blocks(library: str) -> None:
+@pytest.mark.parametrize("squares", [False, True])
+def test_rows_that_do_not_fit_a_cache_are_transformed_in_blocks(library: str, squares: bool) -> None:
     g = shape((40, 64), (64, 16))
-    assert WinogradBlocking(g, named_set(library)).lines < 40
-    check(None, named_set(library), g, 1, (-3, 0), cut=2)
+    assert (SquaresBlocking if squares else WinogradBlocking)(g, named_set(library)).lines < 40
+    check(None, named_set(library), g, 1, (-3, 0), 2, squares)
 
 
 def test_weights_and_inputs_of_any_size_stay_within_16_bits() -> None:
@@ -154,6 +165,19 @@ def test_weights_and_inputs_of_any_size_stay_within_16_bits() -> None:
     assert np.abs(pack.OF_WEIGHTS @ taps).max() < 1 << 15
     points: list[Any] = transforms.points_of(list(pixels))
     assert max(np.abs(point).max() for point in points) < 1 << 15
+
+
+def test_inputs_of_any_size_stay_within_16_bits_along_both_axes() -> None:
+    unit: list[Any] = transforms.points_of(list(np.eye(6, dtype=np.int64)))
+    growth = np.abs(unit).sum(axis=1).max()
+    assert growth == 10
+    assert 128 * growth**2 < 1 << 15
+
+
+@pytest.mark.parametrize(("size", "fits"), [(128, True), (227, True), (228, False)])
+def test_weights_that_need_more_than_16_bits_along_both_axes_are_refused(size: int, fits: bool) -> None:
+    taps = np.full((1, 3, 3, 2), -size)
+    assert (pack.pack_points_of_squares(8, taps) is not None) == fits
 
 
 SHAPE = shape((32, 32), (16, 16))
@@ -177,6 +201,25 @@ SHAPE = shape((32, 32), (16, 16))
 def test_it_is_done_where_it_pays(changed: dict[str, object], pays: bool) -> None:
     for isa in SETS:
         made = WinogradBlocking(replace(SHAPE, **changed), isa)  # type: ignore[arg-type]
+        assert made.pays == (pays and isa.byte_width == 2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "pays"),
+    [
+        ({}, True),
+        ({"kernel": (1, 5, 3), "pad": (0, 2, 1)}, False),
+        ({"stride": (1, 2, 1)}, False),
+        ({"out_channels": 16}, False),
+        ({"output": (1, 1, 33, 33)}, True),
+        ({"output": (1, 1, 5, 5)}, False),
+        ({"output": (1, 1, 8, 8)}, True),
+        ({"output": (1, 1, 8, 8), "out_channels": 1024}, False),
+    ],
+)
+def test_both_axes_are_transformed_where_that_pays(changed: dict[str, object], pays: bool) -> None:
+    for isa in SETS:
+        made = SquaresBlocking(replace(shape((32, 32), (64, 64)), **changed), isa)  # type: ignore[arg-type]
         assert made.pays == (pays and isa.byte_width == 2)
 
 

@@ -1,10 +1,11 @@
-"""Convolutions of int8 by Winograd's F(4, 3), where an instruction set multiplies int16."""
+"""Convolutions of int8 by Winograd's F(4, 3), along x or both axes, where a set multiplies int16."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiling.nest import Nest
 from tosajit.arrays import Array
@@ -18,11 +19,19 @@ from tosajit.host.unit import (
     out_strides,
     own_constants,
 )
-from tosajit.kernels.contract.pack import SCALE, pack_points, start_values, sum_bound
+from tosajit.kernels.contract.geometry import Geometry
+from tosajit.kernels.contract.pack import (
+    OUTPUTS,
+    pack_points,
+    pack_points_of_squares,
+    start_values,
+    sum_bound,
+)
 from tosajit.kernels.contract.slots import WinogradSlot
 from tosajit.kernels.contract.source import tile_source
 from tosajit.kernels.contract.spec import ContractSpec
-from tosajit.kernels.contract.winograd_blocking import WinogradBlocking
+from tosajit.kernels.contract.winograd_blocking import SquaresBlocking, WinogradBlocking
+from tosajit.kernels.sets.description import InstructionSet
 
 LARGEST = 128
 """The largest magnitude of an int8."""
@@ -30,32 +39,47 @@ LARGEST = 128
 
 def winograd(request: Request, made: Prepared) -> Nest | None:
     """The nest that does a convolution so; None if it cannot, or if that takes longer."""
-    found, group, weights = request.match, request.group, request.weights
+    found, group, weights, isa = request.match, request.group, request.weights, request.isa
     shape = replace(found.geometry, out_strides=out_strides(group, found), in_strides=found.strides)
-    blocking = WinogradBlocking(shape, request.isa)
     types = request.left.type, request.right.type
     by_rows = found.positions[:1] != found.places[3:]
-    if weights is None or types != ("i8", "i8") or found.batch or not by_rows or not blocking.pays:
+    pays = WinogradBlocking(shape, isa).pays
+    if weights is None or types != ("i8", "i8") or found.batch or not by_rows or not pays:
         return None
     matrix = matrix_of(request, weights)
     none = np.zeros(len(matrix), np.int32)
-    bound = sum_bound(matrix, none, *request.zero_points)
-    finish = finish_of(request, bound, WinogradSlot.EPILOGUE)
+    finish = finish_of(request, sum_bound(matrix, none, *request.zero_points), WinogradSlot.EPILOGUE)
     centred = matrix.astype(np.int64) - request.zero_points[1]
-    if finish is None or np.abs(centred).sum(axis=1).max() * LARGEST * SCALE >= 1 << 31:
+    chosen = _chosen(shape, isa, centred) if finish else None
+    if finish is None or chosen is None:
         return None
+    blocking, packed = chosen
     scaled = finish.scaled
     bias = scaled.bias if scaled else none
-    start = start_values(request.isa, centred, bias, request.zero_points[0], 0, rescale=scaled is not None)
-    taps = centred.reshape(len(matrix), *shape.kernel[1:], shape.in_channels)
-    arrays: dict[str, Array] = {"packed": pack_points(request.isa.lanes, taps), "start": start}
-    arrays |= {"scale": scaled.packed(request.isa.lanes)} if scaled else {}
-    prepared = own_constants(request, made, arrays)
-    done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
-    spec = ContractSpec(request.isa, "winograd")
+    start = start_values(isa, centred, bias, request.zero_points[0], 0, rescale=scaled is not None)
+    arrays: dict[str, Array] = {"packed": packed, "start": start}
+    arrays |= {"scale": scaled.packed(isa.lanes)} if scaled else {}
+    squares = isinstance(blocking, SquaresBlocking)
+    rows = OUTPUTS if squares and found.positions[:1] == found.places[2:3] else 1
+    grain = grain_of(group, found, 2 * isa.lanes, rows)
+    done = replace(group, prepared=own_constants(request, made, arrays), grain=grain)
+    spec = ContractSpec(isa, "winograd squares" if squares else "winograd")
     words = {int(slot): number for slot, number in blocking.slots().items()}
     words[WinogradSlot.INPUT_ZP] = request.zero_points[0]
-    helpers = {int(WinogradSlot.TILE): tile_source(ContractSpec(request.isa, "convolution"))}
+    helpers = {int(WinogradSlot.TILE): tile_source(ContractSpec(isa, "convolution"))}
     scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, WinogradSlot, words, helpers, scratch)
     return done
+
+
+def _chosen(
+    shape: Geometry, isa: InstructionSet, matrix: NDArray[np.int64]
+) -> tuple[WinogradBlocking, Array] | None:
+    """How a matrix of weights is multiplied, and what it becomes; None if sums would not be exact."""
+    taps = matrix.reshape(len(matrix), *shape.kernel[1:], shape.in_channels)
+    largest = int(np.abs(matrix).sum(axis=1).max()) * LARGEST
+    both, along_x = SquaresBlocking(shape, isa), WinogradBlocking(shape, isa)
+    packed = pack_points_of_squares(isa.lanes, taps) if both.pays and both.holds(largest) else None
+    if packed is not None:
+        return both, packed
+    return (along_x, pack_points(isa.lanes, taps)) if along_x.holds(largest) else None

@@ -253,7 +253,8 @@ def _share(kernel: str) -> float:
     """The part of all products that a kernel takes."""
     if not kernel.startswith("winograd"):
         return 1.0
-    return (SQUARE / (2 * TAPS)) ** 2 if "f32" in kernel else POINTS / (OUTPUTS * TAPS)
+    axes = 2 if kernel.startswith("winograd squares") else 1
+    return (SQUARE / (2 * TAPS)) ** 2 if "f32" in kernel else (POINTS / (OUTPUTS * TAPS)) ** axes
 
 
 def _types(nest: Nest, found: Match) -> tuple[str, str]:

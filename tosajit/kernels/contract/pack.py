@@ -12,11 +12,11 @@ from tosajit.kernels.sets.description import InstructionSet
 
 MIN_SHIFT, MAX_SHIFT = 32, 62
 OUTPUTS, TAPS, POINTS = 4, 3, 6
-"""Winograd's F(4, 3): outputs along x that are computed together, taps of each, and their products."""
+"""Winograd's F(4, 3): outputs along an axis that are computed together, taps of each, and their products."""
 SCALE = 24
 """What its sums are multiplied by."""
-OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]])
-"""Points of taps, times `SCALE`."""
+OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 12]], np.int32)
+"""Points of taps, times `SCALE`; the last one, by half of it, counts twice in sums."""
 
 
 def _padded(columns: int, lanes: int) -> int:
@@ -53,6 +53,16 @@ def pack_points(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16]:
     """Return a packed matrix for each point of weights [columns][KH][TAPS][channels]."""
     points = np.einsum("pk,cykd->pcyd", OF_WEIGHTS, weights).astype(np.int16)
     return np.stack([pack_weights(lanes, matrix.reshape(len(weights), -1), 2) for matrix in points])
+
+
+def pack_points_of_squares(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16] | None:
+    """Return the same of points along both axes, row by row; None if some do not have 16 bits."""
+    across = np.einsum("pk,cykd->cypd", OF_WEIGHTS, weights.astype(np.int32))
+    points = np.einsum("qy,cypd->qpcd", OF_WEIGHTS, across)
+    if max(points.max(), -points.min()) >= 1 << 15:
+        return None
+    matrices = points.astype(np.int16).reshape(-1, *points.shape[2:])
+    return np.stack([pack_weights(lanes, matrix, 2) for matrix in matrices])
 
 
 def pack_squares(lanes: int, weights: NDArray[np.float32]) -> NDArray[np.float32]:

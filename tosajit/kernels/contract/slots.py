@@ -148,6 +148,8 @@ class WinogradSlot(Numbered):
     POINTS = auto()
     """Bytes from SCRATCH, where a row of pixels is, to transformed rows; those of points are PLANE apart."""
     PLANE = auto()
+    TRANSFORMED = auto()
+    """Squares of int8: bytes from SCRATCH to rows that are transformed along y."""
     SUMS = auto()
     """Bytes from SCRATCH to the sums of tiles, of points SUM_PLANE apart; of pixels; their bytes."""
     SUM_PLANE = auto()

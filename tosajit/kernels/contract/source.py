@@ -26,7 +26,12 @@ from tosajit.kernels.intrinsics import *
 TILES = {"i8": "tile_bytes", "i16": "tile_halves", "f32": "tile_floats", "bf16": "tile_pairs"}
 PACKS = {"i8": "pack_bytes", "i16": "pack_words", "f32": "pack_floats", "bf16": "pack_pairs"}
 """The kernels for activations of a type."""
-MODULES = {"convolution": convolution, "depthwise": depthwise, "winograd": winograd}
+MODULES = {
+    "convolution": convolution,
+    "depthwise": depthwise,
+    "winograd": winograd,
+    "winograd squares": winograd,
+}
 """Those of a kind."""
 
 
@@ -38,7 +43,8 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     if epilogue.rescale:
         values["reload_sum"] = "reload_i8"
     module = MODULES[spec.kind]
-    name = "kernel_floats" if spec.accumulator == "f32" else "kernel"
+    squares = spec.kind == "winograd squares"
+    name = "kernel_floats" if spec.accumulator == "f32" else "kernel_squares" if squares else "kernel"
     if module is convolution:
         # Only sums of int8 are rescaled in the registers.
         values["IN_REGISTERS"] = fused and spec.left == "i8"

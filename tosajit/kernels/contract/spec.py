@@ -44,7 +44,7 @@ class ContractSpec:
 
     isa: InstructionSet
     kind: str
-    """"convolution" (also matrix products), "depthwise" or "winograd"."""
+    """"convolution" (also matrix products), "depthwise", "winograd" or, by both axes, "winograd squares"."""
     left: str = "i8"
     """Type of the activations: i8, i16, f32 or bf16."""
     right: str = "i8"

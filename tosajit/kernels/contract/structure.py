@@ -65,7 +65,8 @@ fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
-transform_inputs = transform_sums = transform_squares = transform_square_sums = copy_run
+transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
+transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
 """Vector code of the set: `procedures` says what each is."""
 
 

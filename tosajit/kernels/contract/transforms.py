@@ -1,10 +1,13 @@
 """What Winograd's algorithms do before and after products: transforms of inputs and of sums.
 
-F(4, 3) is for integers. Four outputs along x depend on six inputs, and take six products for each channel
-in place of twelve (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.3;
-points 0, 1, -1, 2, -2). Weights are multiplied by 24 ahead, so that they are integers. So are sums, and in
-the end they are divided: that is exact as long as 24 times a sum has 32 bits. Inputs grow to at most ten
-times an int8, and weights to 24 times one: products are of int16.
+F(4, 3) is for integers. Four outputs along an axis depend on six inputs, and take six products for each
+channel in place of twelve (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015,
+section 4.3; points 0, 1, -1, 2, -2). Weights are multiplied by 24 ahead, so that they are integers. So are
+sums, and in the end they are divided: that is exact as long as eight times a sum has 32 bits. Inputs grow to
+at most ten times an int8, and weights to 12 times one: products are of int16.
+
+F(4 × 4, 3 × 3) is the same along y, and then along x. Sixteen outputs in a square take 36 products in place
+of 144. Sums are multiplied by 24 twice, and 64 times one has to have 32 bits.
 
 F(2 × 2, 3 × 3) is for float32. Four outputs in a square depend on 16 inputs, and take as many products in
 place of 36 (points 0, 1, -1, along both axes).
@@ -22,25 +25,43 @@ from tosajit.kernels.sets.vectors import Vectors
 
 THIRD = -0x55555555
 """What a multiple of 3 is multiplied by to divide it, in 32 bits: 3 * THIRD is 1."""
+SIZES = {"i8": 1, "i16": 2}
+"""Bytes of elements."""
+
+
+def transform_lines(v: Vectors, source: Value, line: Value, count: Value, target: Value, wide: Value) -> None:
+    """Transform so many int8 of six rows, `line` bytes apart, along y: to int16, of rows `wide` bytes apart.
+
+    May read and write a register past the ends.
+    """
+    lanes = v.isa.register_bytes // 2
+
+    def some(part: Value) -> None:
+        rows = [
+            v.extended(v.load(source + line * row + part * lanes, "i8", lanes), "i16")
+            for row in range(POINTS)
+        ]
+        for point, register in enumerate(points_of(rows)):
+            v.store(register, target + wide * point + part * (2 * lanes))
+
+    v.each((count + (lanes - 1)) // lanes, some)
 
 
 def transform_inputs(
-    v: Vectors, source: Value, channels: Value, tiles: Value, target: Value, plane: Value
+    kind: str, v: Vectors, source: Value, channels: Value, tiles: Value, target: Value, plane: Value
 ) -> None:
-    """Transform a row of int8 pixels: for each tile its channels as int16, of points `plane` bytes apart.
+    """Transform a row of pixels: for each tile its channels as int16, of points `plane` bytes apart.
 
     May read and write a register past the end.
     """
-    count = v.isa.register_bytes // 2
+    count, pixel = v.isa.register_bytes // 2, channels * SIZES[kind]
 
     def tile(index: Value) -> None:
-        first, to = source + index * (channels * OUTPUTS), target + index * (channels * 2)
+        first, to = source + index * (pixel * OUTPUTS), target + index * (channels * 2)
 
         def some(part: Value) -> None:
-            pixels = [
-                v.extended(v.load(first + part * count + channels * pixel, "i8", count), "i16")
-                for pixel in range(POINTS)
-            ]
+            places = [first + part * (count * SIZES[kind]) + pixel * number for number in range(POINTS)]
+            pixels = [v.extended(v.load(place, kind, count), "i16") for place in places]
             for point, register in enumerate(points_of(pixels)):
                 v.store(register, to + part * (2 * count) + plane * point)
 
@@ -58,14 +79,39 @@ def points_of(pixels: Sequence[Register]) -> list[Register]:
     return [first, even + odd, even - odd, across + twice, across - twice, last]
 
 
+def transform_line_sums(v: Vectors, source: Value, plane: Value, tiles: Value) -> None:
+    """Make sums along y of those of the points of tiles: four rows, in the place of the first ones."""
+    step = v.isa.register_bytes
+
+    def point(number: Value) -> None:
+        def some(part: Value) -> None:
+            first = source + number * plane + part * step
+            places = [first + plane * (POINTS * line) for line in range(POINTS)]
+            sums = sums_of([v.load(place, "i32") for place in places])
+            for register, place in zip(sums, places, strict=False):
+                v.store(register, place)
+
+        v.each(tiles * 2, some)
+
+    v.each(v.number(POINTS), point)
+
+
 def transform_sums(
-    v: Vectors, source: Value, plane: Value, tiles: Value, panels: Value, initial: Value, words: Value
+    axes: int,
+    v: Vectors,
+    source: Value,
+    plane: Value,
+    tiles: Value,
+    panels: Value,
+    initial: Value,
+    words: Value,
 ) -> None:
     """Make rows of two panels of sums, for four pixels each, of those of the points of tiles.
 
-    `initial` has what is added to the sums of the columns.
+    They are multiplied by `SCALE` for each of the axes; `initial` has what is added to those of the columns.
     """
-    step = v.isa.register_bytes
+    step, inverse = v.isa.register_bytes, THIRD**axes % (1 << 32)
+    inverse -= inverse >> 31 << 32
 
     def panel(number: Value) -> None:
         start = v.load(initial + number * step, "i32")
@@ -75,7 +121,7 @@ def transform_sums(
             points = [v.load(first + plane * point, "i32") for point in range(POINTS)]
             for pixel, register in enumerate(sums_of(points)):
                 place = words + (index * OUTPUTS + pixel) * (2 * step) + number * step
-                v.store((register >> 3) * THIRD + start, place)
+                v.store(((register * inverse) >> (3 * axes)) + start, place)
 
         v.each(tiles, tile)
 
@@ -87,7 +133,7 @@ def sums_of(points: Sequence[Register]) -> list[Register]:
     m0, m1, m2, m3, m4, m5 = points
     near, far = m1 + m2, m3 + m4
     across, twice = m1 - m2, (m3 - m4) << 1
-    return [m0 + near + far, across + twice, near + (far << 2), across + (twice << 2) + m5]
+    return [m0 + near + far, across + twice, near + (far << 2), across + (twice << 2) + (m5 << 1)]
 
 
 def transform_squares(v: Vectors, address: Value) -> None:

@@ -1,9 +1,10 @@
-"""The kernels of convolutions by Winograd's F(4, 3), and of float32 by F(2 × 2, 3 × 3).
+"""The kernels of convolutions by Winograd's F(4, 3), along x or both axes, and of float32 by F(2 × 2, 3 × 3).
 
 F(4, 3) takes three taps along x, and four outputs at a time. Input rows are transformed once for the output
 rows that share them. Then products are those of six matrices with tiles as rows, `transforms` makes sums of
-them, and what follows is as everywhere. F(2 × 2, 3 × 3) takes nine taps, and two outputs of two rows at a
-time: products are those of 16 matrices. See `structure` for the names.
+them, and what follows is as everywhere. Along both axes, six rows are transformed along y first, products are
+those of 36 matrices, and sums are made along y first, too. F(2 × 2, 3 × 3) takes nine taps, and two outputs
+of two rows at a time: products are those of 16 matrices. See `structure` for the names.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ from tosajit.kernels.contract.structure import (
     setup,
     store_i64,
     transform_inputs,
+    transform_line_sums,
+    transform_lines,
     transform_square_sums,
     transform_squares,
     transform_sums,
+    transform_sums_of_squares,
+    transform_wide_inputs,
 )
 
 
@@ -56,17 +61,55 @@ def kernel(args: int) -> None:
     while m < last:
         y = m % O_h
         lines = min(min(load_i64(args, WinogradSlot.LINES), O_h - y), last - m)
-        transform_lines(args, scratch, tiles, m // O_h, y, lines)
+        transform_rows(args, scratch, tiles, m // O_h, y, lines)
         store_i64(tiling, TileJob.SEGMENT, tiles * load_i64(args, WinogradSlot.CHANNELS) * 2)
         for column in range(load_i64(args, WinogradSlot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
             store_i64(tiling, TileJob.PANELS, (columns + LANES - 1) // LANES)
             for line in range(0, lines, load_i64(args, WinogradSlot.CHUNK)):
                 count = min(load_i64(args, WinogradSlot.CHUNK), lines - line)
-                multiply(args, tiling, scratch, column, tiles, line, count)
+                multiply(args, tiling, scratch, column, 6, line * tiles, count * tiles)
                 for i in range(count):
                     place = place_of(args, m // O_h, y + line + i) + column
-                    finish_line(args, rescaling, scratch, tiles, i, place, column, columns)
+                    sums = scratch + load_i64(args, WinogradSlot.SUMS) + i * tiles * (2 * REGISTER)
+                    sum_along_x(args, scratch, sums, tiles, column, columns)
+                    finish_line(args, rescaling, scratch, place, column, columns)
+        m += lines
+
+
+def kernel_squares(args: int) -> None:
+    """The same along both axes, by squares of 16 outputs: rows begin at four of them."""
+    O_h, O_w, n_hi = (
+        load_i64(args, WinogradSlot.O_H),
+        load_i64(args, WinogradSlot.O_W),
+        load_i64(args, WinogradSlot.N_HI),
+    )
+    scratch, tiles = (load_i64(args, WinogradSlot.SCRATCH) + 63) & ~63, (O_w + 3) // 4
+    tiling, rescaling, zeros = local(192), local(128), local(3 * REGISTER)
+    start_tiling(args, tiling, zeros)
+    if RESCALE:
+        start_rescaling(args, rescaling, scratch)
+    setup(args)
+    m, last = load_i64(args, WinogradSlot.M_LO) // O_w, load_i64(args, WinogradSlot.M_HI) // O_w
+    while m < last:
+        y = m % O_h
+        lines = min(min(load_i64(args, WinogradSlot.LINES), O_h - y), last - m)
+        for line in range(0, lines, 4):
+            transform_four(args, scratch, tiles, m // O_h, y + line, line // 4)
+        for column in range(load_i64(args, WinogradSlot.N_LO), n_hi, COLUMNS):
+            columns = min(COLUMNS, n_hi - column)
+            store_i64(tiling, TileJob.PANELS, (columns + LANES - 1) // LANES)
+            for line in range(0, lines, load_i64(args, WinogradSlot.CHUNK)):
+                count = min(load_i64(args, WinogradSlot.CHUNK), lines - line)
+                multiply(args, tiling, scratch, column, 36, line // 4 * tiles, (count + 3) // 4 * tiles)
+                for i in range(count):
+                    place = place_of(args, m // O_h, y + line + i) + column
+                    sums = scratch + load_i64(args, WinogradSlot.SUMS) + i // 4 * tiles * (2 * REGISTER)
+                    if i % 4 == 0:
+                        transform_line_sums(sums, load_i64(args, WinogradSlot.SUM_PLANE), tiles)
+                    sums += i % 4 * 6 * load_i64(args, WinogradSlot.SUM_PLANE)
+                    sum_along_both(args, scratch, sums, tiles, column, columns)
+                    finish_line(args, rescaling, scratch, place, column, columns)
         m += lines
 
 
@@ -75,26 +118,44 @@ def place_of(args: int, n: int, y: int) -> Any:
     return n * load_i64(args, WinogradSlot.OUT_N) + y * load_i64(args, WinogradSlot.OUT_Y)
 
 
-def transform_lines(args: int, scratch: int, tiles: int, n: int, y: int, lines: int) -> None:
+def transform_rows(args: int, scratch: int, tiles: int, n: int, y: int, lines: int) -> None:
     """Transform the input of some rows of the output."""
-    channels, zero = load_i64(args, WinogradSlot.CHANNELS), load_i64(args, WinogradSlot.INPUT_ZP)
+    channels = load_i64(args, WinogradSlot.CHANNELS)
     points, plane = load_i64(args, WinogradSlot.POINTS), load_i64(args, WinogradSlot.PLANE)
+    for line in range(lines + load_i64(args, WinogradSlot.K_H) - 1):
+        copy_padded(args, scratch, tiles, n, y - load_i64(args, WinogradSlot.PAD_TOP) + line)
+        transform_inputs(scratch, channels, tiles, scratch + points + line * (tiles * channels * 2), plane)
+
+
+def transform_four(args: int, scratch: int, tiles: int, n: int, y: int, square: int) -> None:
+    """Transform the input of four rows of the output, along y and then along x."""
+    channels, plane = load_i64(args, WinogradSlot.CHANNELS), load_i64(args, WinogradSlot.PLANE)
+    count, rows = (tiles * 4 + 2) * channels, scratch + load_i64(args, WinogradSlot.TRANSFORMED)
+    row_bytes = (count * 2 + REGISTER - 1) & -REGISTER
+    for line in range(6):
+        copy_padded(args, scratch + line * count, tiles, n, y - load_i64(args, WinogradSlot.PAD_TOP) + line)
+    transform_lines(scratch, count, count, rows, row_bytes)
+    target = scratch + load_i64(args, WinogradSlot.POINTS) + square * (tiles * channels * 2)
+    for point in range(6):
+        transform_wide_inputs(rows + point * row_bytes, channels, tiles, target + point * 6 * plane, plane)
+
+
+def copy_padded(args: int, target: int, tiles: int, n: int, jy: int) -> None:
+    """Copy the pixels of a row of the input that its tiles take."""
+    channels, zero = load_i64(args, WinogradSlot.CHANNELS), load_i64(args, WinogradSlot.INPUT_ZP)
     I_h, I_w = load_i64(args, WinogradSlot.I_H), load_i64(args, WinogradSlot.I_W)
     image = load_i64(args, WinogradSlot.SOURCE) + n * load_i64(args, WinogradSlot.IN_N)
     taken, pad = tiles * 4 + 2, load_i64(args, WinogradSlot.PAD_LEFT)
     left = min(max(pad, 0), taken)
     begin = max(0, left - pad)
     right = min(taken, left + max(0, I_w - begin))
-    for line in range(lines + load_i64(args, WinogradSlot.K_H) - 1):
-        jy = y - load_i64(args, WinogradSlot.PAD_TOP) + line
-        if jy >= 0 and jy < I_h:
-            row = image + jy * load_i64(args, WinogradSlot.IN_Y) + begin * channels
-            fill_run(scratch, zero, left * channels)
-            copy_run(scratch + left * channels, row, (right - left) * channels)
-            fill_run(scratch + right * channels, zero, (taken - right) * channels)
-        else:
-            fill_run(scratch, zero, taken * channels)
-        transform_inputs(scratch, channels, tiles, scratch + points + line * (tiles * channels * 2), plane)
+    if jy >= 0 and jy < I_h:
+        row = image + jy * load_i64(args, WinogradSlot.IN_Y) + begin * channels
+        fill_run(target, zero, left * channels)
+        copy_run(target + left * channels, row, (right - left) * channels)
+        fill_run(target + right * channels, zero, (taken - right) * channels)
+    else:
+        fill_run(target, zero, taken * channels)
 
 
 def start_tiling(args: int, tiling: int, zeros: int) -> None:
@@ -110,13 +171,13 @@ def start_tiling(args: int, tiling: int, zeros: int) -> None:
     store_i64(tiling, TileJob.FUSED, 0)
 
 
-def multiply(args: int, tiling: int, scratch: int, column: int, tiles: int, line: int, lines: int) -> None:
-    """Sum the products of each point, for the tiles of some rows."""
-    a_row, rows = load_i64(args, WinogradSlot.CHANNELS) * 2, lines * tiles
+def multiply(args: int, tiling: int, scratch: int, column: int, points: int, first: int, rows: int) -> None:
+    """Sum the products of each point, for some tiles."""
+    a_row = load_i64(args, WinogradSlot.CHANNELS) * 2
     steps = load_i64(args, WinogradSlot.CHANNELS) // 2 * load_i64(args, WinogradSlot.K_H)
-    for point in range(6):
+    for point in range(points):
         a = scratch + load_i64(args, WinogradSlot.POINTS) + point * load_i64(args, WinogradSlot.PLANE)
-        a += line * tiles * a_row
+        a += first * a_row
         sums = scratch + load_i64(args, WinogradSlot.SUMS) + point * load_i64(args, WinogradSlot.SUM_PLANE)
         b = load_i64(args, WinogradSlot.WEIGHT) + point * load_i64(args, WinogradSlot.WEIGHT_POINT)
         store_i64(tiling, TileJob.B, b + column // LANES * steps * REGISTER)
@@ -166,14 +227,23 @@ def start_rescaling(args: int, rescaling: int, scratch: int) -> None:
     store_i64(rescaling, RescaleJob.OFFSETS, offsets)
 
 
-def finish_line(
-    args: int, rescaling: int, scratch: int, tiles: int, line: int, place: int, column: int, columns: int
-) -> None:
-    """Make the sums of a row of the output, and do what follows them."""
-    words = scratch + load_i64(args, WinogradSlot.WORDS)
-    sums = scratch + load_i64(args, WinogradSlot.SUMS) + line * tiles * (2 * REGISTER)
+def sum_along_x(args: int, scratch: int, sums: int, tiles: int, column: int, columns: int) -> None:
+    """Make the sums of a row of the output."""
+    words, plane = scratch + load_i64(args, WinogradSlot.WORDS), load_i64(args, WinogradSlot.SUM_PLANE)
     initial, panels = load_i64(args, WinogradSlot.INITIAL) + column * 4, (columns + LANES - 1) // LANES
-    transform_sums(sums, load_i64(args, WinogradSlot.SUM_PLANE), tiles, panels, initial, words)
+    transform_sums(sums, plane, tiles, panels, initial, words)
+
+
+def sum_along_both(args: int, scratch: int, sums: int, tiles: int, column: int, columns: int) -> None:
+    """The same of points that are sums along y."""
+    words, plane = scratch + load_i64(args, WinogradSlot.WORDS), load_i64(args, WinogradSlot.SUM_PLANE)
+    initial, panels = load_i64(args, WinogradSlot.INITIAL) + column * 4, (columns + LANES - 1) // LANES
+    transform_sums_of_squares(sums, plane, tiles, panels, initial, words)
+
+
+def finish_line(args: int, rescaling: int, scratch: int, place: int, column: int, columns: int) -> None:
+    """Do what follows the sums of a row of the output."""
+    words = scratch + load_i64(args, WinogradSlot.WORDS)
     if RESCALE:
         store_i64(rescaling, RescaleJob.COLUMNS, columns)
         store_i64(rescaling, RescaleJob.PARAMETERS, load_i64(args, WinogradSlot.PARAMETERS) + column * 16)

@@ -19,6 +19,16 @@ POINT_BYTES = 192 * 1024
 """Transformed rows that should stay in the second-level cache."""
 TILES = 24
 """Tiles whose sums stay in the first-level cache."""
+SQUARE_BYTES = 288 * 1024
+"""Transformed rows that should stay in the second-level cache beside weights."""
+SQUARES = 56
+"""Tiles whose sums stay in it, too."""
+FEWEST_OF_SQUARES = 32
+"""Channels with which transforms along both axes take less time than the products that they save."""
+NEAR_BYTES = 2 * 1024 * 1024
+"""Weights that do not come from memory for each image."""
+FEWEST_FAR = 12
+"""Tiles with which products take longer than to load other weights from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +40,27 @@ class WinogradBlocking:
 
     @property
     def pays(self) -> bool:
-        """Tell whether a shape can be done so, and in less time: where products are of int16 anyway."""
+        """Tell whether a shape can be done so, and in less time."""
+        return self.along_x
+
+    @property
+    def along_x(self) -> bool:
+        """Tell whether transforms along x can be done, and pay: where products are of int16 anyway."""
         g = self.shape
         plain = g.stride == g.dilation == (1, 1, 1) and g.runs[0] == 1 and g.kernel[2] == TAPS
         flat = g.kernel[0] == g.input[1] == g.output[1] == 1 and g.pad[0] == 0
         wide = g.in_channels % 2 == 0 and min(g.in_channels, g.out_channels) >= FEWEST
         fits = 2 * OUTPUTS * self.tiles <= 3 * g.output[3] and self._line_bytes * g.kernel[1] <= POINT_BYTES
         return self.isa.byte_width == 2 and g.element_bytes == 1 and plain and flat and wide and fits
+
+    def holds(self, largest: int) -> bool:
+        """Tell whether sums that are at most so large are exact: each axis takes three of their bits."""
+        return largest << (3 * self.axes) < 1 << 31
+
+    @property
+    def axes(self) -> int:
+        """Return how many axes have transforms."""
+        return 1
 
     @property
     def tiles(self) -> int:
@@ -110,6 +134,67 @@ class WinogradBlocking:
     def scratch_bytes(self) -> int:
         """Return the scratch memory that a thread needs."""
         return self._places()[WinogradSlot.OFFSETS] + 8 * self.shape.output[3] + LINE
+
+
+@dataclass(frozen=True, slots=True)
+class SquaresBlocking(WinogradBlocking):
+    """Four rows of tiles at a time: both axes have transforms."""
+
+    @property
+    def pays(self) -> bool:
+        """Tell whether a shape can be done so, and in less time than along x alone."""
+        g = self.shape
+        wide = min(g.in_channels, g.out_channels) >= FEWEST_OF_SQUARES
+        squares = self.tiles * self._squares
+        covers = 3 * OUTPUTS**2 * squares <= 4 * g.output[2] * g.output[3]
+        near = POINTS**2 * g.in_channels * g.out_channels * 2 <= NEAR_BYTES or squares >= FEWEST_FAR
+        return self.along_x and g.kernel[1] == TAPS and wide and covers and near
+
+    @property
+    def axes(self) -> int:
+        """Return how many axes have transforms."""
+        return 2
+
+    @property
+    def _squares(self) -> int:
+        """Return how many rows of tiles cover an image."""
+        return -(-self.shape.output[2] // OUTPUTS)
+
+    @property
+    def lines(self) -> int:
+        """Return how many rows of the output share transformed rows."""
+        blocks = -(-self._squares // max(1, SQUARE_BYTES // (POINTS * self._line_bytes)))
+        return OUTPUTS * -(-self._squares // blocks)
+
+    @property
+    def chunk(self) -> int:
+        """Return how many rows of the output are summed at a time."""
+        squares = self.lines // OUTPUTS
+        chunks = -(-squares // max(1, SQUARES // self.tiles))
+        return OUTPUTS * -(-squares // chunks)
+
+    def slots(self) -> Mapping[WinogradSlot, int]:
+        """Return the numbers that depend on the shape alone: rows of A have one segment."""
+        g, slot = self.shape, WinogradSlot
+        weights = g.in_channels * self.isa.padded(g.out_channels) * 2
+        return {**WinogradBlocking.slots(self), slot.K_H: 1, slot.WEIGHT_POINT: weights}
+
+    def _places(self) -> Mapping[WinogradSlot, int]:
+        """Planes are an odd number of cache lines apart: points of a tile do not share a cache set."""
+        slot, spare, row = WinogradSlot, 2 * self.isa.register_bytes, 2 * self.isa.register_bytes
+        pixels = POINTS * (OUTPUTS * self.tiles + 2) * self.shape.in_channels
+        plane = _rounded(self.lines // OUTPUTS * self._line_bytes // POINTS + spare) | LINE
+        sums = (self.chunk // OUTPUTS * self.tiles * row) | LINE
+        sizes = {
+            slot.TRANSFORMED: _rounded(pixels + spare),
+            slot.POINTS: _rounded(2 * pixels + POINTS * spare),
+            slot.SUMS: POINTS**2 * plane,
+            slot.WORDS: POINTS**2 * sums,
+            slot.NARROW: OUTPUTS * self.tiles * row,
+            slot.OFFSETS: _rounded(OUTPUTS * self.tiles * 2 * self.isa.lanes + spare),
+        }
+        ends = accumulate(sizes.values())
+        return {slot.PLANE: plane, slot.SUM_PLANE: sums, **dict(zip(sizes, ends, strict=True))}
 
 
 def _rounded(size: int) -> int:
