@@ -19,7 +19,7 @@ from sim.analytic.reasons import reasons, roomy
 from sim.analytic.steps import Steps, steps
 from sim.analytic.stripes import Striped, views
 from sim.analytic.traffic import traffic
-from sim.analytic.units import REFUSED, units
+from sim.analytic.units import REFUSED, inside, units
 from sim.analytic.workload import Workload
 from sim.machine.machine import Machine
 
@@ -103,6 +103,7 @@ def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
         * (
             (workload.macs.sum() - workload.skipped.sum() * fleet["skips"]) * fleet["mac_energy"]
             + workload.operations.sum() * fleet["operation_energy"]
+            + inside(workload, fleet)[:, None]
             + near[:, None] * fleet["pad_energy"]
             + offchip[:, None] * fleet["offchip_energy"]
         )[:, 0]

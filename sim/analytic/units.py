@@ -17,12 +17,16 @@ from sim.cost.costs import Costs, datapath_of
 from sim.cost.datapath import Datapath
 from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
 from sim.cost.vector import CYCLES, MOVED_BYTES
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.machine.machine import Machine
 
 Numbers = NDArray[np.float64]
 Lanes = dict[str, int]
 REFUSED = 1e20
 """Cycles of what a machine cannot do; not infinite, since doing it zero times takes none."""
+COLUMNS = 6
+"""Of what is remembered of a layer: times and bytes."""
+INSIDE = (ELEMENT_BYTES, ARRAY_BYTES, SPARED_MACS)
 REMEMBERED = 1 << 12
 """Rows of numbers kept for parts of machines."""
 
@@ -55,11 +59,21 @@ def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
         for whole, some in zip(found, _closed(view, part, cuts[closed], slices[closed]), strict=True):
             whole[closed] = some
     for place in np.flatnonzero(~closed):
-        cycles, fill, *rest = _remembered(workload, fleet.machines[place])
+        cycles, fill, *rest = _remembered(workload, fleet.machines[place])[:COLUMNS]
         # Pipelines fill for each tile.
         cycles = cycles + (cuts[place] * slices[place] - 1) * fill
         for whole, row in zip(found, (cycles, *rest), strict=True):
             whole[place] = row
+    return found
+
+
+def inside(workload: Workload, fleet: Fleet) -> Numbers:
+    """Picojoules inside arrays, by machine, less those of products that are spared."""
+    found = np.zeros(len(fleet.machines))
+    for place, machine in enumerate(fleet.machines):
+        if machine.array is not None and machine.array.keeps_words:
+            own, way, spared = _remembered(workload, machine)[COLUMNS:].sum(axis=1)
+            found[place] = machine.energy.inside(own, way) - spared * machine.energy.picojoules_per_mac
     return found
 
 
@@ -248,14 +262,16 @@ def _remembered(workload: Workload, machine: Machine) -> Numbers:
 
 
 def _worked(workload: Workload, path: Datapath) -> Numbers:
-    """Cycles, those in which pipelines fill, bytes of each side and of the longest stream, by layer."""
+    """By layer: cycles, those in which pipelines fill, bytes by side, of the longest stream, and `INSIDE`."""
     costs, rows = Costs(path), []
     for nest in workload.nests:
         try:
             work = costs.work(nest, nest.extents)
         except UnsupportedError:
-            rows.append((REFUSED, *(0.0,) * 5))
+            rows.append((REFUSED, *(0.0,) * (COLUMNS - 1 + len(INSIDE))))
             continue
         sides = by_side(nest, workload.operands, work.traffic)
-        rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0)))
-    return np.array(rows, np.float64).reshape(-1, 6).T
+        detail = dict(work.detail)
+        own = (detail.get(name, 0) for name in INSIDE)
+        rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0), *own))
+    return np.array(rows, np.float64).reshape(-1, COLUMNS + len(INSIDE)).T

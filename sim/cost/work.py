@@ -16,6 +16,11 @@ class Command(NamedTuple):
     """Those of the nest that it uses."""
 
 
+ELEMENT_BYTES, ARRAY_BYTES, SPARED_MACS = "element_bytes", "array_bytes", "spared_macs"
+"""Details that take energy or save it: what elements of an array read and write in their own memories, what
+comes to them or goes from one to the next, and products that take their time but are not done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """Cycles and bytes of a tile, as far as its extents say.

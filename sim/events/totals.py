@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from sim.cost.costs import Costs
 from sim.cost.lanes import Lanes
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.events.model import SectionModel
 from sim.machine.machine import Machine
 from sim.report.values import DataKind, Direction, Memory, Traffic, moved, summed
@@ -68,14 +69,17 @@ class Totals:
         """Joules by part, without leakage, which is a matter of time."""
         energy, level2 = machine.energy, machine.level2
         near, far, between = (moved(self.traffic, memory) for memory in ("scratchpad", "offchip", "level2"))
+        inside = energy.inside(self.detail.get(ELEMENT_BYTES, 0), self.detail.get(ARRAY_BYTES, 0))
         found = {
-            "macs": 1e-12 * energy.picojoules_per_mac * self.macs,
+            "macs": 1e-12 * energy.picojoules_per_mac * (self.macs - self.detail.get(SPARED_MACS, 0)),
             "operations": 1e-12 * energy.picojoules_per_operation * self.operations,
             "scratchpad": 1e-12 * energy.picojoules_per_scratchpad_byte * near,
             "offchip": 1e-12 * energy.picojoules_per_offchip_byte * far,
         }
         if level2 is not None:
             found["level2"] = 1e-12 * level2.picojoules_per_byte * between
+        if inside:
+            found["elements"] = 1e-12 * inside
         return found
 
 

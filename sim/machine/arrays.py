@@ -67,6 +67,11 @@ class MacArray(Part):
         return "u55"
 
     @property
+    def keeps_words(self) -> bool:
+        """Whether its elements have memories of their own, whose words are counted."""
+        return False
+
+    @property
     def skips_pruned(self) -> bool:
         """Whether two of each four weights are skipped where they are zeros."""
         return False
@@ -246,7 +251,14 @@ class RowStationary(MacArray):
     map_banks: Annotated[int, count("a buffer has", 1 << 16, 25, "banks")] = 25
     """Banks of the global buffer that hold inputs or sums, where mappings spare the off-chip memory."""
     bank_bytes: Annotated[int, count("a bank has", 1 << 30, 4096, "bytes")] = 4096
+    zero_inputs: Annotated[float, Figure("a share", "zeros are", 0, 1, 0.5, "of all inputs", False)] = 0.0
+    """Share of the inputs that are taken to be zero: their products take time, but not their energy."""
     rates: Rates = BYTES_ONLY
+
+    @property
+    def keeps_words(self) -> bool:
+        """Yes: inputs, filters and sums."""
+        return True
 
     def describe(self) -> str:
         """The array in a few words."""

@@ -249,6 +249,10 @@ class Energy(Part):
 
     picojoules_per_mac: Energies = 0.0
     picojoules_per_operation: Energies = 0.0
+    picojoules_per_element_byte: Energies = 0.0
+    """Of the memories in the elements of an array that has such."""
+    picojoules_per_array_byte: Energies = 0.0
+    """To such an element, or from one to the next."""
     picojoules_per_scratchpad_byte: Energies = 0.0
     picojoules_per_offchip_byte: Energies = 0.0
     picojoules_per_network_byte: Energies = 0.0
@@ -256,6 +260,11 @@ class Energy(Part):
     leakage_watts: Watts = 0.0
     volts: Volts | None = None
     """The supply on the chip for which energies and leakage are stated."""
+
+    def inside(self, element_bytes: float, array_bytes: float) -> float:
+        """Picojoules of so many bytes in the elements of an array, and on their way to them."""
+        own, way = self.picojoules_per_element_byte, self.picojoules_per_array_byte
+        return own * element_bytes + way * array_bytes
 
 
 def _word(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from sim.machine.parts import Energy, Level2, OffChip, OperatingPoint, Pages, Topology
 
-ON_CHIP = ("mac", "operation", "scratchpad_byte")
+ON_CHIP = ("mac", "operation", "element_byte", "array_byte", "scratchpad_byte")
 """What takes its energy from the supply that changes."""
 
 

@@ -128,7 +128,8 @@ def to_pandas(*reports: Account) -> Any:
 def _csv_rows(reports: Sequence[Account], totals: bool = True) -> Iterator[Sequence[Any]]:
     level2 = any(report.level2_bytes for report in reports)
     memories = [memory for memory in MEMORIES if level2 or memory != "level2"]
-    energies = [part for part in ENERGIES if level2 or part != "level2"]
+    spent = {part for report in reports for part in report.energy}
+    energies = [part for part in ENERGIES if part in spent or part not in ("elements", "level2")]
     yield (
         *("program", "machine", "operator", "unit", "members", "cycles", *CAUSES, "macs", "operations"),
         *(f"lanes_{name}" for name in LANES),

@@ -32,7 +32,7 @@ UNITS = ("array", "vector", "reduction", "dma")
 MEMORIES: tuple[Memory, ...] = ("offchip", "level2", "scratchpad")
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 KINDS: tuple[DataKind, ...] = ("weights", "activations", "constants")
-ENERGIES = ("macs", "operations", "scratchpad", "level2", "offchip", "network", "leakage")
+ENERGIES = ("macs", "operations", "elements", "scratchpad", "level2", "offchip", "network", "leakage")
 
 
 class ReportError(TextError):

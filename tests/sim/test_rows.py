@@ -14,14 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tosajit as tj
 from sim import machine
-from sim.cost.arrays.passes import BUS, Layer, best, cycles, mappings, passes, strips
+from sim.analytic.search import evaluate
+from sim.analytic.workload import Workload
+from sim.cost.arrays.elements import array_words, element_words
+from sim.cost.arrays.passes import BUS, Layer, Mapping, best, cycles, mappings, passes, strips
 from sim.cost.arrays.row_stationary import layer_of
 from sim.cost.arrays.sparing import sparing
 from sim.cost.costs import Costs
 from sim.cost.geometry import geometry
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES
 from sim.machine.arrays import RowStationary
 from tests.sim.nests import convolution
+from tosajit.npu.simulate import Network
+from tosajit.runtime.body import Compute
 
 ARRAY = RowStationary(rows=12, columns=14, rates={"16x16": 1.0})
 BUFFER = 108 * 1024
@@ -123,6 +130,45 @@ def test_a_tile_takes_its_share_of_the_passes_of_its_layer(extents: tuple[int, .
     tile = (*extents, *nest.extents[4:])
     share = Fraction(prod(extents), prod(nest.extents[:4]))
     assert Costs.of(chip).work(nest, tile).cycles == ceil(whole.cycles * share)
+
+
+def test_words_in_elements_are_those_of_a_loop_over_all_products() -> None:
+    layer = Layer(1, 2, 6, 4, 5, 7, (3, 2), 2, 14)
+    one = Mapping(2, 5, 7, 3, 2, 2, 2, 1, 3, 2)
+    part = passes(layer, one)
+    read = summed = sent = 0
+    for _ in range(one.rows * one.e * one.r * one.t):  # elements at work
+        sent += one.p * one.q * one.taps + one.n * one.q * layer.input_width
+        for _ in range(one.n * one.f * one.p):  # sums of an element
+            for added in range(one.q * one.taps):
+                read += 2
+                summed += 2 if added else 0
+    up = one.n * one.p * one.t * one.e * one.f * (one.rows * one.r - 1)
+    assert element_words(part, 0.0) == read + summed
+    assert element_words(part, 1.0) == read // 2
+    assert array_words(layer, part) == sent + up
+
+
+def test_inputs_that_are_zero_take_time_but_little_energy() -> None:
+    chip = machine("eyeriss-v1")
+    dense, half = (
+        tj.simulate(tj.samples.load("ds_cnn"), chip.replace({"array.zero_inputs": zeros}), mode="events")
+        for zeros in (0.0, 0.5)
+    )
+    assert half.cycles == dense.cycles
+    assert half.energy["macs"] == pytest.approx(dense.energy["macs"] / 2, rel=1e-3)
+    assert dense.energy["elements"] / 2 < half.energy["elements"] < dense.energy["elements"] * 0.75
+
+
+def test_explorations_know_the_energy_in_elements() -> None:
+    chip = machine("eyeriss-v1")
+    free = chip.replace({"energy.picojoules_per_element_byte": 0, "energy.picojoules_per_array_byte": 0})
+    (step,) = (one for one in Network(tj.samples.load("ds_cnn")).body.steps if isinstance(one, Compute))
+    paid, unpaid = evaluate(Workload.of(step.groups.nests, step.groups.operands), [chip, free]).joules
+    details = [dict(Costs.of(chip).work(nest, nest.extents).detail) for nest in step.groups.nests]
+    bytes_ = (sum(one.get(name, 0) for one in details) for name in (ELEMENT_BYTES, ARRAY_BYTES))
+    inside = chip.energy.inside(*bytes_)
+    assert paid - unpaid == pytest.approx(1e-12 * inside)
 
 
 def test_layers_are_mapped_as_they_were(golden: Callable[[str, str], None]) -> None:

@@ -48,7 +48,7 @@ nothing hides, the single data point processor's rate, and the pooling engine as
 
 def tables() -> list[Table]:
     """All of them."""
-    return [board(), platform(), eyeriss.alexnet(), eyeriss.vgg(), nvdlas(), tpu.table()]
+    return [board(), platform(), eyeriss.alexnet(), eyeriss.vgg(), eyeriss.power(), nvdlas(), tpu.table()]
 
 
 def board() -> Table:

@@ -8,12 +8,13 @@ from fractions import Fraction
 from math import ceil, prod
 from typing import NamedTuple
 
-from sim.cost.arrays.kind import ArrayCosts, Task, Words, costs_for
+from sim.cost.arrays.elements import array_words, element_words
+from sim.cost.arrays.kind import ArrayCosts, Detail, Task, Words, costs_for
 from sim.cost.arrays.passes import WORD, Layer, Passes, best, sets_of, strips
 from sim.cost.arrays.sparing import sparing
 from sim.cost.geometry import Geometry, geometry
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.work import Work
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS, Work
 from sim.machine.arrays import RowStationary
 from sim.machine.machine import Machine
 
@@ -71,7 +72,11 @@ class RowStationaryCosts(ArrayCosts[Elements]):
                 0,
             ),
             task.rate.passes * done.of(lambda part: part.fill),
-            (("passes", done.of(lambda part: 1)), ("active_elements", done.parts[0].active)),
+            (
+                ("passes", done.of(lambda part: 1)),
+                ("active_elements", done.parts[0].active),
+                *_inside(hardware.array, done, cores * task.rate.passes, found.macs),
+            ),
         )
         again = 2 * cores * done.of(lambda part: part.sum_words) - prod(task.tile[: nest.outer])
         traffic = list(work.traffic)
@@ -96,6 +101,15 @@ class RowStationaryCosts(ArrayCosts[Elements]):
         found.reach("feeding", done.of(lambda part: part.cycles - part.fill))
         found.reach("types", task.rate.stretch(done.of(lambda part: part.cycles)) - work.fill)
         return found.end(work, "results")
+
+
+def _inside(array: RowStationary, done: Done, times: int, macs: int) -> Detail:
+    """Bytes of the elements' memories, and of those on their way in the array; products that are spared."""
+    zeros = array.zero_inputs
+    own = times * done.of(lambda part: element_words(part, zeros))
+    way = times * done.of(lambda part: array_words(done.layer, part))
+    spared = ((SPARED_MACS, int(zeros * macs)),) if zeros else ()
+    return (ELEMENT_BYTES, WORD * own), (ARRAY_BYTES, WORD * way), *spared
 
 
 def _idle(array: RowStationary, part: Passes) -> tuple[Fraction, ...]:
