@@ -22,7 +22,7 @@ def test_bytes_are_those_of_the_table(library: str, size: int, monkeypatch: pyte
     np.testing.assert_array_equal(made(values), table[values.astype(int) + 128])
 
 
-@pytest.mark.parametrize("library", ["avx2", "avxvnni"])
+@pytest.mark.parametrize("library", ["avx2", "avxvnni", "neon", "neon_bytes", "neon_pairs"])
 def test_registers_of_256_bits_have_tables_of_bytes(library: str) -> None:
     vectors = VECTORS[library]
     described = vectors.describe(features(library))

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -79,9 +80,11 @@ def assembly(procedure: str, cpu: Cpu) -> str:
         vectors = import_module(f"tosajit.kernels.sets.{isa.name}.vectors").VECTORS
         module = ir.Module()
         module.triple = cpu.triple
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64]), procedure)
+        body = PROCEDURES[procedure].body
+        numbers = [I64] * (len(signature(body).parameters) - 1)
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), numbers), procedure)
         builder = ir.IRBuilder(function.append_basic_block())
-        PROCEDURES[procedure].body(vectors(builder, isa), *(Value(builder, one) for one in function.args))
+        body(vectors(builder, isa), *(Value(builder, one) for one in function.args))
         builder.ret_void()
         machine, parsed = target_machine(), llvm.parse_assembly(str(module))
         parsed.data_layout = str(machine.target_data)

@@ -1,4 +1,4 @@
-"""Graphs of products of bfloat16 and int8, with the results that they have to have on any CPU.
+"""Graphs of products of bfloat16 and int8, and of tables, with the results that they have to have on any CPU.
 
 Sums of small integers are exact, whatever their order and their roundings; others of bfloat16 may be off by a
 rounding of float32 for each product.
@@ -46,6 +46,15 @@ def drawn(seed: int = 0) -> Iterator[Case]:
         yield f"bf16-3x3-{channels}-exact", *convolution(x, w), None
         yield f"bf16-3x3-{channels}-small", *convolution(x * SMALL, w * 2.0**99), None
     yield from extremes()
+    values = np.resize(np.arange(-128, 128), 1000).astype(np.int8)
+    table = rng.permutation(values[:256])
+    yield (
+        "i8-table",
+        tj.trace(lambda x: ops.table(x, table), values),
+        [values],
+        table[values.astype(np.intp) + 128],
+        None,
+    )
 
 
 def extremes() -> Iterator[Case]:

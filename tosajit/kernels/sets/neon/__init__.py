@@ -27,6 +27,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         covers=(4, 5),
         latency=8,  # of pairs of registers: four units, of four cycles
         block=10,
+        byte_tables=True,
         byte_dots=dots,
         sides=(1, 3) if dots else (1,),
     )

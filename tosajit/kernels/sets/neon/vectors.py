@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
-from tosajit.kernels.sets.values import BYTES, I16, I32, I64, KINDS, Number, Register
+from tosajit.kernels.sets.values import BYTES, I8, I16, I32, I64, KINDS, Number, Register
 from tosajit.kernels.sets.vectors import Vectors, vector
 
 WORDS, HALVES, FLOATS = vector(I32, 4), vector(I16, 8), vector(KINDS["f32"], 4)
 """What a register holds."""
+LOOKED_UP, TABLES = vector(I8, 16), "llvm.aarch64.neon"
+"""What comes out of tables, and what their instructions are called after."""
 
 
 class Neon(Vectors):
@@ -63,6 +65,24 @@ class Neon(Vectors):
         type = vector(I64, left.lanes)
         words = [self.b.trunc(register.raw, vector(I32, left.lanes)) for register in (left, right)]
         return self._value(self.b.mul(*(self.b.zext(word, type) for word in words)))
+
+    def looked_up(self, table: Sequence[Register], index: Register) -> Register:
+        """Return entries of a table of 256 bytes in eight registers, by signed bytes.
+
+        tbl picks from 64 entries and gives zero for places beyond them, which tbx leaves as they are.
+        """
+        entries = [self._part(register, half) for register in table for half in range(2)]
+        return self._by_halves(lambda places: self._picked(entries, places), [index ^ -128])
+
+    def _picked(self, entries: Sequence[Register], places: Register) -> Register:
+        found = self._value(
+            self._call(f"{TABLES}.tbl4.v16i8", LOOKED_UP, [one.raw for one in (*entries[:4], places)])
+        )
+        for first in range(4, len(entries), 4):
+            places = places - 64
+            raw = [one.raw for one in (found, *entries[first : first + 4], places)]
+            found = self._value(self._call(f"{TABLES}.tbx4.v16i8", LOOKED_UP, raw))
+        return found
 
     def _sdot(self, total: Register, left: Register, right: Register) -> Register:
         raw = [register.raw for register in (total, right, left)]  # the left one may be a lane
