@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from crossing.cross import compile_for, kernel_texts
 from crossing.judge import assembly, inner_loops
 
 import tosajit as tj
 from tests import models
+from tosajit import ops
 from tosajit.graph import Graph
 from tosajit.kernels import cache, objects, threads
 from tosajit.kernels.native import EXTERNAL, compile_object, llvm_text, target_machine
@@ -108,6 +111,19 @@ def test_tiles_of_bfloat16_are_multiplied_by_pairs_of_rows() -> None:
     cpu = foreign(ARM_LINUX, "neoverse-v1")
     assert set(re.findall(r"\t(bf\w+|fmla)\t", assembly("tile_bf16", cpu))) == {"bfmmla"}
     assert "bfmmla" not in assembly("tile_small_bf16", cpu)
+
+
+@pytest.mark.parametrize(("operator", "instruction"), [
+    (ops.add, "fadd"), (ops.mul, "fmul"), (ops.sub, "fsub"), (ops.greater, "fcmgt"),
+])  # fmt: skip
+def test_elementwise_float16_is_computed_as_it_is(
+    operator: Callable[[Any, Any], Any], instruction: str
+) -> None:
+    x = np.zeros(4096, np.float16)
+    codes = [*assemblies(tj.trace(operator, x, x), foreign(ARM_LINUX, "neoverse-n1"))]
+    found = [lines for code in codes for lines in inner_loops(code) if instruction in " ".join(lines)]
+    assert any(re.search(rf"\t{instruction}\tv\d+\.8h", " ".join(lines)) for lines in found)
+    assert not any("fcvt" in line for lines in found for line in lines)
 
 
 def header(code: bytes) -> str:
