@@ -29,6 +29,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "u32": np.uint32,
     "i64": np.int64,
     "f32": np.float32,
+    "f16": np.float16,
     "bf16": np.uint16,
 }
 
@@ -169,6 +170,9 @@ class PlainVectors(Vectors):
     def dot_halves(self, total: Plain, left: Plain, right: Plain) -> Plain:
         products = left.view(np.int16).astype(np.int32) * right.view(np.int16)
         return total + products.reshape(-1, 2).sum(axis=1, dtype=np.int32)
+
+    def widened(self, register: Plain) -> Plain:
+        return register.astype(np.float32)
 
     def fused(self, total: Plain, left: Plain, right: Plain) -> Plain:
         return (left.astype(np.float64) * right + total).astype(np.float32)

@@ -49,7 +49,7 @@ CPUS = {
     "neon_bytes": "cortex-a72",
     "neon_pairs": "neoverse-v1",
 }
-TABLES = {"lookup_i8": tuple(name for name in VECTORS if name != "portable")}
+TABLES = dict.fromkeys(("lookup_i8", "tile_f16"), tuple(name for name in VECTORS if name != "portable"))
 PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
 ONLY = TABLES | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
 """The sets that have instructions for a procedure, if not all do."""

@@ -129,6 +129,21 @@ def test_int8_convolutions_are_exact(isa: InstructionSet, shape: str, weight_zp:
 
 
 @sets
+def test_float16_products_are_exact(isa: InstructionSet) -> None:
+    g, rng = replace(SHAPES["direct"], element_bytes=2, floating=True, half=True), np.random.default_rng(9)
+    x = rng.integers(-9, 10, (*g.input, g.in_channels)).astype(np.float16)
+    weights = rng.integers(-9, 10, (g.out_channels, *g.kernel, g.in_channels)).astype(np.float16)
+    packed = pack.pack_weights(isa.lanes, weights.reshape(g.out_channels, -1).view(np.int16), 1)
+    out = Guarded((*g.output, g.out_channels), np.float32)
+    spec, epilogue = (
+        ContractSpec(isa, "convolution", "f16", "f16"),
+        Epilogue("store_f32(output, index, acc)", OUTPUT),
+    )
+    convolved(Kernels(isa), isa, g, x, packed, np.zeros(1, np.int32), out, spec, epilogue)
+    np.testing.assert_array_equal(out.array, summed(x.astype(np.int64), weights.astype(np.int64), g))
+
+
+@sets
 @pytest.mark.parametrize("right", ["i8", "i16"])
 def test_int16_convolutions_are_exact(isa: InstructionSet, right: str) -> None:
     g, rng = replace(SHAPES["padded"], element_bytes=2), np.random.default_rng(4)

@@ -36,6 +36,7 @@ LOOPS = {
     "tile_rescale_i8": "smmla",
     "tile_i16": "smlal",
     "tile_f32": "fmla",
+    "tile_f16": "fmlal",
     "depthwise_i8": "sdot",
     "depthwise_rescale_i8": "sdot",
     "depthwise_i16": "smlal",
@@ -82,6 +83,8 @@ def table() -> list[str]:
     for name in CORES:
         cpu = foreign(LINUX, name)
         for procedure, instruction in LOOPS.items():
+            if instruction == "fmlal" and "fp16fml" not in cpu.features:
+                continue
             if instruction in OTHERS.values():
                 instruction = available(instruction, cpu)
             found = judged(procedure, instruction, cpu)

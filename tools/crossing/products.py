@@ -1,7 +1,7 @@
-"""Graphs of products of bfloat16 and int8, and of tables, with the results that they have to have on any CPU.
+"""Graphs of products of narrow types, and of tables, with the results that they have to have on any CPU.
 
-Sums of small integers are exact, whatever their order and their roundings; others of bfloat16 may be off by a
-rounding of float32 for each product.
+Sums of small integers are exact, whatever their order and their roundings; others may be off by a rounding of
+float32 for each product, and by one of the result.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def drawn(seed: int = 0) -> Iterator[Case]:
             x, y = bfloat16(rng.standard_normal(a.shape)), bfloat16(rng.standard_normal(b.shape))
             within = abs(x.astype(np.float64)) @ abs(y.astype(np.float64)) * depth * UNIT
             yield f"{kind}-any", *matrix_product(x, y, constant), within
+        yield f"f16-{rows}x{depth}x{columns}-exact", *of_float16(a % 3, b % 3), None
+        graph, given, exact = of_float16(rng.standard_normal(a.shape), rng.standard_normal(b.shape))
+        yield f"f16-{rows}x{depth}x{columns}-any", graph, given, exact, abs(exact) * 2.0**-10 + 2.0**-10
     for channels, filters in ((4, 5), (6, 19)):
         x, w = rng.integers(-9, 10, (1, 6, 9, channels)), rng.integers(-9, 10, (filters, 3, 3, channels))
         yield f"bf16-3x3-{channels}-exact", *convolution(x, w), None
@@ -78,6 +81,14 @@ def of_bytes(least: int, channels: int, depthwise: bool) -> tuple[Graph, list[Ar
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int32), (3, 3), (1, 2))
     form = "nyxcij,ijcm->nyxc" if depthwise else "nyxcij,oijc->nyxo"
     return graph, [x], np.einsum(form, windows, weights.astype(np.int32)).astype(np.int32)
+
+
+def of_float16(a: Array, b: Array) -> tuple[Graph, list[Array], Array]:
+    """Rows times constant columns, as a convolution, with sums that are rounded once."""
+    x, weights = a[:, None].astype(np.float16), b[0].T[:, None, None].astype(np.float16)
+    graph = tj.trace(lambda value: ops.conv2d(value, weights, np.zeros(len(weights), np.float16)), x)
+    exact = x.astype(np.float64) @ weights[:, 0, 0].T.astype(np.float64)
+    return graph, [x], exact.astype(np.float16)
 
 
 def bfloat16(array: Array) -> Array:

@@ -75,16 +75,16 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
 
 
 def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] | Reason:
-    """The contraction of float32 with its constant weights of any floating-point type, or all of bfloat16."""
+    """The contraction of float32 with constant weights of any floating-point type, or all of 16 bits."""
     finish = finish_of(request, None, Slot.EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
-    pairs = request.left.type == "bf16"
-    numbers = weights.view(np.int16) if pairs else weights.astype(np.float32)
+    pairs, narrow = request.left.type == "bf16", request.left.type != "f32"
+    numbers = weights.view(np.int16) if narrow else weights.astype(np.float32)
     step = (request.isa.eights_of("bf16") or 2) if pairs else 1
-    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), step).view(np.int32)
+    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), step).ravel().view(np.int32)
     if pairs:
-        packed = np.concatenate([least_of(weights.view(np.int16)), packed.ravel()])
+        packed = np.concatenate([least_of(weights.view(np.int16)), packed])
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 

@@ -189,6 +189,7 @@ def _geometry(
         dilation=triple(lambda one: one.dilation),
         element_bytes=BYTES[type],
         floating=nest.reduction is not None and nest.reduction.type == "f32",
+        half=type == "f16",
     )
 
 

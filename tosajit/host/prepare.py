@@ -29,7 +29,7 @@ from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.link import Unit
 from tosajit.kernels.sets.description import InstructionSet
 
-TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("bf16", "bf16")}
+TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("f16", "f16"), ("bf16", "bf16")}
 TYPES |= {("f32", type) for type in NARROW}
 """Of activations and weights."""
 FIRST = 64

@@ -8,7 +8,7 @@ from math import prod
 
 from tiling.expr import Expr, call, const, read
 from tiling.nest import Access, Axis, Nest, Reduction, Write, along
-from tosajit.host.match import match
+from tosajit.host.match import Match, match
 from tosajit.host.unit import Prepared
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -27,8 +27,8 @@ def widened(group: Nest, made: Prepared, constants: Collection[str], isa: Instru
     if found.depthwise:
         as_it_is = right.operand not in constants
     else:
-        pairs = left.type == right.type == "bf16" and found.geometry.depth % 2 == 0
-        as_it_is = pairs and isa.bf16_pairs
+        pairs = left.type == right.type and found.geometry.depth % 2 == 0
+        as_it_is = pairs and _multiplies(isa, found, left.type, right.operand in constants)
     if as_it_is:
         return group
     # What `match` has found pads with nothing but zeros.
@@ -42,6 +42,14 @@ def widened(group: Nest, made: Prepared, constants: Collection[str], isa: Instru
     sides = (found.left.read, found.right.read)
     first, second = (_element(side, reads[side]) for side in sides)
     return replace(group, reads=reads, reduction=Reduction("add", 0.0, "f32", first * second))
+
+
+def _multiplies(isa: InstructionSet, found: Match, type: str, constant: bool) -> bool:
+    """Whether a set multiplies pairs of a type: of float16, rows that are in place by constants."""
+    if type != "f16":
+        return type == "bf16" and isa.bf16_pairs
+    shape = found.geometry
+    return constant and shape.is_plain and not found.batch and shape.positions <= isa.half_rows
 
 
 def _element(number: int, access: Access) -> Expr:

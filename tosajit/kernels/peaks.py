@@ -108,7 +108,8 @@ def cache_sizes(folder: Path = CACHES) -> Mapping[str, int]:
 def _products(left: str, right: str) -> float | None:
     """Products a second in the largest register tile."""
     isa = instruction_set()
-    if isa is None or (left, right) not in {("i8", "i8"), ("i16", "i8"), ("f32", "f32"), ("bf16", "bf16")}:
+    pairs = {("i8", "i8"), ("i16", "i8"), ("f32", "f32"), ("f16", "f16"), ("bf16", "bf16")}
+    if isa is None or (left, right) not in pairs or (left == "f16" and not isa.half_rows):
         return None
     isa = isa.tiles_of(left)
     tile = compile_kernel(tile_source(ContractSpec(isa, "convolution", left, right)))

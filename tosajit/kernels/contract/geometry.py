@@ -26,11 +26,15 @@ class Geometry:
     in_strides: tuple[int, int, int, int] | None = None
     """The same of the input."""
     floating: bool = False
+    half: bool = False
+    """Whether floating-point elements of two bytes are float16."""
 
     @property
     def kind(self) -> str:
         """Return the type of the elements of A."""
-        return {1: "i8", 2: "bf16" if self.floating else "i16"}.get(self.element_bytes, "f32")
+        if self.element_bytes == 2:
+            return "f16" if self.half else "bf16" if self.floating else "i16"
+        return "i8" if self.element_bytes == 1 else "f32"
 
     @property
     def positions(self) -> int:

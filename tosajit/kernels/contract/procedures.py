@@ -50,6 +50,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     "tile_i8": Procedure(partial(tile.tile, products.INT8)),
     "tile_i16": Procedure(partial(tile.tile, products.INT16)),
     "tile_f32": Procedure(partial(tile.tile, products.FLOAT32)),
+    "tile_f16": Procedure(partial(tile.tile, products.FLOAT16)),
     "tile_bf16": Procedure(partial(tile.tile, products.BFLOAT16)),
     "tile_small_bf16": Procedure(partial(tile.tile, products.SMALL_BFLOAT16)),
     "tile_rescale_i8": Procedure(fused.tile_rescale_i8),

@@ -90,4 +90,6 @@ INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands
 FLOAT32 = Product("f32", "f32", "f32", lambda v, *operands: v.fused(*operands))
 BFLOAT16 = Product("bf16", "bf16", "f32", lambda v, *operands: v.dot_pairs(*operands))
 """The CPU takes subnormal operands and sums for zero here."""
+FLOAT16 = Product("f16", "f16", "f32", lambda v, *operands: v.dot_float16(*operands))
+"""Of columns all of whose elements of a step come before those of the next."""
 SMALL_BFLOAT16 = Product("small_bf16", "bf16", "f32", _two_products, _two_by_two)

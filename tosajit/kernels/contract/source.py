@@ -23,7 +23,13 @@ from tosajit.kernels.contract import {module}
 from tosajit.kernels.intrinsics import *
 {imports}
 '''
-TILES = {"i8": "tile_bytes", "i16": "tile_halves", "f32": "tile_floats", "bf16": "tile_pairs"}
+TILES = {
+    "i8": "tile_bytes",
+    "i16": "tile_halves",
+    "f32": "tile_floats",
+    "f16": "tile_floats",
+    "bf16": "tile_pairs",
+}
 PACKS = {"i8": "pack_bytes", "i16": "pack_words", "f32": "pack_floats", "bf16": "pack_pairs"}
 """The kernels for activations of a type."""
 MODULES = {

@@ -46,9 +46,9 @@ class ContractSpec:
     kind: str
     """"convolution" (also matrix products), "depthwise", "winograd" or, by both axes, "winograd squares"."""
     left: str = "i8"
-    """Type of the activations: i8, i16, f32 or bf16."""
+    """Type of the activations: i8, i16, f32, f16 or bf16."""
     right: str = "i8"
-    """Type of the other operand as it was before packing: i8, i16, f32 or bf16."""
+    """Type of the other operand as it was before packing: i8, i16, f32, f16 or bf16."""
 
     @property
     def accumulator(self) -> str:

@@ -14,18 +14,18 @@ CPUS: Mapping[str, str] = {
     "cortex-a55": _ARMV82,
     "cortex-a76": _ARMV82,
     "neoverse-n1": _ARMV82,
-    "neoverse-v1": f"{_ARMV82} bf16 i8mm",
-    "neoverse-n2": f"{_ARMV82} bf16 i8mm",
-    "neoverse-v2": f"{_ARMV82} bf16 i8mm",
-    "apple-m1": _ARMV82,
-    "apple-m2": f"{_ARMV82} bf16 i8mm",
-    "apple-m4": f"{_ARMV82} bf16 i8mm",
+    "neoverse-v1": f"{_ARMV82} bf16 fp16fml i8mm",
+    "neoverse-n2": f"{_ARMV82} bf16 fp16fml i8mm",
+    "neoverse-v2": f"{_ARMV82} bf16 fp16fml i8mm",
+    "apple-m1": f"{_ARMV82} fp16fml",
+    "apple-m2": f"{_ARMV82} bf16 fp16fml i8mm",
+    "apple-m4": f"{_ARMV82} bf16 fp16fml i8mm",
 }
 """What is of use to kernels, by LLVM's names."""
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26
 _LINUX = {
-    _AT_HWCAP: {"neon": 1, "lse": 8, "fullfp16": 10, "rdm": 12, "dotprod": 20},
+    _AT_HWCAP: {"neon": 1, "lse": 8, "fullfp16": 10, "rdm": 12, "dotprod": 20, "fp16fml": 23},
     _AT_HWCAP2: {"i8mm": 13, "bf16": 14},
 }
 """Bits of the auxiliary vector (Linux, `asm/hwcap.h`); `fullfp16` is that of vectors."""
@@ -37,6 +37,7 @@ _DARWIN = {
     "dotprod": "arm.FEAT_DotProd",
     "i8mm": "arm.FEAT_I8MM",
     "bf16": "arm.FEAT_BF16",
+    "fp16fml": "arm.FEAT_FHM",
 }
 """Names below `hw.optional` of macOS's sysctl."""
 _WINDOWS = {"lse": 34, "dotprod": 43, "i8mm": 66, "fullfp16": 67, "bf16": 68}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FEW, ANY = 2, 1 << 62
+"""Rows that leave time to convert what they meet, and as many rows as there are."""
 EIGHT = 8
 """Bytes of a row that meet those of a column at once, where rows are multiplied two by two."""
 EIGHTS: Mapping[str, int] = {"i8": 8, "bf16": 4}
@@ -59,6 +61,8 @@ class InstructionSet:
     """What is added to int8 on the left of a product, which then is unsigned."""
     bf16_pairs: bool = False
     """Whether it multiplies pairs of bfloat16 and adds them to float32."""
+    half_rows: int = 0
+    """Rows of float16 at most that it multiplies by constants of that type without widening both before."""
     byte_dots: bool = True
     """Whether it adds products of four bytes to a word in one instruction."""
     row_pairs: tuple[str, ...] = ()

@@ -13,19 +13,22 @@ from llvmlite import ir
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 
 
-class Bfloat(ir.Type):  # type: ignore[misc]
-    """LLVM's bfloat, which llvmlite does not name."""
+class Narrow(ir.Type):  # type: ignore[misc]
+    """LLVM's floating-point types of 16 bits: llvmlite does not name one, nor the width of the other."""
 
     width = 16
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def __str__(self) -> str:
-        return "bfloat"
+        return self.name
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bfloat)
+        return isinstance(other, Narrow) and other.name == self.name
 
     def __hash__(self) -> int:
-        return hash(Bfloat)
+        return hash(self.name)
 
 
 KINDS: dict[str, Any] = {
@@ -34,9 +37,10 @@ KINDS: dict[str, Any] = {
     "i32": I32,
     "i64": I64,
     "f32": ir.FloatType(),
-    "bf16": Bfloat(),
+    "f16": Narrow("half"),
+    "bf16": Narrow("bfloat"),
 }
-BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "bf16": 2}
+BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f16": 2, "bf16": 2}
 
 
 def constant(value: int, type: Any = I64) -> Any:

@@ -1,14 +1,14 @@
 """The primitives that array kernels are written with, as LLVM does them on any CPU.
 
 Addresses and counts are numbers, and nothing has to be aligned. A register has 4 bytes for each lane of its
-set, seen as lanes of i8, i16, i32, i64, f32 or bf16. A mask is a number with a bit for each lane; its ones
-have no gaps, and those behind the last lane count for nothing. Sets of instructions derive from `Vectors` and
-replace what they do better.
+set, seen as lanes of i8, i16, i32, i64, f32, f16 or bf16. A mask is a number with a bit for each lane; its
+ones have no gaps, and those behind the last lane count for nothing. Sets of instructions derive from
+`Vectors` and replace what they do better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -316,6 +316,29 @@ class Vectors:
     def dot_pairs(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of two bfloat16 to each float32, where the set has `bf16_pairs`."""
         raise NotImplementedError(f"{self.isa.name} does not multiply pairs of bfloat16")
+
+    def dot_float16(self, total: Register, left: Register, right: Register) -> Register:
+        """Add products of two float16 to each float32, where the set has `half_rows`.
+
+        On the left, both are in each word; on the right, all of the first come before those of the second.
+        """
+        for halves in self._in_turn(left, right):
+            total = self.fused(total, *(self.widened(one) for one in halves))
+        return total
+
+    def _in_turn(self, left: Register, right: Register) -> Iterator[tuple[Register, Register]]:
+        """Give the first float16 of pairs on the left with those on the right, and then the second ones."""
+        lanes, (pairs, columns) = self.isa.lanes, (self.view(one, "f16") for one in (left, right))
+        for place in range(2):
+            first = place * lanes
+            yield (
+                self.shuffled(pairs, pairs, range(place, 2 * lanes, 2)),
+                self.shuffled(columns, columns, range(first, first + lanes)),
+            )
+
+    def widened(self, register: Register) -> Register:
+        """Return float16 as float32."""
+        return self._value(self.b.fpext(register.raw, self._type("f32", register.lanes)))
 
     def multiply_pairs(self, total: Register, left: Register, right: Register) -> Register:
         """Add the products of two rows and two columns of eight bytes to blocks of sums: `row_pairs`.

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import FEW, InstructionSet
 
 NEEDS = {"avx2", "fma"}
 
@@ -24,6 +24,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_dots=False,
         narrowed=4,
         byte_tables=True,
+        half_rows=FEW if "f16c" in features else 0,
         signed=True,
         byte_factors=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import FEW, InstructionSet
 
 NEEDS = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 
@@ -30,6 +30,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         byte_width=1 if dots else 2,
         bf16_pairs="avx512bf16" in features,
         byte_tables="avx512vbmi" in features,
+        half_rows=FEW if "f16c" in features else 0,
     )
     # Nothing but sums, columns and a word of A has to be in registers; maps are often multiples of 7 wide.
     heights = (1, 2, 4, 7, 8, 10, 12, 14)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from tosajit.kernels.sets.avx2 import NEEDS, with_floats
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import FEW, InstructionSet
 
 ENCODINGS = ({"avxvnni"}, {"avx512vnni", "avx512vl"})
 """What has vpdpbusd of 256 bits."""
@@ -25,6 +25,7 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         block=10,
         narrowed=4,
         byte_tables=True,
+        half_rows=FEW if "f16c" in features else 0,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
     return with_floats(found)

@@ -3,13 +3,10 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import ANY, FEW, InstructionSet
 
 PAIRS = {"i8": "i8mm", "bf16": "bf16"}
 """Types of which two rows are multiplied by two columns at once, by CPUs with a feature."""
-
-ANY = 1 << 62
-"""As many rows as there are."""
 
 
 def neon(features: Collection[str]) -> InstructionSet | None:
@@ -28,6 +25,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         latency=8,  # of pairs of registers: four units, of four cycles
         block=10,
         byte_tables=True,
+        half_rows=ANY if "fp16fml" in features else FEW,
         byte_dots=dots,
         sides=(1, 3) if dots else (1,),
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import ANY, InstructionSet
 from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.values import BYTES, I8, I16, I32, I64, KINDS, Number, Register
 from tosajit.kernels.sets.vectors import Vectors, vector
 
 WORDS, HALVES, FLOATS = vector(I32, 4), vector(I16, 8), vector(KINDS["f32"], 4)
 """What a register holds."""
-LOOKED_UP, TABLES = vector(I8, 16), "llvm.aarch64.neon"
-"""What comes out of tables, and what their instructions are called after."""
+BYTES_OF, NAMES = vector(I8, 16), "llvm.aarch64.neon"
+"""What comes out of tables; what LLVM's names of instructions begin with."""
 
 
 class Neon(Vectors):
@@ -25,7 +25,7 @@ class Neon(Vectors):
 
     def steps_at_once(self, kind: str, panels: int) -> int:
         """Return a register full of words where instructions take one of its lanes."""
-        return WORDS.count if kind in ("f32", "i16") or (kind == "i8" and self.isa.byte_dots) else 1
+        return WORDS.count if kind in ("f32", "f16", "i16") or (kind == "i8" and self.isa.byte_dots) else 1
 
     def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
         """Return words in a row, each in all lanes: products take them from the register they are in."""
@@ -37,7 +37,7 @@ class Neon(Vectors):
 
     def _unit(self, kind: str) -> str:
         """Return what a product takes at once of what is the same in all lanes."""
-        if kind == "i16" or (kind == "i8" and not self.isa.byte_dots):
+        if kind in ("i16", "f16") or (kind == "i8" and not self.isa.byte_dots):
             return "i16"
         return "f32" if kind == "f32" else "i32"
 
@@ -66,6 +66,20 @@ class Neon(Vectors):
         words = [self.b.trunc(register.raw, vector(I32, left.lanes)) for register in (left, right)]
         return self._value(self.b.mul(*(self.b.zext(word, type) for word in words)))
 
+    def dot_float16(self, total: Register, left: Register, right: Register) -> Register:
+        """Add products of two float16 to each float32; fmlal multiplies the lower half of registers."""
+        if self.isa.half_rows < ANY:
+            return super().dot_float16(total, left, right)
+        for row, column in self._in_turn(left, right):
+            parts = [
+                self._call(
+                    f"{NAMES}.{name}.v4f32.v8f16", FLOATS, [self._part(total, half).raw, column.raw, row.raw]
+                )
+                for half, name in enumerate(("fmlal", "fmlal2"))
+            ]
+            total = self.shuffled(self._value(parts[0]), self._value(parts[1]), range(total.lanes))
+        return total
+
     def looked_up(self, table: Sequence[Register], index: Register) -> Register:
         """Return entries of a table of 256 bytes in eight registers, by signed bytes.
 
@@ -76,12 +90,12 @@ class Neon(Vectors):
 
     def _picked(self, entries: Sequence[Register], places: Register) -> Register:
         found = self._value(
-            self._call(f"{TABLES}.tbl4.v16i8", LOOKED_UP, [one.raw for one in (*entries[:4], places)])
+            self._call(f"{NAMES}.tbl4.v16i8", BYTES_OF, [one.raw for one in (*entries[:4], places)])
         )
         for first in range(4, len(entries), 4):
             places = places - 64
             raw = [one.raw for one in (found, *entries[first : first + 4], places)]
-            found = self._value(self._call(f"{TABLES}.tbx4.v16i8", LOOKED_UP, raw))
+            found = self._value(self._call(f"{NAMES}.tbx4.v16i8", BYTES_OF, raw))
         return found
 
     def _sdot(self, total: Register, left: Register, right: Register) -> Register:
