@@ -96,6 +96,23 @@ def test_what_only_llvm_knows_is_left_to_it(fault: str) -> None:
     assert loader.load(ONLY_LLVM[fault](), "entry") is None
 
 
+OTHERS = (
+    "x86_64-apple-darwin arm64-apple-darwin x86_64-pc-windows-msvc aarch64-pc-windows-msvc "
+    "riscv64-unknown-linux-gnu aarch64_be-unknown-linux-gnu"
+).split()
+
+
+@pytest.mark.parametrize("triple", OTHERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_of_other_systems_are_refused(triple: str, form: str) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(triple).create_target_machine()
+    code = bytes(machine.emit_object(llvm.parse_assembly(LISTED)))
+    with pytest.raises(loader._Unknown, match=f"is no object of machine {FORMS[form].machine}"):
+        loader.linked(code, "entry", FORMS[form])
+
+
 def linked_for_arm(text: str) -> tuple[bytearray, int]:
     """A module as it is in the memory of a 64-bit Arm, and where its entry is."""
     llvm.initialize_all_targets()

@@ -117,17 +117,17 @@ def linked(code: bytes, symbol: str, form: Form) -> tuple[bytearray, int]:
                 is_far = kind in form.calls and targets[number] is None
                 target = jumps.get(number) if is_far else targets[number]
                 if target is None or kind not in form.fixes:
-                    raise _Unknown(kind)
+                    raise _Unknown(f"relocation {kind} of {symbols[number].name or section.name}")
                 form.fixes[kind](image, places[section.info] + offset, target + addend)
         elif section.kind == _REL:
-            raise _Unknown(section.kind)
+            raise _Unknown(f"{section.name}: relocations without addends")
     return image, {s.name: t for s, t in zip(symbols, targets, strict=True) if t is not None}[symbol]
 
 
 def _sections(code: bytes, form: Form) -> list[_Section]:
     kind, machine, _, _, _, start, _, _, _, _, size, count, named = _HEADER.unpack_from(code)
     if (kind, machine, size) != (_RELOCATABLE, form.machine, _SECTION.size):
-        raise _Unknown(machine)
+        raise _Unknown(f"kind {kind} of machine {machine} is no object of machine {form.machine}")
     rows = [_SECTION.unpack_from(code, start + number * size) for number in range(count)]
     return [_Section(_text(code, rows[named][4] + name), *rest) for name, *rest in rows]
 
@@ -137,7 +137,7 @@ def _is_loaded(section: _Section) -> bool:
     if not section.flags & _ALLOC or section.name == _UNWIND:
         return False
     if section.kind != _PROGBITS or section.flags & ~(_ALLOC | _EXECINSTR | _MERGE | _STRINGS | _GROUP):
-        raise _Unknown(section.kind)
+        raise _Unknown(f"{section.name}: kind {section.kind} with flags {section.flags:#x}")
     return True
 
 
@@ -158,7 +158,7 @@ def _jumps(image: bytearray, symbols: Sequence[_Symbol], form: Form) -> Iterator
         if symbol.section == _UNDEFINED and symbol.name:
             function = getattr(_library(), symbol.name, None)
             if function is None:
-                raise _Unknown(symbol.name)
+                raise _Unknown(f"there is no function {symbol.name}")
             yield number, len(image)
             image += form.jump.pack(form.code, ctypes.cast(function, ctypes.c_void_p).value or 0)
 
@@ -170,7 +170,7 @@ def _table(form: struct.Struct, code: bytes, section: _Section) -> Iterator[tupl
 def _bytes(code: bytes, section: _Section) -> bytes:
     found = code[section.offset : section.offset + section.size]
     if len(found) != section.size:
-        raise _Unknown(section.size)
+        raise _Unknown(f"{section.name}: {len(found)} of {section.size} bytes")
     return found
 
 
