@@ -147,7 +147,7 @@ def test_a_plain_map_in_dram_takes_a_burst_for_each_position() -> None:
     assert isinstance(machine.array, Block)
     core = Core.of(machine.array, machine)
     layer = Layer("convolution", Shape(20, 20, 8), Shape(40, 40, 3), (3, 3), (2, 2))
-    maps = Maps(Map(core.far, plain=True), Map(core.far), core.bias_latency)
+    maps = Maps(Map(core.far, plain=True), Map(core.far), core.memory.read_latency)
     assert layer_cycles(core.hardware, layer, chosen(core.hardware, layer), maps).total == 24_074
 
 

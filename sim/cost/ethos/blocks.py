@@ -158,7 +158,7 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     maps = Maps(
         core.at(sites[shape.data]),
         core.at(sites[len(nest.reads)]),
-        core.bias_latency if place == "scratchpad" else core.at(Site(place)).memory.read_latency,
+        core.at(Site(place)).memory.read_latency,
     )
     cycles = layer_cycles(hardware, layer, choice, maps, chained)
     return Primary(layer, choice, cycles, repeats, behind)

@@ -34,8 +34,6 @@ class Core(NamedTuple):
     """The off-chip memory."""
     between: Memory
     """Level 2; the off-chip memory where there is none."""
-    bias_latency: int
-    """Of the memory that biases and scales are in where weights are copied."""
     constants: tuple[float | None, int]
     """Bytes a cycle and latency of the memory that tables are in."""
     home: Memory
@@ -54,7 +52,7 @@ class Core(NamedTuple):
         hardware = part(array.family, array.macs_per_cycle, machine.cores)
         near = Memory(*figures)
         home = near if mode.activations == "scratchpad" else far
-        return Core(hardware, near, far, between, pad.read_latency_cycles, constants, home)
+        return Core(hardware, near, far, between, constants, home)
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
