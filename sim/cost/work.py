@@ -42,7 +42,7 @@ class Work:
     """Cycles that a table takes to come, while the last command in front is at work."""
     hides: int = 0
     """Cycles of the last command in which tables of what follows come."""
-    has_latencies: bool = False
+    pays_latencies: bool = False
     """Whether the cycles have the latencies of the memories in them."""
     commands: tuple[Command, ...] = ()
     """What is done one after another, each with accesses of its own, if it is more than one command."""

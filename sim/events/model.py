@@ -75,7 +75,7 @@ class Far:
             far_rate(machine, scales=True),
         )
 
-    def reached(self, sizes: Sizes, scales: Container[int], has_latencies: bool) -> int:
+    def reached(self, sizes: Sizes, scales: Container[int], pays_latencies: bool) -> int:
         """Cycles of work that uses so much where it is; `scales` come by themselves.
 
         The work may have the latencies of the memory in it.
@@ -85,7 +85,7 @@ class Far:
             (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
         )
         factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
-        latency = 0 if has_latencies else self.transfers.read_latency
+        latency = 0 if pays_latencies else self.transfers.read_latency
         return max(data, slow, factors) + latency
 
     def asked(self, sizes: Sizes) -> int:
@@ -157,9 +157,9 @@ class Rates:
             if place == "scratchpad":
                 stream = max(cycles_of(size, self.port) for size, _ in some)
                 time = max(cycles_of(sum(size for size, _ in some), self.pad), stream)
-                time += 0 if work.has_latencies else self.pad_latency
+                time += 0 if work.pays_latencies else self.pad_latency
             else:
-                time = self.far[place].reached(some, scales, work.has_latencies)
+                time = self.far[place].reached(some, scales, work.pays_latencies)
             if time > slowest:
                 slowest, number = time, max(some)[1]
         return slowest, number

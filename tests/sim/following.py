@@ -165,7 +165,7 @@ class Follower:
         copied = [image is not None for image in section.images]
         sites = sites_of(operands[: reads(section) + len(nest.writes)], copied)
         work = self.costs.work(nest, tuple(end - first for first, end in tile.box), sites)
-        latency = 0 if work.has_latencies else 1
+        latency = 0 if work.pays_latencies else 1
         unit = "load" if work.unit == "dma" else work.unit
         start = max(self.free[unit], self.issued, *(use.written for use in tile.uses.values()))
         if tile.number == 0:
@@ -186,7 +186,7 @@ class Follower:
         floor = min(self.free["load"], self.free[unit])
         for home in [one for one in far if far[one]]:
             machine = self.behind[home]
-            waits = 0 if work.has_latencies and home == "offchip" else 1
+            waits = 0 if work.pays_latencies and home == "offchip" else 1
             rates = (far_rate(machine, scales=own) for own in (False, True))
             time, one = self.time(far[home], self.dma[home].rate), max(map(self.time, streams[home], rates))
             end = max(end, start + max(time, one) + waits * machine.offchip.read_latency_cycles)

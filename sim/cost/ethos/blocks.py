@@ -83,7 +83,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         ),
         table_cycles(core, stages.before[0]) if stages.before else 0,
         after[-1].hides if after else hides,
-        has_latencies=True,
+        pays_latencies=True,
         commands=commands(nest, turned, before, cycles.total * repeats, after),
     )
 

@@ -89,7 +89,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         (("passes", len(passes)),),
         table_cycles(core, stages[0]) if stages else 0,
         passes[-1].hides if passes else 0,
-        has_latencies=True,
+        pays_latencies=True,
         commands=commands(nest, turned, (), None, passes),
     )
 
