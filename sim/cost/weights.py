@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from sim.arrays import Array
+from sim.cost.ethos.cycles import SCALE_BYTES
 from sim.cost.ethos.stages import scales
 from sim.cost.geometry import contracts_constant, geometry, kept, roles_of
 from sim.machine.machine import Machine
@@ -23,8 +24,6 @@ from tiling.nest import Nest
 SECTION = 4096
 """Weights that share a way of coding."""
 HEADER_BITS = 40
-SCALE_BYTES = 10
-"""Bias, multiplier and shift of a channel."""
 PALETTE = 32
 ZERO_RATIO = 1.5
 """How much more frequent than any other value zeros have to be for runs of them to be coded."""
