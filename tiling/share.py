@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
-from tiling.nest import Nest
-from tiling.program import Loop, box_bytes
+from tiling.nest import Access, Nest
+from tiling.program import Loop, box_bytes, box_shape
 from tiling.target import Target
 
 ARRAY_SPEED = 48
@@ -18,6 +18,9 @@ BYTES_PER_POINT = 6
 """Bytes that come from a cache that all cores share, in that time."""
 TILE_OVERHEAD = 600
 """Points for beginning a tile."""
+GAP_OVERHEAD = 100
+"""Points for each gap in what a tile writes: what its core fetches there ahead of need, another one has to
+fetch back."""
 TILES_PER_CORE = 4
 
 
@@ -78,4 +81,15 @@ def _finish(nest: Nest, loops: Sequence[Loop], cores: int) -> float:
     tile = list(extents)
     for loop in loops:
         tile[loop.axis] = min(extents[loop.axis], loop.step * -(-loop.count // cores))
-    return max(ends) + sum(box_bytes(access, tuple(tile)) for access in nest.reads) / BYTES_PER_POINT
+    box = tuple(tile)
+    come = sum(box_bytes(access, box) for access in nest.reads) / BYTES_PER_POINT
+    return max(ends) + come + GAP_OVERHEAD * sum(_gaps(write.access, box) for write in nest.writes)
+
+
+def _gaps(access: Access, tile: tuple[int, ...]) -> int:
+    """How often what a tile touches of an operand is interrupted."""
+    box = box_shape(access, tile)
+    for dimension in reversed(range(len(box))):
+        if box[dimension] < access.shape[dimension]:
+            return prod(box[:dimension]) - 1
+    return 0

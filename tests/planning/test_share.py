@@ -71,6 +71,18 @@ def test_columns_are_cut_where_weights_are_most_of_what_is_read() -> None:
     assert {loop.axis for loop in loops} == {1}
 
 
+def test_rows_are_cut_where_columns_would_leave_many_gaps() -> None:
+    at = along(0, 3), along(1, 3), along(2, 3)
+    axes = Axis("y", 14), Axis("x", 14), Axis("c", 576)
+    image = Access("a", "f32", (14, 14, 576), at)
+    nest = Nest(
+        "map", axes, (image,), (Write(replace(image, operand="b"), read(0, "f32")),), grain=(1, 14, 32)
+    )
+    loops, shared = shared_loops(nest, TWO)
+    assert shared
+    assert {loop.axis for loop in loops} == {0}
+
+
 def test_little_work_is_left_to_one_core() -> None:
     assert shared_loops(copy(8, 64), TWO) == ((), False)
     assert shared_loops(copy(512, 512), TWO)[1]
@@ -97,7 +109,8 @@ def test_the_last_core_is_done_when_its_tiles_are_and_what_it_reads_has_come() -
     assert finish(nest, four, 2) == pytest.approx(two + 2 * 30 * 512 * 4 / 6)
     assert finish(nest, [], 2) == pytest.approx(100 * 512 + 600 + 100 * 512 * 4 / 6)
     both = finish(nest, [Loop(0, 100, 1), Loop(1, 128, 4)], 4)
-    assert both == pytest.approx(100 * 128 + 600 + 100 * 128 * 4 / 6)
+    gaps = 99 * 100  # What is written consists of 100 parts of rows.
+    assert both == pytest.approx(100 * 128 + 600 + 100 * 128 * 4 / 6 + gaps)
 
 
 def test_axes_are_cut_into_whole_cache_lines_of_results() -> None:
